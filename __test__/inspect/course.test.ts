@@ -39,11 +39,16 @@ function step(id: string, savedAt: number, nodes: string[] | null, more: Partial
   };
 }
 
-const after = (id: string, ns = "") => ({ parent: { space: "langgraph", run: "t", ns, id, kind: "recorded" as const } });
+const after = (id: string, ns = "") => ({
+  parent: { space: "langgraph", run: "t", ns, id, kind: "recorded" as const },
+});
 const input = { source: "input" };
 
 const shown = (rows: ReturnType<typeof waterfallOf>) =>
-  rows.map(({ kind, name, depth, from, to, waited }) => `${"  ".repeat(depth)}${kind} ${name} ${from}-${to}${waited ? " waited" : ""}`);
+  rows.map(
+    ({ kind, name, depth, from, to, waited }) =>
+      `${"  ".repeat(depth)}${kind} ${name} ${from}-${to}${waited ? " waited" : ""}`,
+  );
 
 describe("the waterfall", () => {
   test("steps last from the save of their parent; parallel nodes are inside", () => {
@@ -116,7 +121,12 @@ describe("the waterfall", () => {
       step("a", 200, ["research", "other"], after("i")),
     ];
     const late = step("u1", 250, ["find"], { ns: "research:9", meta: { parents: { "": "a" } } });
-    const effect = (key: string, checkpointId: string | null, startedAt: number, endedAt: number | null): EffectInfo => ({
+    const effect = (
+      key: string,
+      checkpointId: string | null,
+      startedAt: number,
+      endedAt: number | null,
+    ): EffectInfo => ({
       space: "langgraph",
       run: "t",
       ns: "",
@@ -219,11 +229,7 @@ describe("the graph", () => {
         { from: "left", to: "end-of-all", conditional: false },
       ],
     };
-    const parallel = [
-      step("a", 1, ["plan"]),
-      step("b", 2, ["left"], after("a")),
-      step("c", 3, ["right"], after("b")),
-    ];
+    const parallel = [step("a", 1, ["plan"]), step("b", 2, ["left"], after("a")), step("c", 3, ["right"], after("b"))];
     const graph = graphOf({ steps: parallel, status: "waiting", next: null, program });
     expect(graphText(graph)).toEqual([
       "start -> plan",
@@ -242,7 +248,11 @@ describe("the graph", () => {
 
   test("as Mermaid, with names that could end a text", () => {
     const hostile = 'a"] --> b\n<script>';
-    const graph = graphOf({ steps: [step("a", 1, [hostile]), step("b", 2, ["b"], after("a"))], status: "waiting", next: ["b"] });
+    const graph = graphOf({
+      steps: [step("a", 1, [hostile]), step("b", 2, ["b"], after("a"))],
+      status: "waiting",
+      next: ["b"],
+    });
     const lines = graphMermaid(graph);
     expect(lines).toEqual([
       "flowchart TD",
@@ -269,7 +279,9 @@ describe("Inspector.course", () => {
     const course = await inspector.course({ space: "agentium", run: "t" });
     expect(course?.steps.map(({ nodes }) => nodes)).toEqual([["book"], ["pay"]]);
     expect(graphText(graphOf(course!)).slice(0, 2)).toEqual(["start -> book", "book -> pay"]);
-    expect((await inspector.course({ space: "agentium", run: "t" }, { limit: 1 }))?.steps.map(({ id }) => id)).toEqual(["t-1"]);
+    expect((await inspector.course({ space: "agentium", run: "t" }, { limit: 1 }))?.steps.map(({ id }) => id)).toEqual([
+      "t-1",
+    ]);
     expect(await inspector.course({ space: "agentium", run: "none" })).toBeNull();
     await expect(inspector.course({ space: "agentium", run: "t" }, { limit: 0 })).rejects.toThrow("limit");
   });

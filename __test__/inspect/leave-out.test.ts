@@ -26,7 +26,12 @@ test("leaves a value out wherever its path occurs, and counts", () => {
 });
 
 test("a star stands for any key or index, with the fields of LangChain's messages", () => {
-  const plain = { messages: [{ role: "ai", content: "x" }, { role: "human", content: "y" }] };
+  const plain = {
+    messages: [
+      { role: "ai", content: "x" },
+      { role: "human", content: "y" },
+    ],
+  };
   const path = ".messages[*].content";
   expect(without([path], plain)).toEqual({
     messages: [

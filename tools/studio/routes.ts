@@ -15,6 +15,7 @@ import {
   shortRun,
   sizeOf,
 } from "./answers.js";
+import { course } from "./course.js";
 import type { Query } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import { search } from "./search.js";
@@ -28,6 +29,7 @@ export const routes: Record<string, Route> = {
   info: (inspector) => inspector.info(),
   runs,
   run,
+  course,
   checkpoint,
   effect,
   diff,

@@ -9,7 +9,7 @@ import { readDetail } from "./detail.js";
 import { listEffects } from "./effects.js";
 import { namespacesOf } from "./remove.js";
 import { findRun } from "./runs.js";
-import { type CourseProgram, type RunCourse, bySeq, outsideSource, ownParent } from "./steps.js";
+import { type CourseProgram, type ReadCourse, bySeq, outsideSource, ownParent } from "./steps.js";
 import { isBelow } from "./waterfall.js";
 import { type Key, inspect, openCheckpoint } from "./wire.js";
 import type { CheckpointInfo } from "./views.js";
@@ -26,7 +26,7 @@ const PAGE = 1_000;
 
 const courseOptions = { limit: whole(1, 1_000_000, "steps") };
 
-export async function readCourse(context: Context, key: Key, given: unknown): Promise<Required<RunCourse> | null> {
+export async function readCourse(context: Context, key: Key, given: unknown): Promise<ReadCourse | null> {
   const { limit = STEPS } = readRecord(given, "options", courseOptions);
   const run = await findRun(context, key, {});
   if (run === null) return null;
@@ -83,7 +83,9 @@ async function pausesOf(context: Context, steps: readonly CheckpointInfo[]): Pro
   const known = new Map(steps.map((each) => [each.id, each]));
   const children = steps.flatMap((child) => {
     const parent = known.get(ownParent(child) ?? "");
-    return parent === undefined || outsideSource(child) !== null ? [] : [{ parent, took: child.savedAt - parent.savedAt }];
+    return parent === undefined || outsideSource(child) !== null
+      ? []
+      : [{ parent, took: child.savedAt - parent.savedAt }];
   });
   const longest = children.toSorted((a, b) => b.took - a.took).slice(0, LONGEST);
   const pauses = new Set<string>();

@@ -146,16 +146,24 @@ class Builder {
     const names = new Set([...(this.#program?.nodes ?? []), ...this.#runs.keys()]);
     for (const { from, to } of this.#edges.values()) names.add(from).add(to);
     for (const node of at) names.add(node);
-    const ordered = [this.#start, ...[...names].filter((name) => name !== this.#start && name !== this.#end), this.#end];
+    const ordered = [
+      this.#start,
+      ...[...names].filter((name) => name !== this.#start && name !== this.#end),
+      this.#end,
+    ];
     const ends = new Set([...this.#edges.values()].flatMap(({ from, to }) => [from, to]));
     const nodes = ordered
-      .filter((name) => names.has(name) && (ends.has(name) || this.#runs.has(name) || at.has(name) || this.#isOwn(name)))
+      .filter(
+        (name) => names.has(name) && (ends.has(name) || this.#runs.has(name) || at.has(name) || this.#isOwn(name)),
+      )
       .map((name): GraphNode => {
         const kind = name === this.#start ? "start" : name === this.#end ? "end" : "node";
         const runs = this.#runs.get(name) ?? 0;
-        const wasHere = runs > 0 || [...this.#edges.values()].some(({ from, to, count }) => {
-          return count > 0 && ((kind === "start" && from === name) || (kind === "end" && to === name));
-        });
+        const wasHere =
+          runs > 0 ||
+          [...this.#edges.values()].some(({ from, to, count }) => {
+            return count > 0 && ((kind === "start" && from === name) || (kind === "end" && to === name));
+          });
         return { name, kind, runs, state: at.has(name) ? here : wasHere ? "done" : "idle" };
       });
     return { nodes, edges: [...this.#edges.values()], source: this.#program === null ? "run" : "program" };

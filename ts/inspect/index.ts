@@ -138,5 +138,5 @@ export type { DrainReport, DrainedRun } from "./drain.js";
 export type { ForkEdit } from "./fork.js";
 export type { Inspector } from "./inspector.js";
 export type { GraphEdge, GraphNode, RunGraph } from "./graph.js";
-export type { CourseProgram, RunCourse } from "./steps.js";
+export type { CourseProgram, ReadCourse, RunCourse } from "./steps.js";
 export type { WaterfallRow } from "./waterfall.js";

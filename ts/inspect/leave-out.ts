@@ -155,7 +155,8 @@ function isLangChain(form: Record<string, unknown>): boolean {
 
 /** Returns a copy of a container with other values at some places. */
 function replaced(form: Record<string, unknown>, kind: Container, changed: ReadonlyMap<number, unknown>): unknown {
-  if (kind === "List") return (form as unknown as unknown[]).map((each, at) => (changed.has(at) ? changed.get(at) : each));
+  if (kind === "List")
+    return (form as unknown as unknown[]).map((each, at) => (changed.has(at) ? changed.get(at) : each));
   const inPairs = (pairs: unknown[], from = 0) =>
     pairs.map((pair, at) => {
       if (!changed.has(from + at)) return pair;

@@ -28,13 +28,19 @@ export interface RunCourse {
   next?: readonly string[] | null | undefined;
 }
 
+/** A course that an inspector has read: nothing is missing. */
+export type ReadCourse = { [Name in keyof RunCourse]-?: Exclude<RunCourse[Name], undefined> };
+
 /** Sorts checkpoints by the order in which they were saved. */
 export const bySeq = (steps: readonly CheckpointInfo[]): CheckpointInfo[] => steps.toSorted((a, b) => a.seq - b.seq);
+
+const NONE: readonly string[] = [];
 
 const isStart = (node: string): boolean => node === "__start__" || node === "__input__" || node === "__START__";
 
 /** Returns the names of the nodes that made a checkpoint, without the place before the first node. */
-export const nodesOf = ({ nodes }: CheckpointInfo): string[] => (nodes ?? []).filter((node) => !isStart(node));
+export const nodesOf = ({ nodes }: CheckpointInfo): readonly string[] =>
+  nodes === null || nodes === undefined ? NONE : nodes.some(isStart) ? nodes.filter((node) => !isStart(node)) : nodes;
 
 /** The sources of checkpoints that a person or another program made, and no node. */
 const FROM_OUTSIDE: ReadonlySet<unknown> = new Set(["input", "update", "fork"]);

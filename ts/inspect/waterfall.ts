@@ -146,7 +146,8 @@ class Waterfall {
       // A later branch begins at an earlier step. What happened between is not its own time.
       const began = parent === undefined ? step.savedAt : Math.max(parent.savedAt, before?.savedAt ?? parent.savedAt);
       const from = Math.min(began, step.savedAt);
-      const row = { ...rowOf(step, "step", depth), from, to: step.savedAt };
+      const row = rowOf(step, "step", depth);
+      row.from = from;
       if (outsideSource(step) !== null && nodesOf(step).length === 0) {
         if (from < step.savedAt && depth === 0) {
           rows.push({ ...row, kind: "wait", name: null, step: null, waited: true });
@@ -158,7 +159,10 @@ class Waterfall {
         rows.push(row);
       }
       const nodes = nodesOf(step);
-      rows.push(...this.#inside(keyOf(step.ns, step.id), step, nodes.length > 1 ? nodes : [], depth + 1, row));
+      const key = keyOf(step.ns, step.id);
+      // Most steps have nothing inside.
+      if (nodes.length < 2 && !this.#calls.has(key) && !this.#effects.has(key)) continue;
+      for (const each of this.#inside(key, step, nodes.length > 1 ? nodes : [], depth + 1, row)) rows.push(each);
     }
     return rows;
   }
@@ -226,9 +230,10 @@ function rowOf(step: CheckpointInfo, kind: WaterfallRow["kind"], depth: number):
 
 /** Returns the names of the nodes that made a checkpoint, such as `plan` or `read x3, write`. Else its label. */
 function nameOf(step: CheckpointInfo): string | null {
+  const nodes = nodesOf(step);
+  if (nodes.length < 2) return nodes[0] ?? step.label;
   const counts = new Map<string, number>();
-  for (const node of nodesOf(step)) counts.set(node, (counts.get(node) ?? 0) + 1);
-  if (counts.size === 0) return step.label;
+  for (const node of nodes) counts.set(node, (counts.get(node) ?? 0) + 1);
   return [...counts].map(([node, count]) => (count === 1 ? node : `${node} x${count}`)).join(", ");
 }
 

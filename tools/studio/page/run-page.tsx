@@ -14,7 +14,7 @@ import { useKeys } from "./keys.js";
 import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun } from "./route.js";
 import { RunView, refOf } from "./run-data.js";
 import { store } from "./store.js";
-import { Timeline } from "./timeline.js";
+import { RunViews } from "./run-views.js";
 import { Button, ErrorBox, Id, Labels, SpaceMark, StatusMark, copy, keyOf, say } from "./ui.js";
 
 export function RunPage() {
@@ -87,7 +87,7 @@ function Run({ of }: { of: RunRef }) {
         <section class="panel stack steps" aria-label="Timeline">
           {view.trouble.value !== null && <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />}
           <Growth steps={view.steps.value} current={current} look={(id) => view.look(id)} />
-          <Timeline view={view} openState={openState} />
+          <RunViews view={view} openState={openState} />
         </section>
         <section class="panel stack pane" aria-label="Checkpoint" ref={pane}>
           <CheckpointPane view={view} back={back} />
