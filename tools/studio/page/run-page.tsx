@@ -15,6 +15,7 @@ import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun
 import { RunView, refOf } from "./run-data.js";
 import { store } from "./store.js";
 import { RunViews } from "./run-views.js";
+import { Take } from "./take-dialog.js";
 import { Button, ErrorBox, Id, Labels, SpaceMark, StatusMark, copy, keyOf, say } from "./ui.js";
 
 export function RunPage() {
@@ -146,6 +147,7 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
         {info?.statusWhy && <span class="soft cut wide-only">{shown(info.statusWhy, 160)}</span>}
         <span class="grow wide-only" />
         <Namespaces of={ref} />
+        <Take of={ref} info={info} />
         <Button
           kind="primary"
           icon="fork"

@@ -14,7 +14,7 @@ export interface Scale {
 /** Returns the scale for some rows. `now` is the end of what has not ended. */
 export function scaleOf(rows: readonly WaterfallRow[], now: number): Scale {
   const endOf = ({ from, to, kind }: WaterfallRow) => to ?? (kind === "wait" ? Math.max(from, now) : from);
-  const from = rows.reduce((least, row) => Math.min(least, row.from), Infinity);
+  const from = rows.reduce((least, row) => Math.min(least, row.from), rows[0]?.from ?? 0);
   const to = rows.reduce((most, row) => Math.max(most, endOf(row)), from);
   // The waits of a run do not overlap, and are in the order of time.
   const waits: Array<[from: number, to: number]> = [];

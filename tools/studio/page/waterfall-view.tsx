@@ -14,6 +14,8 @@ import { type RowProps, VirtualList } from "./virtual.js";
 import { type Scale, scaleOf } from "./waterfall-scale.js";
 
 const ROW = 30;
+/** While a long run is loading, its rows are made again after this many steps only. */
+const AT_ONCE = 2_500;
 /** Deeper rows are not moved further to the right. */
 const DEEPEST = 6;
 
@@ -24,7 +26,9 @@ interface WaterfallProps {
 }
 
 export function Waterfall({ view, more, openState }: WaterfallProps) {
-  const steps = view.steps.value;
+  const loaded = view.steps.value;
+  const isLoading = view.loading.value && loaded.length > AT_ONCE;
+  const steps = useMemo(() => loaded, [isLoading ? Math.floor(loaded.length / AT_ONCE) : loaded]);
   const effects = view.effects.value;
   const status = view.info.value?.status;
   const rows = useMemo(
