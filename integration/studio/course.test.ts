@@ -39,12 +39,15 @@ inBrowser("the waterfall", () => {
 
   test("shows pauses as gaps, effects as marks, and new steps while they come", async () => {
     const path = copied();
-    const { the, go, save } = await show({ of: path });
-    const run = "customer-2290";
+    const { the, go, save, page } = await show({ of: path });
+    const run = "customer-2214";
     await go(runAt(run, "langgraph", "&pane=waterfall"));
     await the("waterfall-row").first().waitFor();
     // It waits for a person.
     await expect.poll(() => the("waterfall-row").last().getAttribute("data-kind")).toBe("wait");
+    // A thread that waited once, and went on.
+    await go(runAt("customer-2201", "langgraph", "&pane=waterfall"));
+    await expect.poll(() => page.locator("[data-kind=step] .waited").count()).toBe(1);
     await go(runAt(lisbon, "agentos", "&pane=waterfall"));
     await expect.poll(() => the("waterfall-row").count()).toBe(7);
     const store = await openStore(path);
@@ -53,7 +56,7 @@ inBrowser("the waterfall", () => {
     await expect.poll(() => the("waterfall-row").last().getAttribute("data-kind")).toBe("effect");
     expect(await the("waterfall-row").last().textContent()).toContain("pay <b>TP753</b>");
     await the("waterfall-row").last().click();
-    await the("effect-dialog").waitFor();
+    await the("effect").waitFor();
     await save(lisbon, 7, "more");
     await expect.poll(() => the("waterfall-row").count()).toBe(9);
   });
@@ -75,7 +78,7 @@ inBrowser("the waterfall", () => {
     const state = { input: {}, scratch: {}, artifacts: {}, diagnostics: {} };
     for (let n = 0; n < 10_000; n += 500) {
       const some = Array.from({ length: 500 }, (_, at) =>
-        checkpoint("long", (n + at) % 7, state, { id: `long-${n + at}` }),
+        Object.assign(checkpoint("long", (n + at) % 7), { state, id: `long-${n + at}` }),
       );
       await Promise.all(some.map((each) => store.save(each as unknown as Checkpoint)));
     }

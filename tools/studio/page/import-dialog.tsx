@@ -151,8 +151,8 @@ function ImportDialog({ chosen, choose, close, done }: ImportProps) {
 
 /** Returns the files that were dropped, with those of folders. */
 async function filesOf(data: DataTransfer): Promise<Chosen[]> {
-  // The items are gone after the event.
-  const entries = Array.from(data.items, (item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  // The items are gone after the event. Not every source of files has entries.
+  const items = Array.from(data.items, (item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   const files: Chosen[] = [];
   const add = async (entry: FileSystemEntry, folder: string): Promise<void> => {
     const name = `${folder}${entry.name}`;
@@ -169,6 +169,9 @@ async function filesOf(data: DataTransfer): Promise<Chosen[]> {
       for (const each of some) await add(each, `${name}/`);
     }
   };
-  for (const entry of entries) await add(entry, "");
+  for (const { entry, file } of items) {
+    if (entry !== null) await add(entry, "");
+    else if (file !== null) files.push({ name: file.name, file });
+  }
   return files;
 }
