@@ -1,18 +1,34 @@
+export {
+graphMermaid
+graphOf
+graphText
+timeOf
+waterfallOf
+};
 export type {
 Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
+CopyOptions
+CopyProgress
+CopyResult
+CourseProgram
 DrainReport
 DrainedRun
 EffectDetail
 EffectInfo
 EffectRef
 ForkEdit
+GraphEdge
+GraphNode
 InspectedStats
 Inspector
 Page
 PartInfo
+ReadCourse
+RunCourse
+RunGraph
 RunInfo
 RunQuery
 RunRef
@@ -24,6 +40,7 @@ Status
 StoreEvent
 StoreInfo
 WatchedEffect
+WaterfallRow
 WriteInfo
 };
 interface Change {
@@ -46,6 +63,7 @@ interface CheckpointInfo extends CheckpointRef {
     seq: number;
     step: number;
     label: string | null;
+    nodes: string[] | null;
     group: string | null;
     parent: (CheckpointRef & {
         kind: "recorded" | "order";
@@ -58,6 +76,36 @@ interface CheckpointInfo extends CheckpointRef {
 }
 interface CheckpointRef extends RunRef {
     id: string;
+}
+interface CopyOptions {
+    runs?: RunRef[];
+    space?: Space;
+    since?: number;
+    onConflict?: "fail" | "skip" | "replace";
+    signal?: AbortSignal;
+    onProgress?: (progress: CopyProgress) => void;
+}
+interface CopyProgress extends CopyResult {
+    phase: "copying" | "verifying";
+    ofCheckpoints: number;
+    ofRecords: number;
+}
+interface CopyResult {
+    lineages: number;
+    checkpoints: number;
+    effects: number;
+    writes: number;
+    records: number;
+    bytes: number;
+    skipped: number;
+}
+interface CourseProgram {
+    nodes: string[];
+    edges: Array<{
+        from: string;
+        to: string;
+        conditional: boolean;
+    }>;
 }
 interface DrainReport {
     program: string | null;
@@ -97,6 +145,18 @@ interface ForkEdit {
     state?: unknown;
     as?: string | undefined;
 }
+interface GraphEdge {
+    from: string;
+    to: string;
+    count: number;
+    conditional: boolean;
+}
+interface GraphNode {
+    name: string;
+    kind: "start" | "node" | "end";
+    runs: number;
+    state: "waiting" | "failed" | "next" | "done" | "idle";
+}
 interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
     spaces: Record<string, SpaceStats>;
     largest: Array<LineageStats & {
@@ -118,6 +178,23 @@ interface PartInfo {
     tag: string;
     bytes: number;
     readable: boolean;
+}
+type ReadCourse = {
+    [Name in keyof RunCourse]-?: Exclude<RunCourse[Name], undefined>;
+};
+interface RunCourse {
+    steps: readonly CheckpointInfo[];
+    effects?: readonly EffectInfo[] | undefined;
+    subgraphs?: readonly CheckpointInfo[] | undefined;
+    pauses?: readonly string[] | undefined;
+    program?: CourseProgram | null | undefined;
+    status?: Status | undefined;
+    next?: readonly string[] | null | undefined;
+}
+interface RunGraph {
+    nodes: GraphNode[];
+    edges: GraphEdge[];
+    source: "program" | "run";
 }
 interface RunInfo extends RunRef {
     ns: string | null;
@@ -217,6 +294,9 @@ declare class StoreInspector implements AsyncDisposable {
         id?: string | undefined;
         step?: number | undefined;
     }): Promise<CheckpointDetail | null>;
+    course(ref: RunRef, options?: {
+        limit?: number;
+    }): Promise<ReadCourse | null>;
     diff(from: CheckpointRef | null, to: CheckpointRef, options?: {
         parts?: Array<Change["part"]>;
         limit?: number;
@@ -253,6 +333,7 @@ declare class StoreInspector implements AsyncDisposable {
         dryRun?: boolean;
     }): Promise<CheckpointRef>;
     setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void>;
+    importFrom(from: string | URL | Store, options?: Pick<CopyOptions, "onConflict" | "signal" | "onProgress">): Promise<CopyResult>;
     remove(ref: RunRef, ids?: string[]): Promise<{
         removed: number;
     }>;
@@ -272,6 +353,18 @@ interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" 
     state: EffectState;
     savedAt: number;
 }
+interface WaterfallRow {
+    kind: "step" | "task" | "subgraph" | "wait" | "effect";
+    name: string | null;
+    depth: number;
+    from: number;
+    to: number | null;
+    waited: boolean;
+    step: number | null;
+    id: string | null;
+    ns: string | null;
+    state: EffectInfo["state"] | null;
+}
 interface WriteInfo {
     task: string;
     index: number;
@@ -280,3 +373,11 @@ interface WriteInfo {
     owner: string | null;
     tag: string;
 }
+declare function graphMermaid({ nodes, edges }: RunGraph): string[];
+declare function graphOf(course: RunCourse): RunGraph;
+declare function graphText({ nodes, edges }: RunGraph): string[];
+declare function timeOf(rows: readonly WaterfallRow[]): {
+    work: number;
+    waited: number;
+};
+declare function waterfallOf(course: RunCourse): WaterfallRow[];

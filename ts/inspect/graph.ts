@@ -44,8 +44,11 @@ const BACK = 50;
  * time that they ran.
  * @example
  * ```ts
- * const { edges } = graphOf(await inspector.course({ space: "langgraph", run: "thread-1" }));
- * for (const { from, to, count } of edges) console.log(from, to, count);
+ * import { graphOf, openInspector } from "forkpoint/inspect";
+ *
+ * await using inspector = await openInspector("agent.db");
+ * const course = await inspector.course({ space: "langgraph", run: "thread-1" });
+ * for (const { from, to, count } of graphOf(course!).edges) console.log(from, to, count);
  * ```
  */
 export function graphOf(course: RunCourse): RunGraph {
@@ -140,9 +143,11 @@ class Builder {
 
   #made(last: readonly string[]): RunGraph {
     const { status, next = null } = this.#course;
-    const here = status === "waiting" || status === "failed" ? status : "next";
-    const isOpen = status !== "finished" && status !== undefined;
-    const at = new Set(isOpen ? (next ?? (status === "unfinished" ? [] : last)) : []);
+    const isStopped = status === "waiting" || status === "failed";
+    const here = isStopped ? status : "next";
+    // Without the next nodes, a run that has stopped is at its last ones.
+    const stopped = isStopped ? last.filter((name) => name !== this.#start) : [];
+    const at = new Set(status === "finished" ? [] : (next ?? stopped));
     const names = new Set([...(this.#program?.nodes ?? []), ...this.#runs.keys()]);
     for (const { from, to } of this.#edges.values()) names.add(from).add(to);
     for (const node of at) names.add(node);
@@ -179,7 +184,10 @@ const keyOf = (from: string, to: string): string => `${from}\0${to}`;
 /** Returns the name of a node as it is shown: `start` and `end` for the places around the nodes. */
 export const shownNode = ({ kind, name }: GraphNode): string => (kind === "node" ? name : kind);
 
-/** Writes a graph as lines of text, such as `plan -> read x3`, and then where the run is, such as `failed: read`. */
+/**
+ * Writes a graph as lines of text, such as `plan -> read x3`, and then where the run is, such as `failed: read`.
+ * @example graphText({ nodes: [], edges: [{ from: "plan", to: "read", count: 3, conditional: false }], source: "run" });
+ */
 export function graphText({ nodes, edges }: RunGraph): string[] {
   const names = new Map(nodes.map((node) => [node.name, shownNode(node)]));
   const lines = edges.map(({ from, to, count }) => {
@@ -202,7 +210,10 @@ const mermaidText = (text: string): string =>
 /** The shapes of the nodes in a Mermaid diagram. */
 const mermaidShapes = { start: ["([", "])"], node: ["[", "]"], end: ["([", "])"] } as const;
 
-/** Writes a graph as lines of a Mermaid flowchart. Edges that were not followed are dotted. */
+/**
+ * Writes a graph as lines of a Mermaid flowchart. Edges that were not followed are dotted.
+ * @example graphMermaid({ nodes: [], edges: [], source: "run" }).join("\n"); // "flowchart TD"
+ */
 export function graphMermaid({ nodes, edges }: RunGraph): string[] {
   const ids = new Map(nodes.map(({ name }, at) => [name, `n${at}`]));
   const lines = ["flowchart TD"];

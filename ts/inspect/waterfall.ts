@@ -36,15 +36,21 @@ export interface WaterfallRow {
  * the step with `waited`.
  * @example
  * ```ts
- * const rows = waterfallOf(await inspector.course({ space: "agentos", run: "trip-1" }));
- * for (const { kind, name, from, to } of rows) console.log(kind, name, (to ?? from) - from);
+ * import { openInspector, waterfallOf } from "forkpoint/inspect";
+ *
+ * await using inspector = await openInspector("agent.db");
+ * const course = await inspector.course({ space: "agentos", run: "trip-1" });
+ * for (const { kind, name, from, to } of waterfallOf(course!)) console.log(kind, name, (to ?? from) - from);
  * ```
  */
 export function waterfallOf(course: RunCourse): WaterfallRow[] {
   return new Waterfall(course).rows();
 }
 
-/** How long the steps of a waterfall took, in ms: what was work, and what was not only work. */
+/**
+ * How long the steps of a waterfall took, in ms: what was work, and what was not only work.
+ * @example timeOf([]); // { work: 0, waited: 0 }
+ */
 export function timeOf(rows: readonly WaterfallRow[]): { work: number; waited: number } {
   const time = { work: 0, waited: 0 };
   for (const { depth, kind, from, to, waited } of rows) {
