@@ -12,8 +12,11 @@ const target = "es2022";
 /** What a bundle for Node.js has in common with the others. */
 const forNode = { absWorkingDir: root, bundle: true, platform: "node", format: "cjs", target: "node20.19" };
 
-/** Modules of the tools that are files of their own: what `bundlePage` writes for the server of the studio, and the demo. */
-const alone = new Set(["tools/studio/files.js", "tools/cli/demo.js"]);
+/**
+ * Modules of the tools that are files of their own: what `bundlePage` writes for the server of the studio, what makes files of runs
+ * for the studio and the command line, and the demo.
+ */
+const alone = new Set(["tools/studio/files.js", "tools/studio/take.js", "tools/cli/demo.js"]);
 
 /**
  * Leaves the imports of modules outside a tool as they are: it runs the compiled modules of the package, and has no copy
@@ -75,8 +78,8 @@ async function bundleCli() {
 async function bundleStudio() {
   await build({
     ...forNode,
-    entryPoints: ["tools/studio/index.ts"],
-    outfile: "dist/studio/index.js",
+    entryPoints: ["tools/studio/index.ts", "tools/studio/take.ts"],
+    outdir: "dist/studio",
     plugins: [outside("studio")],
     logLevel: "warning",
   });
@@ -103,7 +106,19 @@ async function bundlePage() {
     write: false,
     logLevel: "warning",
   });
-  const files = {};
+  // What an exported HTML file runs before the page. It is not served: no path begins without a slash.
+  const embedded = await build({
+    absWorkingDir: root,
+    entryPoints: ["tools/studio/embedded/index.ts"],
+    bundle: true,
+    format: "iife",
+    target,
+    minify: true,
+    legalComments: "none",
+    write: false,
+    logLevel: "warning",
+  });
+  const files = { embedded: { type: types[".js"], body: embedded.outputFiles[0].text } };
   const add = (name, text) => {
     files[`/assets/${name}`] = { type: types[/\.\w+$/.exec(name)[0]], body: text };
   };

@@ -19,6 +19,8 @@ const forTools = [
   "inspect/conversation/lists",
   "inspect/diff",
   "inspect/edit",
+  "inspect/graph",
+  "inspect/leave-out",
   "inspect/limit",
   "inspect/questions/form",
   "inspect/runs",

@@ -76,34 +76,12 @@ openStore
 postgresSchema
 } from "./shared.js";
 export {
+CopyProgress
+} from "./inspector.js";
+export {
+CopyOptions
+CopyResult
 Store
 copyStore
 };
-export type {
-CopyOptions
-CopyProgress
-CopyResult
-};
-interface CopyOptions {
-    runs?: RunRef[];
-    space?: Space;
-    since?: number;
-    onConflict?: "fail" | "skip" | "replace";
-    signal?: AbortSignal;
-    onProgress?: (progress: CopyProgress) => void;
-}
-interface CopyProgress extends CopyResult {
-    phase: "copying" | "verifying";
-    ofCheckpoints: number;
-    ofRecords: number;
-}
-interface CopyResult {
-    lineages: number;
-    checkpoints: number;
-    effects: number;
-    writes: number;
-    records: number;
-    bytes: number;
-    skipped: number;
-}
 declare function copyStore(from: string | URL | Store, to: string | URL | Store, options?: CopyOptions): Promise<CopyResult>;

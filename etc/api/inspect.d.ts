@@ -3,15 +3,21 @@ Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
+CourseProgram
 DrainReport
 DrainedRun
 EffectDetail
 EffectInfo
 EffectRef
 ForkEdit
+GraphEdge
+GraphNode
 InspectedStats
 Page
 PartInfo
+ReadCourse
+RunCourse
+RunGraph
 RunInfo
 RunQuery
 RunRef
@@ -23,8 +29,14 @@ Status
 StoreEvent
 StoreInfo
 WatchedEffect
+WaterfallRow
 WriteInfo
 stepName
+graphMermaid
+graphOf
+graphText
+timeOf
+waterfallOf
 } from "./inspector.js";
 export {
 Finding

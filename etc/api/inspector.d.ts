@@ -1,21 +1,35 @@
 export {
 stepName
+graphMermaid
+graphOf
+graphText
+timeOf
+waterfallOf
 };
 export type {
 Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
+CopyOptions
+CopyProgress
+CopyResult
+CourseProgram
 DrainReport
 DrainedRun
 EffectDetail
 EffectInfo
 EffectRef
 ForkEdit
+GraphEdge
+GraphNode
 InspectedStats
 Inspector
 Page
 PartInfo
+ReadCourse
+RunCourse
+RunGraph
 RunInfo
 RunQuery
 RunRef
@@ -27,6 +41,7 @@ Status
 StoreEvent
 StoreInfo
 WatchedEffect
+WaterfallRow
 WriteInfo
 };
 interface Change {
@@ -63,6 +78,36 @@ interface CheckpointInfo extends CheckpointRef {
 }
 interface CheckpointRef extends RunRef {
     id: string;
+}
+interface CopyOptions {
+    runs?: RunRef[];
+    space?: Space;
+    since?: number;
+    onConflict?: "fail" | "skip" | "replace";
+    signal?: AbortSignal;
+    onProgress?: (progress: CopyProgress) => void;
+}
+interface CopyProgress extends CopyResult {
+    phase: "copying" | "verifying";
+    ofCheckpoints: number;
+    ofRecords: number;
+}
+interface CopyResult {
+    lineages: number;
+    checkpoints: number;
+    effects: number;
+    writes: number;
+    records: number;
+    bytes: number;
+    skipped: number;
+}
+interface CourseProgram {
+    nodes: string[];
+    edges: Array<{
+        from: string;
+        to: string;
+        conditional: boolean;
+    }>;
 }
 interface DrainReport {
     program: string | null;
@@ -102,6 +147,18 @@ interface ForkEdit {
     state?: unknown;
     as?: string | undefined;
 }
+interface GraphEdge {
+    from: string;
+    to: string;
+    count: number;
+    conditional: boolean;
+}
+interface GraphNode {
+    name: string;
+    kind: "start" | "node" | "end";
+    runs: number;
+    state: "waiting" | "failed" | "next" | "done" | "idle";
+}
 interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
     spaces: Record<string, SpaceStats>;
     largest: Array<LineageStats & {
@@ -123,6 +180,23 @@ interface PartInfo {
     tag: string;
     bytes: number;
     readable: boolean;
+}
+type ReadCourse = {
+    [Name in keyof RunCourse]-?: Exclude<RunCourse[Name], undefined>;
+};
+interface RunCourse {
+    steps: readonly CheckpointInfo[];
+    effects?: readonly EffectInfo[] | undefined;
+    subgraphs?: readonly CheckpointInfo[] | undefined;
+    pauses?: readonly string[] | undefined;
+    program?: CourseProgram | null | undefined;
+    status?: Status | undefined;
+    next?: readonly string[] | null | undefined;
+}
+interface RunGraph {
+    nodes: GraphNode[];
+    edges: GraphEdge[];
+    source: "program" | "run";
 }
 interface RunInfo extends RunRef {
     ns: string | null;
@@ -222,6 +296,9 @@ declare class StoreInspector implements AsyncDisposable {
         id?: string | undefined;
         step?: number | undefined;
     }): Promise<CheckpointDetail | null>;
+    course(ref: RunRef, options?: {
+        limit?: number;
+    }): Promise<ReadCourse | null>;
     diff(from: CheckpointRef | null, to: CheckpointRef, options?: {
         parts?: Array<Change["part"]>;
         limit?: number;
@@ -258,6 +335,7 @@ declare class StoreInspector implements AsyncDisposable {
         dryRun?: boolean;
     }): Promise<CheckpointRef>;
     setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void>;
+    importFrom(from: string | URL | Store, options?: Pick<CopyOptions, "onConflict" | "signal" | "onProgress">): Promise<CopyResult>;
     remove(ref: RunRef, ids?: string[]): Promise<{
         removed: number;
     }>;
@@ -277,6 +355,18 @@ interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" 
     state: EffectState;
     savedAt: number;
 }
+interface WaterfallRow {
+    kind: "step" | "task" | "subgraph" | "wait" | "effect";
+    name: string | null;
+    depth: number;
+    from: number;
+    to: number | null;
+    waited: boolean;
+    step: number | null;
+    id: string | null;
+    ns: string | null;
+    state: EffectInfo["state"] | null;
+}
 interface WriteInfo {
     task: string;
     index: number;
@@ -286,3 +376,11 @@ interface WriteInfo {
     tag: string;
 }
 declare function stepName({ nodes, label, space, meta, }: Pick<CheckpointInfo, "nodes" | "label" | "space" | "meta">): string | null;
+declare function graphMermaid({ nodes, edges }: RunGraph): string[];
+declare function graphOf(course: RunCourse): RunGraph;
+declare function graphText({ nodes, edges }: RunGraph): string[];
+declare function timeOf(rows: readonly WaterfallRow[]): {
+    work: number;
+    waited: number;
+};
+declare function waterfallOf(course: RunCourse): WaterfallRow[];

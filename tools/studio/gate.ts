@@ -2,6 +2,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { isImport } from "./import-form.js";
 import { Refusal, forbidden } from "./refusal.js";
 
 /** The largest body of a POST request, in bytes. */
@@ -45,7 +46,7 @@ async function isAuthorized(request: IncomingMessage, { authorize }: Gate): Prom
   }
 }
 
-function checkMethod({ method, headers }: IncomingMessage, { write }: Gate): void {
+function checkMethod({ method, headers, url = "" }: IncomingMessage, { write }: Gate): void {
   if (method === "GET" || method === "HEAD") return;
   if (method !== "POST") {
     throw new Refusal(405, "METHOD_NOT_ALLOWED", `the method ${method} is not allowed`, { Allow: "GET, HEAD, POST" });
@@ -53,6 +54,8 @@ function checkMethod({ method, headers }: IncomingMessage, { write }: Gate): voi
   if (!write) {
     throw new Refusal(403, "READ_ONLY", "this studio is read-only: start it with --write to change data");
   }
+  // Files are sent as they are. Their size is checked while they are read.
+  if (isImport(/\/api\/([^?]*)/.exec(url)?.[1] ?? "") && headers["content-type"] === "application/octet-stream") return;
   if (!/^application\/json(?:\s*;|$)/i.test(headers["content-type"]?.trim() ?? "")) {
     throw new Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body of a POST request must be application/json");
   }

@@ -9,7 +9,10 @@ import { type Gate, check } from "./gate.js";
 import { apiHeaders, cacheControl, headers } from "./headers.js";
 import { Query } from "./query.js";
 import { Refusal, answerOf } from "./refusal.js";
+import { isImport } from "./import-form.js";
+import { importRuns } from "./import.js";
 import { raw, routes } from "./routes.js";
+import { taken } from "./take-route.js";
 import { fieldsOf, writeRoutes } from "./writes.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
@@ -73,16 +76,18 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
 
   async function serveApi(name: string, query: Query, request: IncomingMessage, response: ServerResponse) {
     const route = /^v1\/(\w+)$/.exec(name)?.[1] ?? "";
-    const isWrite = Object.hasOwn(writeRoutes, route);
-    const isRead = Object.hasOwn(routes, route) || route === "raw" || route === "events";
+    const isWrite = Object.hasOwn(writeRoutes, route) || isImport(name);
+    const isRead = Object.hasOwn(routes, route) || route === "raw" || route === "take" || route === "events";
     if (!isWrite && !isRead) throw notFound();
     if (isWrite !== (request.method === "POST")) {
       const Allow = isWrite ? "POST" : "GET, HEAD";
       throw new Refusal(405, "METHOD_NOT_ALLOWED", `this route accepts only ${Allow}`, { Allow });
     }
-    const fields = isWrite ? await fieldsOf(request) : {};
+    const fields = isWrite && !isImport(name) ? await fieldsOf(request) : {};
     const inspector = await served.inspector();
-    if (isWrite) {
+    if (isImport(name)) {
+      send(request, response, 200, apiHeaders, JSON.stringify(await importRuns(inspector, request, query)));
+    } else if (isWrite) {
       const { status, body } = await writeRoutes[route]!(inspector, fields);
       send(request, response, status, apiHeaders, JSON.stringify(body));
     } else if (route === "events") {
@@ -90,6 +95,9 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
     } else if (route === "raw") {
       const type = { "Content-Type": "application/octet-stream", "Content-Disposition": "attachment" };
       await sendPieces(request, response, { ...apiHeaders, ...type }, await raw(inspector, query));
+    } else if (route === "take") {
+      const { headers: more, pieces } = await taken(inspector, query, request);
+      await sendPieces(request, response, { ...apiHeaders, ...more }, pieces);
     } else {
       send(request, response, 200, apiHeaders, JSON.stringify(await routes[route]!(inspector, query)));
     }

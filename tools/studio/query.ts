@@ -28,6 +28,11 @@ export class Query {
     return value;
   }
 
+  /** Returns all values of a parameter that may be there several times. */
+  list(name: string): string[] {
+    return this.#given.getAll(name).filter((text) => text !== "");
+  }
+
   /** Returns the labels that the parameter names, each as `key=value`. Undefined if it is missing. */
   labels(name: string): Record<string, string> | undefined {
     const all = this.#given.getAll(name).filter((text) => text !== "");

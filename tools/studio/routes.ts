@@ -17,6 +17,7 @@ import {
   sizeOf,
 } from "./answers.js";
 import { conversation, usage } from "./conversation.js";
+import { course } from "./course.js";
 import type { Query } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import { search } from "./search.js";
@@ -31,6 +32,7 @@ export const routes: Record<string, Route> = {
   info: (inspector) => inspector.info(),
   runs,
   run,
+  course,
   checkpoint,
   conversation,
   usage,

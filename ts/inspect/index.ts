@@ -34,6 +34,9 @@ export { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
 export { parseJson, safeJson, safeText } from "../bridge/json-form/json-text.js";
 export { formatPath, parsePath, valueAt, type PathStep } from "../bridge/json-form/path.js";
 
+export { graphMermaid, graphOf, graphText } from "./graph.js";
+export { timeOf, waterfallOf } from "./waterfall.js";
+
 const inspectorOptions = {
   serializers: (value: unknown, name: string) => {
     if (!isArray(value)) throw typeError(`${name} must be a list of serializers`);
@@ -151,3 +154,6 @@ export type { ModelPrice, ModelPrices } from "./conversation/cost.js";
 export type { ModelUsage, RunUsage, Usage } from "./conversation/usage-views.js";
 export type { UsageOptions } from "./conversation/usage.js";
 export type { Inspector } from "./inspector.js";
+export type { GraphEdge, GraphNode, RunGraph } from "./graph.js";
+export type { CourseProgram, ReadCourse, RunCourse } from "./steps.js";
+export type { WaterfallRow } from "./waterfall.js";

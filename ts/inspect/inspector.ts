@@ -12,7 +12,11 @@ import {
   type RestoreResult,
 } from "../store/backup.js";
 import { savedPerHour } from "./activity.js";
+import type { ReadCourse } from "./steps.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
+import type { CopyOptions, CopyResult } from "./copy.js";
+import { copyStore } from "./copy-store.js";
+import { readCourse } from "./course.js";
 import { type Context, readKey, readSpace } from "./context.js";
 import { looking } from "../store/engine.js";
 import { diffCheckpoints } from "./comparison.js";
@@ -170,6 +174,19 @@ export class StoreInspector implements AsyncDisposable {
     return this.#read((context) => readUsage(context, ref, options));
   }
 
+  /**
+   * The course of a run: its newest steps (`limit`: 20,000 unless given) with its subgraphs, effects, pauses and program. Null if
+   * there is no such run. `waterfallOf` and `graphOf` draw it.
+   * @example
+   * ```ts
+   * const course = await inspector.course({ space: "langgraph", run: "thread-1" });
+   * if (course !== null) console.log(graphText(graphOf(course)).join("\n"));
+   * ```
+   */
+  course(ref: RunRef, options?: { limit?: number }): Promise<ReadCourse | null> {
+    return this.#read((context) => readCourse(context, readKey(ref), options));
+  }
+
   /** The changes from one checkpoint to another. Null: from nothing. `limit`: 10,000 unless given. */
   diff(
     from: CheckpointRef | null,
@@ -267,6 +284,24 @@ export class StoreInspector implements AsyncDisposable {
    */
   setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void> {
     return this.#write("setLabels", (context) => setLabels(context, readKey(ref), changes));
+  }
+
+  /**
+   * Copies all runs of another store into this one, as `forkpoint import` does, and compares them. `onConflict` says what happens to a
+   * run that this store has with another content: `"fail"` (the default), `"skip"` or `"replace"`.
+   * @param from a path, a URL or an open store: see {@link copyStore}.
+   * @throws ForkpointError `CONFLICT` for such a run. `CORRUPT` if the source is damaged. `NOT_FOUND` if it doesn't exist.
+   * @example
+   * ```ts
+   * await using inspector = await openInspector("agent.db", { write: true });
+   * const { lineages, skipped } = await inspector.importFrom("jsonl:runs", { onConflict: "skip" });
+   * ```
+   */
+  importFrom(
+    from: string | URL | Store,
+    options?: Pick<CopyOptions, "onConflict" | "signal" | "onProgress">,
+  ): Promise<CopyResult> {
+    return this.#write("importFrom", ({ store }) => copyStore(from, store, { onConflict: "fail", ...options }));
   }
 
   /** Removes a run, or some of its checkpoints. */

@@ -1,25 +1,43 @@
 import { resolve } from "node:path";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
-import { command, runsArgument } from "../command.js";
+import { command, parsed, repeated, runsArgument, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { refuseMissing } from "../database.js";
+import { UsageError } from "../errors.js";
+import { type HtmlOptions, exportHtml } from "../export-html.js";
 import { type ChoiceOptions, choiceOf, choosing, move, movedText } from "../moving.js";
 
-interface Options extends ChoiceOptions {
-  out: string;
+interface Options extends ChoiceOptions, HtmlOptions {
+  out?: string;
 }
 
 export const exportRuns = () =>
   choosing(
-    command<Options>("export", "copy all runs, or some, to a folder of JSON Lines files", run, "itself")
+    command<Options>(
+      "export",
+      "copy all runs, or some, to a folder of JSON Lines files, or one run to an HTML file",
+      run,
+      "itself",
+    )
       .addArgument(runsArgument())
-      .requiredOption("--out <folder>", "the folder; created if it doesn't exist"),
+      .option("--out <folder>", "the folder; created if it doesn't exist")
+      .option("--html <file>", "one file that shows a run without Forkpoint and without network")
+      .addOption(parsed("--last <n>", "with --html: only the last n checkpoints", wholeFrom(1)))
+      .option(
+        "--leave-out <path>",
+        "with --html: leave out values, such as .apiKey or .messages[*].content; repeatable",
+        repeated,
+      ),
   );
 
 async function run(context: Context, options: Options, ...ids: Array<string | undefined>): Promise<void> {
   const { database, output } = context;
+  const { out, html, last, leaveOut } = options;
+  if ((out === undefined) === (html === undefined)) throw new UsageError("pass --out <folder> or --html <file>");
   refuseMissing(database);
-  const path = resolve(options.out);
+  if (html !== undefined) return exportHtml(context, options, ids);
+  if (last !== undefined || leaveOut !== undefined) throw new UsageError("--last and --leave-out need --html");
+  const path = resolve(out!);
   const choice = await choiceOf(context, ids, options);
   const moved = await move(context, database, { target: `jsonl:${path}`, shown: path, guessed: false }, choice);
   const words = { done: `wrote ${safeText(path)}:`, todo: `to export to ${safeText(path)}` };

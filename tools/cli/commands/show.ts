@@ -5,6 +5,7 @@ import type { Context } from "../context.js";
 import { type PlacedEffects, effectCell, placedEffects } from "../effect-signs.js";
 import { UsageError, describe } from "../errors.js";
 import { type RunOptions, findRun, refOf } from "../find.js";
+import { type GraphOptions, printGraph } from "../graph.js";
 import { type NextOf, drawTree } from "../lanes.js";
 import { labelsText } from "../labels.js";
 import { readListing } from "../pages.js";
@@ -19,7 +20,7 @@ import { runTable } from "./ls.js";
 import type { CheckpointInfo, EffectInfo, RunInfo } from "../../../ts/inspect/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 
-interface Options extends RunOptions {
+interface Options extends RunOptions, GraphOptions {
   tree?: boolean;
   limit?: number;
   cursor?: string;
@@ -30,6 +31,8 @@ export const show = () =>
   command<Options>("show", "show a run: its checkpoints, and the runs forked from it", showRun)
     .addArgument(runArgument())
     .option("--tree", "draw the checkpoints and forks as a tree, newest first")
+    .option("--graph", "print which node led to which, how often, and where the run is")
+    .option("--mermaid", "print the graph as a Mermaid flowchart")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run")
     .addOption(parsed("--limit <n>", "the number of checkpoints (default: all)", wholeFrom(1)))
@@ -43,6 +46,7 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   }
   const inspector = await context.open();
   const ref = refOf(await findRun(context, inspector, id!, options));
+  if (options.graph === true || options.mermaid === true) return printGraph(context, inspector, ref, options);
   const run = await inspector.run(ref, { withWhy: true, withBytes: true });
   if (run === null) throw new UsageError("the run has just been removed");
   const order = last === undefined ? "asc" : "desc";

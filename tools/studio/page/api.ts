@@ -4,6 +4,7 @@ import { credentials } from "./access.js";
 import type { Match } from "../forms.js";
 import type { Conversation } from "../../../ts/inspect/conversation/message.js";
 import type { RunUsage } from "../../../ts/inspect/conversation/usage-views.js";
+import type { CourseAnswer } from "../course-answer.js";
 import type {
   Change,
   CheckpointDetail,
@@ -37,7 +38,7 @@ export class Trouble extends Error {
 export const troubleOf = (error: unknown): Trouble =>
   error instanceof Trouble ? error : new Trouble("PAGE", error instanceof Error ? error.message : String(error), 0);
 
-type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
+export type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
 /** Returns the address of a route. Parameters that are null or undefined are left out. A list has one parameter for each item. */
 function addressOf(route: string, parameters: Parameters): string {
@@ -51,7 +52,16 @@ function addressOf(route: string, parameters: Parameters): string {
   return `api/v1/${route}${text === "" ? "" : `?${text}`}`;
 }
 
+/** Answers a request in place of the studio's server: see embedded/source.ts. */
+export type Source = (route: string, parameters: Parameters) => Promise<Response>;
+
+const own = (globalThis as { forkpointSource?: Source }).forkpointSource;
+
+/** Whether the page is a file that has the data of a run in it. */
+export const isFile = own !== undefined;
+
 export async function request(route: string, parameters: Parameters = {}, init: RequestInit = {}): Promise<Response> {
+  if (own !== undefined) return checked(await own(route, parameters));
   const access = credentials();
   const headers = { ...access.headers, ...(init.headers as Record<string, string> | undefined) };
   let response: Response;
@@ -65,6 +75,10 @@ export async function request(route: string, parameters: Parameters = {}, init: 
     if (init.signal?.aborted) throw error;
     throw new Trouble("OFFLINE", "the studio isn't responding", 0);
   }
+  return checked(response);
+}
+
+async function checked(response: Response): Promise<Response> {
   if (response.ok) return response;
   const body = (await response.json().catch(() => null)) as { error?: { code: string; message: string } } | null;
   const { code = "UNKNOWN", message = `the studio answered ${response.status}` } = body?.error ?? {};
@@ -78,7 +92,7 @@ const opened = new Promise<void>((resolve) => (open = resolve));
 export const whenOpen = { resolve: () => open() };
 
 async function get<T>(route: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
-  await opened;
+  if (!isFile) await opened;
   signal?.throwIfAborted();
   return (await request(route, parameters, signal === undefined ? {} : { signal })).json() as Promise<T>;
 }
@@ -131,6 +145,7 @@ export const api = {
   },
   run: (ref: RunRef, cursor: string | null, limit: number, signal: AbortSignal) =>
     get<RunPage>("run", { ...named(ref), cursor, limit }, signal),
+  course: (ref: RunRef, signal: AbortSignal) => get<CourseAnswer>("course", named(ref), signal),
   namespaces: (ref: RunRef, signal: AbortSignal) =>
     get<RunsPage>("runs", { space: ref.space, match: ref.run, allNs: true, limit: 100, withWhy: false }, signal),
   checkpoint: (ref: RunRef, id: string | undefined, signal: AbortSignal) =>

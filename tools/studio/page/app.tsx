@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { picking } from "./compare.js";
 import { ComparePick } from "./compare-pick.js";
+import { isFile } from "./api.js";
 import { live } from "./events.js";
 import { shown } from "./format.js";
 import { Icon } from "./icons.js";
@@ -96,11 +97,13 @@ function Bar({ openKeys }: { openKeys: () => void }) {
         >
           Runs
         </a>
-        <a class="tab" href="#/storage" aria-current={page === "storage" ? "page" : undefined}>
-          Storage
-        </a>
+        {!isFile && (
+          <a class="tab" href="#/storage" aria-current={page === "storage" ? "page" : undefined}>
+            Storage
+          </a>
+        )}
       </nav>
-      {info !== null && (
+      {info !== null && !isFile && (
         <p class="row dim mono wide-only" title={shown(info.target)}>
           <Icon name="disk" />
           <span class="cut">{shown(info.target, 300)}</span>
@@ -108,18 +111,24 @@ function Bar({ openKeys }: { openKeys: () => void }) {
       )}
       <span class="grow" />
       {info !== null && !info.write && (
-        <span class="tag" data-testid="readonly" title="Started without --write: you can't change anything">
+        <span
+          class="tag"
+          data-testid="readonly"
+          title={isFile ? "A file: you can't change anything" : "Started without --write: you can't change anything"}
+        >
           Read-only
         </span>
       )}
-      <span
-        class={`live row small soft ${isLive ? "finished" : ""}`}
-        data-testid="live"
-        data-state={isLive ? "live" : "offline"}
-        title={isLive ? "New saves appear automatically" : "The studio isn't responding"}
-      >
-        {isLive ? "Live" : "Offline"}
-      </span>
+      {!isFile && (
+        <span
+          class={`live row small soft ${isLive ? "finished" : ""}`}
+          data-testid="live"
+          data-state={isLive ? "live" : "offline"}
+          title={isLive ? "New saves appear automatically" : "The studio isn't responding"}
+        >
+          {isLive ? "Live" : "Offline"}
+        </span>
+      )}
       <span class="row">
         <Button
           kind="quiet"

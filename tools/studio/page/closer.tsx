@@ -1,6 +1,7 @@
 // Details of the value that is selected in a tree: its path, its complete text, and buttons that copy.
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { type RunRef, request, troubleOf } from "./api.js";
+import { download } from "./download.js";
 import { bytes, shown } from "./format.js";
 import { moreOf } from "../forms.js";
 import type { TreeRow } from "./tree.js";
@@ -47,7 +48,12 @@ export function Closer({ view, id, part, row, close, edit }: CloserProps) {
         <Button kind="quiet" icon="copy" onClick={() => void withWhole(copyValue)}>
           Value
         </Button>
-        <Button kind="quiet" icon="down" name="Download the value" onClick={() => void withWhole(download)} />
+        <Button
+          kind="quiet"
+          icon="down"
+          name="Download the value"
+          onClick={() => void withWhole(async (whole) => download(await whole.blob(), "value.json"))}
+        />
         <Button kind="quiet" icon="close" name="Close" onClick={close} />
       </header>
       {text !== null && (
@@ -65,13 +71,4 @@ async function copyValue(whole: Response): Promise<void> {
   const value: unknown = JSON.parse(json);
   // A text is copied without its quotes.
   await copy(typeof value === "string" ? value : json, "the value");
-}
-
-/** Offers the value to the user as a file. */
-async function download(whole: Response): Promise<void> {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await whole.blob());
-  link.download = "value.json";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

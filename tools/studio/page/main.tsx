@@ -1,6 +1,7 @@
 // Starts the page.
 import { render } from "preact";
 import { takeToken } from "./access.js";
+import { isFile } from "./api.js";
 import { App } from "./app.js";
 import { hear } from "./events.js";
 import { followKeys } from "./keys.js";
@@ -9,7 +10,8 @@ import { readStore } from "./store.js";
 import { followTheme } from "./theme.js";
 
 function begin(): void {
-  void hear();
+  // A file has no news.
+  if (!isFile) void hear();
   void readStore();
 }
 

@@ -17,7 +17,8 @@ import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun
 import { Questions } from "./questions-view.js";
 import { RunView, refOf } from "./run-data.js";
 import { store } from "./store.js";
-import { Timeline } from "./timeline.js";
+import { RunViews } from "./run-views.js";
+import { Take } from "./take-dialog.js";
 import { UsageFacts, useUsage } from "./usage-view.js";
 import { Button, ErrorBox, Id, Labels, SpaceMark, StatusMark, copy, keyOf, say } from "./ui.js";
 
@@ -86,7 +87,7 @@ function Run({ of }: { of: RunRef }) {
         <section class="panel stack steps" aria-label="Timeline">
           {view.trouble.value !== null && <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />}
           <Growth steps={view.steps.value} current={current} look={(id) => view.look(id)} />
-          <Timeline view={view} openState={openState} />
+          <RunViews view={view} openState={openState} />
         </section>
         <section class="panel stack pane" aria-label="Checkpoint" ref={pane}>
           <CheckpointPane view={view} back={back} openFork={openFork} />
@@ -156,6 +157,7 @@ function Head({ view, write, openFork }: HeadProps) {
         {info?.statusWhy && <span class="soft cut wide-only">{shown(info.statusWhy, 160)}</span>}
         <span class="grow wide-only" />
         <Namespaces of={ref} />
+        <Take of={ref} info={info} />
         <Button
           kind="primary"
           icon="fork"

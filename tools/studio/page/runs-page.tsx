@@ -10,6 +10,7 @@ import { ago, at, count, counted, shown } from "./format.js";
 import { Icon } from "./icons.js";
 import { listKeys, useKeys } from "./keys.js";
 import { address, addressOfRun, change, go } from "./route.js";
+import { Import } from "./import-dialog.js";
 import * as list from "./runs-data.js";
 import { store } from "./store.js";
 import { Empty, ErrorBox, Id, Labels, Size, Skeleton, SpaceMark, StatusMark, news } from "./ui.js";
@@ -130,6 +131,7 @@ function Filters({ filter }: { filter: list.Filter }) {
         />
         <span>Subgraphs</span>
       </label>
+      <Import done={() => void list.reload()} />
       <span class="dim small wide-only">{counted(total, "run")}</span>
     </div>
   );

@@ -1,0 +1,27 @@
+/** Prints the graph of a run, as text or as Mermaid. */
+
+import { safeText } from "../../ts/bridge/json-form/json-text.js";
+import { graphMermaid, graphOf, graphText } from "../../ts/inspect/graph.js";
+import type { Context } from "./context.js";
+import { UsageError } from "./errors.js";
+import type { RunRef } from "../../ts/inspect/views.js";
+import type { Inspector } from "../../ts/inspect/inspector.js";
+
+export interface GraphOptions {
+  graph?: boolean;
+  mermaid?: boolean;
+}
+
+/** Prints the graph of a run: one line for each edge, and then where the run is. */
+export async function printGraph(
+  { output }: Context,
+  inspector: Inspector,
+  ref: RunRef,
+  { mermaid = false }: GraphOptions,
+): Promise<void> {
+  const course = await inspector.course(ref);
+  if (course === null) throw new UsageError("the run has just been removed");
+  const graph = graphOf(course);
+  output.answer(graph, () => (mermaid ? graphMermaid(graph) : graphText(graph)).map(safeText));
+  if (graph.nodes.length === 0) output.hint("the nodes of this run aren't known");
+}

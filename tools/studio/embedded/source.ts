@@ -1,0 +1,196 @@
+/** Answers the requests of the page from the data of a file, as routes.ts does from a store. */
+
+import { parsePath, valueAt } from "../../../ts/bridge/json-form/path.js";
+import { diffValues } from "../../../ts/inspect/diff.js";
+import {
+  MAX_CHANGES,
+  fitting,
+  shortChanges,
+  shortCheckpoint,
+  shortDetail,
+  shortEffect,
+  shortRun,
+  MAX_ANSWER,
+} from "../answers.js";
+import { search } from "../search.js";
+import type { Taken, TakenCheckpoint, TakenRun } from "../taken.js";
+import type { Change, CheckpointDetail, RunRef } from "../../../ts/inspect/views.js";
+
+type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
+
+/** An answer that is an error. */
+class Missing extends Error {
+  readonly code: string;
+
+  constructor(message: string, code = "NOT_FOUND") {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Makes the function that answers requests. */
+export function makeSource(taken: Taken): (route: string, parameters: Parameters) => Promise<Response> {
+  const routes = routesOf(taken);
+  return async (route, parameters) => {
+    try {
+      if (!Object.hasOwn(routes, route))
+        throw new Missing("this file doesn't have these data: open the database in the studio");
+      const found = routes[route as keyof typeof routes](new Asked(parameters));
+      return new Response(typeof found === "string" ? found : JSON.stringify(found));
+    } catch (error) {
+      const code = error instanceof Missing ? error.code : "INVALID_ARGUMENT";
+      const message = error instanceof Error ? error.message : String(error);
+      return new Response(JSON.stringify({ error: { code, message } }), { status: code === "NOT_FOUND" ? 404 : 400 });
+    }
+  };
+}
+
+/** The parameters of a request. */
+class Asked {
+  readonly #given: Parameters;
+
+  constructor(given: Parameters) {
+    this.#given = given;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#given[name];
+    return value === null || value === undefined || value === "" ? undefined : String(value);
+  }
+
+  number(name: string, otherwise: number): number {
+    const value = Number(this.text(name) ?? otherwise);
+    return Number.isSafeInteger(value) ? value : otherwise;
+  }
+
+  part(): Change["part"] {
+    const part = this.text("part");
+    return part === "rest" || part === "writes" ? part : "state";
+  }
+
+  ref(): RunRef {
+    return { space: this.text("space") ?? "", run: this.text("run") ?? "", ns: this.text("ns") ?? null };
+  }
+}
+
+const isSame = (a: RunRef, b: RunRef): boolean =>
+  a.space === b.space && a.run === b.run && (a.ns ?? "") === (b.ns ?? "");
+
+function routesOf({ runs: all, version }: Taken) {
+  const runOf = (ref: RunRef): TakenRun => {
+    const found = all.find(({ run }) => isSame(run, ref));
+    if (found !== undefined) return found;
+    throw new Missing("this file doesn't have this run: open the database in the studio");
+  };
+  const read = (found: TakenCheckpoint | undefined): CheckpointDetail => {
+    if (found === undefined) throw new Missing("this file doesn't have this checkpoint");
+    if ("damage" in found) throw new Missing(found.damage, "CORRUPT");
+    return found;
+  };
+  const theCheckpoint = (asked: Asked): CheckpointDetail => {
+    const { checkpoints } = runOf(asked.ref());
+    const id = asked.text("id");
+    return read(id === undefined ? checkpoints[0] : checkpoints.find(({ checkpoint }) => checkpoint.id === id));
+  };
+  return {
+    info: () => ({ version, target: "", backend: "file", write: false, spaces: [] }),
+    runs(asked: Asked) {
+      const of = asked.text("of");
+      const [match = "", status] = [asked.text("match"), asked.text("status")];
+      if (of !== undefined) {
+        const refs = (JSON.parse(of) as Array<[string, string, string | null]>).map(([space, run, ns]) => ({
+          space,
+          run,
+          ns,
+        }));
+        return {
+          runs: refs.map((ref) => all.map(({ run }) => run).find((run) => isSame(run, ref)) ?? null),
+          cursor: null,
+        };
+      }
+      const found = all.filter(({ run }, at) => {
+        const isShown = at === 0 || asked.text("allNs") === "true";
+        return isShown && run.run.includes(match) && (status === undefined || run.status === status);
+      });
+      return { runs: found.map(({ run }) => shortRun(run)), cursor: null };
+    },
+    run(asked: Asked) {
+      const { run, checkpoints, effects } = runOf(asked.ref());
+      const from = asked.number("cursor", 0);
+      const to = from + asked.number("limit", 100);
+      const shown = fitting(
+        checkpoints.slice(from, to).map(({ checkpoint }) => shortCheckpoint(checkpoint)),
+        MAX_ANSWER,
+      );
+      const next = from + Math.max(1, shown.length);
+      return {
+        run: shortRun(run),
+        checkpoints: shown,
+        // Other runs are not in the file.
+        forks: [],
+        moreForks: 0,
+        effects: effects.map(({ effect }) => effect).toReversed(),
+        cursor: next < checkpoints.length ? String(next) : null,
+      };
+    },
+    course: (asked: Asked) => runOf(asked.ref()).course,
+    checkpoint(asked: Asked) {
+      const [part, path] = [asked.part(), asked.text("path")];
+      const depth = asked.text("depth") === undefined ? undefined : asked.number("depth", 3);
+      const short = shortDetail(theCheckpoint(asked), { depth, items: undefined, part, path });
+      if (short === null) throw new Missing("there is nothing at this path");
+      return short;
+    },
+    raw(asked: Asked): string {
+      const [detail, path] = [theCheckpoint(asked), asked.text("path")];
+      const value = path === undefined ? detail[asked.part()] : valueAt(detail[asked.part()], parsePath(path));
+      if (value === undefined) throw new Missing("there is nothing at this path");
+      return `${JSON.stringify(value, null, 2)}\n`;
+    },
+    effect(asked: Asked) {
+      const [key, branch] = [asked.text("key"), asked.number("branch", 0)];
+      const found = runOf(asked.ref()).effects.find(({ effect }) => effect.key === key && effect.branch === branch);
+      if (found === undefined) throw new Missing("this file doesn't have this effect");
+      return shortEffect(found);
+    },
+    search: (asked: Asked) => search(theCheckpoint(asked)[asked.part()], asked.text("text") ?? ""),
+    diff(asked: Asked) {
+      const { checkpoints } = runOf(asked.ref());
+      const find = (id: string | undefined) => checkpoints.find(({ checkpoint }) => checkpoint.id === id);
+      const to = read(find(asked.text("to")));
+      const given = asked.text("from");
+      const parent = to.checkpoint.parent;
+      const found = find(given ?? (parent !== null && isSame(parent, to.checkpoint) ? parent.id : undefined));
+      if (found === undefined && (given !== undefined || parent !== null)) {
+        throw new Missing("this file doesn't have the checkpoint to compare with");
+      }
+      const from = found === undefined ? null : read(found);
+      const { changes, truncated } = changesOf(from, to);
+      const short = shortChanges(changes, MAX_CHANGES);
+      return {
+        from: from === null ? null : shortCheckpoint(from.checkpoint),
+        to: shortCheckpoint(to.checkpoint),
+        changes: short.changes,
+        truncated: truncated || short.truncated,
+      };
+    },
+  };
+}
+
+/** Compares two checkpoints as `Inspector.diff` does. */
+function changesOf(from: CheckpointDetail | null, to: CheckpointDetail): { changes: Change[]; truncated: boolean } {
+  const changes: Change[] = [];
+  let truncated = false;
+  for (const part of ["state", "rest", "writes"] as const) {
+    const limit = MAX_CHANGES + 1 - changes.length;
+    const found = diffValues(part, valueOf(from, part), valueOf(to, part), limit);
+    for (const each of found.changes) changes.push(each);
+    truncated ||= found.truncated;
+  }
+  return { changes, truncated };
+}
+
+function valueOf(detail: CheckpointDetail | null, part: Change["part"]): unknown {
+  if (part !== "writes") return detail?.[part] ?? {};
+  return (detail?.writes ?? []).map(({ tag: _tag, ...write }) => write);
+}
