@@ -10,6 +10,7 @@ import { cursorOption, limitOption } from "./checkpoints.js";
 import { type Context, SESSIONS, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
 import { SPACES } from "../bridge/spaces.js";
 import { type Lineup, infoOf, readLineups, recentRuns } from "./rows.js";
+import { NewestFilter, fewOfGroup, fewOfStatus, possible } from "./run-filters.js";
 import { readWhy } from "./status.js";
 import { mapTogether } from "./together.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
@@ -78,8 +79,10 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
   const candidates = sources[query.sort ?? "active"](context, query, limit);
   const items: RunInfo[] = [];
   let last: number | undefined;
+  const filter = new NewestFilter(context, query);
+  if (!(await filter.begin())) return { items, cursor: null };
   for await (const batch of candidates) {
-    const wanted = batch.filter((run) => isWanted(run, query));
+    const { runs: wanted, isPast } = await filter.narrow(batch.filter((run) => isWanted(run, query)));
     const shown = await showAll(context, wanted, query);
     for (const [at, info] of shown.entries()) {
       if (info === null || !fits(info, query)) continue;
@@ -87,6 +90,7 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
       items.push(info);
       last = wanted[at]!.position;
     }
+    if (isPast) break;
   }
   return { items, cursor: null };
 }
@@ -131,11 +135,16 @@ function batchSize({ match, status, label, group, since, ns, allNs }: RunQuery, 
 
 const sources = { active: byActivity, began: byBeginning, size: bySize };
 
-function byActivity(context: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
+async function* byActivity(context: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
   const after = query.cursor === undefined ? undefined : Number(query.cursor);
+  const few = await fewOfGroup(context, query);
+  if (few !== undefined) {
+    yield few.filter(({ position }) => after === undefined || position < after);
+    return;
+  }
   const statuses = query.status && [query.status];
   const fields = {
-    spaces: contractsOf(query.space),
+    spaces: possible(contractsOf(query.space), query),
     matching: query.match ?? "",
     statuses,
     labels: query.label,
@@ -143,7 +152,7 @@ function byActivity(context: Context, query: RunQuery, limit: number): AsyncGene
   };
   // The engine itself compares the name, the status and the labels.
   const { match: _, status: __, label: ___, ...others } = query;
-  return recentRuns(context, { ...fields, limit: batchSize(others, limit) });
+  yield* recentRuns(context, { ...fields, limit: batchSize(others, limit) });
 }
 
 /** Merges the lists of all contracts. Positions count over all contracts. */
@@ -152,12 +161,17 @@ async function* byBeginning(context: Context, query: RunQuery, limit: number): A
   const size = batchSize(query, limit);
   const group = query.group ?? "";
   const before = query.cursor === undefined ? undefined : Number(query.cursor);
-  const held = new Set(
-    (await inspect.call(native, "spaces", {})).filter(({ runs }) => runs > 0).map(({ space }) => space),
-  );
-  const lists = contractsOf(query.space)
-    .filter((space) => held.has(space))
-    .map((space) => ({ space, runs: [] as FoundRun[], before, done: false }));
+  const few = await fewOfStatus(context, query, contractsOf(query.space));
+  if (few !== undefined) {
+    yield few.filter(({ position }) => before === undefined || position < before);
+    return;
+  }
+  const lists = (await heldBy(context, possible(contractsOf(query.space), query))).map((space) => ({
+    space,
+    runs: [] as FoundRun[],
+    before,
+    done: false,
+  }));
   for (;;) {
     for (const list of lists) {
       if (list.done || list.runs.length > 0) continue;
@@ -175,6 +189,12 @@ async function* byBeginning(context: Context, query: RunQuery, limit: number): A
   }
 }
 
+/** Returns the contracts that have runs. */
+async function heldBy({ engine }: Context, contracts: readonly string[]): Promise<string[]> {
+  const spaces = await inspect.call(engine.native, "spaces", {});
+  return contracts.filter((contract) => spaces.some(({ space, runs }) => space === contract && runs > 0));
+}
+
 /** The greatest number of runs that can be sorted by size. */
 const LARGEST = 1000;
 
@@ -182,7 +202,7 @@ const LARGEST = 1000;
 async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundRun[]> {
   const { native } = context.engine;
   const found = [];
-  for (const contract of contractsOf(query.space)) {
+  for (const contract of await heldBy(context, possible(contractsOf(query.space), query))) {
     found.push(...(await storeCalls.call(native, "stats", { contract, largest: LARGEST })).largest);
   }
   const sorted = found.toSorted((a, b) => b.storedBytes - a.storedBytes);

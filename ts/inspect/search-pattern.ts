@@ -100,7 +100,9 @@ function regularExpression(text: string, ignoreCase: boolean): Pattern {
         return script.runInContext(context, { timeout: MOST_MS }) as T;
       } catch (error) {
         if ((error as { code?: unknown }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-        throw rangeError(`the regular expression takes longer than ${MOST_MS / 1_000} s for one checkpoint: simplify it`);
+        throw rangeError(
+          `the regular expression takes longer than ${MOST_MS / 1_000} s for one checkpoint: simplify it`,
+        );
       }
     },
   };
@@ -130,8 +132,7 @@ const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 /** Returns the regular expression of a text. */
 const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 
-const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength);
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);
 
 /** Returns true if a JSON text has escapes that may stand for a character that is searched for. */
 const hasOtherEscapes = (json: Buffer): boolean =>

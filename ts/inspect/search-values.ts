@@ -1,6 +1,15 @@
 /** Finds a pattern in the keys and values of a checkpoint. */
 
-import { type Item, type Place, type Step, containerOf, itemsOf, placeOf, stepsTo, typeOf } from "../bridge/json-form/form.js";
+import {
+  type Item,
+  type Place,
+  type Step,
+  containerOf,
+  itemsOf,
+  placeOf,
+  stepsTo,
+  typeOf,
+} from "../bridge/json-form/form.js";
 import type { Found, Pattern } from "./search-pattern.js";
 
 /** The text around a match. */
