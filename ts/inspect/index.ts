@@ -132,7 +132,7 @@ export type {
 export type { RunQuery } from "./runs.js";
 export type { StoreEvent, WatchedEffect } from "./watch.js";
 export type { DrainReport, DrainedRun } from "./drain.js";
-export type { SearchHit, SearchOptions, SearchProgress } from "./search.js";
-export type { Snippet } from "./search-values.js";
+export type { SearchOptions } from "./search.js";
+export type { SearchHit, SearchProgress, Snippet } from "./search-views.js";
 export type { ForkEdit } from "./fork.js";
 export type { Inspector } from "./inspector.js";

@@ -42,6 +42,11 @@ export interface RunQuery {
   allNs?: boolean | undefined;
   /** The length of a page. Default: 100. At most 1,000. */
   limit?: number | undefined;
+  /**
+   * The time after which the page ends, in ms, even if it has fewer runs than `limit`. Its cursor is not null if there may be
+   * more. Default: no limit.
+   */
+  maxMs?: number | undefined;
   cursor?: string | null | undefined;
   /** Whether to read the reason for the status of each run. Default: false. */
   withWhy?: boolean | undefined;
@@ -63,6 +68,7 @@ const runOptions = {
   ns: (value: unknown, name: string) => (value === null ? undefined : text(value, name)),
   allNs: flag,
   limit: limitOption,
+  maxMs: whole(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
   cursor: (value: unknown, name: string) => {
     const cursor = cursorOption(value, name);
     if (cursor !== undefined && !/^-?\d{1,16}$/.test(cursor))
@@ -81,6 +87,7 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
   let last: number | undefined;
   const filter = new NewestFilter(context, query);
   if (!(await filter.begin())) return { items, cursor: null };
+  const end = performance.now() + (query.maxMs ?? Number.POSITIVE_INFINITY);
   for await (const batch of candidates) {
     const { runs: wanted, isPast } = await filter.narrow(batch.filter((run) => isWanted(run, query)));
     const shown = await showAll(context, wanted, query);
@@ -91,6 +98,7 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
       last = wanted[at]!.position;
     }
     if (isPast) break;
+    if (performance.now() > end) return { items, cursor: String(batch.at(-1)!.position) };
   }
   return { items, cursor: null };
 }

@@ -11,13 +11,7 @@ import {
   typeOf,
 } from "../bridge/json-form/form.js";
 import type { Found, Pattern } from "./search-pattern.js";
-
-/** The text around a match. */
-export interface Snippet {
-  before: string;
-  match: string;
-  after: string;
-}
+import type { Snippet } from "./search-views.js";
 
 /** A key or a value that matches. */
 export interface Match {

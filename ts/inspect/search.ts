@@ -13,10 +13,11 @@ import { readFound, readValues, readWrites } from "./detail.js";
 import { everyRow, infoOf, readLineups, recentRuns } from "./rows.js";
 import { contractsOf, statuses } from "./runs.js";
 import { type Pattern, patternOf } from "./search-pattern.js";
-import { type Match, type Snippet, matchesIn, nameOf } from "./search-values.js";
+import { type Match, matchesIn, nameOf } from "./search-values.js";
+import type { SearchHit, SearchProgress } from "./search-views.js";
 import type { Part } from "../bridge/wire.js";
 import type { FoundCheckpoint, FoundRun, Key, Row } from "./wire.js";
-import type { Change, CheckpointRef, Space, Status } from "./views.js";
+import type { Space, Status } from "./views.js";
 
 /** What to search, and how. */
 export interface SearchOptions {
@@ -41,35 +42,6 @@ export interface SearchOptions {
   signal?: AbortSignal | undefined;
   /** Called while the search reads, and at its end. */
   onProgress?: ((progress: SearchProgress) => void) | undefined;
-}
-
-/** How far a search has come. */
-export interface SearchProgress {
-  /** How many runs it has read. A namespace counts as a run. */
-  runs: number;
-  checkpoints: number;
-  hits: number;
-  /** How many values it could not read, by the name of the serializer that wrote them. */
-  unreadable: Record<string, number>;
-  /** How many checkpoints it could not read, because they are damaged or too large. */
-  damaged: number;
-}
-
-/** A place that a search has found. */
-export interface SearchHit extends CheckpointRef {
-  ns: string | null;
-  /** The index of the checkpoint in its run. */
-  step: number;
-  label: string | null;
-  /** When the checkpoint was saved, in ms since the epoch. */
-  savedAt: number;
-  part: Change["part"];
-  /** The path of the value in the part. */
-  path: Array<string | number>;
-  /** True if the key of the value matches, and not the value. */
-  inKey: boolean;
-  /** The first match in the value, and the text around it. */
-  snippet: Snippet;
 }
 
 const searchOptions = {

@@ -10,7 +10,7 @@ import type { Output } from "../output.js";
 import { statusNames } from "../style.js";
 import { cut, pad, width } from "../table.js";
 import { number } from "../units.js";
-import type { SearchHit, SearchProgress } from "../../../ts/inspect/search.js";
+import type { SearchHit, SearchProgress } from "../../../ts/inspect/search-views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 import type { Status } from "../../../ts/inspect/views.js";
 

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { live } from "./events.js";
 import { shown } from "./format.js";
+import { GrepPage } from "./grep-page.js";
 import { Icon } from "./icons.js";
 import { useKeys } from "./keys.js";
 import { KeysDialog } from "./keys-dialog.js";
@@ -19,7 +20,14 @@ export function App() {
   const { page, parameters } = address.value;
   useKeys({ "?": () => (keys.value = true) });
   useEffect(() => {
-    const what = page === "run" ? shown(parameters["run"] ?? "", 60) : page === "storage" ? "Storage" : "Runs";
+    const what =
+      page === "run"
+        ? shown(parameters["run"] ?? "", 60)
+        : page === "storage"
+          ? "Storage"
+          : page === "search"
+            ? "Search"
+            : "Runs";
     document.title = `${what} · Forkpoint Studio`;
   }, [page, parameters["run"]]);
   const trouble = storeTrouble.value;
@@ -38,6 +46,8 @@ export function App() {
           <RunPage />
         ) : page === "storage" ? (
           <StoragePage />
+        ) : page === "search" ? (
+          <GrepPage />
         ) : (
           <RunsPage />
         )}
@@ -92,6 +102,9 @@ function Bar({ openKeys }: { openKeys: () => void }) {
           aria-current={page === "runs" || page === "run" ? "page" : undefined}
         >
           Runs
+        </a>
+        <a class="tab" href="#/search" aria-current={page === "search" ? "page" : undefined}>
+          Search
         </a>
         <a class="tab" href="#/storage" aria-current={page === "storage" ? "page" : undefined}>
           Storage

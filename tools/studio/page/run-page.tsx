@@ -10,6 +10,7 @@ import { EffectDialog, effectKey } from "./effect-dialog.js";
 import { Choice } from "./fields.js";
 import { ForkDialog } from "./fork-dialog.js";
 import { ago, at, bytes, counted, duration, shown } from "./format.js";
+import { Icon } from "./icons.js";
 import { useKeys } from "./keys.js";
 import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun } from "./route.js";
 import { RunView, refOf } from "./run-data.js";
@@ -145,6 +146,15 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
         {info !== null && <StatusMark status={info.status} testId="run-status" />}
         {info?.statusWhy && <span class="soft cut wide-only">{shown(info.statusWhy, 160)}</span>}
         <span class="grow wide-only" />
+        <a
+          class="button quiet"
+          data-testid="grep-this"
+          href={formatAddress({ page: "search", parameters: { ...addressOfRun(ref).parameters, steps: "all" } })}
+          aria-label="Search in this run"
+          title="Search in this run"
+        >
+          <Icon name="search" />
+        </a>
         <Namespaces of={ref} />
         <Button
           kind="primary"

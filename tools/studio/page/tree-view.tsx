@@ -7,9 +7,11 @@ import { useAnswer } from "./answer.js";
 import { type RunRef, api, troubleOf } from "./api.js";
 import { SearchField } from "./fields.js";
 import { counted } from "./format.js";
+import { change } from "./route.js";
 import { type Loaded, type TreeRow, firstOpen, foundRows, joined, rowsOf } from "./tree.js";
 import { TreeRowView } from "./tree-row.js";
-import { ErrorBox, news } from "./ui.js";
+import { useRevealed } from "./reveal.js";
+import { Button, ErrorBox, news } from "./ui.js";
 import { Closer } from "./closer.js";
 import { VirtualList } from "./virtual.js";
 
@@ -53,10 +55,15 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
   useLayoutEffect(() => void (loaded.value = new Map()), [form]);
 
   const opened = useMemo(() => open.value ?? firstOpen(form, 30), [form, open.value]);
+  const revealed = useRevealed({ view, id, part, form, opened, open, chosen });
   const rows = useMemo(
     () =>
-      found.value === null ? rowsOf(form, { loaded: loaded.value, open: opened }) : foundRows(found.value.matches),
-    [form, opened, loaded.value, found.value],
+      found.value === null && revealed.value !== null
+        ? foundRows(revealed.value)
+        : found.value === null
+          ? rowsOf(form, { loaded: loaded.value, open: opened })
+          : foundRows(found.value.matches),
+    [form, opened, loaded.value, found.value, revealed.value],
   );
   const index = rows.findIndex((row) => row.id === chosen.value);
 
@@ -87,7 +94,8 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
   const act = (row: TreeRow) => {
     chosen.value = row.id;
     if (row.more !== undefined) showMore(row);
-    else if (row.state !== "leaf" && found.value === null) setOpen(row, row.state === "closed");
+    else if (row.state !== "leaf" && found.value === null && revealed.value === null)
+      setOpen(row, row.state === "closed");
   };
 
   /** The keys of the ARIA tree pattern. */
@@ -126,6 +134,11 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
             {counted(found.value.matches.length, "match").replace(/matchs$/, "matches")}
             {found.value.truncated && ", and more"}
           </span>
+        )}
+        {found.value === null && revealed.value !== null && (
+          <Button testId="reveal-all" onClick={() => change({ path: null, part: null }, true)}>
+            Show all
+          </Button>
         )}
       </div>
       {trouble.value !== null && <ErrorBox trouble={trouble.value} />}
