@@ -109,7 +109,7 @@ export async function fewOfGroup(context: Context, { group = "", space }: RunFil
   const fields = { space: "agentos", group, before: undefined, limit: FEW + 1 };
   const found = await inspect.call(context.engine.native, "began", fields);
   if (found.length > FEW) return undefined;
-  return newestFirst(context, found, ({ seq }) => seq);
+  return sorted(context, found, "newest");
 }
 
 /**
@@ -127,24 +127,22 @@ export async function fewOfStatus(
   const fields = { spaces, matching: match, statuses: [status], labels: label, after: undefined, limit: few + 1 };
   const found = await inspect.call(context.engine.native, "recent", fields);
   if (found.length > few) return undefined;
-  const sorted = await newestFirst(context, found, ({ began }) => began);
-  return sorted.map((run, at) => ({ ...run, position: -1 - at }));
+  return (await sorted(context, found, "oldest")).map((run, at) => ({ ...run, position: -1 - at }));
 }
 
-/** Sorts runs by a number of their newest checkpoints, the greatest first. It becomes their position. */
-async function newestFirst(
-  context: Context,
-  found: readonly FoundRun[],
-  numberOf: (row: { seq: number; began: number }) => number,
-): Promise<FoundRun[]> {
+/** Sorts runs by the save number of their newest or their oldest checkpoint, the greatest first. It becomes their position. */
+async function sorted(context: Context, found: readonly FoundRun[], by: "newest" | "oldest"): Promise<FoundRun[]> {
   const keys = found.map(({ space, run, ns }) => ({ space: spaceOf(space), run, ns: ns ?? "" }));
-  const wanted = keys.map((key) => ({ ...key, from: "end" as const, newestFirst: true, limit: 1, sums: true }));
-  const lineups = await readLineups(context, wanted);
+  const order = { from: "end" as const, newestFirst: by === "newest", limit: 1, sums: false };
+  const lineups = await readLineups(
+    context,
+    keys.map((key) => ({ ...key, ...order })),
+  );
   const placed = lineups.flatMap(({ current, page }, at): FoundRun[] => {
-    const row = current ?? page.rows[0];
+    const row = by === "newest" ? (current ?? page.rows[0]) : (page.rows[0] ?? current);
     if (row === undefined) return [];
     const space = current === undefined ? found[at]!.space : SESSIONS;
-    return [{ ...found[at]!, space, position: numberOf({ seq: row.seq, began: page.sums?.began ?? row.savedAt }) }];
+    return [{ ...found[at]!, space, position: row.seq }];
   });
   return placed.toSorted((a, b) => b.position - a.position);
 }

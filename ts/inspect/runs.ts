@@ -98,7 +98,8 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
       last = wanted[at]!.position;
     }
     if (isPast) break;
-    if (performance.now() > end) return { items, cursor: String(batch.at(-1)!.position) };
+    const reached = batch.at(-1)?.position;
+    if (reached !== undefined && performance.now() > end) return { items, cursor: String(reached) };
   }
   return { items, cursor: null };
 }
