@@ -25,6 +25,21 @@ export async function* runsOf(
   for await (const { items } of pages(read, {})) yield* items;
 }
 
+/** The length of the first page of a listing that is printed while it is read. */
+const SHORT = 100;
+
+/** Yields all runs in pages. */
+export async function* runPages(
+  inspector: Inspector,
+  { cursor: given, ...query }: Omit<RunQuery, "limit">,
+): AsyncGenerator<RunInfo[]> {
+  const start = given ?? undefined;
+  const read: Read<RunInfo> = (limit, cursor) => {
+    return inspector.runs({ ...query, limit: cursor === (start ?? null) ? SHORT : limit, cursor });
+  };
+  for await (const { items } of pages(read, { cursor: start })) yield items;
+}
+
 /** Yields the checkpoints of a run, newest first. */
 export async function* checkpointsOf(inspector: Inspector, ref: RunRef): AsyncGenerator<CheckpointInfo> {
   const read: Read<CheckpointInfo> = (limit, cursor) => inspector.checkpoints(ref, { limit, cursor, order: "desc" });

@@ -16,6 +16,7 @@ import { effects } from "./commands/effects.js";
 import { drainCheck } from "./commands/drain-check.js";
 import { exportRuns } from "./commands/export.js";
 import { fork } from "./commands/fork.js";
+import { grep } from "./commands/grep.js";
 import { get } from "./commands/get.js";
 import { importRuns } from "./commands/import.js";
 import { label } from "./commands/label.js";
@@ -33,7 +34,7 @@ import { verify } from "./commands/verify.js";
 
 const groups = {
   "Try:": [demo],
-  "Inspect:": [ls, show, get, diff, usage, effects, tail, stats, studio],
+  "Inspect:": [ls, show, get, grep, diff, usage, effects, tail, stats, studio],
   "Fork, answer, label and settle:": [fork, answer, label, settle],
   "Copy:": [exportRuns, importRuns, copy, backup, restore],
   "Clean up:": [prune, rm, vacuum],
@@ -48,7 +49,7 @@ Find a run, see what its last step changed, and fork it with another value:
   forkpoint diff <run>
   forkpoint fork <run> --set scratch.confidence=0.9
 
-Exit codes: 0 success, 1 differences or errors found, 2 wrong usage, 3 not found or runs that don't fit, 4 not confirmed, 5 failed.`;
+Exit codes: 0 success, 1 differences or errors found, or nothing found by grep, 2 wrong usage, 3 not found or runs that don't fit, 4 not confirmed, 5 failed.`;
 
 /** Makes the program. Calls `adopt` for each command. */
 export function makeProgram(adopt: (command: Command) => void): Command {

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { serveEvents } from "./events.js";
+import { serveGrep } from "./grep.js";
 import { files } from "./files.js";
 import { type Gate, check } from "./gate.js";
 import { apiHeaders, cacheControl, headers } from "./headers.js";
@@ -77,7 +78,7 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
   async function serveApi(name: string, query: Query, request: IncomingMessage, response: ServerResponse) {
     const route = /^v1\/(\w+)$/.exec(name)?.[1] ?? "";
     const isWrite = Object.hasOwn(writeRoutes, route) || isImport(name);
-    const isRead = Object.hasOwn(routes, route) || route === "raw" || route === "take" || route === "events";
+    const isRead = Object.hasOwn(routes, route) || ["raw", "take", "events", "grep"].includes(route);
     if (!isWrite && !isRead) throw notFound();
     if (isWrite !== (request.method === "POST")) {
       const Allow = isWrite ? "POST" : "GET, HEAD";
@@ -92,6 +93,8 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
       send(request, response, status, apiHeaders, JSON.stringify(body));
     } else if (route === "events") {
       await serveEvents(request, response, inspector, query, closing);
+    } else if (route === "grep") {
+      await serveGrep(request, response, inspector, query, closing);
     } else if (route === "raw") {
       const type = { "Content-Type": "application/octet-stream", "Content-Disposition": "attachment" };
       await sendPieces(request, response, { ...apiHeaders, ...type }, await raw(inspector, query));

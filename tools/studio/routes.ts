@@ -66,6 +66,7 @@ async function runs(inspector: Inspector, query: Query): Promise<unknown> {
     cursor: query.filter("cursor"),
     ns: query.get("ns") ?? undefined,
     allNs: query.flag("allNs", false),
+    maxMs: query.whole("maxMs", 1, Number.MAX_SAFE_INTEGER),
     withWhy,
     withBytes,
   };

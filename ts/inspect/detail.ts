@@ -212,7 +212,7 @@ function helixState(parts: Parts, all: readonly Part[], records: readonly Part[]
   return fields;
 }
 
-async function readWrites(context: Context, row: Row, found: FoundCheckpoint): Promise<WriteInfo[]> {
+export async function readWrites(context: Context, row: Row, found: FoundCheckpoint): Promise<WriteInfo[]> {
   if (row.space === "langgraph") return found.writes.map((write) => shownWrite(context, write, write.part.name));
   if (row.space !== "tinyagents") return [];
   // If an id was put several times, only its first checkpoint has the writes.

@@ -30,6 +30,8 @@ import { setLabels } from "./labels.js";
 import { answerQuestion, listQuestions } from "./questions/questions.js";
 import type { Answer, Question } from "./questions/views.js";
 import { remove } from "./remove.js";
+import { search, type SearchOptions } from "./search.js";
+import type { SearchHit } from "./search-views.js";
 import { findRun, listForks, listRuns, type RunQuery } from "./runs.js";
 import { infoOfStore, statsOf } from "./store-info.js";
 import { verify } from "./verify.js";
@@ -209,6 +211,24 @@ export class StoreInspector implements AsyncDisposable {
   }): AsyncIterable<StoreEvent> {
     this.#throwIfClosed();
     return watch(this.#context, options, () => this.#closing !== undefined);
+  }
+
+  /**
+   * Searches the keys and values of states, pending writes and other fields: the newest checkpoint of each run, those of the
+   * run that was active last first. Yields hits as it finds them, until the signal aborts or the loop ends. A key or a value
+   * is one hit. At most 1,000 hits are reported for one checkpoint. Bytes are not searched.
+   * @throws TypeError or RangeError for an empty text or a wrong regular expression.
+   * @example
+   * ```ts
+   * for await (const { run, step, path, snippet } of inspector.search("order-101", { ignoreCase: true, limit: 20 })) {
+   *   console.log(run, step, formatPath(path), snippet.match);
+   * }
+   * ```
+   */
+  search(text: string, options?: SearchOptions): AsyncIterable<SearchHit> {
+    this.#throwIfClosed();
+    const context = { ...this.#context, engine: looking(this.#context.engine) };
+    return search(context, text, options, () => this.#closing !== undefined);
   }
 
   /** How much is stored. `largest`: how many of the largest runs to name (10 unless given). */

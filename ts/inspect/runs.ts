@@ -10,6 +10,7 @@ import { cursorOption, limitOption } from "./checkpoints.js";
 import { type Context, SESSIONS, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
 import { SPACES } from "../bridge/spaces.js";
 import { type Lineup, type Parents, infoOf, readLineups, readParents, recentRuns } from "./rows.js";
+import { NewestFilter, fewOfGroup, fewOfStatus, possible } from "./run-filters.js";
 import { readWhy } from "./status.js";
 import { firstQuestion } from "./questions/questions.js";
 import { mapTogether } from "./together.js";
@@ -42,6 +43,11 @@ export interface RunQuery {
   allNs?: boolean | undefined;
   /** The length of a page. Default: 100. At most 1,000. */
   limit?: number | undefined;
+  /**
+   * The time after which the page ends, in ms, even if it has fewer runs than `limit`. Its cursor is not null if there may be
+   * more. Default: no limit.
+   */
+  maxMs?: number | undefined;
   cursor?: string | null | undefined;
   /** Whether to read the reason for the status of each run. Default: false. */
   withWhy?: boolean | undefined;
@@ -65,6 +71,7 @@ const runOptions = {
   ns: (value: unknown, name: string) => (value === null ? undefined : text(value, name)),
   allNs: flag,
   limit: limitOption,
+  maxMs: whole(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
   cursor: (value: unknown, name: string) => {
     const cursor = cursorOption(value, name);
     if (cursor !== undefined && !/^-?\d{1,16}$/.test(cursor))
@@ -82,8 +89,11 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
   const candidates = sources[query.sort ?? "active"](context, query, limit);
   const items: RunInfo[] = [];
   let last: number | undefined;
+  const filter = new NewestFilter(context, query);
+  if (!(await filter.begin())) return { items, cursor: null };
+  const end = performance.now() + (query.maxMs ?? Number.POSITIVE_INFINITY);
   for await (const batch of candidates) {
-    const wanted = batch.filter((run) => isWanted(run, query));
+    const { runs: wanted, isPast } = await filter.narrow(batch.filter((run) => isWanted(run, query)));
     const shown = await showAll(context, wanted, query);
     for (const [at, info] of shown.entries()) {
       if (info === null || !fits(info, query)) continue;
@@ -91,6 +101,9 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
       items.push(info);
       last = wanted[at]!.position;
     }
+    if (isPast) break;
+    const reached = batch.at(-1)?.position;
+    if (reached !== undefined && performance.now() > end) return { items, cursor: String(reached) };
   }
   return { items, cursor: null };
 }
@@ -135,11 +148,16 @@ function batchSize({ match, status, label, group, since, ns, allNs }: RunQuery, 
 
 const sources = { active: byActivity, began: byBeginning, size: bySize };
 
-function byActivity(context: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
+async function* byActivity(context: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
   const after = query.cursor === undefined ? undefined : Number(query.cursor);
+  const few = await fewOfGroup(context, query);
+  if (few !== undefined) {
+    yield few.filter(({ position }) => after === undefined || position < after);
+    return;
+  }
   const statuses = query.status && [query.status];
   const fields = {
-    spaces: contractsOf(query.space),
+    spaces: possible(contractsOf(query.space), query),
     matching: query.match ?? "",
     statuses,
     labels: query.label,
@@ -147,7 +165,7 @@ function byActivity(context: Context, query: RunQuery, limit: number): AsyncGene
   };
   // The engine itself compares the name, the status and the labels.
   const { match: _, status: __, label: ___, ...others } = query;
-  return recentRuns(context, { ...fields, limit: batchSize(others, limit) });
+  yield* recentRuns(context, { ...fields, limit: batchSize(others, limit) });
 }
 
 /** Merges the lists of all contracts. Positions count over all contracts. */
@@ -156,12 +174,17 @@ async function* byBeginning(context: Context, query: RunQuery, limit: number): A
   const size = batchSize(query, limit);
   const group = query.group ?? "";
   const before = query.cursor === undefined ? undefined : Number(query.cursor);
-  const held = new Set(
-    (await inspect.call(native, "spaces", {})).filter(({ runs }) => runs > 0).map(({ space }) => space),
-  );
-  const lists = contractsOf(query.space)
-    .filter((space) => held.has(space))
-    .map((space) => ({ space, runs: [] as FoundRun[], before, done: false }));
+  const few = await fewOfStatus(context, query, contractsOf(query.space));
+  if (few !== undefined) {
+    yield few.filter(({ position }) => before === undefined || position < before);
+    return;
+  }
+  const lists = (await heldBy(context, possible(contractsOf(query.space), query))).map((space) => ({
+    space,
+    runs: [] as FoundRun[],
+    before,
+    done: false,
+  }));
   for (;;) {
     for (const list of lists) {
       if (list.done || list.runs.length > 0) continue;
@@ -179,6 +202,12 @@ async function* byBeginning(context: Context, query: RunQuery, limit: number): A
   }
 }
 
+/** Returns the contracts that have runs. */
+async function heldBy({ engine }: Context, contracts: readonly string[]): Promise<string[]> {
+  const spaces = await inspect.call(engine.native, "spaces", {});
+  return contracts.filter((contract) => spaces.some(({ space, runs }) => space === contract && runs > 0));
+}
+
 /** The greatest number of runs that can be sorted by size. */
 const LARGEST = 1000;
 
@@ -186,7 +215,7 @@ const LARGEST = 1000;
 async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundRun[]> {
   const { native } = context.engine;
   const found = [];
-  for (const contract of contractsOf(query.space)) {
+  for (const contract of await heldBy(context, possible(contractsOf(query.space), query))) {
     found.push(...(await storeCalls.call(native, "stats", { contract, largest: LARGEST })).largest);
   }
   const sorted = found.toSorted((a, b) => b.storedBytes - a.storedBytes);

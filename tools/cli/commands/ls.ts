@@ -5,11 +5,12 @@ import { command, parsed, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";
 import { labelsText, repeatedLabel } from "../labels.js";
-import { readListing } from "../pages.js";
+import { readListing, runPages } from "../pages.js";
 import { statusCell, statusNames, versionName } from "../style.js";
 import { type Column, table } from "../table.js";
 import { type UsageSort, sortOfUsage, usageColumns, withUsage } from "../usage-columns.js";
 import { ago, number, parseDuration, size } from "../units.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
 import type { RunInfo, Status } from "../../../ts/inspect/views.js";
 import type { RunQuery } from "../../../ts/inspect/runs.js";
 
@@ -77,6 +78,7 @@ async function list(context: Context, options: Options): Promise<void> {
     withBytes: true,
   };
   const inspector = await context.open();
+  if (all && !context.output.json) return printAll(context, inspector, { ...query, cursor });
   const read = (limit: number, cursor: string | null) => inspector.runs({ ...query, limit, cursor });
   const { items: runs, cursor: next } = await readListing(read, { limit: all ? undefined : (limit ?? LIMIT), cursor });
   const { output } = context;
@@ -86,11 +88,36 @@ async function list(context: Context, options: Options): Promise<void> {
       runTable(used, context, options.version !== undefined, usageColumns),
     );
   } else output.answer({ runs, cursor: next }, () => runTable(runs, context, options.version !== undefined));
-  if (runs.length === 0 && !output.json) {
-    const { spaces } = await inspector.info();
-    context.note(spaces.length === 0 ? `${safeText(context.database.shown)} has no runs yet` : "no runs match");
-  }
+  if (runs.length === 0 && !output.json) await noteNone(context, inspector);
   if (next !== null) output.hint(`more runs: add --all, or --cursor ${next}`);
+}
+
+async function noteNone(context: Context, inspector: Inspector): Promise<void> {
+  const { spaces } = await inspector.info();
+  context.note(spaces.length === 0 ? `${safeText(context.database.shown)} has no runs yet` : "no runs match");
+}
+
+/** Prints all runs while they are read. The first page has few runs, so that it is printed soon. */
+async function printAll(context: Context, inspector: Inspector, query: RunQuery): Promise<void> {
+  const { output } = context;
+  let first: RunInfo[] | undefined;
+  let header: string | undefined;
+  for await (const runs of runPages(inspector, query)) {
+    if (runs.length === 0) continue;
+    // The runs of the first page are measured with each page, so that the columns stay as wide.
+    const lines = runTable([...(first ?? []), ...runs], context, query.version !== undefined);
+    if (header !== lines[0]) await output.stream(`${lines[0]}\n`);
+    header = lines[0];
+    await output.stream(
+      lines
+        .slice(1 + (first?.length ?? 0))
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
+    await output.flush();
+    first ??= runs;
+  }
+  if (first === undefined) await noteNone(context, inspector);
 }
 
 const columns: Array<Column<RunInfo>> = [

@@ -6,6 +6,7 @@ import { ComparePick } from "./compare-pick.js";
 import { isFile } from "./api.js";
 import { live } from "./events.js";
 import { shown } from "./format.js";
+import { GrepPage } from "./grep-page.js";
 import { Icon } from "./icons.js";
 import { useKeys } from "./keys.js";
 import { KeysDialog } from "./keys-dialog.js";
@@ -22,7 +23,14 @@ export function App() {
   const { page, parameters } = address.value;
   useKeys({ "?": () => (keys.value = true) });
   useEffect(() => {
-    const what = page === "run" ? shown(parameters["run"] ?? "", 60) : page === "storage" ? "Storage" : "Runs";
+    const what =
+      page === "run"
+        ? shown(parameters["run"] ?? "", 60)
+        : page === "storage"
+          ? "Storage"
+          : page === "search"
+            ? "Search"
+            : "Runs";
     document.title = `${what} · Forkpoint Studio`;
   }, [page, parameters["run"]]);
   const trouble = storeTrouble.value;
@@ -41,6 +49,8 @@ export function App() {
           <RunPage />
         ) : page === "storage" ? (
           <StoragePage />
+        ) : page === "search" ? (
+          <GrepPage />
         ) : (
           <RunsPage />
         )}
@@ -98,9 +108,14 @@ function Bar({ openKeys }: { openKeys: () => void }) {
           Runs
         </a>
         {!isFile && (
-          <a class="tab" href="#/storage" aria-current={page === "storage" ? "page" : undefined}>
-            Storage
-          </a>
+          <>
+            <a class="tab" href="#/search" aria-current={page === "search" ? "page" : undefined}>
+              Search
+            </a>
+            <a class="tab" href="#/storage" aria-current={page === "storage" ? "page" : undefined}>
+              Storage
+            </a>
+          </>
         )}
       </nav>
       {info !== null && !isFile && (

@@ -42,6 +42,27 @@ export function SearchField({ name, placeholder, testId, value, onText }: Search
   );
 }
 
+interface CheckProps {
+  name: string;
+  checked: boolean;
+  testId?: string;
+  onChange: (checked: boolean) => void;
+}
+
+export function Check({ name, checked, testId, onChange }: CheckProps) {
+  return (
+    <label class="field row">
+      <input
+        type="checkbox"
+        data-testid={testId}
+        checked={checked}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+      />
+      <span>{name}</span>
+    </label>
+  );
+}
+
 interface ChoiceProps {
   name: string;
   value: string;

@@ -12,6 +12,7 @@ import { Choice } from "./fields.js";
 import { ForkDialog } from "./fork-dialog.js";
 import { whyNoFork } from "./forkable.js";
 import { ago, at, bytes, counted, duration, shown } from "./format.js";
+import { Icon } from "./icons.js";
 import { useKeys } from "./keys.js";
 import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun } from "./route.js";
 import { Questions } from "./questions-view.js";
@@ -156,6 +157,15 @@ function Head({ view, write, openFork }: HeadProps) {
         {info !== null && <StatusMark status={info.status} testId="run-status" />}
         {info?.statusWhy && <span class="soft cut wide-only">{shown(info.statusWhy, 160)}</span>}
         <span class="grow wide-only" />
+        <a
+          class="button quiet"
+          data-testid="grep-this"
+          href={formatAddress({ page: "search", parameters: { ...addressOfRun(ref).parameters, steps: "all" } })}
+          aria-label="Search in this run"
+          title="Search in this run"
+        >
+          <Icon name="search" />
+        </a>
         <Namespaces of={ref} />
         <Take of={ref} info={info} />
         <Button

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { type RunInfo, type RunRef, type Trouble, api, troubleOf } from "./api.js";
 import type { Heard } from "./events.js";
+import { sinceOf } from "./since.js";
 import { keyOf } from "./ui.js";
 
 /** The filter of the list. An empty text matches all. */
@@ -13,6 +14,8 @@ export interface Filter {
   version: string;
   /** Labels, each as `key=value`. */
   labels: string[];
+  /** The time of the last activity, such as `1h`: at most so long ago. */
+  since: string;
   sort: string;
   /** Whether subgraphs are listed too. */
   nested: boolean;
@@ -31,6 +34,9 @@ export interface ListedRun {
 const FIRST_PAGE = 60;
 const PAGE = 250;
 
+/** A request ends after this time, in ms, with what it has found. The next one continues. */
+const MOST_MS = 250;
+
 /** The maximum number of runs in one request, and of characters in their ids, which are in the URL. */
 const BATCH = 40;
 const BATCH_TEXT = 2_000;
@@ -40,19 +46,22 @@ export const cursor = signal<string | null>(null);
 export const loading = signal(true);
 /** Whether the rows still belong to the previous filter, because the new answer has not arrived. */
 export const stale = signal(false);
+/** Whether the user has stopped the listing. */
+export const isStopped = signal(false);
 export const trouble = signal<Trouble | null>(null);
 /** The row that was selected by key. */
 export const selected = signal<string | null>(null);
 
-let filter: Filter = { space: "", status: "", match: "", version: "", labels: [], sort: "", nested: false };
+let filter: Filter = { space: "", status: "", match: "", version: "", labels: [], since: "", sort: "", nested: false };
 let asking = new AbortController();
 
-const queryOf = ({ space, status, match, version, labels, sort, nested }: Filter) => ({
+const queryOf = ({ space, status, match, version, labels, since, sort, nested }: Filter) => ({
   space: space || null,
   status: status || null,
   match: match || null,
   version: version || null,
   label: labels,
+  since: sinceOf(since),
   sort: sort || null,
   allNs: nested ? true : null,
 });
@@ -63,12 +72,20 @@ const listed = (info: RunInfo): ListedRun => ({ key: keyOf(info), info, fresh: f
 async function ask(query: { limit: number; cursor?: string }, take: (page: RunInfo[]) => void): Promise<void> {
   const { signal: own } = asking;
   loading.value = true;
+  isStopped.value = false;
   try {
-    const page = await api.runs({ ...queryOf(filter), ...query }, own);
-    if (own.aborted) return;
-    take(page.runs);
-    cursor.value = page.cursor;
-    trouble.value = null;
+    const next = { ...query, maxMs: MOST_MS };
+    for (let add = take; ; add = append) {
+      const page = await api.runs({ ...queryOf(filter), ...next }, own);
+      if (own.aborted) return;
+      add(page.runs);
+      cursor.value = page.cursor;
+      trouble.value = null;
+      stale.value = false;
+      next.limit -= page.runs.length;
+      if (page.cursor === null || next.limit <= 0) break;
+      next.cursor = page.cursor;
+    }
   } catch (error) {
     if (own.aborted) return;
     if (query.cursor === undefined) rows.value = [];
@@ -96,13 +113,31 @@ export async function load(asked: Filter): Promise<void> {
 
 export const reload = (): Promise<void> => load(filter);
 
+function append(runs: readonly RunInfo[]): void {
+  if (runs.length === 0) return;
+  // A run that was active after the first page was read is already listed.
+  const known = new Set(rows.value.map(({ key }) => key));
+  rows.value = [...rows.value, ...runs.map(listed).filter(({ key }) => !known.has(key))];
+}
+
 export async function loadMore(): Promise<void> {
-  if (loading.value || cursor.value === null) return;
-  await ask({ limit: PAGE, cursor: cursor.value }, (runs) => {
-    // A run that was active after the first page was read is already listed.
-    const known = new Set(rows.value.map(({ key }) => key));
-    rows.value = [...rows.value, ...runs.map(listed).filter(({ key }) => !known.has(key))];
-  });
+  if (loading.value || isStopped.value || cursor.value === null) return;
+  await ask({ limit: PAGE, cursor: cursor.value }, append);
+}
+
+/** Stops a listing that takes long. What was found stays. */
+export function stop(): void {
+  asking.abort();
+  asking = new AbortController();
+  loading.value = false;
+  stale.value = false;
+  isStopped.value = true;
+}
+
+/** Continues a listing that was stopped. */
+export async function resume(): Promise<void> {
+  isStopped.value = false;
+  await (cursor.value === null ? reload() : loadMore());
 }
 
 const wanted = new Map<string, RunRef>();

@@ -3,7 +3,6 @@ import { stepName } from "../../../ts/inspect/step-name.js";
 import { useComputed, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { now } from "./clock.js";
-import type { Status } from "./api.js";
 import { listen } from "./events.js";
 import { Choice, SearchField } from "./fields.js";
 import { ago, at, count, counted, shown } from "./format.js";
@@ -12,13 +11,12 @@ import { listKeys, useKeys } from "./keys.js";
 import { address, addressOfRun, change, go } from "./route.js";
 import { Import } from "./import-dialog.js";
 import * as list from "./runs-data.js";
+import { Searching, StatusChips, TimeChoice, statuses } from "./runs-filters.js";
 import { store } from "./store.js";
 import { Empty, ErrorBox, Id, Labels, Size, Skeleton, SpaceMark, StatusMark, news } from "./ui.js";
 import { type RowProps, VirtualList } from "./virtual.js";
 
 const ROW = 44;
-
-const statuses: Status[] = ["waiting", "failed", "unfinished", "finished", "unknown"];
 
 const sorts = [
   ["", "Last active"],
@@ -39,6 +37,7 @@ function filterOf(parameters: Record<string, string>): list.Filter {
     version: VERSION.exec(text)?.[1] ?? "",
     // One that is still being typed has no value yet.
     labels: [...text.matchAll(LABEL)].map(([, label]) => label!).filter((label) => label.indexOf("=") > 0),
+    since: parameters["since"] ?? "",
     sort: parameters["sort"] ?? "",
     nested: parameters["nested"] === "1",
   };
@@ -60,17 +59,19 @@ export function RunsPage() {
   useSignalEffect(() => {
     if (!list.loading.value) news.value = `${counted(list.rows.value.length, "run")} listed`;
   });
-  const { space, status, match, version, labels } = filter.value;
-  const isFiltered = [space, status, match, version, ...labels].some((each) => each !== "");
+  const { space, status, match, version, labels, since } = filter.value;
+  const isFiltered = [space, status, match, version, since, ...labels].some((each) => each !== "");
   return (
     <main class="runs stack grow" aria-labelledby="page-title">
       <h1 id="page-title" class="hidden">
         Runs
       </h1>
       <Filters filter={filter.value} />
+      <StatusChips space={space} status={status} />
+      <Searching />
       {list.trouble.value !== null && <ErrorBox trouble={list.trouble.value} retry={() => void list.reload()} />}
       {list.rows.value.length === 0 && list.loading.value && <Skeleton rows={12} />}
-      {list.rows.value.length === 0 && !list.loading.value && list.trouble.value === null && (
+      {list.rows.value.length === 0 && !list.loading.value && !list.isStopped.value && list.trouble.value === null && (
         <Nothing isFiltered={isFiltered} />
       )}
       {list.rows.value.length > 0 && <Rows />}
@@ -81,7 +82,7 @@ export function RunsPage() {
 function Nothing({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
     <Empty title="No runs match" testId="runs-empty">
-      <p>No run matches this framework, status and search.</p>
+      <p>No run matches this framework, status, time and search.</p>
       <button type="button" class="button" onClick={() => go({ page: "runs", parameters: {} })}>
         Show all runs
       </button>
@@ -122,6 +123,7 @@ function Filters({ filter }: { filter: list.Filter }) {
         options={[["", "All"], ...statuses.map((status) => [status, status] as const)]}
         onChoice={(status) => change({ status: status || null })}
       />
+      <TimeChoice value={filter.since} />
       <Choice name="Sort" value={filter.sort} options={sorts} onChoice={(sort) => change({ sort: sort || null })} />
       <label class="field row">
         <input

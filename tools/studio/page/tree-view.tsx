@@ -11,10 +11,12 @@ import { SearchField } from "./fields.js";
 import { whyNoFork } from "./forkable.js";
 import { counted } from "./format.js";
 import { useKeys } from "./keys.js";
+import { useRevealed } from "./reveal.js";
+import { change } from "./route.js";
 import { store } from "./store.js";
 import { type Loaded, type TreeRow, firstOpen, foundRows, joined, rowsOf } from "./tree.js";
 import { TreeRowView } from "./tree-row.js";
-import { ErrorBox, news, say } from "./ui.js";
+import { Button, ErrorBox, news, say } from "./ui.js";
 import { Closer } from "./closer.js";
 import { VirtualList } from "./virtual.js";
 
@@ -71,10 +73,15 @@ export function Tree({ view, id, part, form, open, of }: TreeProps) {
     for (const edited of edits.keys()) all.delete(edited);
     return all;
   }, [form, open.value, edits]);
+  const revealed = useRevealed({ view, id, part, form, opened, open, chosen });
   const rows = useMemo(
     () =>
-      found.value === null ? rowsOf(form, { loaded: loaded.value, open: opened }) : foundRows(found.value.matches),
-    [form, opened, loaded.value, found.value],
+      found.value === null && revealed.value !== null
+        ? foundRows(revealed.value)
+        : found.value === null
+          ? rowsOf(form, { loaded: loaded.value, open: opened })
+          : foundRows(found.value.matches),
+    [form, opened, loaded.value, found.value, revealed.value],
   );
   const index = rows.findIndex((row) => row.id === chosen.value);
 
@@ -115,7 +122,8 @@ export function Tree({ view, id, part, form, open, of }: TreeProps) {
     chosen.value = row.id;
     if (edits.has(row.id)) return;
     if (row.more !== undefined) showMore(row);
-    else if (row.state !== "leaf" && found.value === null) setOpen(row, row.state === "closed");
+    else if (row.state !== "leaf" && found.value === null && revealed.value === null)
+      setOpen(row, row.state === "closed");
   };
 
   const endEdit = () => {
@@ -163,6 +171,11 @@ export function Tree({ view, id, part, form, open, of }: TreeProps) {
             {counted(found.value.matches.length, "match").replace(/matchs$/, "matches")}
             {found.value.truncated && ", and more"}
           </span>
+        )}
+        {found.value === null && revealed.value !== null && (
+          <Button testId="reveal-all" onClick={() => change({ path: null, part: null }, true)}>
+            Show all
+          </Button>
         )}
       </div>
       {trouble.value !== null && <ErrorBox trouble={trouble.value} />}

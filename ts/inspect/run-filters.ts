@@ -1,0 +1,148 @@
+/** Finds the runs of a filter that no index has, without showing each run. */
+
+import { programsIn } from "../store/programs.js";
+import { type Context, SESSIONS, shownNs, spaceOf } from "./context.js";
+import { readLineups } from "./rows.js";
+import { type FoundRun, type Row, inspect, openFeed } from "./wire.js";
+import type { Space, Status } from "./views.js";
+
+/** The part of a query of runs that is compared here. */
+interface RunFilter {
+  space?: Space | undefined;
+  ns?: string | undefined;
+  group?: string | undefined;
+  match?: string | undefined;
+  status?: Status | undefined;
+  label?: Record<string, string> | undefined;
+  version?: string | undefined;
+  since?: number | undefined;
+  sort?: "active" | "began" | "size" | undefined;
+  cursor?: string | null | undefined;
+}
+
+/** Leaves out the contracts that cannot have a run of a query. */
+export const possible = (spaces: readonly string[], { ns }: RunFilter): string[] =>
+  spaces.filter((space) => ns === undefined || shownNs(spaceOf(space), "") !== null);
+
+/** Compares runs with the part of a query that needs their newest checkpoints. */
+export class NewestFilter {
+  readonly #context: Context;
+  readonly #query: RunFilter;
+  /** The hashes of the programs that have the version's name. */
+  #shapes: ReadonlySet<string> | undefined;
+
+  constructor(context: Context, query: RunFilter) {
+    this.#context = context;
+    this.#query = query;
+  }
+
+  /** Returns false if no run can have the version. */
+  async begin(): Promise<boolean> {
+    const { version, space } = this.#query;
+    if (version === undefined) return true;
+    const { native } = this.#context.engine;
+    const spaces = ["langgraph", "agentos", "agentium", "tinyagents"].filter((each) => (space ?? each) === each);
+    const programs = (await Promise.all(spaces.map((each) => programsIn(native, each)))).flat();
+    const named = programs.filter(({ shape }) => shape.version === version);
+    this.#shapes = new Set(named.map(({ id }) => id));
+    return this.#shapes.size > 0 || /^[0-9a-f]{4,}$/.test(version);
+  }
+
+  /**
+   * Returns the runs that may match. `isPast`: all of these runs were last active before the time that the query asks for, and
+   * so were all others behind them.
+   */
+  async narrow(runs: readonly FoundRun[]): Promise<{ runs: readonly FoundRun[]; isPast: boolean }> {
+    const { group = "", since, version } = this.#query;
+    if ((group === "" && since === undefined && version === undefined) || runs.length === 0) {
+      return { runs, isPast: false };
+    }
+    const keys = runs.map(({ space, run, ns }) => ({ space: spaceOf(space), run, ns: ns ?? "" }));
+    const wanted = keys.map((key) => ({ ...key, from: "end" as const, newestFirst: true, limit: 1, sums: false }));
+    const lineups = await readLineups(this.#context, wanted);
+    const rows = lineups.map(({ current, page }) => current ?? page.rows[0]);
+    const kept = runs.filter((_, at) => rows[at] !== undefined && this.#fits(rows[at]));
+    const isOld = (row: Row | undefined): boolean => row === undefined || row.savedAt < since!;
+    const byActivity = (this.#query.sort ?? "active") === "active";
+    const isPast =
+      byActivity && since !== undefined && rows.every(isOld) && !(await this.#hasNewer(runs.at(-1)!, since));
+    return { runs: kept, isPast };
+  }
+
+  #fits({ group, savedAt, space, shape }: Row): boolean {
+    const { group: prefix = "", since, version } = this.#query;
+    if (!(group ?? "").startsWith(prefix) || (since !== undefined && savedAt < since)) return false;
+    // The shape of a TinyAgents checkpoint is in its metadata, which is read later.
+    if (version === undefined || space === "tinyagents") return true;
+    return shape !== null && (this.#shapes!.has(shape) || shape.startsWith(version));
+  }
+
+  /**
+   * Looks at some checkpoints before a run's newest one. Usually none is newer. If runs were copied into the store, or the clock
+   * was set, many that follow each other are.
+   */
+  async #hasNewer({ position }: FoundRun, since: number): Promise<boolean> {
+    const places = new Set<number>();
+    for (let n = 1; n < SAMPLES; n++) places.add(Math.floor((position * n) / SAMPLES));
+    for (let back = 1; back < position; back *= 2) places.add(position - back);
+    const found = await Promise.all([...places].map((after) => this.#after(after - 1)));
+    return found.some((row) => row !== undefined && row.seq < position && row.savedAt >= since);
+  }
+
+  async #after(after: number): Promise<Row | undefined> {
+    const fields = { after: Math.max(0, after), newestFirst: false, limit: 1, version: undefined, wait: undefined };
+    return (await inspect.find(this.#context.engine.native, "feed", fields, openFeed)).rows[0];
+  }
+}
+
+/** The number of places at which a listing looks for newer checkpoints. */
+const SAMPLES = 64;
+
+/** A group or a status with more runs than this is found while all runs are listed. */
+const FEW = 1_000;
+
+/** Returns the runs of a group, the last active first, if there are few. Undefined: there are many. */
+export async function fewOfGroup(context: Context, { group = "", space }: RunFilter): Promise<FoundRun[] | undefined> {
+  if (group === "") return undefined;
+  // Only AgentOS has groups.
+  if (space !== undefined && space !== "agentos") return [];
+  const fields = { space: "agentos", group, before: undefined, limit: FEW + 1 };
+  const found = await inspect.call(context.engine.native, "began", fields);
+  if (found.length > FEW) return undefined;
+  return sorted(context, found, "newest");
+}
+
+/**
+ * Returns the runs with a status, the last begun first, if there are few. Undefined: there are many. The positions are negative,
+ * so they differ from those of a listing of all runs.
+ */
+export async function fewOfStatus(
+  context: Context,
+  { status, label, match = "", cursor }: RunFilter,
+  spaces: string[],
+): Promise<FoundRun[] | undefined> {
+  // The pages of a list must have one order. A list that has begun with few runs goes on if there are more now.
+  const few = cursor?.startsWith("-") === true ? 10 * FEW : FEW;
+  if (status === undefined || (cursor !== undefined && cursor !== null && !cursor.startsWith("-"))) return undefined;
+  const fields = { spaces, matching: match, statuses: [status], labels: label, after: undefined, limit: few + 1 };
+  const found = await inspect.call(context.engine.native, "recent", fields);
+  if (found.length > few) return undefined;
+  return (await sorted(context, found, "oldest")).map((run, at) => ({ ...run, position: -1 - at }));
+}
+
+/** Sorts runs by the save number of their newest or their oldest checkpoint, the greatest first. It becomes their position. */
+async function sorted(context: Context, found: readonly FoundRun[], by: "newest" | "oldest"): Promise<FoundRun[]> {
+  const keys = found.map(({ space, run, ns }) => ({ space: spaceOf(space), run, ns: ns ?? "" }));
+  const order = { from: "end" as const, newestFirst: by === "newest", limit: 1, sums: false };
+  const lineups = await readLineups(
+    context,
+    keys.map((key) => ({ ...key, ...order })),
+  );
+  const placed = lineups.flatMap(({ current, page }, at): FoundRun[] => {
+    const row = by === "newest" ? (current ?? page.rows[0]) : (page.rows[0] ?? current);
+    if (row === undefined) return [];
+    const space = current === undefined ? found[at]!.space : SESSIONS;
+    return [{ ...found[at]!, space, position: row.seq }];
+  });
+  return placed.toSorted((a, b) => b.position - a.position);
+}
