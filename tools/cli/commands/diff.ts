@@ -5,7 +5,7 @@ import { UsageError, exitCodes } from "../errors.js";
 import { type RunOptions, findRun, readCheckpoint } from "../find.js";
 import type { Output } from "../output.js";
 import { type Format, plain } from "../style.js";
-import { pad } from "../table.js";
+import { pad, width } from "../table.js";
 import { plural } from "../units.js";
 import { excerpt } from "../value-text.js";
 import { headline } from "./get.js";
@@ -105,6 +105,9 @@ const ops: Record<Change["op"], { sign: string; word: string; format: Format }> 
 /** The maximum length of an excerpt of a value, in characters. */
 const EXCERPT = 100;
 
+/** An excerpt of a value is not shorter than this. It gets a line of its own instead. */
+const SHORT_VALUE = 30;
+
 function* report(
   before: CheckpointInfo | null,
   after: CheckpointInfo,
@@ -112,26 +115,31 @@ function* report(
   output: Output,
 ): Generator<string> {
   const { style } = output;
-  yield `${style("dim", "from")}  ${before === null ? style("dim", "nothing") : headline(before, output)}`;
-  yield `${style("dim", "to")}    ${headline(after, output)}`;
+  yield `${style("dim", "from")}  ${before === null ? style("dim", "nothing") : headline(before, output, 6)}`;
+  yield `${style("dim", "to")}    ${headline(after, output, 6)}`;
   yield "";
   const most = Math.max(20, Math.min(EXCERPT, output.width - 30));
   for (const change of changes) {
     const { sign, word, format } = ops[change.op];
     const path = safeText(formatPath(change.path));
     const place = path === "" ? change.part : `${change.part}${path.startsWith("[") ? "" : "."}${path}`;
-    yield `${style(format, pad(`${sign} ${word}`, 9))}  ${style("bold", place)}${valuesOf(change, output, most)}`;
+    // The place is what other commands take, so it is not cut.
+    const room = Math.min(most, output.width - 18 - width(place));
+    yield `${style(format, pad(`${sign} ${word}`, 9))}  ${style("bold", place)}${valuesOf(change, output, most, room)}`;
   }
   yield changes.length === 0 ? style("dim", "no differences") : summary(changes);
 }
 
-/** Returns the values of a change, on the same line if they are short. */
-function valuesOf({ op, before, after }: Change, { style }: Output, most: number): string {
-  if (op === "add") return `  ${excerpt(after, style, most)}`;
-  if (op === "remove") return `  ${excerpt(before, style, most)}`;
+/** Returns the values of a change, on the same line if they are short. `room` is what is left of this line. */
+function valuesOf({ op, before, after }: Change, { style }: Output, most: number, room: number): string {
+  if (op !== "replace") {
+    const value = op === "add" ? after : before;
+    const fits = room >= SHORT_VALUE || width(excerpt(value, plain, most)) <= room;
+    return fits ? `  ${excerpt(value, style, room)}` : `\n    ${excerpt(value, style, most)}`;
+  }
   const [old, now] = [excerpt(before, style, most), excerpt(after, style, most)];
-  const length = [before, after].reduce((sum: number, value) => sum + excerpt(value, plain, most).length, 0);
-  if (length < most) return `  ${old} ${style("dim", "→")} ${now}`;
+  const length = [before, after].reduce((sum: number, value) => sum + width(excerpt(value, plain, most)), 0);
+  if (length < Math.min(most, room)) return `  ${old} ${style("dim", "→")} ${now}`;
   return `\n    ${style("red", "-")} ${old}\n    ${style("green", "+")} ${now}`;
 }
 
