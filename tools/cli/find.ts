@@ -2,6 +2,7 @@
 
 import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import type { Context } from "./context.js";
+import { isDatabase } from "./database.js";
 import { UsageError, describe } from "./errors.js";
 import { checkpointsOf, runsOf } from "./pages.js";
 import { shellWord } from "./shell.js";
@@ -86,9 +87,10 @@ function onlyRun(id: string, runs: RunInfo[]): RunInfo {
   throw new UsageError(`${quote(id)} matches ${candidates.length} runs: ${how}${listed.join("")}${more}`);
 }
 
-function notFound(context: Context, id: string, { space, ns }: RunOptions, begun: number): ForkpointError {
+function notFound(context: Context, id: string, { space, ns }: RunOptions, begun: number): Error {
   const inNamespace = ns === undefined ? "" : ` in namespace ${quote(ns)}`;
   const where = `${space === undefined ? "" : ` in ${space}`}${inNamespace} in ${quote(context.database.shown)}`;
+  if (isDatabase(id)) return new UsageError(`${quote(id)} is a database, not a run: pass it with --db ${shellWord(id)}`);
   const how =
     begun > 0
       ? `it is a prefix of ${begun} ids, but a prefix needs at least ${SHORTEST} characters`
