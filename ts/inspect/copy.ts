@@ -14,6 +14,7 @@ import { Store, engineOf, openInBackground } from "../store/store.js";
 import { type Stored, binaryTags, storedAsText } from "../bridge/serializer.js";
 import { parse, subjectOf } from "../bridge/wire.js";
 import { type ChosenRun, choiceOptions, chosenRuns } from "./chosen-runs.js";
+import { copyAnswers } from "./copy-answers.js";
 import { shownNs, spaceOf } from "./context.js";
 import { readRuns } from "./read-runs.js";
 import type { RunRef, Space } from "./views.js";
@@ -225,6 +226,8 @@ class Copying {
     for (;;) {
       signal?.throwIfAborted();
       const { done, verifying, changed, ofCheckpoints, ofRecords, ...counts } = await step(copy, [from, to]);
+      // The stores were compared, and nothing was changed yet.
+      if (changed && !this.#changed) await copyAnswers(from, to, keys);
       this.#changed = changed;
       // The comparison writes nothing, so the destination must not change until the comparison ends.
       if (verifying && !wasVerifying) compared = await Mark.of(this.#to, "destination");
