@@ -90,7 +90,8 @@ function onlyRun(id: string, runs: RunInfo[]): RunInfo {
 function notFound(context: Context, id: string, { space, ns }: RunOptions, begun: number): Error {
   const inNamespace = ns === undefined ? "" : ` in namespace ${quote(ns)}`;
   const where = `${space === undefined ? "" : ` in ${space}`}${inNamespace} in ${quote(context.database.shown)}`;
-  if (isDatabase(id)) return new UsageError(`${quote(id)} is a database, not a run: pass it with --db ${shellWord(id)}`);
+  if (isDatabase(id))
+    return new UsageError(`${quote(id)} is a database, not a run: pass it with --db ${shellWord(id)}`);
   const how =
     begun > 0
       ? `it is a prefix of ${begun} ids, but a prefix needs at least ${SHORTEST} characters`

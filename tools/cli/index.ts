@@ -56,14 +56,20 @@ function usageErrorOf(error: unknown, program: Command, args: readonly string[])
 
 function unknownCommand(message: string, program: Command): string {
   const [, name = ""] = /'([^]*)'/.exec(message) ?? [];
-  if (looksLikeDatabase(name)) return `${quote(name)} is a database: name a command, such as ls --db ${shellWord(name)}`;
-  const known = program.createHelp().visibleCommands(program).map((each) => each.name());
+  if (looksLikeDatabase(name))
+    return `${quote(name)} is a database: name a command, such as ls --db ${shellWord(name)}`;
+  const known = program
+    .createHelp()
+    .visibleCommands(program)
+    .map((each) => each.name());
   return `unknown command '${name}'${suggestion(name, known)}`;
 }
 
 /** Returns the argument that is the path of a database, or an URL of one. */
 function databaseAmong(args: readonly string[]): string | undefined {
-  return args.slice(1).find((each, at) => !each.startsWith("-") && !/^(-d|--db)$/.test(args[at]!) && looksLikeDatabase(each));
+  return args
+    .slice(1)
+    .find((each, at) => !each.startsWith("-") && !/^(-d|--db)$/.test(args[at]!) && looksLikeDatabase(each));
 }
 
 /** Also true if nothing is at the path: the command with `--db` says that. */

@@ -60,8 +60,9 @@ export function drawTree(
     }
     const next = nextOf(each);
     const text = (most: number) => {
-      const id = most === Number.POSITIVE_INFINITY ? each.id : short.fit(each.id, short.least);
-      return checkpointText({ ...each, id }, stepWidth, labelWidth, style);
+      if (most === Number.POSITIVE_INFINITY) return checkpointText(each, stepWidth, labelWidth, style);
+      const [id, label] = [short.fit(each.id, short.least), cut(safeText(each.label ?? ""), labelWidth)];
+      return checkpointText({ ...each, id, label }, stepWidth, labelWidth, style);
     };
     add(lanes.row(lane, "*"), text, localTime(each.savedAt), safeText(next));
     left.delete(each.id);

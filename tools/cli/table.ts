@@ -72,7 +72,12 @@ export function table<Entry>(
 function fill<Entry>({ title, cell, align, drop, least, ids }: Column<Entry>, entries: readonly Entry[]): Filled {
   const cells = entries.map(cell).map(({ text, format }): Cell => ({ text: safeText(text), format }));
   const whole = cells.reduce((most, { text }) => Math.max(most, width(text)), width(title));
-  const short = ids && new ShortIds(cells.map(({ text }) => text).filter((text) => text !== ""), ids === true ? [] : ids);
+  const short =
+    ids &&
+    new ShortIds(
+      cells.map(({ text }) => text).filter((text) => text !== ""),
+      ids === true ? [] : ids,
+    );
   const narrowest = short === undefined ? (least ?? whole) : Math.max(short.least, width(title));
   return {
     cells: [{ text: title, format: "dim" }, ...cells],
@@ -99,7 +104,10 @@ function fit(columns: Filled[], most: number): Filled[] {
     widest.width -= 1;
   }
   // What is left goes to the texts first.
-  for (const column of [...shown.filter(({ ids }) => ids === undefined), ...shown.filter(({ ids }) => ids !== undefined)]) {
+  for (const column of [
+    ...shown.filter(({ ids }) => ids === undefined),
+    ...shown.filter(({ ids }) => ids !== undefined),
+  ]) {
     column.width = Math.min(column.whole, column.width + Math.max(0, most - total()));
   }
   return shown;

@@ -30,7 +30,8 @@ export async function verify(context: Context, given: unknown, closing: () => bo
   if (runs === undefined) return { ...report, ok: isOk(report.findings) };
   const findings = report.findings.filter((finding) => isAbout(finding, runs));
   // What is damaged is among the findings, so it is only not counted here.
-  const counts = quick === true ? undefined : await readRuns(context, await keysOf(context, runs), rest.signal, () => {});
+  const counts =
+    quick === true ? undefined : await readRuns(context, await keysOf(context, runs), rest.signal, () => {});
   const others = report.findings.length - findings.length;
   return { ...report, findings, ...(counts && { runs: counts }), others, ok: isOk(findings) };
 }

@@ -8,6 +8,7 @@ import { type Format, plain } from "../style.js";
 import { pad, width } from "../table.js";
 import { plural } from "../units.js";
 import { excerpt } from "../value-text.js";
+import { folded } from "../wrap.js";
 import { headline } from "./get.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
@@ -123,9 +124,11 @@ function* report(
     const { sign, word, format } = ops[change.op];
     const path = safeText(formatPath(change.path));
     const place = path === "" ? change.part : `${change.part}${path.startsWith("[") ? "" : "."}${path}`;
-    // The place is what other commands take, so it is not cut.
+    // The place is what other commands take, so it is broken and not cut.
     const room = Math.min(most, output.width - 18 - width(place));
-    yield `${style(format, pad(`${sign} ${word}`, 9))}  ${style("bold", place)}${valuesOf(change, output, most, room)}`;
+    const places = folded(place, output.width - 11, output.width - 6);
+    const shown = places.map((each) => style("bold", each)).join("\n      ");
+    yield `${style(format, pad(`${sign} ${word}`, 9))}  ${shown}${valuesOf(change, output, most, room)}`;
   }
   yield changes.length === 0 ? style("dim", "no differences") : summary(changes);
 }

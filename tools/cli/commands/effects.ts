@@ -42,7 +42,12 @@ const columns: Array<Column<EffectInfo>> = [
     drop: 4,
     cell: ({ startedAt, endedAt }) => ({ text: endedAt === null ? "" : duration(endedAt - startedAt) }),
   },
-  { title: "AFTER CHECKPOINT", drop: 6, ids: true, cell: ({ checkpointId }) => ({ text: checkpointId ?? "", format: "dim" }) },
+  {
+    title: "AFTER CHECKPOINT",
+    drop: 6,
+    ids: true,
+    cell: ({ checkpointId }) => ({ text: checkpointId ?? "", format: "dim" }),
+  },
   { title: "IDEMPOTENCY KEY", drop: 5, cell: ({ idempotencyKey }) => ({ text: idempotencyKey, format: "dim" }) },
   { title: "ERROR", drop: 2, least: 12, cell: ({ error }) => ({ text: error ?? "", format: "red" }) },
 ];

@@ -146,7 +146,13 @@ function head(run: RunInfo, stops: string[], { output }: Context): string[] {
     run.began === null ? "" : `began ${ago(run.began, now)}`,
     `active ${ago(run.active, now)}`,
   ];
-  lines.push(...joined(facts.filter((fact) => fact !== ""), dot, output.width));
+  lines.push(
+    ...joined(
+      facts.filter((fact) => fact !== ""),
+      dot,
+      output.width,
+    ),
+  );
   const labels = labelsText(run.labels);
   if (labels !== "") lines.push(`labels ${safeText(labels)}`);
   if (run.forkedFrom !== null) {
