@@ -75,7 +75,7 @@ async function run(context: Context, options: Options): Promise<number | undefin
   // The time is fixed before the question, so that exactly the checkpoints that were shown are removed.
   const rules = rulesOf(options);
   let upTo = 0;
-  if (!watch || options.yes !== true) {
+  if (dryRun || options.yes !== true || (!watch && !context.output.json)) {
     const would = await (await context.openForDryRun()).prune({ ...rules, dryRun: true, signal: context.signal });
     upTo = would.bytes;
     if (dryRun) {
@@ -155,7 +155,7 @@ function print({ output }: Context, result: PruneResult, upTo: number, dryRun: b
   const checkpoints = plural(removed, "checkpoint");
   const most = Math.max(upTo, bytes);
   const freed = most === bytes ? `${size(bytes)} freed` : `${size(bytes)} of up to ${size(most)} freed`;
-  output.answer({ dryRun, removed, bytes, upTo: most, lineages }, () => [
+  output.answer({ dryRun, removed, bytes, lineages }, () => [
     dryRun
       ? `would remove ${checkpoints} and free up to ${size(most)}${emptied}`
       : `${output.style("green", "✓ removed")} ${checkpoints}, ${freed}${emptied}`,
