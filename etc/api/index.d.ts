@@ -89,6 +89,7 @@ interface CopyOptions {
     space?: Space;
     since?: number;
     onConflict?: "fail" | "skip" | "replace";
+    onDamage?: "fail" | "skip";
     signal?: AbortSignal;
     onProgress?: (progress: CopyProgress) => void;
 }
@@ -105,5 +106,8 @@ interface CopyResult {
     records: number;
     bytes: number;
     skipped: number;
+    damaged?: Array<RunRef & {
+        message: string;
+    }>;
 }
 declare function copyStore(from: string | URL | Store, to: string | URL | Store, options?: CopyOptions): Promise<CopyResult>;
