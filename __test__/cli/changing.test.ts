@@ -239,6 +239,25 @@ describe("prune", () => {
       removed: 7,
     });
   });
+
+  test("says up to which size it frees, and why it is less", async () => {
+    const path = await withRun("one", 40);
+    const dry = await cli(["prune", "--keep-last", "3", "--dry-run", "--db", path]);
+    const [, most] = /^would remove 37 checkpoints and free up to (.*)\n$/.exec(dry.stdout)!;
+    const why = "kept checkpoints that are stored as changes to removed ones are stored in full";
+    expect(dry.stderr).toBe(`it may be less: ${why}\n`);
+    const { stdout, stderr } = await cli(["prune", "--keep-last", "3", "--yes", "--db", path]);
+    expect(stdout).toMatch(new RegExp(`^✓ removed 37 checkpoints, .* of up to ${most} freed\\n$`));
+    expect(stderr).toBe(`it is less because ${why}\n`);
+    // Without a checkpoint that stays, it is all of it.
+    const all = await cli(["prune", "--older-than", "1ms", "--yes", "--db", path]);
+    expect(all.stdout).toMatch(/^✓ removed 3 checkpoints, \S+ \S+ freed, 1 run emptied\n$/);
+    expect(all.stderr).toBe("");
+    expect(await cli(["prune", "--keep-last", "3", "--dry-run", "--db", path])).toMatchObject({
+      stdout: "would remove 0 checkpoints and free up to 0 B\n",
+      stderr: "",
+    });
+  });
 });
 
 describe("prune --watch", () => {

@@ -1,4 +1,5 @@
 // Tests doctor and verify, with databases that are whole, damaged and badly placed.
+import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,6 +13,8 @@ import { answer, cli, filled, json, withRun } from "./run.js";
 interface Report {
   ok: boolean;
   checked: { checkpoints: number; payloads: number; writes: number };
+  runs?: { checkpoints: number; payloads: number; writes: number };
+  others?: number;
   next: string | null;
   findings: Array<{
     code: string;
@@ -168,8 +171,27 @@ describe("verify of a run", () => {
     // The counts are those of the whole database, and the text says it.
     const all = await report("verify", "--db", path);
     expect([broken.checked, other.checked]).toEqual([all.checked, all.checked]);
+    // What was read of the run is counted apart, without what is damaged. What is left out is told.
+    expect(other.runs).toEqual({ checkpoints: 3, payloads: 3, writes: 0 });
+    expect(other.others).toBe(isKnown ? 1 : 0);
+    expect(broken.others).toBe(0);
+    expect([all.runs, all.others]).toEqual([undefined, undefined]);
     const { stdout } = await cli(["verify", "whole", "--db", path]);
     expect(stdout).toMatch(/ verified in the complete database; findings are shown for 1 run\n$/);
+    expect(stdout).toContain("\n3 checkpoints, 3 payloads, 0 writes of the run read\n");
+    expect(stdout.includes("! 1 finding of other runs")).toBe(isKnown);
+  });
+
+  test("counts the payloads that it could read, and the pending writes", async () => {
+    const path = await damaged();
+    expect((await report("verify", "broken", "--db", path)).runs).toEqual({ checkpoints: 1, payloads: 0, writes: 0 });
+    const both = await report("verify", "broken", "whole", "--db", path);
+    expect(both.runs).toEqual({ checkpoints: 4, payloads: 3, writes: 0 });
+    expect(await report("verify", "t0", "--db", await filled())).toMatchObject({
+      ok: true,
+      runs: { checkpoints: 2, payloads: 2, writes: 2 },
+      others: 0,
+    });
   });
 });
 
@@ -188,6 +210,44 @@ describe("doctor", () => {
     const found = await report("doctor", "--db", path);
     expect(found.findings).toContainEqual(expect.objectContaining({ code: "MODE" }));
     expect(await answer(["doctor", "--db", path])).toMatch(/MODE/);
+  });
+
+  test.skipIf(windows)("names the command that closes the files, as a shell takes it", async () => {
+    const remedies = async (path: string) =>
+      (await report("doctor", "--db", path)).findings.filter(({ code }) => code === "MODE").map(({ remedy }) => remedy);
+    const path = await withRun("run", 2, join(folder(), "it's a $database.db"));
+    expect(await remedies(path)).toEqual([]);
+    chmodSync(path, 0o644);
+    const quoted = `'${path.replace("'", String.raw`'\''`)}'`;
+    expect(await remedies(path)).toEqual([`If states are private, run: chmod 600 ${quoted}`]);
+    chmodSync(path, 0o620);
+    expect(await remedies(path)).toEqual([`Run: chmod 600 ${quoted}`]);
+    spawnSync("sh", ["-c", `chmod 600 ${quoted}`]);
+    expect(await remedies(path)).toEqual([]);
+  });
+
+  test.skipIf(windows)("looks at the log, at a folder of text files, and at the folder of the database", async () => {
+    const findings = async (path: string) =>
+      (await report("doctor", "--db", path)).findings.filter(({ code }) => code === "MODE");
+    const path = await filled();
+    const store = await openStore(path);
+    await new CheckpointStore(store).save(checkpoint({ id: "in the log", runId: "run-9" }));
+    chmodSync(`${path}-wal`, 0o644);
+    const [log, ...others] = await findings(path);
+    expect(others).toEqual([]);
+    expect(log).toMatchObject({ severity: "note", message: "other users can read agent.db-wal: its mode is 0644" });
+    expect(log!.remedy).toContain(`chmod 600 ${path}-wal`);
+    await store.close();
+    chmodSync(join(path, ".."), 0o777);
+    expect(await findings(path)).toMatchObject([
+      { severity: "warning", message: "every user can replace the database: the mode of its folder is 0777" },
+    ]);
+    // In a folder with the sticky bit, as /tmp, nobody can.
+    chmodSync(join(path, ".."), 0o1777);
+    expect(await findings(path)).toEqual([]);
+    const text = await filled("jsonl:runs");
+    chmodSync(text.slice("jsonl:".length), 0o755);
+    expect((await findings(text))[0]!.remedy).toContain(`chmod 700 ${text.slice("jsonl:".length)}`);
   });
 
   test("finds damaged pages", async () => {

@@ -1,8 +1,10 @@
 // Tests export, import, copy, backup and restore.
 // @module-tag slow
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
+import { SessionStore } from "forkpoint/helix";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { contentOf } from "../contents.js";
 import { checkpoint, folder, windows } from "../helpers.js";
@@ -25,6 +27,98 @@ function linesIn(path: string): Array<Record<string, unknown>> {
   const lines = files.toSorted().flatMap((name) => readFileSync(join(path, name), "utf8").trimEnd().split("\n"));
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Record<string, unknown>);
 }
+
+/** Damages a payload of the run `broken`, which is between two others. Returns the path of the database. */
+async function withDamage(mark = "marker in the state"): Promise<string> {
+  const path = join(folder(), "agent.db");
+  const store = new CheckpointStore(path);
+  for (const runId of ["whole-1", "broken", "whole-2"]) {
+    for (let n = 0; n < 3; n++) {
+      // The random bytes prevent compression, so that the marker can be found in the file.
+      const scratch = { text: runId === "broken" && n === 1 ? `a ${mark}` : "x", noise: randomBytes(3_000) };
+      const state = { ...checkpoint().state, scratch };
+      await store.save(checkpoint({ id: `${runId} ${n}`, runId, timestamp: n, state }));
+    }
+  }
+  await store.close();
+  const bytes = readFileSync(path);
+  bytes[bytes.indexOf(mark)]! ^= 1;
+  writeFileSync(path, bytes);
+  return path;
+}
+
+describe("a damaged run", () => {
+  test("stops an export, which leaves no folder, and a copy", async () => {
+    const path = await withDamage();
+    const cwd = folder();
+    for (const args of [
+      ["export", "--out", "runs"],
+      ["export", "whole-1", "broken", "--out", "runs"],
+      ["copy", "--to", "copy.db"],
+    ]) {
+      const { message } = await refused([...args, "--db", path], 5, { cwd });
+      expect(message).toMatch(/broken 1.*damaged.*Add --skip-damaged to leave out damaged runs$/);
+    }
+    expect(readdirSync(cwd).filter((name) => !name.startsWith("copy.db"))).toEqual([]);
+    // A folder that was there before stays.
+    await json(["export", "whole-1", "--out", "runs", "--db", path], { cwd });
+    await refused(["export", "--out", "runs", "--db", path], 5, { cwd });
+    expect((await json(["ls", "--db", "runs"], { cwd })).runs).toHaveLength(1);
+  });
+
+  test.each([
+    ["export", "--out", "jsonl:runs"],
+    ["copy", "--to", "copy.db"],
+  ])("is left out and named by %s %s with --skip-damaged", async (name, flag, target) => {
+    const path = await withDamage();
+    const cwd = folder();
+    const args = [name, flag, target.replace("jsonl:", ""), "--skip-damaged", "--db", path];
+    const { code, stdout } = await cli(args, { cwd });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /2 runs with 6 checkpoints and 0 writes.*; verified\n✗ left out 1 damaged run:\n {2}broken \(agentos\): .*broken 1/,
+    );
+    const report = JSON.parse((await cli([...args, "--json"], { cwd })).stdout);
+    expect(report).toMatchObject({ runs: 2, damaged: [{ space: "agentos", run: "broken", ns: null }] });
+    const db = target.replace("jsonl:", "");
+    const { runs } = await json(["ls", "--db", db], { cwd });
+    expect(runs.map(({ run }: { run: string }) => run).toSorted()).toEqual(["whole-1", "whole-2"]);
+    expect((await json(["verify", "--db", db], { cwd })).ok).toBe(true);
+    expect(await json(["get", "whole-2", "--db", db], { cwd })).toMatchObject({ checkpoint: { id: "whole-2 2" } });
+  });
+
+  test("is not there, so --skip-damaged ends with 0", async () => {
+    const path = await withRun("one", 3);
+    const cwd = folder();
+    expect(await json(["export", "--out", "runs", "--skip-damaged", "--db", path], { cwd })).toMatchObject({
+      runs: 1,
+      damaged: [],
+    });
+    expect(await answer(["copy", "--to", "copy.db", "--skip-damaged", "--db", path], { cwd })).toMatch(
+      /^✓ copied 1 run /,
+    );
+  });
+
+  test("of a session is left out with its messages", async () => {
+    const path = join(folder(), "agent.db");
+    const sessions = new SessionStore(path);
+    for (const id of ["whole", "broken"]) {
+      await sessions.createSession(id, { agentType: "a" });
+      const content = { marker: id === "broken" ? "a marker in the value" : "none" };
+      await sessions.appendMessages(id, [{ role: "user", content }]);
+    }
+    await sessions.close();
+    const bytes = readFileSync(path);
+    const at = bytes.indexOf("marker in the value");
+    expect(at).toBeGreaterThan(0);
+    bytes[at]! ^= 1;
+    writeFileSync(path, bytes);
+    const cwd = folder();
+    const { code, stdout } = await cli(["export", "--out", "runs", "--skip-damaged", "--json", "--db", path], { cwd });
+    expect({ code, damaged: JSON.parse(stdout).damaged }).toMatchObject({ code: 1, damaged: [{ run: "broken" }] });
+    expect((await json(["ls", "--db", "runs"], { cwd })).runs).toMatchObject([{ run: "whole" }]);
+  });
+});
 
 describe("export", () => {
   test("writes a folder of JSON Lines, which is a store", async () => {

@@ -32,7 +32,7 @@ const DEADLINE = 45_000;
 
 /** The environment of a process: without what changes the answers. */
 function environment(env: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const { NO_COLOR: _, FORCE_COLOR: __, FORKPOINT_URL: ___, ...others } = process.env;
+  const { NO_COLOR: _, FORCE_COLOR: __, FORKPOINT_URL: ___, COLUMNS: ____, ...others } = process.env;
   return { ...others, NODE_OPTIONS: "", TERM: "xterm-256color", ...env };
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { suggested } from "../../tools/cli/suggest.js";
 import { folder } from "../helpers.js";
 import { answer, cli, filled, main, refused, startProgram } from "./run.js";
 
@@ -66,6 +67,13 @@ test("help, versions and mistakes load no addon", async () => {
 describe("wrong usage ends with 2 and writes nothing to stdout:", () => {
   const wrong: Array<[what: string, args: string[], message: string | RegExp]> = [
     ["a near command", ["shwo"], "Did you mean show?"],
+    ["a name that is near to none", ["query"], "`forkpoint --help` lists the commands"],
+    ["the begin of a command", ["rest"], "Did you mean restore?"],
+    ["a database as the command", ["other.db"], "name a command, such as ls --db other.db"],
+    ["a database as an argument", ["stats", "other.db"], '"other.db" is a database: pass it with --db other.db'],
+    ["a URL as an argument", ["doctor", "postgres://me@host/agent"], "pass it with --db postgres://me@host/agent"],
+    ["a run as an argument of ls", ["ls", "run-1"], "forkpoint show <run>"],
+    ["a fork to no name", ["fork", "run-1", "--as", ""], "--as is empty"],
     ["a near flag", ["ls", "--limt", "3"], "Did you mean --limit?"],
     ["a missing argument", ["show"], "missing required argument 'run'"],
     ["a missing value", ["ls", "--limit"], "argument missing"],
@@ -108,11 +116,36 @@ describe("wrong usage ends with 2 and writes nothing to stdout:", () => {
   ];
   test.each(wrong)("%s", async (_, args, message) => {
     const path = await filled();
-    const needsNone = args[0] === "completion" || args[0] === "shwo";
+    const needsNone = ["completion", "shwo", "query", "rest", "other.db"].includes(args[0]!);
     const [name, ...others] = args;
     const error = await refused([name!, ...(needsNone ? [] : ["--db", path]), ...others], 2);
     expect(error).toMatchObject({ code: "USAGE", retryable: false });
     expect(error.message).toMatch(message);
+  });
+
+  test.each(["ls", "show", "stats"])("%s of the path of the database", async (name) => {
+    const path = await filled();
+    const cwd = join(path, "..");
+    expect((await refused([name, "agent.db"], 2, { cwd })).message).toContain("pass it with --db agent.db");
+    expect((await refused([name, "run-1", "./agent.db"], 2, { cwd })).message).toContain(
+      "pass it with --db ./agent.db",
+    );
+  });
+
+  test("a password in a URL as an argument stays unseen", async () => {
+    const { message } = await refused(["ls", "postgres://me:secret@host/agent"], 2);
+    expect(message).toContain("postgres://me:***@host/agent");
+  });
+
+  test.each([["backup"], ["restore"]])("%s of a database onto itself", async (name) => {
+    const path = await filled();
+    const before = readFileSync(path);
+    const cwd = join(path, "..");
+    for (const to of [path, "agent.db", "./agent.db"]) {
+      const flags = name === "backup" ? ["--force", "--yes"] : ["--yes"];
+      expect((await refused([name!, to, ...flags, "--db", path], 2, { cwd })).message).toContain("the same file");
+    }
+    expect(readFileSync(path).equals(before)).toBe(true);
   });
 
   test("raw and JSON", async () => {
@@ -126,6 +159,44 @@ describe("wrong usage ends with 2 and writes nothing to stdout:", () => {
     const module = join(folder(), "empty.mjs");
     writeFileSync(module, "export const nothing = 1;");
     expect((await refused(["ls", "--db", path, "--serializer", module], 2)).message).toContain("exports no serializer");
+  });
+});
+
+describe("a name of another tool suggests the command:", () => {
+  const known = commands;
+  test.each([
+    ["runs", "ls"],
+    ["list", "ls"],
+    ["status", "ls"],
+    ["LOG", "show"],
+    ["history", "show"],
+    ["cat", "get"],
+    ["delete", "rm"],
+    ["remove", "rm"],
+    ["clean", "prune"],
+    ["gc", "prune"],
+    ["dump", "export"],
+    ["load", "import"],
+    ["ui", "studio"],
+    ["serve", "studio"],
+    ["rollback", "fork"],
+    ["watch", "tail"],
+    ["verfy", "verify"],
+    ["dif", "diff"],
+    ["stat", "stats"],
+    ["delet", "rm"],
+  ])("%s: %s", (typed, meant) => expect(suggested(typed, known)).toEqual([meant]));
+
+  test("and no text gets a strange one", () => {
+    for (const typed of ["", "x", "query", "constructor", "__proto__", "toString", "a".repeat(9_999)]) {
+      expect(suggested(typed, known)).toEqual([]);
+    }
+    expect(suggested("runs", ["prune"])).toEqual([]);
+  });
+
+  test("in the error", async () => {
+    expect((await refused(["runs"], 2)).message).toBe("unknown command 'runs' (Did you mean ls?)");
+    expect((await refused(["__proto__"], 2)).message).toContain("lists the commands");
   });
 });
 

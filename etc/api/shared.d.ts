@@ -467,6 +467,12 @@ interface VerifyReport {
         records: number;
     };
     findings: Finding[];
+    runs?: {
+        checkpoints: number;
+        payloads: number;
+        writes: number;
+    };
+    others?: number;
     next: string | null;
 }
 declare function formatPath(path: ReadonlyArray<string | number>): string;

@@ -1,12 +1,15 @@
 // copyStore with LangGraph's threads: they are resumed on the other side, as if nothing had happened.
+import { Annotation, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { copyStore, openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 // @ts-expect-error The module is JavaScript, so that the script that makes the database runs without a build.
 import * as graphs from "./fixtures/moving.mjs";
-import { type Kind, all, everyKind, place, thread } from "./helpers.js";
+import { type Kind, all, everyKind, mainKinds, place, thread } from "./helpers.js";
 
 const { Command, chat, fan, nested } = graphs;
+
+const Notes = Annotation.Root({ notes: Annotation<string[]> });
 
 async function store(kind: Kind) {
   const opened = await openStore(place(kind));
@@ -87,3 +90,51 @@ describe.each(everyKind)("from %s", (from) => {
     }
   });
 });
+
+describe.each(["whole", "by run"] as const)("a second copy, %s,", (how) => {
+  const options = how === "whole" ? {} : { space: "langgraph" as const };
+
+  it.each(mainKinds)("to %s brings what was saved since: answers, resumed threads, new threads", async (to) => {
+    const [source, destination] = [await store("memory"), await store(to)];
+    await fill(source.saver);
+    const two = [thread("two questions"), thread("two, one answered")];
+    for (const config of two) await asksTwice(source.saver).invoke({ notes: [] }, config);
+    const copied = () => copyStore(source.opened, destination.opened, options);
+    await copied();
+    for (const next of [
+      () => asksTwice(source.saver).invoke(new Command({ resume: "a" }), two[1]!),
+      () => chat(source.saver).invoke(new Command({ resume: "yes" }), thread("waiting")),
+      () => nested(source.saver).invoke(new Command({ resume: "inside" }), thread("nested")),
+      () => fan(source.saver, () => false).invoke(null, thread("failed")),
+      async () => {
+        for (const config of two) await asksTwice(source.saver).invoke(new Command({ resume: "b" }), config);
+        await chat(source.saver).invoke({ messages: [], topic: "new" }, thread("new"));
+      },
+    ]) {
+      await next();
+      await copied();
+      const threads = async ({ saver }: typeof source) => (await saver.listThreads({ withNext: true })).threads;
+      expect((await threads(destination)).toSorted(byId)).toEqual((await threads(source)).toSorted(byId));
+      // Nothing is left for another copy.
+      const before = await destination.opened.stats();
+      await copied();
+      expect(await destination.opened.stats()).toEqual(before);
+    }
+    for (const id of ["waiting", "nested", "failed", "two questions", "two, one answered", "new"]) {
+      expect(await all(destination.saver.list(thread(id)))).toEqual(await all(source.saver.list(thread(id))));
+      expect(await destination.saver.status(id)).toEqual(await source.saver.status(id));
+    }
+    const { notes } = await asksTwice(destination.saver).invoke(new Command({ resume: "c" }), two[0]!);
+    expect(notes).toEqual(["b", "c"]);
+  });
+});
+
+const byId = (a: { threadId: string }, b: { threadId: string }) => (a.threadId < b.threadId ? -1 : 1);
+
+/** A graph whose node asks two questions. */
+function asksTwice(checkpointer: ForkpointSaver) {
+  return new StateGraph(Notes)
+    .addNode("ask", () => ({ notes: [interrupt<string, string>("first?"), interrupt<string, string>("second?")] }))
+    .addEdge(START, "ask")
+    .compile({ checkpointer });
+}

@@ -9,7 +9,7 @@ import { plain } from "./style.js";
 import { tokensText } from "./usage.js";
 import { duration, number, plural, size } from "./units.js";
 import { prettyJson } from "./value-text.js";
-import { wrap } from "./wrap.js";
+import { wrap } from "./wrap-text.js";
 import type {
   Conversation,
   ConversationMessage,

@@ -130,6 +130,12 @@ function isOursInLog(path: string): boolean {
   return false;
 }
 
+/** Returns true if a word of the command line names a database: a URL, or a path where one is. */
+export function isDatabase(word: string): boolean {
+  if (/^(?:jsonl|sqlite|postgres(?:ql)?):/i.test(word)) return true;
+  return isSqlite(word) || isFolderOfText(word);
+}
+
 function isFolderOfText(path: string): boolean {
   return ignoring(() => {
     if (!statSync(path).isDirectory() || !statSync(join(path, ORDER)).isFile()) return false;

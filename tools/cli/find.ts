@@ -2,9 +2,11 @@
 
 import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import type { Context } from "./context.js";
+import { isDatabase } from "./database.js";
 import { UsageError, describe } from "./errors.js";
 import { checkpointsOf, runsOf } from "./pages.js";
 import { shellWord } from "./shell.js";
+import { shortened } from "./short-ids.js";
 import type { CheckpointDetail, CheckpointInfo, RunInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
@@ -26,9 +28,11 @@ export async function findRun(context: Context, inspector: Inspector, id: string
   const exact = await exactRuns(inspector, id, where);
   if (exact.length > 0) return onlyRun(id, exact);
   const found = { same: [] as RunInfo[], begun: [] as RunInfo[] };
-  for await (const run of runsOf(inspector, { match: id, allNs: true, ...filterOf(where) })) {
+  const short = shortened(id);
+  const fits = short?.fits ?? ((run: string) => run.startsWith(id));
+  for await (const run of runsOf(inspector, { match: short?.prefix ?? id, allNs: true, ...filterOf(where) })) {
     if (run.run === id) found.same.push(run);
-    else if (run.run.startsWith(id)) found.begun.push(run);
+    else if (fits(run.run)) found.begun.push(run);
   }
   if (found.same.length > 0) return onlyRun(id, found.same);
   if (isLongEnough(id) && found.begun.length > 0) return onlyRun(id, found.begun);
@@ -83,9 +87,11 @@ function onlyRun(id: string, runs: RunInfo[]): RunInfo {
   throw new UsageError(`${quote(id)} matches ${candidates.length} runs: ${how}${listed.join("")}${more}`);
 }
 
-function notFound(context: Context, id: string, { space, ns }: RunOptions, begun: number): ForkpointError {
+function notFound(context: Context, id: string, { space, ns }: RunOptions, begun: number): Error {
   const inNamespace = ns === undefined ? "" : ` in namespace ${quote(ns)}`;
   const where = `${space === undefined ? "" : ` in ${space}`}${inNamespace} in ${quote(context.database.shown)}`;
+  if (isDatabase(id))
+    return new UsageError(`${quote(id)} is a database, not a run: pass it with --db ${shellWord(id)}`);
   const how =
     begun > 0
       ? `it is a prefix of ${begun} ids, but a prefix needs at least ${SHORTEST} characters`
@@ -132,9 +138,10 @@ export async function findCheckpoint(
 ): Promise<CheckpointInfo> {
   const begun: CheckpointInfo[] = [];
   const labeled: number[] = [];
+  const fits = shortened(id)?.fits ?? ((other: string) => other.startsWith(id));
   for await (const checkpoint of checkpointsOf(inspector, refOf(run))) {
     if (checkpoint.id === id) return checkpoint;
-    if (isLongEnough(id) && checkpoint.id.startsWith(id)) begun.push(checkpoint);
+    if (isLongEnough(id) && fits(checkpoint.id)) begun.push(checkpoint);
     if (checkpoint.label === id || checkpoint.nodes?.includes(id)) labeled.push(checkpoint.step);
   }
   if (begun.length === 0) throw noCheckpoint(run, id, flags ? await hintOf(inspector, id, flags, labeled) : SHOW);

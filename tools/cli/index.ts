@@ -5,6 +5,10 @@ import { fail } from "./execute.js";
 import { UsageError } from "./errors.js";
 import { Output, ignoreStreamErrors } from "./output.js";
 import { makeProgram } from "./program.js";
+import { quote } from "../../ts/bridge/errors.js";
+import { isDatabase } from "./database.js";
+import { shellWord } from "./shell.js";
+import { suggestion } from "./suggest.js";
 
 async function main(args: string[]): Promise<void> {
   ignoreStreamErrors();
@@ -15,7 +19,7 @@ async function main(args: string[]): Promise<void> {
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
-    const problem = usageErrorOf(error);
+    const problem = usageErrorOf(error, program, args);
     if (problem !== undefined) process.exitCode = fail(output, problem);
   }
 }
@@ -33,12 +37,44 @@ function prepare(command: Command, json: boolean): void {
 }
 
 /** Returns undefined if the user asked for the help or the version. */
-function usageErrorOf(error: unknown): unknown {
+function usageErrorOf(error: unknown, program: Command, args: readonly string[]): unknown {
   if (!(error instanceof CommanderError)) return error;
   const { exitCode, code, message } = error;
   if (exitCode === 0) return undefined;
   if (code === "commander.help") return new UsageError("no command given: `forkpoint --help` lists the commands");
+  if (code === "commander.unknownCommand") return new UsageError(unknownCommand(message, program));
+  const isExcess = code === "commander.excessArguments";
+  const positional = isExcess ? databaseAmong(args) : undefined;
+  if (positional !== undefined) {
+    return new UsageError(`${quote(positional)} is a database: pass it with --db ${shellWord(positional)}`);
+  }
+  if (isExcess && /'ls'/.test(message)) {
+    return new UsageError("ls takes no argument: filter with --match <text>, or see a run with `forkpoint show <run>`");
+  }
   return new UsageError(message.replace(/^error: /, "").replace(/\n(\(Did you mean [^]*\?\))$/, " $1"));
+}
+
+function unknownCommand(message: string, program: Command): string {
+  const [, name = ""] = /'([^]*)'/.exec(message) ?? [];
+  if (looksLikeDatabase(name))
+    return `${quote(name)} is a database: name a command, such as ls --db ${shellWord(name)}`;
+  const known = program
+    .createHelp()
+    .visibleCommands(program)
+    .map((each) => each.name());
+  return `unknown command '${name}'${suggestion(name, known)}`;
+}
+
+/** Returns the argument that is the path of a database, or an URL of one. */
+function databaseAmong(args: readonly string[]): string | undefined {
+  return args
+    .slice(1)
+    .find((each, at) => !each.startsWith("-") && !/^(-d|--db)$/.test(args[at]!) && looksLikeDatabase(each));
+}
+
+/** Also true if nothing is at the path: the command with `--db` says that. */
+function looksLikeDatabase(word: string): boolean {
+  return isDatabase(word) || /\.(?:db|sqlite3?)$/i.test(word);
 }
 
 void main(process.argv.slice(2));

@@ -1,12 +1,13 @@
 /** Draws checkpoints and their parents as `git log --graph` does: newest first, with a lane for each branch. */
 
 import { stepName } from "../../ts/inspect/step-name.js";
-import { stripVTControlCharacters } from "node:util";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import { type PlacedEffects, effectCell } from "./effect-signs.js";
+import { ShortIds } from "./short-ids.js";
 import { type Format, type Style, statusCell } from "./style.js";
-import { pad, width } from "./table.js";
+import { cut, pad, width } from "./table.js";
 import { ago, localTime } from "./units.js";
+import { clipped } from "./wrap.js";
 import type { CheckpointInfo, EffectInfo, RunInfo } from "../../ts/inspect/views.js";
 
 const colors: Format[] = ["cyan", "green", "magenta", "yellow", "blue", "red"];
@@ -19,7 +20,8 @@ export type NextOf = (checkpoint: CheckpointInfo) => string;
 
 /**
  * Returns the lines of a tree of checkpoints, which are in ascending order, of the runs forked from them and of the effects
- * that were begun from them. `most` is the width of the terminal.
+ * that were begun from them. `most` is the width of the terminal. If a line would be wider, the ids are shortened. `ids` has
+ * all ids that they must differ from then.
  */
 export function drawTree(
   checkpoints: CheckpointInfo[],
@@ -28,6 +30,7 @@ export function drawTree(
   most: number,
   nextOf: NextOf = () => "",
   effects: PlacedEffects = new Map(),
+  ids: readonly string[] = [],
 ): string[] {
   const left = new Set(checkpoints.map(({ id }) => id));
   const forksOf = new Map<string | undefined, RunInfo[]>();
@@ -39,32 +42,68 @@ export function drawTree(
   const widest = checkpoints.reduce((most, each) => Math.max(most, width(named(each, ""))), 0);
   const labelWidth = Math.min(LONGEST_LABEL, widest);
   const lanes = new Lanes(style);
-  const lines: string[] = [];
-  const add = (row: string, text: string, time: string) => {
-    const line = `${row} ${text}`;
-    const fits = width(stripVTControlCharacters(line)) + 2 + time.length <= most;
-    lines.push(fits && time !== "" ? `${line}  ${style("dim", time)}` : line);
-  };
+  const short = new ShortIds(
+    checkpoints.map(({ id }) => id),
+    ids,
+  );
+  const lines: Row[] = [];
+  const add = (row: string, text: TextOf, time: string, next = "") => lines.push({ row, text, next, time });
   for (const each of checkpoints.toReversed()) {
     const { lane, tip } = lanes.reach(each.id);
     for (const fork of forksOf.get(each.id) ?? []) {
-      add(lanes.fork(each.id, lane, tip), forkText(fork, style), "");
+      const row = lanes.fork(each.id, lane, tip);
+      add(row, (most) => forkText(fork, style, most), "");
     }
-    lines.push(...lanes.join(each.id, lane, tip));
+    lines.push(...lanes.join(each.id, lane, tip).map((row): Row => ({ row, text: () => "", next: "", time: "" })));
     for (const effect of (effects.get(each) ?? []).toReversed()) {
-      add(lanes.row(lane, tip ? " " : "|"), effectText(effect, stepWidth, style), localTime(effect.startedAt));
+      const row = lanes.row(lane, tip ? " " : "|");
+      add(row, (most) => effectText(effect, stepWidth, style, most), localTime(effect.startedAt));
     }
     const next = nextOf(each);
-    const text = checkpointText(each, stepWidth, labelWidth, style);
-    add(lanes.row(lane, "*"), next === "" ? text : `${text}  → ${safeText(next)}`, localTime(each.savedAt));
+    const text = (most: number) => {
+      if (most === Number.POSITIVE_INFINITY)
+        return checkpointText(each, named(each, "-"), stepWidth, labelWidth, style);
+      const [id, name] = [short.fit(each.id, short.least), cut(named(each, "-"), labelWidth)];
+      return checkpointText({ ...each, id }, name, stepWidth, labelWidth, style);
+    };
+    add(lanes.row(lane, "*"), text, localTime(each.savedAt), safeText(next));
     left.delete(each.id);
     const { parent } = each;
     lanes.leave(lane, parent !== null && parent.run === each.run && left.has(parent.id) ? parent.id : undefined);
   }
   for (const effect of (effects.get(null) ?? []).toReversed()) {
-    add(" ", effectText(effect, stepWidth, style), localTime(effect.startedAt));
+    add(" ", (most) => effectText(effect, stepWidth, style, most), localTime(effect.startedAt));
   }
-  return lines;
+  const whole = lines.map((line) => rowText(line, style, Number.POSITIVE_INFINITY));
+  return whole.every((line) => width(line) <= most) ? whole : lines.map((line) => rowText(line, style, most));
+}
+
+/** Returns a text that should be at most this wide. Infinity: it is complete. */
+type TextOf = (most: number) => string;
+
+/** A row of the drawing: its lanes, a text, the next nodes and a time. */
+interface Row {
+  row: string;
+  text: TextOf;
+  next: string;
+  time: string;
+}
+
+/** Next nodes are left out if they have less room than this. */
+const SHORTEST_NEXT = 8;
+
+/** Formats a row. If it is too wide, the next nodes are cut, then the text. The time stays. */
+function rowText({ row, text, next, time }: Row, style: Style, most: number): string {
+  const after = time === "" ? "" : `  ${style("dim", time)}`;
+  const room = most - width(row) - 1 - width(after);
+  const said = text(room);
+  if (said === "") return row;
+  const left = room - width(said) - 4;
+  const then = next === "" || left < Math.min(SHORTEST_NEXT, width(next)) ? "" : `  → ${cut(next, left)}`;
+  const isNarrow = most !== Number.POSITIVE_INFINITY;
+  return isNarrow
+    ? clipped(`${row} ${pad(clipped(`${said}${then}`, room), time === "" ? 0 : room)}${after}`, most)
+    : `${row} ${said}${then}${after}`;
 }
 
 /** The lanes of a drawing, from the top down. */
@@ -149,20 +188,28 @@ function colorOf(lane: number): Format {
 
 const named = (checkpoint: CheckpointInfo, unknown: string) => safeText(stepName(checkpoint) ?? unknown);
 
-function checkpointText(checkpoint: CheckpointInfo, stepWidth: number, labelWidth: number, style: Style) {
-  const { step, id } = checkpoint;
+function checkpointText(
+  { step, id }: CheckpointInfo,
+  name: string,
+  stepWidth: number,
+  labelWidth: number,
+  style: Style,
+) {
   const parts = [pad(String(step), stepWidth, "right"), style("bold", safeText(id))];
-  if (labelWidth > 0) parts.splice(1, 0, pad(named(checkpoint, "-"), labelWidth));
+  if (labelWidth > 0) parts.splice(1, 0, pad(name, labelWidth));
   return parts.join("  ");
 }
 
-function effectText(effect: EffectInfo, stepWidth: number, style: Style): string {
+function effectText(effect: EffectInfo, stepWidth: number, style: Style, most: number): string {
   const { text, format } = effectCell(effect);
-  return [" ".repeat(stepWidth), style(format, text), safeText(effect.key)].join("  ");
+  const key = cut(safeText(effect.key), Math.max(1, most - stepWidth - width(text) - 4));
+  return [" ".repeat(stepWidth), style(format, text), key].join("  ");
 }
 
-function forkText({ run, space, status, active }: RunInfo, style: Style): string {
+function forkText({ run, space, status, active }: RunInfo, style: Style, most: number): string {
   const cell = statusCell(status ?? "unknown");
   const shown = status === null ? [] : [style(cell.format, cell.text)];
-  return [style("bold", safeText(run)), ...shown, style("dim", `${safeText(space)}, active ${ago(active)}`)].join("  ");
+  const facts = [...shown, style("dim", `${safeText(space)}, active ${ago(active)}`)].join("  ");
+  const id = cut(safeText(run), Math.max(8, most - width(facts) - 2));
+  return `${style("bold", id)}  ${facts}`;
 }

@@ -1,12 +1,16 @@
 /** The shared part of `copy`, `export` and `import`: they copy a database, or some of its runs, to another one. */
 
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { parsed, spaceOption } from "./command.js";
 import type { Context } from "./context.js";
 import type { Database } from "./database.js";
+import { describe, exitCodes } from "./errors.js";
+import { ForkpointError } from "../../ts/bridge/errors.js";
 import { type RunOptions, findRuns } from "./find.js";
+import type { Style } from "./style.js";
 import { parseDuration, plural } from "./units.js";
-import type { CopyOptions, CopyProgress } from "../../ts/inspect/copy.js";
+import { safeText } from "../../ts/bridge/json-form/json-text.js";
+import type { CopyOptions, CopyProgress, CopyResult } from "../../ts/inspect/copy.js";
 
 export interface ChoiceOptions extends RunOptions {
   /** A duration in ms. */
@@ -20,6 +24,19 @@ export function choosing(command: Command): Command {
     .addOption(
       parsed("--since <duration>", "only runs that were active in this period: 90s, 15m, 2h, 7d", parseDuration),
     );
+}
+
+/** The options of `copy` and `export`. */
+export interface DamageOptions {
+  skipDamaged?: boolean;
+}
+
+export function skipDamaged(): Option {
+  return new Option("--skip-damaged", "leave out runs that can't be read, name them, and exit with 1");
+}
+
+export function damageOf({ skipDamaged = false }: DamageOptions): CopyOptions {
+  return skipDamaged ? { onDamage: "skip" } : {};
 }
 
 /** Returns the runs that the arguments and the flags choose. Without any, it returns no filter. */
@@ -45,6 +62,8 @@ export interface Moved {
   /** Runs that the destination already had. */
   skipped: number;
   verified: true;
+  /** The runs that `--skip-damaged` has left out. */
+  damaged?: CopyResult["damaged"];
 }
 
 /** Copies a database, or the chosen runs, and compares both. */
@@ -63,8 +82,10 @@ export async function move(context: Context, from: Database, to: Database, optio
     },
   });
   context.output.progress.clear();
-  const { lineages, checkpoints, effects, writes, skipped } = all;
-  if (Object.keys(options).length > 0) return { runs: lineages, checkpoints, effects, writes, skipped, verified: true };
+  const { lineages, checkpoints, effects, writes, skipped, damaged } = all;
+  if (Object.keys(options).length > 0) {
+    return { runs: lineages, checkpoints, effects, writes, skipped, verified: true, ...(damaged && { damaged }) };
+  }
   // The first progress report counts what an earlier copy has done. Without a report, there was nothing to copy.
   const there = before ?? all;
   return {
@@ -75,6 +96,27 @@ export async function move(context: Context, from: Database, to: Database, optio
     skipped: there.lineages,
     verified: true,
   };
+}
+
+/** Adds to the error of a damaged source that damaged runs can be left out. */
+export function withSkip(error: unknown): unknown {
+  const { code, message } = describe(error);
+  if (code !== "CORRUPT" || message.includes(SKIP)) return error;
+  return new ForkpointError(code, `${message}. Add ${SKIP} to leave out damaged runs`, { cause: error });
+}
+
+const SKIP = "--skip-damaged";
+
+/** Yields the lines about the runs that were left out. */
+export function* damagedLines({ damaged = [] }: Moved, style: Style): Generator<string> {
+  if (damaged.length === 0) return;
+  yield style("red", `✗ left out ${plural(damaged.length, "damaged run")}:`);
+  for (const { space, run, message } of damaged) yield `  ${safeText(run)} (${space}): ${safeText(message)}`;
+}
+
+/** Returns the exit code of a copy. */
+export function exitCodeOf({ damaged = [] }: Moved): number | undefined {
+  return damaged.length > 0 ? exitCodes.no : undefined;
 }
 
 /** The words for a copy: `✓ <done> 2 runs <where>`, or `✓ nothing new <todo>`. */

@@ -10,6 +10,7 @@ import { BrokenPipeError, type Shown } from "./errors.js";
 import { Progress } from "./progress.js";
 import { redact } from "./secrets.js";
 import { type ColorMode, type Style, styleFor } from "./style.js";
+import { wrapped } from "./wrap.js";
 
 /** The buffered text is written when it reaches this many characters. */
 const BATCH = 1 << 16;
@@ -36,14 +37,15 @@ export class Output {
     this.progress = new Progress(process.stderr, !json && process.stderr.isTTY === true, this.noteStyle);
   }
 
-  /** The width of the terminal. Infinity if stdout is not a terminal. */
+  /** The width of the terminal. Infinity if stdout is not a terminal and the environment has no `COLUMNS`. */
   get width(): number {
-    return process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY;
+    return widthOf(process.stdout);
   }
 
-  /** Keeps a line of the answer until the command succeeds. */
+  /** Keeps a line of the answer until the command succeeds. It is broken if it is wider than the terminal. */
   print(line: string): void {
-    this.#kept.push(line);
+    const most = this.width;
+    for (const each of line.split("\n")) this.#kept.push(...wrapped(each, most));
   }
 
   /** Keeps the answer as one line of JSON. */
@@ -116,7 +118,9 @@ export class Output {
   #showNotes(): void {
     if (this.#notes.length === 0) return;
     this.progress.clear();
-    process.stderr.write(this.#notes.map((note) => `${note}\n`).join(""));
+    const most = noteWidth();
+    const lines = this.#notes.flatMap((note) => note.split("\n").flatMap((line) => wrapped(line, most)));
+    process.stderr.write(lines.map((line) => `${line}\n`).join(""));
     this.#notes = [];
   }
 
@@ -129,9 +133,23 @@ export class Output {
       process.stderr.write(`${safeJson({ error: { ...error, message } })}\n`);
       return;
     }
-    const shown = message.split("\n").map(safeText).join("\n  ");
-    process.stderr.write(`${this.noteStyle("red", "error:")} ${shown}\n`);
+    const [first = "", ...others] = message.split("\n").map(safeText);
+    const lines = [`${this.noteStyle("red", "error:")} ${first}`, ...others.map((line) => `  ${line}`)];
+    const most = noteWidth();
+    process.stderr.write(`${lines.flatMap((line) => wrapped(line, most, "  ")).join("\n")}\n`);
   }
+}
+
+/** Returns the width of a terminal. For another stream, the environment decides, so that a pager can have narrow lines. */
+function widthOf({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
+  const named = Number(process.env["COLUMNS"]);
+  const given = Number.isSafeInteger(named) && named > 0 ? named : undefined;
+  return isTTY ? columns || given || 80 : (given ?? Number.POSITIVE_INFINITY);
+}
+
+/** Only a terminal breaks notes and errors: programs look for their texts. */
+function noteWidth(): number {
+  return process.stderr.isTTY ? widthOf(process.stderr) : Number.POSITIVE_INFINITY;
 }
 
 function write(text: string | Uint8Array): Promise<void> {

@@ -1,8 +1,11 @@
 /** Writes tables with aligned columns that fit the terminal. */
 
-import stringWidth from "string-width";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
+import { ShortIds } from "./short-ids.js";
 import type { Format, Style } from "./style.js";
+import { cut, pad, width } from "./width.js";
+
+export { cut, pad, width } from "./width.js";
 
 /** A column of a table. Each row shows an entry of a list. */
 export interface Column<Entry> {
@@ -13,32 +16,32 @@ export interface Column<Entry> {
   align?: "right";
   /** If the terminal is too narrow, columns with a higher number are dropped first. Default: the column always stays. */
   drop?: number;
-  /** The minimum width of the column when it is cut. Default: it is never cut, for example because it has ids. */
+  /** The minimum width of the column when it is cut. Default: it is never cut, for example because it has numbers. */
   least?: number;
+  /**
+   * The column has ids. If the terminal is too narrow, they are the first to be shortened: see {@link ShortIds}. A list has
+   * more ids that the shortened ones must differ from.
+   */
+  ids?: true | readonly string[];
 }
 
 const gap = 2;
 
-/** Returns the number of terminal columns that a text takes. */
-export function width(text: string): number {
-  return /^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text);
+interface Cell {
+  text: string;
+  format?: Format | undefined;
 }
 
-/** Cuts a text to a width, between two characters. */
-export function cut(text: string, most: number): string {
-  if (width(text) <= most) return text;
-  let [kept, taken] = ["", 0];
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    const next = width(segment);
-    if (taken + next > most - 1) break;
-    [kept, taken] = [kept + segment, taken + next];
-  }
-  return most < 1 ? "" : `${kept}…`;
-}
-
-export function pad(text: string, to: number, align?: "right"): string {
-  const space = " ".repeat(Math.max(0, to - width(text)));
-  return align === "right" ? space + text : text + space;
+/** A column with its cells. The first cell is the title. */
+interface Filled {
+  cells: Cell[];
+  align: "right" | undefined;
+  drop: number | undefined;
+  ids: ShortIds | undefined;
+  /** The width of the widest cell. */
+  whole: number;
+  /** The width of the column. */
+  width: number;
 }
 
 /**
@@ -51,29 +54,61 @@ export function table<Entry>(
   { style, width: most }: { style: Style; width: number },
 ): string[] {
   if (entries.length === 0) return [];
-  const filled = columns.map(({ title, cell, ...column }) => {
-    const cells = entries.map(cell).map(({ text, format }) => ({ text: safeText(text), format }));
-    const widest = cells.reduce((most, { text }) => Math.max(most, width(text)), width(title));
-    return { ...column, cells: [{ text: title, format: "dim" as const }, ...cells], width: widest };
+  const filled = columns.map((column) => fill(column, entries));
+  const shown = fit(
+    filled.filter(({ cells }) => cells.slice(1).some(({ text }) => text !== "")),
+    most,
+  );
+  return Array.from({ length: entries.length + 1 }, (_, at) => {
+    const line = shown.map(({ cells, width, align, ids }, place) => {
+      const { text, format } = cells[at]!;
+      const fits = ids === undefined || at === 0 ? cut(text, width) : ids.fit(text, width);
+      return style(format, place === shown.length - 1 && align === undefined ? fits : pad(fits, width, align));
+    });
+    return line.join(" ".repeat(gap)).trimEnd();
   });
-  let shown = filled.filter(({ cells }) => cells.slice(1).some(({ text }) => text !== ""));
+}
+
+function fill<Entry>({ title, cell, align, drop, least, ids }: Column<Entry>, entries: readonly Entry[]): Filled {
+  const cells = entries.map(cell).map(({ text, format }): Cell => ({ text: safeText(text), format }));
+  const whole = cells.reduce((most, { text }) => Math.max(most, width(text)), width(title));
+  const short =
+    ids &&
+    new ShortIds(
+      cells.map(({ text }) => text).filter((text) => text !== ""),
+      ids === true ? [] : ids,
+    );
+  const narrowest = short === undefined ? (least ?? whole) : Math.max(short.least, width(title));
+  return {
+    cells: [{ text: title, format: "dim" }, ...cells],
+    align,
+    drop,
+    ids: short,
+    whole,
+    width: Math.min(narrowest, whole),
+  };
+}
+
+/** Returns the columns that fit, with their widths. They begin as narrow as they may be. */
+function fit(columns: Filled[], most: number): Filled[] {
+  let shown = columns;
   const total = () => shown.reduce((sum, column) => sum + column.width + gap, -gap);
   while (total() > most) {
     const last = shown.reduce((worst, column) => ((column.drop ?? 0) > (worst.drop ?? 0) ? column : worst), shown[0]!);
     if (last.drop === undefined) break;
     shown = shown.filter((column) => column !== last);
   }
-  for (const column of shown) {
-    if (total() > most && column.least !== undefined) {
-      column.width = Math.max(Math.min(column.least, column.width), column.width - (total() - most));
-    }
+  while (total() > most) {
+    const widest = shown.reduce((wide, column) => (column.width > wide.width ? column : wide));
+    if (widest.width === 1) break;
+    widest.width -= 1;
   }
-  return Array.from({ length: entries.length + 1 }, (_, at) => {
-    const line = shown.map(({ cells, width, align }, place) => {
-      const { text, format } = cells[at]!;
-      const fits = cut(text, width);
-      return style(format, place === shown.length - 1 && align === undefined ? fits : pad(fits, width, align));
-    });
-    return line.join(" ".repeat(gap)).trimEnd();
-  });
+  // What is left goes to the texts first.
+  for (const column of [
+    ...shown.filter(({ ids }) => ids === undefined),
+    ...shown.filter(({ ids }) => ids !== undefined),
+  ]) {
+    column.width = Math.min(column.whole, column.width + Math.max(0, most - total()));
+  }
+  return shown;
 }

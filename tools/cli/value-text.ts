@@ -3,6 +3,8 @@
 import { safeJson, safeJsonPieces, safeText } from "../../ts/bridge/json-form/json-text.js";
 import { messageOf } from "./message.js";
 import { type Format, type Style, plain } from "./style.js";
+import { begin as beginOf, width } from "./width.js";
+import { folded } from "./wrap.js";
 
 /** Shorter lists and objects are written on one line. */
 const SHORT = 72;
@@ -25,18 +27,31 @@ interface Open {
 
 /**
  * Yields the text of a value, in pieces. The value may be large and deep. Messages inside it are shortened to a line. A
- * value that is a message itself is written completely.
+ * value that is a message itself is written completely. With the width of a terminal, long texts inside the value are
+ * broken into lines, so that each line fits.
  */
-export function* prettyJson(value: unknown, style: Style, indent = ""): Generator<string> {
+export function* prettyJson(
+  value: unknown,
+  style: Style,
+  indent = "",
+  most = Number.POSITIVE_INFINITY,
+): Generator<string> {
   const open: Open[] = [];
   let pending: { value: unknown } | undefined = { value };
+  let before = 0;
   for (;;) {
     if (pending !== undefined) {
       const isMessage = open.length === 0 && messageOf(value) !== undefined;
       const isLong = typeof pending.value === "string" && pending.value.length > LONG;
-      const short = isMessage || isLong ? undefined : shortOf(pending.value, style);
+      const inner = `${indent}${"  ".repeat(Math.min(open.length, DEEPEST_INDENT))}`;
+      // One more character, for the comma.
+      const room = most - inner.length - before - 1;
+      const short = isMessage || isLong ? undefined : shortOf(pending.value, style, room);
       if (isLong) for (const piece of safeJsonPieces(pending.value)) yield style("green", piece);
-      else if (short !== undefined) yield short.text;
+      else if (short !== undefined && short.length > room && open.length > 0 && typeof pending.value === "string") {
+        const lines = folded(safeJson(pending.value), room, most - inner.length - 3);
+        yield lines.map((line) => style("green", line)).join(`\n${inner}  `);
+      } else if (short !== undefined) yield short.text;
       else {
         const opened = begin(pending.value as object);
         yield opened.keys === undefined ? "[" : "{";
@@ -54,6 +69,7 @@ export function* prettyJson(value: unknown, style: Style, indent = ""): Generato
     }
     const key = last.keys?.[last.next];
     const name = key === undefined ? "" : `${style("blue", safeJson(key))}: `;
+    before = key === undefined || most === Number.POSITIVE_INFINITY ? 0 : width(safeJson(key)) + 2;
     yield `${last.next === 0 ? "" : ","}${line(open.length)}${name}`;
     pending = { value: last.values[last.next] };
     last.next += 1;
@@ -61,8 +77,9 @@ export function* prettyJson(value: unknown, style: Style, indent = ""): Generato
 }
 
 /** Returns a message, or a value that is short enough for one line. */
-function shortOf(value: unknown, style: Style): { text: string } | undefined {
-  return messageText(value, MESSAGE, style) ?? inOneLine(value, SHORT, style);
+function shortOf(value: unknown, style: Style, room: number): { text: string; length: number } | undefined {
+  // Two more for the quotes.
+  return messageText(value, Math.min(MESSAGE, room - 2), style) ?? inOneLine(value, Math.min(SHORT, room), style);
 }
 
 /** Returns a message of LangChain as `assistant: "Hello"`, cut to a length. Undefined: the value is no message. */
@@ -74,7 +91,7 @@ function messageText(value: unknown, most: number, style: Style): { text: string
   const room = Math.max(10, most - role.length - 2 - (called === "" ? 0 : called.length + 1));
   const said = text === "" && called !== "" ? "" : excerpt(text, plain, room);
   const words = [said === "" ? "" : style("green", said), called].filter((word) => word !== "").join(" ");
-  const length = role.length + 2 + said.length + (said === "" || called === "" ? 0 : 1) + called.length;
+  const length = role.length + 2 + width(said) + (said === "" || called === "" ? 0 : 1) + called.length;
   return { text: `${style("blue", safeText(role))}: ${words}`, length };
 }
 
@@ -87,7 +104,7 @@ function begin(value: object): Open {
 function inOneLine(value: unknown, most: number, style: Style): { text: string; length: number } | undefined {
   if (typeof value !== "object" || value === null) {
     const text = scalar(value);
-    return { text: style(formatOf(value), text), length: text.length };
+    return { text: style(formatOf(value), text), length: width(text) };
   }
   const message = messageText(value, MESSAGE, style);
   if (message !== undefined) return message.length > most ? undefined : message;
@@ -98,7 +115,7 @@ function inOneLine(value: unknown, most: number, style: Style): { text: string; 
   for (const [key, item] of entries) {
     if (typeof item === "string" && item.length > most) return undefined;
     const name = isList ? "" : safeJson(key);
-    length += name.length + 2;
+    length += width(name) + 2;
     const part = length < most ? inOneLine(item, most - length, style) : undefined;
     if (part === undefined || length + part.length > most) return undefined;
     length += part.length;
@@ -119,10 +136,22 @@ function formatOf(value: unknown): Format | undefined {
   return value === null ? "dim" : "magenta";
 }
 
+/** Returns the begin of a text as JSON, in at most this width without the quotes. */
+function beginAsJson(text: string, most: number): string {
+  let kept = beginOf(text.slice(0, most + 1).toWellFormed(), most);
+  for (;;) {
+    const json = safeJson(kept);
+    const tooMany = width(json) - 2 - most;
+    if (tooMany <= 0 || kept === "") return json;
+    // An escape takes up to 6 characters.
+    kept = kept.slice(0, kept.length - Math.max(1, Math.floor(tooMany / 6))).replace(/[\ud800-\udbff]$/, "");
+  }
+}
+
 /** Returns a value on one line, cut to a length. */
 export function excerpt(value: unknown, style: Style, most: number): string {
-  if (typeof value === "string" && value.length > most) {
-    return style("green", `${safeJson(value.slice(0, most - 1).toWellFormed()).slice(0, -1)}…"`);
+  if (typeof value === "string" && (value.length > most || width(safeJson(value)) > most + 2)) {
+    return style("green", `${beginAsJson(value, most - 1).slice(0, -1)}…"`);
   }
   const whole = messageText(value, most, style) ?? inOneLine(value, most, style);
   if (whole !== undefined) return whole.text;
@@ -131,7 +160,7 @@ export function excerpt(value: unknown, style: Style, most: number): string {
   const names = Object.keys(value as object).map((key) => safeJson(key));
   const shown: string[] = [];
   for (const name of names) {
-    if (shown.join(", ").length + name.length > most - 4) break;
+    if (width([...shown, name].join(", ")) > most - (shown.length + 1 < names.length ? 18 : 4)) break;
     shown.push(name);
   }
   const more = shown.length < names.length ? [style("dim", `… ${names.length - shown.length} more`)] : [];

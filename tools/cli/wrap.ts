@@ -1,37 +1,72 @@
-/** Breaks text into lines of a width. */
+/** Breaks lines that are wider than the terminal. */
 
-import { safeText } from "../../ts/bridge/json-form/json-text.js";
-import { cut, width } from "./table.js";
+import { stripVTControlCharacters } from "node:util";
+import { begin, cut, width } from "./width.js";
 
-/** Breaks a text at its line breaks, and between words. A longer word is broken too. Control characters are escaped. */
-export function* wrap(text: string, most: number): Generator<string> {
-  for (const line of text.split(/\r\n|\n/)) yield* wrapLine(safeText(line.replaceAll("\t", "    ")), most);
-}
+/** The least width that a text is broken for. A terminal that is narrower breaks the lines itself. */
+const NARROWEST = 20;
 
-function* wrapLine(line: string, most: number): Generator<string> {
-  let current = "";
-  for (const word of line.split(/(?<=\S)(?= )/)) {
-    if (width(current + word) <= most) {
-      current += word;
-      continue;
+/**
+ * Breaks a line between its words, so that each line fits. The next lines are indented. A word that is too wide, such as an
+ * id or a path, stays whole. The line may have colors.
+ */
+export function wrapped(line: string, most: number, indent?: string): string[] {
+  if (most < NARROWEST || most === Number.POSITIVE_INFINITY || width(line) <= most) return [line];
+  const [own = ""] = /^ */.exec(line) ?? [];
+  const next = indent ?? `${own}  `;
+  const lines: string[] = [];
+  let at = own;
+  let taken = own.length;
+  let isEmpty = true;
+  for (const word of line.slice(own.length).split(" ")) {
+    const wide = width(word);
+    if (!isEmpty && taken + 1 + wide > most) {
+      lines.push(at.trimEnd());
+      [at, taken, isEmpty] = [next, next.length, true];
+      // Spaces between two columns are not the begin of a line.
+      if (stripVTControlCharacters(word) === "") {
+        at += word;
+        continue;
+      }
     }
-    if (current !== "") yield current.trimEnd();
-    let rest = current === "" ? word : word.trimStart();
-    while (width(rest) > most) {
-      // `cut` ends with a sign, which this replaces by the next character.
-      const head = firstOf(rest, most);
-      yield head;
-      rest = rest.slice(head.length);
-    }
-    current = rest;
+    at += isEmpty ? word : ` ${word}`;
+    taken += wide + (isEmpty ? 0 : 1);
+    isEmpty &&= stripVTControlCharacters(word) === "";
   }
-  yield current.trimEnd();
+  return [...lines, at.trimEnd()];
 }
 
-/** Returns the beginning of a text that fits into a width: at least one character. */
-function firstOf(text: string, most: number): string {
-  if (/^[\x20-\x7e]+$/.test(text.slice(0, most))) return text.slice(0, most);
-  const some = text.slice(0, most * 8);
-  const fits = cut(some, most + 1).replace(/…$/, "");
-  return fits === "" ? [...some][0]! : fits;
+/** Writes facts with a sign between two of them. A fact that does not fit into a line begins the next one. */
+export function joined(facts: readonly string[], between: string, most: number, indent = "  "): string[] {
+  const lines: string[] = [];
+  let at = "";
+  for (const fact of facts) {
+    const room = most - (lines.length === 0 ? 0 : indent.length);
+    if (at !== "" && width(at) + width(between) + width(fact) > room) {
+      lines.push(lines.length === 0 ? at : indent + at);
+      at = "";
+    }
+    at = at === "" ? fact : `${at}${between}${fact}`;
+  }
+  return [...lines, lines.length === 0 ? at : indent + at];
+}
+
+/** Breaks a text without colors at a width, between words if it can, and never loses a character. */
+export function folded(text: string, first: number, others: number): string[] {
+  const lines: string[] = [];
+  let left = text;
+  for (;;) {
+    const most = Math.max(NARROWEST, lines.length === 0 ? first : others);
+    const head = left.length <= most && width(left) <= most ? left : begin(left.slice(0, most * 2), most);
+    if (head === left) return [...lines, left];
+    const space = head.lastIndexOf(" ");
+    const at = space > most / 2 ? space + 1 : head.length;
+    lines.push(left.slice(0, at));
+    left = left.slice(at);
+  }
+}
+
+/** Cuts a line to a width. The line may have colors, which then end. */
+export function clipped(line: string, most: number): string {
+  return width(line) <= most ? line : cut(stripVTControlCharacters(line), most);
 }

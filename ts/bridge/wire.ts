@@ -34,6 +34,13 @@ export interface VerifyReport {
     records: number;
   };
   findings: Finding[];
+  /**
+   * Only with `runs`: how much of `checked` belongs to these runs. Here, `writes` counts the pending writes, of which a row
+   * may have several.
+   */
+  runs?: { checkpoints: number; payloads: number; writes: number };
+  /** Only with `runs`: the number of findings about other runs. They are left out. */
+  others?: number;
   /** Where the check has stopped, for {@link CheckOptions.after}. Null if it has reached the end. */
   next: string | null;
 }

@@ -111,7 +111,7 @@ function endedKeyOf({ keys: [key] }: ChosenRun): Key {
 }
 
 /** Returns the keys of these runs and of their namespaces, sessions and effects, each key once. */
-async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): Promise<Key[]> {
+export async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): Promise<Key[]> {
   const keys = new Map<string, Key>();
   for (const run of runs) {
     const beside = run.space === "helix" ? [SESSIONS] : besideOf(run.space);

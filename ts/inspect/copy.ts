@@ -14,9 +14,14 @@ import { Store, engineOf, openInBackground } from "../store/store.js";
 import { type Stored, binaryTags, storedAsText } from "../bridge/serializer.js";
 import { parse, subjectOf } from "../bridge/wire.js";
 import { type ChosenRun, choiceOptions, chosenRuns } from "./chosen-runs.js";
+import { copyAnswers } from "./copy-answers.js";
+import { shownNs, spaceOf } from "./context.js";
+import { readRuns } from "./read-runs.js";
 import type { RunRef, Space } from "./views.js";
 
-/** Options of {@link copyStore}. With `runs`, `space`, `since` or `onConflict`, runs are copied one after the other. */
+/**
+ * Options of {@link copyStore}. With `runs`, `space`, `since`, `onConflict` or `onDamage`, runs are copied one after the other.
+ */
 export interface CopyOptions {
   /**
    * Copies only these runs: a thread with all of its namespaces, a session with its messages. The destination may have other
@@ -33,6 +38,11 @@ export interface CopyOptions {
    * other runs. Default: `"fail"`.
    */
   onConflict?: "fail" | "skip" | "replace";
+  /**
+   * What happens to a run of the source that cannot be read. `"fail"` rejects with `CORRUPT`. `"skip"` leaves the run out, and
+   * names it in `damaged` of the result. The destination may have other runs. Default: `"fail"`.
+   */
+  onDamage?: "fail" | "skip";
   /**
    * Stops the copy between two pages. `copyStore` then rejects with the signal's reason. What was copied stays, and the
    * next call continues after it.
@@ -58,6 +68,8 @@ export interface CopyResult {
   bytes: number;
   /** The number of runs that stayed as they were in the destination, because of `onConflict: "skip"`. */
   skipped: number;
+  /** The runs that were left out because of `onDamage: "skip"`, and why. Missing without this option. */
+  damaged?: Array<RunRef & { message: string }>;
 }
 
 /** How far {@link copyStore} is. */
@@ -93,14 +105,17 @@ interface Side {
 /** The options of the stores that `copyStore` opens. The limit is the maximum, so that every stored payload fits. */
 const options = { maxPayloadBytes: 900 * 2 ** 20 };
 
-const conflicts: readonly unknown[] = ["fail", "skip", "replace"];
+const oneOf =
+  (values: readonly string[]) =>
+  (value: unknown, name: string): unknown => {
+    if (!values.includes(value as string)) throw typeError(`${name} must be one of ${values.join(", ")}`);
+    return value;
+  };
 
 const copyOptions: { [K in keyof Required<CopyOptions>]: OptionParser<unknown> } = {
   ...choiceOptions,
-  onConflict: (value, name) => {
-    if (!conflicts.includes(value)) throw typeError(`${name} must be one of ${conflicts.join(", ")}`);
-    return value;
-  },
+  onConflict: oneOf(["fail", "skip", "replace"]),
+  onDamage: oneOf(["fail", "skip"]),
   signal: pruneOptions.signal,
   onProgress: pruneOptions.onProgress,
 };
@@ -124,8 +139,8 @@ export async function copyStore(
     };
     const copying = new Copying(await open(from, "from"), await open(to, "to"), read);
     const mark = await Mark.of(copying.from, "source");
-    const { runs, space, since, onConflict } = read;
-    const isWhole = [runs, space, since, onConflict].every((option) => option === undefined);
+    const { runs, space, since, onConflict, onDamage } = read;
+    const isWhole = [runs, space, since, onConflict, onDamage].every((option) => option === undefined);
     const result = isWhole ? await copying.copy(undefined, nothing) : await copying.copyRuns();
     await mark.confirm();
     return result;
@@ -163,12 +178,22 @@ class Copying {
   async copyRuns(): Promise<CopyResult> {
     const chosen = await chosenRuns({ engine: engineOf(this.from) }, this.#options);
     this.#ofCheckpoints = chosen.reduce((sum, { checkpoints }) => sum + checkpoints, 0);
-    let done = nothing;
+    let done: CopyResult = this.#options.onDamage === "skip" ? { ...nothing, damaged: [] } : nothing;
     for (const run of chosen) {
+      const message = done.damaged === undefined ? undefined : await this.#damageOf(run);
+      if (message !== undefined) {
+        done.damaged!.push({ ...refOf(run), message });
+        continue;
+      }
       try {
         done = await this.copy(run.keys, done);
       } catch (error) {
-        if (!isOwnError(error) || error.code !== "CONFLICT" || this.#changed) throw error;
+        if (!isOwnError(error) || this.#changed) throw error;
+        if (error.code === "CORRUPT" && done.damaged !== undefined) {
+          done.damaged.push({ ...refOf(run), message: error.message });
+          continue;
+        }
+        if (error.code !== "CONFLICT") throw error;
         if (this.#options.onConflict === "skip") {
           done = { ...done, skipped: done.skipped + 1 };
         } else if (this.#options.onConflict === "replace") {
@@ -201,6 +226,8 @@ class Copying {
     for (;;) {
       signal?.throwIfAborted();
       const { done, verifying, changed, ofCheckpoints, ofRecords, ...counts } = await step(copy, [from, to]);
+      // The stores were compared, and nothing was changed yet.
+      if (changed && !this.#changed) await copyAnswers(from, to, keys);
       this.#changed = changed;
       // The comparison writes nothing, so the destination must not change until the comparison ends.
       if (verifying && !wasVerifying) compared = await Mark.of(this.#to, "destination");
@@ -213,6 +240,7 @@ class Copying {
         records: before.records + counts.records,
         bytes: before.bytes + counts.bytes,
         skipped: before.skipped,
+        ...(before.damaged && { damaged: before.damaged }),
       };
       onProgress?.({
         phase: verifying ? "verifying" : "copying",
@@ -225,6 +253,14 @@ class Copying {
         return result;
       }
     }
+  }
+
+  /** Returns what is damaged in a run of the source. Everything of it is read. */
+  async #damageOf({ keys }: ChosenRun): Promise<string | undefined> {
+    let message: string | undefined;
+    const onDamage = (error: Error) => void (message ??= error.message);
+    await readRuns({ engine: engineOf(this.from) }, keys, this.#options.signal, onDamage);
+    return message;
   }
 
   /** Removes a run from the destination. A damaged source must not replace it, so all of the source is verified first. */
@@ -242,6 +278,11 @@ class Copying {
       await inspect.call(engineOf(this.#to).native, "remove", { of, ids: undefined, reopen: [] });
     }
   }
+}
+
+function refOf({ keys: [key] }: ChosenRun): RunRef {
+  const { space, run, ns } = key!;
+  return { space: spaceOf(space), run, ns: shownNs(space, ns) };
 }
 
 /**

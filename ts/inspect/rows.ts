@@ -42,7 +42,7 @@ export async function* recentRuns(
 const PAGE = 500;
 
 /** Lists all checkpoints of a run, the oldest first. */
-export async function* everyRow(context: Context, key: Key): AsyncGenerator<Row> {
+export async function* everyRow(context: Pick<Context, "engine">, key: Key): AsyncGenerator<Row> {
   let from: Wanted["from"] = "end";
   for (;;) {
     const [page] = await readPages(context, [{ ...key, from, newestFirst: false, limit: PAGE, sums: false }]);

@@ -6,6 +6,9 @@ import { isArray, typeError } from "../bridge/errors.js";
 import { flag, readRecord } from "../store/options.js";
 import { storeCalls, type Finding, type VerifyReport } from "../bridge/wire.js";
 import { type Context, SESSIONS, readKey, shownNs, spaceOf } from "./context.js";
+import { keysOf } from "./chosen-runs.js";
+import { readRuns } from "./read-runs.js";
+import { modesOf } from "./modes.js";
 import type { Key } from "./wire.js";
 
 const verifyOptions = {
@@ -17,13 +20,23 @@ const verifyOptions = {
   ...checkOptions,
 };
 
-/** Verifies the store. Reads all data even if `runs` is given, and then returns only the findings about these runs. */
+/**
+ * Verifies the store. Reads all data even if `runs` is given. Then it returns only the findings about these runs, and counts
+ * what it has read of them.
+ */
 export async function verify(context: Context, given: unknown, closing: () => boolean): Promise<VerifyReport> {
   const { runs, quick, ...rest } = readRecord(given, "options", verifyOptions);
   const report = quick === true ? await glance(context) : await check(context.engine, rest, closing);
-  const findings = report.findings.filter((finding) => runs === undefined || isAbout(finding, runs));
-  return { ...report, findings, ok: findings.every(({ severity }) => severity !== "error") };
+  if (runs === undefined) return { ...report, ok: isOk(report.findings) };
+  const findings = report.findings.filter((finding) => isAbout(finding, runs));
+  // What is damaged is among the findings, so it is only not counted here.
+  const counts =
+    quick === true ? undefined : await readRuns(context, await keysOf(context, runs), rest.signal, () => {});
+  const others = report.findings.length - findings.length;
+  return { ...report, findings, ...(counts && { runs: counts }), others, ok: isOk(findings) };
 }
+
+const isOk = (findings: Finding[]) => findings.every(({ severity }) => severity !== "error");
 
 /**
  * Returns true if a finding is about one of the runs, or if its run is unknown. A thread has all of its namespaces. A
@@ -46,33 +59,16 @@ async function glance({ engine }: Context): Promise<VerifyReport> {
   const { checked, findings } = await storeCalls.call(native, "quickCheck", {});
   const path = native.databasePath;
   const isFile = path !== null && native.backend !== "postgres";
-  return { ok: true, checked, findings: isFile ? [...findings, ...(await placeOf(path))] : findings, next: null };
+  const place = isFile ? [...(await modesOf(path)), ...(await placeOf(path))] : [];
+  return { ok: true, checked, findings: [...findings, ...place], next: null };
 }
 
-/** The permission bits of a file that let the group or other users read or write it. */
-const OTHERS_READ = 0o044;
-const OTHERS_WRITE = 0o022;
-
 async function placeOf(path: string): Promise<Finding[]> {
-  const { mode, nlink, uid } = await lstat(path);
   if (process.platform === "win32") return [];
+  const { nlink, uid } = await lstat(path);
   const findings: Finding[] = [];
   const add = (severity: Finding["severity"], message: string, remedy: string) =>
     findings.push({ code: "MODE", severity, message, remedy, ref: null });
-  const shown = (mode & 0o777).toString(8).padStart(4, "0");
-  if ((mode & OTHERS_WRITE) !== 0) {
-    add(
-      "warning",
-      `other users can change the database: its mode is ${shown}`,
-      `Run: chmod go-w ${JSON.stringify(path)}`,
-    );
-  } else if ((mode & OTHERS_READ) !== 0) {
-    add(
-      "note",
-      `other users can read the database: its mode is ${shown}`,
-      `If states are private, run: chmod go-r ${JSON.stringify(path)}`,
-    );
-  }
   const own = process.getuid?.();
   if (own !== undefined && own !== 0 && own !== uid) {
     add(

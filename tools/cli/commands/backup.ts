@@ -4,6 +4,8 @@ import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
 import { confirm } from "../confirm.js";
 import type { Context } from "../context.js";
+import { databaseAt, samePlace } from "../database.js";
+import { UsageError } from "../errors.js";
 import { plural, size } from "../units.js";
 
 interface Options {
@@ -24,6 +26,7 @@ export const backup = () =>
 
 async function run(context: Context, { force = false, yes = false }: Options, file = ""): Promise<void> {
   const { output, signal } = context;
+  if (samePlace(context.database, databaseAt(file))) throw new UsageError("the backup is the same file as --db");
   const inspector = await context.open();
   if (force) {
     const what = existsSync(file)

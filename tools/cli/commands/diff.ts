@@ -5,9 +5,10 @@ import { UsageError, exitCodes } from "../errors.js";
 import { type RunOptions, findRun, readCheckpoint } from "../find.js";
 import type { Output } from "../output.js";
 import { type Format, type Style, plain } from "../style.js";
-import { pad } from "../table.js";
+import { pad, width } from "../table.js";
 import { plural } from "../units.js";
 import { excerpt } from "../value-text.js";
+import { folded } from "../wrap.js";
 import { headline } from "./get.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
@@ -109,6 +110,9 @@ const ops: Record<Change["op"], { sign: string; word: string; format: Format }> 
 /** The maximum length of an excerpt of a value, in characters. */
 const EXCERPT = 100;
 
+/** An excerpt of a value is not shorter than this. It gets a line of its own instead. */
+const SHORT_VALUE = 30;
+
 function* report(
   before: CheckpointInfo | null,
   after: CheckpointInfo,
@@ -117,8 +121,8 @@ function* report(
   output: Output,
 ): Generator<string> {
   const { style } = output;
-  yield `${style("dim", "from")}  ${before === null ? style("dim", "nothing") : headline(before, output)}`;
-  yield `${style("dim", "to")}    ${headline(after, output)}`;
+  yield `${style("dim", "from")}  ${before === null ? style("dim", "nothing") : headline(before, output, 6)}`;
+  yield `${style("dim", "to")}    ${headline(after, output, 6)}`;
   yield "";
   const most = Math.max(20, Math.min(EXCERPT, output.width - 30));
   const changes = full ? all : all.filter(({ own }) => own !== true);
@@ -127,7 +131,11 @@ function* report(
     const { sign, word, format } = ops[change.op];
     const path = safeText(formatPath(change.path));
     const place = path === "" ? change.part : `${change.part}${path.startsWith("[") ? "" : "."}${path}`;
-    yield `${style(format, pad(`${sign} ${word}`, 9))}  ${style("bold", place)}${valuesOf(change, output, most)}`;
+    // The place is what other commands take, so it is broken and not cut.
+    const room = Math.min(most, output.width - 18 - width(place));
+    const places = folded(place, output.width - 11, output.width - 6);
+    const shown = places.map((each) => style("bold", each)).join("\n      ");
+    yield `${style(format, pad(`${sign} ${word}`, 9))}  ${shown}${valuesOf(change, output, most, room)}`;
   }
   if (changes.length > 0) yield summary(changes);
   else yield style("dim", hidden === 0 ? "no differences" : "no other differences");
@@ -138,13 +146,17 @@ function* report(
 /** Says whose values a diff leaves out. */
 const ownersOf = ({ space }: CheckpointInfo): string => (space === "langgraph" ? "LangGraph's" : "the framework's");
 
-/** Returns the values of a change, on the same line if they are short. */
-function valuesOf(change: Change, { style }: Output, most: number): string {
+/** Returns the values of a change, on the same line if they are short. `room` is what is left of this line. */
+function valuesOf(change: Change, { style }: Output, most: number, room: number): string {
   const { op, before, after } = change;
-  if (op !== "replace") return `  ${writeOr(change, op === "add" ? after : before, style, most)}`;
+  if (op !== "replace") {
+    const value = op === "add" ? after : before;
+    const fits = room >= SHORT_VALUE || width(writeOr(change, value, plain, most)) <= room;
+    return fits ? `  ${writeOr(change, value, style, room)}` : `\n    ${writeOr(change, value, style, most)}`;
+  }
   const [old, now] = [excerpt(before, style, most), excerpt(after, style, most)];
-  const length = [before, after].reduce((sum: number, value) => sum + excerpt(value, plain, most).length, 0);
-  if (length < most) return `  ${old} ${style("dim", "→")} ${now}`;
+  const length = [before, after].reduce((sum: number, value) => sum + width(excerpt(value, plain, most)), 0);
+  if (length < Math.min(most, room)) return `  ${old} ${style("dim", "→")} ${now}`;
   return `\n    ${style("red", "-")} ${old}\n    ${style("green", "+")} ${now}`;
 }
 

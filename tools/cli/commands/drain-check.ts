@@ -29,8 +29,8 @@ async function run(context: Context, _options: object, file: string | undefined)
 
 const columns: Array<Column<DrainedRun>> = [
   { title: "STATUS", cell: ({ status }) => statusCell(status) },
-  { title: "RUN", cell: ({ run }) => ({ text: run, format: "bold" }) },
-  { title: "VERSION", cell: ({ from }) => ({ text: versionName(from) }) },
+  { title: "RUN", ids: true, cell: ({ run }) => ({ text: run, format: "bold" }) },
+  { title: "VERSION", drop: 3, least: 7, cell: ({ from }) => ({ text: versionName(from) }) },
   { title: "ACTIVE", drop: 2, cell: ({ active }) => ({ text: ago(active) }) },
   { title: "DIFFERENCES", least: 20, cell: ({ differences }) => ({ text: differences.join("; ") }) },
 ];

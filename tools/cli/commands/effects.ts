@@ -33,7 +33,7 @@ async function list(context: Context, options: RunOptions, id?: string): Promise
 
 const columns: Array<Column<EffectInfo>> = [
   { title: "STATE", cell: effectCell },
-  { title: "EFFECT", cell: ({ key }) => ({ text: key, format: "bold" }) },
+  { title: "EFFECT", least: 16, cell: ({ key }) => ({ text: key, format: "bold" }) },
   { title: "ATTEMPTS", align: "right", drop: 3, cell: ({ attempts }) => ({ text: number(attempts) }) },
   { title: "BEGAN", drop: 1, cell: ({ startedAt }) => ({ text: ago(startedAt) }) },
   {
@@ -42,7 +42,12 @@ const columns: Array<Column<EffectInfo>> = [
     drop: 4,
     cell: ({ startedAt, endedAt }) => ({ text: endedAt === null ? "" : duration(endedAt - startedAt) }),
   },
-  { title: "AFTER CHECKPOINT", drop: 6, cell: ({ checkpointId }) => ({ text: checkpointId ?? "", format: "dim" }) },
+  {
+    title: "AFTER CHECKPOINT",
+    drop: 6,
+    ids: true,
+    cell: ({ checkpointId }) => ({ text: checkpointId ?? "", format: "dim" }),
+  },
   { title: "IDEMPOTENCY KEY", drop: 5, cell: ({ idempotencyKey }) => ({ text: idempotencyKey, format: "dim" }) },
   { title: "ERROR", drop: 2, least: 12, cell: ({ error }) => ({ text: error ?? "", format: "red" }) },
 ];

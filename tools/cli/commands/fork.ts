@@ -1,6 +1,7 @@
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, repeated, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
+import { UsageError } from "../errors.js";
 import { type RunOptions, findRun, readCheckpoint, refOf } from "../find.js";
 import { type Setting, newKey, readPatch, readSetting, settingIn } from "../path.js";
 import type { ForkEdit } from "../../../ts/inspect/fork.js";
@@ -42,6 +43,7 @@ export const fork = () =>
 
 async function run(context: Context, options: Options, id?: string, checkpoint?: string): Promise<void> {
   const { dryRun = false, as } = options;
+  if (as === "") throw new UsageError("--as is empty: pass the id of the new run");
   const settings = (options.set ?? []).map(readSetting);
   const edit: ForkEdit = { as };
   if (options.patch !== undefined) edit.patch = await readPatch(options.patch);

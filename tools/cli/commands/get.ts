@@ -17,6 +17,7 @@ import { plain } from "../style.js";
 import { type Column, table } from "../table.js";
 import { ago, localTime, plural, size } from "../units.js";
 import { excerpt, prettyJson } from "../value-text.js";
+import { joined, wrapped } from "../wrap.js";
 import type { Change, CheckpointDetail, CheckpointInfo, PartInfo, WriteInfo } from "../../../ts/inspect/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 
@@ -105,9 +106,9 @@ async function printEffect(
     plural(effect.attempts, "attempt"),
     `began ${localTime(effect.startedAt)} (${ago(effect.startedAt)})`,
   ];
-  await output.stream(`${facts.join(style("dim", " · "))}\n`);
+  await output.stream(`${joined(facts, style("dim", " · "), output.width).join("\n")}\n`);
   if (effect.state !== "done" && effect.error !== null)
-    await output.stream(`${style("red", safeText(effect.error))}\n`);
+    await output.stream(`${wrapped(style("red", safeText(effect.error)), output.width).join("\n")}\n`);
   if (effect.state === "unknown") output.hint(`the process that began it has ended: ${safeText(effect.holder)}`);
   if (part === null) return;
   await output.stream(`\n${style("bold", "result")}\n`);
@@ -149,7 +150,7 @@ async function printValue(output: Output, value: unknown): Promise<void> {
   if (messageOf(value) === undefined && [value, ...itemsOf(value)].some((each) => itemsOf(each).some(messageOf))) {
     output.hint("messages are shortened: see one with --path, such as messages[-1], or all with --json");
   }
-  for (const piece of prettyJson(value, output.style)) await output.stream(piece);
+  for (const piece of prettyJson(value, output.style, "", output.width)) await output.stream(piece);
   await output.stream("\n");
 }
 
@@ -176,7 +177,8 @@ async function printParts(output: Output, detail: CheckpointDetail, part: Change
   }
   if (part === undefined && next !== null) {
     await title("next");
-    await output.stream(`${next.length === 0 ? style("dim", "nothing") : next.map(safeText).join(", ")}\n`);
+    const text = next.length === 0 ? style("dim", "nothing") : next.map(safeText).join(", ");
+    await output.stream(`${wrapped(text, output.width, "").join("\n")}\n`);
   }
   const unread = parts.filter(({ readable }) => !readable);
   for (const each of unread) hintUnread(output, each);
@@ -188,22 +190,23 @@ function hintUnread(output: Output, { name, tag, bytes }: PartInfo): void {
   );
 }
 
-/** Returns the line that describes a checkpoint. */
-export function headline(checkpoint: CheckpointInfo, { style }: Output): string {
+/** Returns the line that describes a checkpoint: several lines in a narrow terminal. They are behind `before` characters. */
+export function headline(checkpoint: CheckpointInfo, { style, width: most }: Output, before = 0): string {
   const { run, id, step, savedAt, bytes } = checkpoint;
   const named = [`step ${step}`, safeText(stepName(checkpoint) ?? "")].filter((text) => text !== "").join(" ");
   const facts = [safeText(run), style("bold", safeText(id)), named, `saved ${localTime(savedAt)} (${ago(savedAt)})`];
-  return [...facts, size(bytes.logical)].join(style("dim", " · "));
+  const lines = joined([...facts, size(bytes.logical)], style("dim", " · "), most - before, before === 0 ? "  " : "");
+  return lines.join(`\n${" ".repeat(before)}`);
 }
 
 const writeColumns: Array<Column<WriteInfo>> = [
-  { title: "TASK", drop: 2, cell: ({ task }) => ({ text: task, format: "dim" }) },
-  { title: "INDEX", align: "right", drop: 3, cell: ({ index }) => ({ text: String(index), format: "dim" }) },
-  { title: "CHANNEL", cell: ({ channel }) => ({ text: channel }) },
+  { title: "TASK", drop: 3, ids: true, cell: ({ task }) => ({ text: task, format: "dim" }) },
+  { title: "INDEX", align: "right", drop: 2, cell: ({ index }) => ({ text: String(index), format: "dim" }) },
+  { title: "CHANNEL", least: 12, cell: ({ channel }) => ({ text: channel }) },
   {
     title: "STATE",
     drop: 1,
     cell: ({ owner }) => (owner === null ? { text: "pending", format: "yellow" } : { text: "done", format: "dim" }),
   },
-  { title: "VALUE", cell: ({ value }) => ({ text: excerpt(value, plain, 100) }) },
+  { title: "VALUE", least: 20, cell: ({ value }) => ({ text: excerpt(value, plain, 100) }) },
 ];

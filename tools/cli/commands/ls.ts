@@ -122,24 +122,24 @@ async function printAll(context: Context, inspector: Inspector, query: RunQuery)
 
 const columns: Array<Column<RunInfo>> = [
   { title: "STATUS", cell: ({ status }) => statusCell(status) },
-  { title: "RUN", cell: ({ run }) => ({ text: run, format: "bold" }) },
-  { title: "NAMESPACE", drop: 1, cell: ({ ns }) => ({ text: ns ?? "" }) },
-  { title: "FRAMEWORK", drop: 2, cell: ({ space }) => ({ text: space, format: "dim" }) },
-  { title: "GROUP", drop: 6, least: 12, cell: ({ group }) => ({ text: group ?? "", format: "dim" }) },
-  { title: "STEPS", align: "right", drop: 3, cell: ({ checkpoints }) => ({ text: number(checkpoints) }) },
-  { title: "LAST STEP", drop: 4, least: 8, cell: ({ latest }) => ({ text: stepName(latest) ?? "-" }) },
+  { title: "RUN", ids: true, cell: ({ run }) => ({ text: run, format: "bold" }) },
+  { title: "NAMESPACE", drop: 4, ids: true, cell: ({ ns }) => ({ text: ns ?? "" }) },
+  { title: "FRAMEWORK", drop: 7, cell: ({ space }) => ({ text: space, format: "dim" }) },
+  { title: "GROUP", drop: 8, least: 12, cell: ({ group }) => ({ text: group ?? "", format: "dim" }) },
+  { title: "STEPS", align: "right", drop: 6, cell: ({ checkpoints }) => ({ text: number(checkpoints) }) },
+  { title: "LAST STEP", drop: 2, least: 9, cell: ({ latest }) => ({ text: stepName(latest) ?? "-" }) },
   { title: "ACTIVE", drop: 1, cell: ({ active }) => ({ text: ago(active) }) },
   {
     title: "SIZE",
     align: "right",
-    drop: 5,
+    drop: 3,
     cell: ({ bytes }) => ({ text: bytes === null ? "" : size(bytes.logical), format: "dim" }),
   },
 ];
 
 const versionColumn: Column<RunInfo> = {
   title: "VERSION",
-  drop: 2,
+  drop: 5,
   least: 7,
   cell: ({ version }) => ({ text: versionName(version) }),
 };

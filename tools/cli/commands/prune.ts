@@ -74,10 +74,12 @@ async function run(context: Context, options: Options): Promise<number | undefin
   if (!watch && every !== undefined) throw new UsageError("pass --every together with --watch");
   // The time is fixed before the question, so that exactly the checkpoints that were shown are removed.
   const rules = rulesOf(options);
-  if (dryRun || options.yes !== true) {
+  let upTo = 0;
+  if (dryRun || options.yes !== true || (!watch && !context.output.json)) {
     const would = await (await context.openForDryRun()).prune({ ...rules, dryRun: true, signal: context.signal });
+    upTo = would.bytes;
     if (dryRun) {
-      print(context, would, true);
+      print(context, would, upTo, true);
       return undefined;
     }
     const when = rules.olderThan === null ? "" : ` (before ${localTime(rules.olderThan)})`;
@@ -86,7 +88,7 @@ async function run(context: Context, options: Options): Promise<number | undefin
   }
   const inspector = await context.open({ write: true });
   if (!watch) {
-    print(context, await removed(context, inspector, rules), false);
+    print(context, await removed(context, inspector, rules), upTo, false);
     return undefined;
   }
   await removeUntilStopped(context, inspector, options);
@@ -140,16 +142,24 @@ async function removeUntilStopped(context: Context, inspector: Inspector, option
 
 function what({ removed, bytes, lineages }: PruneResult): string {
   const emptied = lineages === 0 ? "" : ` and empties ${plural(lineages, "run")}`;
-  return `${plural(removed, "checkpoint")} of ${size(bytes)}${emptied}`;
+  return `${plural(removed, "checkpoint")} and frees up to ${size(bytes)}${emptied}`;
 }
 
-function print({ output }: Context, result: PruneResult, dryRun: boolean): void {
+/** Checkpoints that stay may be stored as changes to removed ones. How much room they need then is known when they are stored. */
+const WHY = "kept checkpoints that are stored as changes to removed ones are stored in full";
+
+/** Prints a result. `upTo` is the stored size of the checkpoints that the rules remove, in bytes. */
+function print({ output }: Context, result: PruneResult, upTo: number, dryRun: boolean): void {
   const { removed, bytes, lineages } = result;
   const emptied = lineages === 0 ? "" : `, ${plural(lineages, "run")} emptied`;
   const checkpoints = plural(removed, "checkpoint");
+  const most = Math.max(upTo, bytes);
+  const freed = most === bytes ? `${size(bytes)} freed` : `${size(bytes)} of up to ${size(most)} freed`;
   output.answer({ dryRun, removed, bytes, lineages }, () => [
     dryRun
-      ? `would remove ${checkpoints} and free up to ${size(bytes)}${emptied}`
-      : `${output.style("green", "✓ removed")} ${checkpoints}, ${size(bytes)} freed${emptied}`,
+      ? `would remove ${checkpoints} and free up to ${size(most)}${emptied}`
+      : `${output.style("green", "✓ removed")} ${checkpoints}, ${freed}${emptied}`,
   ]);
+  if (dryRun && removed > 0) output.hint(`it may be less: ${WHY}`);
+  else if (most !== bytes) output.hint(`it is less because ${WHY}`);
 }

@@ -2,7 +2,8 @@ import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, dangerous } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
 import type { Context } from "../context.js";
-import { isMissing } from "../database.js";
+import { databaseAt, isMissing, samePlace } from "../database.js";
+import { UsageError } from "../errors.js";
 import { plural, size } from "../units.js";
 
 export const restore = () =>
@@ -18,6 +19,7 @@ export const restore = () =>
 async function run(context: Context, options: DangerousOptions, file = ""): Promise<void> {
   const { output, signal, database } = context;
   const { dryRun = false } = options;
+  if (samePlace(database, databaseAt(file))) throw new UsageError("the backup is the same file as --db");
   const backup = await context.inspect(file);
   const { checkpoints, fileBytes } = await backup.stats({ largest: 0 });
   await backup.close();

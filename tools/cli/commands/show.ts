@@ -8,7 +8,7 @@ import { type RunOptions, findRun, refOf } from "../find.js";
 import { type GraphOptions, printGraph } from "../graph.js";
 import { type NextOf, drawTree } from "../lanes.js";
 import { labelsText } from "../labels.js";
-import { readListing } from "../pages.js";
+import { checkpointsOf, readListing } from "../pages.js";
 import { stopsOf } from "../stops.js";
 import { answerLine, answersOf, questionLine, readQuestions } from "../questions.js";
 import { shellWord } from "../shell.js";
@@ -16,6 +16,7 @@ import { statusCell } from "../style.js";
 import { type Column, cut, table } from "../table.js";
 import { ago, localTime, number, plural, size } from "../units.js";
 import { excerpt } from "../value-text.js";
+import { joined } from "../wrap.js";
 import { runTable } from "./ls.js";
 import type { CheckpointInfo, EffectInfo, RunInfo } from "../../../ts/inspect/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
@@ -65,11 +66,12 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   for (const line of await answerLines(context, inspector, checkpoints)) output.print(line);
   output.print("");
   const { tree = false } = options;
+  const ids = await allIds(context, inspector, run, checkpoints);
   // With an explicit page, the effects before its first checkpoint belong to an earlier page.
   const placed = placedEffects(checkpoints, effects, (checkpoints[0]?.step ?? 0) > 0);
   const lines = tree
-    ? drawTree(checkpoints, forks, output.style, output.width, nextOf, placed)
-    : checkpointTable(checkpoints, placed, nextOf, context);
+    ? drawTree(checkpoints, forks, output.style, output.width, nextOf, placed, ids)
+    : checkpointTable(checkpoints, placed, nextOf, ids, context);
   for (const line of lines) output.print(line);
   const drawn = new Set(tree ? checkpoints.map((each) => each.id) : []);
   const others = forks.filter(({ forkedFrom }) => forkedFrom === null || !drawn.has(forkedFrom.id));
@@ -79,6 +81,18 @@ async function showRun(context: Context, options: Options, id?: string): Promise
     for (const line of runTable(others, context)) output.print(line);
   }
   if (next !== null && last === undefined) output.hint(`more checkpoints: add --cursor ${next}`);
+}
+
+/** Runs with more checkpoints than this are not listed only to shorten some of their ids. */
+const MOST_IDS = 10_000;
+
+/** Returns the ids of the run, if the ids that are shown may be shortened: the short ones must differ from all others. */
+async function allIds({ output }: Context, inspector: Inspector, run: RunInfo, shown: CheckpointInfo[]) {
+  const ids = shown.map(({ id }) => id);
+  const isPart = shown.length < run.checkpoints && run.checkpoints <= MOST_IDS;
+  if (output.width === Number.POSITIVE_INFINITY || !isPart) return ids;
+  for await (const { id } of checkpointsOf(inspector, refOf(run))) ids.push(id);
+  return ids;
 }
 
 /** The frameworks whose checkpoints contain their next nodes. The labels of the others name the nodes. */
@@ -148,7 +162,7 @@ function head(run: RunInfo, stops: string[], { output }: Context): string[] {
   const now = Date.now();
   const dot = style("dim", " · ");
   const where = [run.space, run.group, run.ns].filter((each) => each !== null && each !== "");
-  const lines = [[style("bold", safeText(run.run)), ...where.map((each) => safeText(each!))].join(dot)];
+  const lines = joined([style("bold", safeText(run.run)), ...where.map((each) => safeText(each!))], dot, output.width);
   const { text, format } = statusCell(run.status);
   const why = run.statusWhy === null ? "" : style("dim", `: ${safeText(run.statusWhy)}`);
   lines.push(`${style(format, text)}${why}`, ...stops);
@@ -159,7 +173,13 @@ function head(run: RunInfo, stops: string[], { output }: Context): string[] {
     run.began === null ? "" : `began ${ago(run.began, now)}`,
     `active ${ago(run.active, now)}`,
   ];
-  lines.push(facts.filter((fact) => fact !== "").join(dot));
+  lines.push(
+    ...joined(
+      facts.filter((fact) => fact !== ""),
+      dot,
+      output.width,
+    ),
+  );
   const labels = labelsText(run.labels);
   if (labels !== "") lines.push(`labels ${safeText(labels)}`);
   if (run.forkedFrom !== null) {
@@ -177,6 +197,7 @@ function checkpointTable(
   checkpoints: CheckpointInfo[],
   effects: PlacedEffects,
   nextOf: NextOf,
+  ids: readonly string[],
   { output }: Context,
 ): string[] {
   const before = new Map(checkpoints.map((each, at) => [each, checkpoints[at - 1]]));
@@ -192,21 +213,21 @@ function checkpointTable(
   });
   const columns: Array<Column<Line>> = [
     column({ title: "STEP", align: "right" }, ({ step }) => ({ text: number(step) })),
-    column({ title: "LABEL", drop: 4, least: 8 }, (each) => ({ text: stepName(each) ?? "-" }), effectCell),
-    column({ title: "NEXT", drop: 3, least: 8 }, (each) => ({ text: nextOf(each) })),
+    column({ title: "LABEL", drop: 1, least: 8 }, (each) => ({ text: stepName(each) ?? "-" }), effectCell),
+    column({ title: "NEXT", drop: 4, least: 12 }, (each) => ({ text: nextOf(each) })),
     column(
-      { title: "CHECKPOINT" },
+      { title: "CHECKPOINT", drop: 5, ids },
       ({ id }) => ({ text: id, format: "bold" }),
       ({ key }) => ({ text: key }),
     ),
-    column({ title: "PARENT", drop: 1 }, (each) => ({ text: parentText(each, before.get(each)), format: "dim" })),
+    column({ title: "PARENT", drop: 7, ids }, (each) => ({ text: parentText(each, before.get(each)), format: "dim" })),
     column(
       { title: "SAVED", drop: 2 },
       ({ savedAt }) => ({ text: localTime(savedAt), format: "dim" }),
       ({ endedAt, startedAt }) => ({ text: localTime(endedAt ?? startedAt), format: "dim" }),
     ),
     column({ title: "SIZE", align: "right", drop: 3 }, ({ bytes }) => ({ text: size(bytes.logical) })),
-    column({ title: "STORED", align: "right", drop: 5 }, ({ bytes }) => ({ text: size(bytes.stored), format: "dim" })),
+    column({ title: "STORED", align: "right", drop: 6 }, ({ bytes }) => ({ text: size(bytes.stored), format: "dim" })),
   ];
   return table(columns, [...effectsAfter(null), ...lines], output);
 }

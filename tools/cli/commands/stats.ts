@@ -47,28 +47,28 @@ function* report(title: string, found: InspectedStats, output: Output): Generato
 
 /** The columns of both tables. */
 const sizes: Array<Column<Pick<InspectedStats["spaces"][string], "checkpoints" | "logicalBytes" | "storedBytes">>> = [
-  { title: "CHECKPOINTS", align: "right", drop: 2, cell: ({ checkpoints }) => ({ text: number(checkpoints) }) },
-  { title: "SIZE", align: "right", drop: 3, cell: ({ logicalBytes }) => ({ text: size(logicalBytes) }) },
-  { title: "STORED", align: "right", drop: 5, cell: ({ storedBytes }) => ({ text: size(storedBytes), format: "dim" }) },
+  { title: "CHECKPOINTS", align: "right", drop: 3, cell: ({ checkpoints }) => ({ text: number(checkpoints) }) },
+  { title: "SIZE", align: "right", drop: 1, cell: ({ logicalBytes }) => ({ text: size(logicalBytes) }) },
+  { title: "STORED", align: "right", drop: 6, cell: ({ storedBytes }) => ({ text: size(storedBytes), format: "dim" }) },
 ];
 
 type Space = InspectedStats["spaces"][string] & { space: string };
 
 const spaceColumns: Array<Column<Space>> = [
   { title: "FRAMEWORK", cell: ({ space }) => ({ text: space, format: "bold" }) },
-  { title: "RUNS", align: "right", drop: 1, cell: ({ runs }) => ({ text: number(runs) }) },
+  { title: "RUNS", align: "right", drop: 2, cell: ({ runs }) => ({ text: number(runs) }) },
   ...(["waiting", "failed", "unfinished"] as const).map((status): Column<Space> => ({
     title: status.toUpperCase(),
     align: "right",
-    drop: 2,
+    drop: 5,
     cell: ({ statuses }) => ({ text: number(statuses[status]) }),
   })),
   ...sizes,
 ];
 
 const runColumns: Array<Column<InspectedStats["largest"][number]>> = [
-  { title: "LARGEST RUN", cell: ({ run }) => ({ text: run, format: "bold" }) },
-  { title: "NAMESPACE", drop: 4, cell: ({ ns }) => ({ text: ns ?? "" }) },
-  { title: "FRAMEWORK", drop: 1, cell: ({ space }) => ({ text: space, format: "dim" }) },
+  { title: "LARGEST RUN", ids: true, cell: ({ run }) => ({ text: run, format: "bold" }) },
+  { title: "NAMESPACE", drop: 5, ids: true, cell: ({ ns }) => ({ text: ns ?? "" }) },
+  { title: "FRAMEWORK", drop: 4, cell: ({ space }) => ({ text: space, format: "dim" }) },
   ...sizes,
 ];

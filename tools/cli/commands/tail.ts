@@ -7,9 +7,10 @@ import { effectCell } from "../effect-signs.js";
 import { findRun, refOf } from "../find.js";
 import type { Output } from "../output.js";
 import { checkpointsOf, runsOf } from "../pages.js";
-import type { Format } from "../style.js";
-import { pad, width } from "../table.js";
+import type { Format, Style } from "../style.js";
+import { cut, pad, width } from "../table.js";
 import { localTime, parseDuration, size } from "../units.js";
+import { clipped } from "../wrap.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 import type { StoreEvent } from "../../../ts/inspect/watch.js";
 
@@ -110,9 +111,10 @@ async function beginAt(inspector: Inspector, { space, run }: Watched, since: Sin
 }
 
 /** Formats an event as a line. Widens `widths` if a text is longer. */
-function lineOf(event: StoreEvent, { style }: Output, widths: number[]): string {
+function lineOf(event: StoreEvent, { style, width: most }: Output, widths: number[]): string {
   if (event.type === "changed") return style("dim", "data was removed");
   const cells = event.type === "saved" ? savedCells(event) : effectCells(event);
+  if (most < WIDE) return narrowLine(cells, style, most);
   const texts = cells.map(({ text, format }, at) => {
     widths[at] = Math.max(widths[at] ?? 0, width(text));
     return style(format, pad(text, widths[at]));
@@ -120,6 +122,28 @@ function lineOf(event: StoreEvent, { style }: Output, widths: number[]): string 
   return texts.join("  ").trimEnd();
 }
 
+/** In a terminal that is narrower than this, a line has no framework and no id: the step names the checkpoint. */
+const WIDE = 120;
+
+/** The widths of a step and of a size in a narrow terminal. */
+const [STEP, SIZE] = [8, 8];
+
+/** Formats an event for a narrow terminal. The id of the run gets what the label and the other columns leave. */
+function narrowLine([time, , run, step, label, last, size]: Cells, style: Style, most: number): string {
+  const room = most - width(time!.text) - STEP - SIZE - 8;
+  const labelWidth = Math.max(8, Math.min(18, room >> 1));
+  const begin = [fitted(time!, width(time!.text)), fitted(run!, Math.max(8, room - labelWidth)), fitted(step!, STEP)];
+  // An effect has its state and its key there.
+  const end = size === undefined ? [label!, last!] : [fitted(label!, labelWidth), fitted(size, SIZE, "right")];
+  const line = [...begin, ...end].map(({ text, format }) => style(format, text)).join("  ");
+  return clipped(line.trimEnd(), most);
+}
+
+function fitted({ text, format }: Cell, to: number, align?: "right"): Cell {
+  return { text: pad(cut(text, to), to, align), format };
+}
+
+type Cell = Cells[number];
 type Cells = Array<{ text: string; format?: Format | undefined }>;
 
 function effectCells({ effect }: Extract<StoreEvent, { type: "effect" }>): Cells {

@@ -4,8 +4,10 @@ import type { Context } from "../context.js";
 import { exitCodes } from "../errors.js";
 import { type RunOptions, findRuns } from "../find.js";
 import { findingLines } from "../findings.js";
+import type { Output } from "../output.js";
 import { shellWord } from "../shell.js";
 import { number, plural } from "../units.js";
+import { wrapped } from "../wrap.js";
 import type { Finding, VerifyReport } from "../../../ts/bridge/wire.js";
 
 interface Options extends RunOptions {
@@ -58,19 +60,32 @@ function* lines(
   named: number,
   { output }: Context,
 ): Generator<string> {
-  const { checkpoints, payloads, writes } = report.checked;
   yield* findingLines(report, output.style);
-  const counts = [plural(checkpoints, "checkpoint"), plural(payloads, "payload"), plural(writes, "write")];
+  const { runs, others = 0 } = report;
+  if (others > 0) yield `! ${plural(others, "finding")} of other runs: run \`forkpoint verify\` without a run`;
+  if (runs !== undefined) yield `${countsOf(runs)} of ${named === 1 ? "the run" : "the runs"} read`;
   const part = named === 0 ? "" : ` in the complete database; findings are shown for ${plural(named, "run")}`;
-  yield output.style("dim", `${counts.join(", ")} verified${part}`);
+  yield output.style("dim", `${countsOf(report.checked)} verified${part}`);
   if (report.next !== null) yield `Not everything was verified. Go on with: --after ${report.next}`;
   if (plan === undefined) return;
   yield "";
   yield output.style("bold", plan.length === 0 ? "Nothing to repair" : "How to repair");
   for (const [at, { remedy, command }] of plan.entries()) {
     yield `${at + 1}. ${safeText(remedy)}`;
-    if (command !== null) yield `   ${output.style("cyan", safeText(command))}`;
+    if (command !== null) yield* commandLines(safeText(command), output);
   }
+}
+
+type Counts = Pick<VerifyReport["checked"], "checkpoints" | "payloads" | "writes">;
+
+function countsOf({ checkpoints, payloads, writes }: Counts): string {
+  return [plural(checkpoints, "checkpoint"), plural(payloads, "payload"), plural(writes, "write")].join(", ");
+}
+
+/** Yields a command. If it is wider than the terminal, it goes on in the next line as a shell reads it. */
+function* commandLines(command: string, { style, width: most }: Output): Generator<string> {
+  const lines = wrapped(command, most - 5, "  ");
+  for (const [at, line] of lines.entries()) yield `   ${style("cyan", line)}${at < lines.length - 1 ? " \\" : ""}`;
 }
 
 /** Returns the steps that repair the errors, without duplicates. */
