@@ -92,7 +92,7 @@ export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut:
   return (
     <>
       {parts.map((part) => (
-        <section key={part} aria-label={partNames[part]}>
+        <section key={part} aria-label={`Changes: ${partNames[part]}`}>
           {(parts.length > 1 || part !== "state") && <h3 class="lead">{partNames[part]}</h3>}
           <ul>
             {shownChanges

@@ -97,7 +97,7 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
                 </p>
               )}
             </div>
-            <section class="scroll" data-testid="fork-preview" aria-label="Changes">
+            <section class="scroll" data-testid="fork-preview" aria-label="Changes" tabIndex={0}>
               <h3 class="lead">
                 {preview.value?.changes === undefined ? "Changes" : counted(preview.value.changes.length, "change")}
               </h3>

@@ -68,7 +68,10 @@ function Run({ of }: { of: RunRef }) {
 
   if (view.trouble.value !== null && view.steps.value.length === 0) {
     return (
-      <main class="locked stack grow">
+      <main class="locked stack grow" aria-labelledby="page-title">
+        <h1 id="page-title" class="hidden">
+          {shown(of.run, 200)}
+        </h1>
         <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />
         <a class="button" href={formatAddress(backToRuns())}>
           Back to runs
