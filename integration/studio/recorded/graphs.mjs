@@ -79,8 +79,10 @@ function twoQuestions(checkpointer) {
 
 /** Plans, reads three sources at the same time, reviews them in a subgraph, and writes. */
 export function research(checkpointer, pace = 0) {
-  const State = Annotation.Root({ topic: Annotation(), facts: list(), score: Annotation(), report: Annotation() });
-  const Review = Annotation.Root({ facts: list(), score: Annotation(), checked: Annotation() });
+  // A subgraph gives back all that it has, so what is there already is left out.
+  const facts = Annotation({ reducer: (all, more) => [...new Set([...all, ...more])], default: () => [] });
+  const State = Annotation.Root({ topic: Annotation(), facts, score: Annotation(), report: Annotation() });
+  const Review = Annotation.Root({ facts: Annotation(), score: Annotation(), checked: Annotation() });
   const review = new StateGraph(Review)
     .addNode("check", async ({ facts }) => {
       await sleep(pace);

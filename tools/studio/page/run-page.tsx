@@ -146,7 +146,7 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
         </h1>
         <Button kind="quiet" icon="copy" name="Copy the run id" onClick={() => void copy(ref.run, "the id")} />
         {info !== null && <StatusMark status={info.status} testId="run-status" />}
-        {info?.statusWhy && <span class="soft cut wide-only">{shown(info.statusWhy, 160)}</span>}
+        {info?.statusWhy && <span class="why soft cut">{shown(info.statusWhy, 160)}</span>}
         <span class="grow wide-only" />
         <Namespaces of={ref} />
         <Button
@@ -175,7 +175,7 @@ function Facts({ info }: { info: RunInfo }) {
         <li>
           {bytes(size.logical)} in <em>{bytes(size.stored)}</em>
           {size.stored > 0 && size.logical > size.stored && (
-            <span class="dim"> {(size.logical / size.stored).toFixed(1)}× smaller</span>
+            <span class="dim wide-only"> {(size.logical / size.stored).toFixed(1)}× smaller</span>
           )}
         </li>
       )}
@@ -186,7 +186,7 @@ function Facts({ info }: { info: RunInfo }) {
         </li>
       )}
       {began !== null && (
-        <li title={at(began)}>
+        <li class="wide-only" title={at(began)}>
           started {ago(began, now.value)}
           {active - began >= 1_000 && <span class="dim"> (ran {duration(active - began)})</span>}
         </li>
