@@ -161,7 +161,7 @@ async function forked(checkpointer, thread) {
 }
 
 /** A chat with a state of 2 MB: documents beside its messages. */
-async function large(checkpointer, thread) {
+export async function large(checkpointer, thread) {
   const State = Annotation.Root({ ...MessagesAnnotation.spec, documents: Annotation(), found: Annotation() });
   const graph = new StateGraph(State)
     .addNode("search", ({ documents }) => ({
