@@ -30,7 +30,7 @@ export async function measureTasks(page: Page): Promise<() => Promise<string>> {
     const main = new Set(
       events.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain").map(threadOf),
     );
-    const tasks = events.filter((each) => each.ph === "X" && /RunTask$/.test(each.name) && main.has(threadOf(each)));
+    const tasks = events.filter((each) => each.ph === "X" && each.name.endsWith("RunTask") && main.has(threadOf(each)));
     if (tasks.length === 0) throw new Error("the trace has no tasks of the page");
     const worked = Math.max(...tasks.map(({ tdur = 0 }) => tdur / 1_000));
     const took = Math.max(...tasks.map(({ dur = 0 }) => dur / 1_000));
