@@ -22,7 +22,7 @@ const notes = [
 ];
 
 /** The state of a trip after a step. */
-function trip(step, to = "Lisbon") {
+export function trip(step, to = "Lisbon") {
   const done = nodes.slice(0, step + 1);
   return {
     input: { question: `Find a refundable flight from Oslo to ${to}`, budget: 400, currency: "EUR" },

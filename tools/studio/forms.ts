@@ -83,35 +83,62 @@ export const isObject = (value: unknown): value is object => typeof value === "o
 
 const leafSize = (form: unknown): number => (typeof form === "string" ? form.length + 2 : String(form).length);
 
-/** A cache of the sizes of containers. */
+/** A cache of the sizes of large containers. The size of a small one is counted again sooner than it is found. */
 const sizes = new WeakMap<object, number>();
+
+/** The size from which on a container is in the cache. */
+const CACHED = 2_048;
+
+/** The depth from which on containers are counted without recursion. */
+const DEEP = 400;
 
 /** The maximum number of arguments of one call. */
 const MOST_ARGUMENTS = 10_000;
 
 /** Returns the approximate size of a form as JSON, in characters, including missing parts. Works at any depth. */
-export function sizeOf(root: unknown): number {
-  if (!isObject(root)) return leafSize(root);
+export const sizeOf = (root: unknown): number => sizeAt(root, 0);
+
+function sizeAt(form: unknown, depth: number): number {
+  if (!isObject(form)) return leafSize(form);
+  const known = sizes.get(form);
+  if (known !== undefined) return known;
+  if (depth > DEEP) return deepSizeOf(form);
+  let size = 2;
+  if (Array.isArray(form)) for (const value of form) size += 1 + sizeAt(value, depth + 1);
+  else {
+    const more = moreOf(form);
+    if (more !== null) return more.bytes ?? 0;
+    for (const key of Object.keys(form))
+      size += key.length + 4 + sizeAt((form as Record<string, unknown>)[key], depth + 1);
+  }
+  if (size >= CACHED) sizes.set(form, size);
+  return size;
+}
+
+function deepSizeOf(root: object): number {
+  const counted = new Map<object, number>();
   const stack: object[] = [root];
   while (stack.length > 0) {
     const form = stack.at(-1)!;
     const more = moreOf(form);
-    const values: unknown[] = more === null && !sizes.has(form) ? Object.values(form) : [];
-    const open = values.filter((value): value is object => isObject(value) && !sizes.has(value));
+    const values: unknown[] = more === null && !counted.has(form) ? Object.values(form) : [];
+    const open = values.filter((value): value is object => isObject(value) && !counted.has(value));
     if (open.length > 0) {
       // The next round takes the rest.
       stack.push(...open.slice(0, MOST_ARGUMENTS));
       continue;
     }
     stack.pop();
-    if (sizes.has(form)) continue;
+    if (counted.has(form)) continue;
     const keys = Array.isArray(form) ? [] : Object.keys(form);
     const names = keys.reduce((sum, key) => sum + key.length + 3, 0);
     const inside = values.reduce<number>(
-      (sum, value) => sum + 1 + (isObject(value) ? sizes.get(value)! : leafSize(value)),
+      (sum, value) => sum + 1 + (isObject(value) ? counted.get(value)! : leafSize(value)),
       0,
     );
-    sizes.set(form, more === null ? 2 + names + inside : (more.bytes ?? 0));
+    counted.set(form, more === null ? 2 + names + inside : (more.bytes ?? 0));
   }
-  return sizes.get(root)!;
+  const size = counted.get(root)!;
+  sizes.set(root, size);
+  return size;
 }

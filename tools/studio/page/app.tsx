@@ -42,7 +42,10 @@ export function App() {
       <Bar openKeys={() => (keys.value = true)} />
       <div id="page" class="stack grow" tabIndex={-1}>
         {trouble !== null && store.value === null ? (
-          <main class="locked stack grow">
+          <main class="locked stack grow" aria-labelledby="page-title">
+            <h1 id="page-title" class="hidden">
+              Forkpoint Studio
+            </h1>
             <ErrorBox trouble={trouble} retry={() => void readStore()} />
           </main>
         ) : page === "run" ? (

@@ -176,7 +176,7 @@ function Details({ view, detail }: { view: RunView; detail: Detail }) {
   const open: Signal<ReadonlySet<string> | null> = useSignal(null);
   const { checkpoint, rest, parts } = detail;
   return (
-    <div class="details stack scroll">
+    <div class="details stack scroll" data-testid="details" role="group" aria-label="Details" tabIndex={0}>
       <dl class="part wrap">
         <dt>id</dt>
         <dd>

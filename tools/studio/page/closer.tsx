@@ -31,7 +31,7 @@ export function Closer({ view, id, part, row, close, edit }: CloserProps) {
     }
   };
   return (
-    <section class="closer stack" aria-label="Selected value">
+    <section class="closer stack" aria-label="Selected value" data-testid="closer">
       <header class="row">
         <code class="cut grow soft" title={shown(path)}>
           {shown(path, 400)}

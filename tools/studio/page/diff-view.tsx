@@ -139,7 +139,7 @@ function ChangeList({ changes, isCut, inColumns }: Required<Omit<ChangesProps, "
   return (
     <>
       {parts.map((part) => (
-        <section key={part} aria-label={partNames[part]}>
+        <section key={part} aria-label={`Changes: ${partNames[part]}`}>
           {(parts.length > 1 || part !== "state") && <h3 class="lead">{partNames[part]}</h3>}
           <ul>
             {shownChanges

@@ -43,7 +43,7 @@ export function EffectDialog({ of, close }: { of: EffectInfo; close: () => void 
   ];
   return (
     <Dialog title={shown(key, 200)} testId="effect" close={close}>
-      <div class="details part stack scroll">
+      <div class="details part stack scroll" role="group" aria-label="Effect" tabIndex={0}>
         <dl class="wrap">
           <dt>state</dt>
           <dd>

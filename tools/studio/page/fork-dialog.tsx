@@ -141,6 +141,7 @@ export function ForkDialog({ of, from, size, isWaiting, close, done }: ForkProps
               )}
             </div>
             <section class="scroll" data-testid="fork-preview" aria-label="Changes" tabIndex={0} aria-busy={!isFresh}>
+              <h3 class="lead">Changes</h3>
               {error.value !== null ? (
                 <p class="note dim" data-testid="fork-stale">
                   The text isn't valid JSON, so there are no changes to show.

@@ -40,7 +40,7 @@ const groups: Array<[title: string, keys: Array<[keys: string[], what: string]>]
 export function KeysDialog({ close }: { close: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" testId="keys" kind="keys" close={close}>
-      <div class="key-groups tiles scroll">
+      <div class="key-groups tiles scroll" role="group" aria-label="Keys" tabIndex={0}>
         {groups.map(([title, keys]) => (
           <section key={title}>
             <h3>{title}</h3>

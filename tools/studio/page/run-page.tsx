@@ -61,7 +61,10 @@ function Run({ of }: { of: RunRef }) {
 
   if (view.trouble.value !== null && view.steps.value.length === 0) {
     return (
-      <main class="locked stack grow">
+      <main class="locked stack grow" aria-labelledby="page-title">
+        <h1 id="page-title" class="hidden">
+          {shown(of.run, 200)}
+        </h1>
         <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />
         <a class="button" href={formatAddress(backToRuns())}>
           Back to runs
@@ -155,7 +158,7 @@ function Head({ view, write, openFork }: HeadProps) {
         </h1>
         <Button kind="quiet" icon="copy" name="Copy the run id" onClick={() => void copy(ref.run, "the id")} />
         {info !== null && <StatusMark status={info.status} testId="run-status" />}
-        {info?.statusWhy && <span class="soft cut wide-only">{shown(info.statusWhy, 160)}</span>}
+        {info?.statusWhy && <span class="why soft cut">{shown(info.statusWhy, 160)}</span>}
         <span class="grow wide-only" />
         <a
           class="button quiet"
@@ -194,7 +197,7 @@ function Facts({ info, view }: { info: RunInfo; view: RunView }) {
         <li>
           {bytes(size.logical)} in <em>{bytes(size.stored)}</em>
           {size.stored > 0 && size.logical > size.stored && (
-            <span class="dim"> {(size.logical / size.stored).toFixed(1)}× smaller</span>
+            <span class="dim wide-only"> {(size.logical / size.stored).toFixed(1)}× smaller</span>
           )}
         </li>
       )}
@@ -206,7 +209,7 @@ function Facts({ info, view }: { info: RunInfo; view: RunView }) {
         </li>
       )}
       {began !== null && (
-        <li title={at(began)}>
+        <li class="wide-only" title={at(began)}>
           started {ago(began, now.value)}
           {active - began >= 1_000 && <span class="dim"> (ran {duration(active - began)})</span>}
         </li>

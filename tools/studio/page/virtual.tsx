@@ -101,7 +101,8 @@ export function VirtualList<Item>(props: VirtualProps<Item>) {
           ))}
         </div>
       </div>
-      {tail}
+      {/* A list has only rows for those who hear it. */}
+      {tail && <div aria-hidden="true">{tail}</div>}
     </div>
   );
 }

@@ -1,8 +1,10 @@
 // The writes of a checkpoint, such as interrupts and errors.
+import { useSignal } from "@preact/signals";
 import type { Detail, WriteInfo } from "./api.js";
 import { counted, shown } from "./format.js";
 import { Icon, type IconName } from "./icons.js";
 import { insideOf, moreOf } from "../forms.js";
+import { Button } from "./ui.js";
 import { Value, textOf } from "./value.js";
 
 const SHOWN = 50;
@@ -16,15 +18,24 @@ const meanings: Record<string, { name: string; icon: IconName; kind: string }> =
 };
 
 export function Writes({ detail: { writes, moreWrites } }: { detail: Detail }) {
+  const open = useSignal(false);
   if (writes.length === 0) return null;
   const pending = writes.filter(({ owner }) => owner === null).length;
   const all = writes.length + moreWrites;
+  const isLong = all > 3 || writes.some(({ value }) => textOf(value, 200).length > 100);
   return (
-    <section class="writes part" data-testid="writes" aria-label="Writes" tabIndex={0}>
-      <h3>
-        {counted(all, "write")}
-        <span class="dim"> {pending === all ? "pending" : pending === 0 ? "applied" : `${pending} pending`}</span>
-      </h3>
+    <section class={`writes part ${open.value ? "open" : ""}`} data-testid="writes" aria-label="Writes" tabIndex={0}>
+      <div class="row">
+        <h3 class="grow">
+          {counted(all, "write")}
+          <span class="dim"> {pending === all ? "pending" : pending === 0 ? "applied" : `${pending} pending`}</span>
+        </h3>
+        {isLong && (
+          <Button kind="quiet" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
+            {open.value ? "Less" : "More"}
+          </Button>
+        )}
+      </div>
       <ul>
         {writes.slice(0, SHOWN).map((write, index) => (
           <Write key={index} write={write} />

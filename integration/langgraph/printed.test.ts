@@ -1,0 +1,120 @@
+// Runs the code that is printed for threads of LangGraph, in each of their statuses.
+import * as langgraph from "@langchain/langgraph";
+import { openInspector } from "forkpoint/inspect";
+import type { ForkpointSaver } from "forkpoint/langgraph";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Printed, printed, runPrinted } from "../../__test__/printed.js";
+import { open, place, thread } from "./helpers.js";
+
+const { Annotation, END, START, StateGraph, interrupt } = langgraph;
+
+const Log = Annotation.Root({
+  log: Annotation<string[]>({ reducer: (before, said) => [...before, ...said], default: () => [] }),
+});
+
+const ask = (name: string) => () => ({ log: [`${name}: ${JSON.stringify(interrupt(`${name}?`))}`] });
+
+const fail = () => {
+  throw new Error("out of paper");
+};
+
+/** The graphs, each with the number of its questions. */
+const graphs: Record<string, [questions: number, make: (checkpointer: ForkpointSaver) => object]> = {
+  "one question": [
+    1,
+    (checkpointer) =>
+      new StateGraph(Log).addNode("a", ask("a")).addEdge(START, "a").addEdge("a", END).compile({ checkpointer }),
+  ],
+  "two questions at once": [
+    2,
+    (checkpointer) =>
+      new StateGraph(Log)
+        .addNode("a", ask("a"))
+        .addNode("b", ask("b"))
+        .addEdge(START, "a")
+        .addEdge(START, "b")
+        .compile({ checkpointer }),
+  ],
+  "two questions of a node": [
+    2,
+    (checkpointer) =>
+      new StateGraph(Log)
+        .addNode("form", () => ({ log: ["a?", "b?"].map((each) => JSON.stringify(interrupt(each))) }))
+        .addEdge(START, "form")
+        .compile({ checkpointer }),
+  ],
+  "a question in a subgraph": [
+    1,
+    (checkpointer) => {
+      const inner = new StateGraph(Log).addNode("a", ask("a")).addEdge(START, "a").compile();
+      return new StateGraph(Log).addNode("inner", inner).addEdge(START, "inner").compile({ checkpointer });
+    },
+  ],
+};
+
+interface Runnable {
+  invoke(input: unknown, config: object): Promise<{ log: string[] }>;
+  getState(config: object): Promise<{ values: { log: string[] }; next: string[] }>;
+}
+
+const hostile = `q"'\`\${1}\n\u2028</script>`;
+
+async function start(graph: Runnable, run: string): Promise<void> {
+  await graph.invoke({ log: ["in"] }, { ...thread(run), durability: "sync" }).catch(() => {});
+}
+
+describe("the code that is printed for threads", () => {
+  it.for(Object.keys(graphs))("answers %s", async (name, { skip }) => {
+    const [count, make] = graphs[name]!;
+    const target = place("sqlite");
+    const graph = make(open(target)) as Runnable;
+    await start(graph, hostile);
+    const inspector = await openInspector(target);
+    onTestFinished(() => inspector.close());
+    const ref = { space: "langgraph", run: hostile, ns: "" };
+    let ran = 0;
+    for (let asked = await printed(inspector, ref); asked?.length !== 0; asked = await printed(inspector, ref)) {
+      if (asked === undefined) return skip();
+      expect((await inspector.run(ref))!.status).toBe("waiting");
+      const [{ code }] = asked as [Printed];
+      await runPrinted(code, { graph }, { "@langchain/langgraph": langgraph });
+      ran += 1;
+      expect(ran).toBeLessThanOrEqual(count);
+    }
+    expect(ran).toBe(count);
+    expect((await inspector.run(ref))!.status).toBe("finished");
+    const { values, next } = await graph.getState(thread(hostile));
+    expect(next).toEqual([]);
+    expect(values.log.length).toBeGreaterThan(1);
+  });
+
+  it("is none for a thread that asks nothing: finished, failed, unfinished", async ({ skip }) => {
+    const target = place("sqlite");
+    const saver = open(target);
+    const make = (node: () => object, stop: string[] = []) =>
+      new StateGraph(Log)
+        .addNode("a", node)
+        .addNode("b", () => ({ log: ["b"] }))
+        .addEdge(START, "a")
+        .addEdge("a", "b")
+        .compile({ checkpointer: saver, interruptBefore: stop as never }) as unknown as Runnable;
+    await start(
+      make(() => ({ log: ["a"] })),
+      "finished",
+    );
+    await start(make(fail), "failed");
+    await start(
+      make(() => ({ log: ["a"] }), ["b"]),
+      "unfinished",
+    );
+    const inspector = await openInspector(target);
+    onTestFinished(() => inspector.close());
+    for (const run of ["finished", "failed", "unfinished"]) {
+      const ref = { space: "langgraph", run, ns: "" };
+      expect((await inspector.run(ref))!.status).toBe(run);
+      const asked = await printed(inspector, ref);
+      if (asked === undefined) return skip();
+      expect(asked).toEqual([]);
+    }
+  });
+});
