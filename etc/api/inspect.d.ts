@@ -3,6 +3,9 @@ Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
+Conversation
+ConversationMessage
+ConversationQuery
 DrainReport
 DrainedRun
 EffectDetail
@@ -10,11 +13,15 @@ EffectInfo
 EffectRef
 ForkEdit
 InspectedStats
+MessagePart
+ModelPrice
+ModelUsage
 Page
 PartInfo
 RunInfo
 RunQuery
 RunRef
+RunUsage
 SavedPerHour
 Size
 Space
@@ -22,6 +29,10 @@ SpaceStats
 Status
 StoreEvent
 StoreInfo
+TokenUsage
+ToolResult
+Usage
+UsageOptions
 WatchedEffect
 WriteInfo
 } from "./inspector.js";
@@ -40,6 +51,7 @@ valueAt
 } from "./shared.js";
 export {
 Inspector
+ModelPrices
 openInspector
 };
 export type {
@@ -51,5 +63,6 @@ interface InspectorOptions {
     maxPayloadBytes?: number | undefined;
     write?: boolean | undefined;
     readFrom?: string | undefined;
+    prices?: ModelPrices | undefined;
 }
 declare function openInspector(target: string | URL | Store, options?: InspectorOptions): Promise<Inspector>;

@@ -3,6 +3,9 @@ Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
+Conversation
+ConversationMessage
+ConversationQuery
 DrainReport
 DrainedRun
 EffectDetail
@@ -11,11 +14,16 @@ EffectRef
 ForkEdit
 InspectedStats
 Inspector
+MessagePart
+ModelPrice
+ModelPrices
+ModelUsage
 Page
 PartInfo
 RunInfo
 RunQuery
 RunRef
+RunUsage
 SavedPerHour
 Size
 Space
@@ -23,6 +31,10 @@ SpaceStats
 Status
 StoreEvent
 StoreInfo
+TokenUsage
+ToolResult
+Usage
+UsageOptions
 WatchedEffect
 WriteInfo
 };
@@ -58,6 +70,34 @@ interface CheckpointInfo extends CheckpointRef {
 }
 interface CheckpointRef extends RunRef {
     id: string;
+}
+interface Conversation {
+    checkpoint: CheckpointInfo;
+    lists: Array<{
+        path: string;
+        entries: number;
+    }>;
+    list: string | null;
+    total: number;
+    from: number;
+    messages: ConversationMessage[];
+}
+interface ConversationMessage {
+    path: string;
+    id: string | null;
+    role: string;
+    name: string | null;
+    parts: MessagePart[];
+    model: string | null;
+    usage: TokenUsage | null;
+    durationMs: number | null;
+    at: number | null;
+    added: boolean;
+}
+interface ConversationQuery {
+    list?: string | undefined;
+    from?: number | undefined;
+    limit?: number | undefined;
 }
 interface DrainReport {
     program: string | null;
@@ -109,6 +149,44 @@ interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
 }
 interface Inspector extends StoreInspector {
 }
+type MessagePart = {
+    type: "text" | "reasoning" | "error";
+    text: string;
+} | {
+    type: "call";
+    id: string | null;
+    name: string;
+    args: unknown;
+    result: ToolResult | null;
+    state: string | null;
+} | {
+    type: "result";
+    id: string | null;
+    name: string | null;
+    result: ToolResult;
+} | {
+    type: "media";
+    mediaType: string;
+    bytes: number | null;
+    name: string | null;
+    url: string | null;
+} | {
+    type: "value";
+    name: string | null;
+    value: unknown;
+};
+interface ModelPrice {
+    input: number;
+    output: number;
+    cached?: number | undefined;
+}
+type ModelPrices = Record<string, ModelPrice>;
+interface ModelUsage extends TokenUsage {
+    model: string | null;
+    messages: number;
+    durationMs: number | null;
+    cost: number | null;
+}
 interface Page<T> {
     items: T[];
     cursor: string | null;
@@ -157,6 +235,16 @@ interface RunRef {
     space: Space;
     run: string;
     ns?: string | null | undefined;
+}
+interface RunUsage {
+    total: Usage | null;
+    steps: Array<{
+        id: string;
+        step: number;
+        usage: Usage;
+    }>;
+    complete: boolean;
+    unpriced: string[];
 }
 interface SavedPerHour {
     at: number;
@@ -217,6 +305,11 @@ declare class StoreInspector implements AsyncDisposable {
         id?: string | undefined;
         step?: number | undefined;
     }): Promise<CheckpointDetail | null>;
+    conversation(ref: RunRef & {
+        id?: string | undefined;
+        step?: number | undefined;
+    }, query?: ConversationQuery): Promise<Conversation | null>;
+    usage(ref: RunRef, options?: UsageOptions): Promise<RunUsage | null>;
     diff(from: CheckpointRef | null, to: CheckpointRef, options?: {
         parts?: Array<Change["part"]>;
         limit?: number;
@@ -267,6 +360,30 @@ declare class StoreInspector implements AsyncDisposable {
     vacuum(): Promise<void>;
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
+}
+interface TokenUsage {
+    input: number | null;
+    output: number | null;
+    cached: number | null;
+    reasoning: number | null;
+    total: number | null;
+}
+interface ToolResult {
+    path: string;
+    parts: MessagePart[];
+    isError: boolean;
+    added: boolean;
+}
+interface Usage extends TokenUsage {
+    messages: number;
+    durationMs: number | null;
+    cost: number | null;
+    models: ModelUsage[];
+}
+interface UsageOptions {
+    last?: number | undefined;
+    maxBytes?: number | undefined;
+    signal?: AbortSignal | undefined;
 }
 interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" | "branch"> {
     state: EffectState;
