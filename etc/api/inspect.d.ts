@@ -4,6 +4,9 @@ CheckpointDetail
 CheckpointInfo
 CheckpointRef
 CourseProgram
+Conversation
+ConversationMessage
+ConversationQuery
 DrainReport
 DrainedRun
 EffectDetail
@@ -13,6 +16,9 @@ ForkEdit
 GraphEdge
 GraphNode
 InspectedStats
+MessagePart
+ModelPrice
+ModelUsage
 Page
 PartInfo
 ReadCourse
@@ -21,6 +27,7 @@ RunGraph
 RunInfo
 RunQuery
 RunRef
+RunUsage
 SavedPerHour
 Size
 Space
@@ -28,6 +35,10 @@ SpaceStats
 Status
 StoreEvent
 StoreInfo
+TokenUsage
+ToolResult
+Usage
+UsageOptions
 WatchedEffect
 WaterfallRow
 WriteInfo
@@ -53,6 +64,7 @@ valueAt
 } from "./shared.js";
 export {
 Inspector
+ModelPrices
 openInspector
 };
 export type {
@@ -64,5 +76,6 @@ interface InspectorOptions {
     maxPayloadBytes?: number | undefined;
     write?: boolean | undefined;
     readFrom?: string | undefined;
+    prices?: ModelPrices | undefined;
 }
 declare function openInspector(target: string | URL | Store, options?: InspectorOptions): Promise<Inspector>;

@@ -15,6 +15,9 @@ CopyOptions
 CopyProgress
 CopyResult
 CourseProgram
+Conversation
+ConversationMessage
+ConversationQuery
 DrainReport
 DrainedRun
 EffectDetail
@@ -25,6 +28,10 @@ GraphEdge
 GraphNode
 InspectedStats
 Inspector
+MessagePart
+ModelPrice
+ModelPrices
+ModelUsage
 Page
 PartInfo
 ReadCourse
@@ -33,6 +40,7 @@ RunGraph
 RunInfo
 RunQuery
 RunRef
+RunUsage
 SavedPerHour
 Size
 Space
@@ -40,6 +48,10 @@ SpaceStats
 Status
 StoreEvent
 StoreInfo
+TokenUsage
+ToolResult
+Usage
+UsageOptions
 WatchedEffect
 WaterfallRow
 WriteInfo
@@ -108,6 +120,33 @@ interface CourseProgram {
         to: string;
         conditional: boolean;
     }>;
+interface Conversation {
+    checkpoint: CheckpointInfo;
+    lists: Array<{
+        path: string;
+        entries: number;
+    }>;
+    list: string | null;
+    total: number;
+    from: number;
+    messages: ConversationMessage[];
+}
+interface ConversationMessage {
+    path: string;
+    id: string | null;
+    role: string;
+    name: string | null;
+    parts: MessagePart[];
+    model: string | null;
+    usage: TokenUsage | null;
+    durationMs: number | null;
+    at: number | null;
+    added: boolean;
+}
+interface ConversationQuery {
+    list?: string | undefined;
+    from?: number | undefined;
+    limit?: number | undefined;
 }
 interface DrainReport {
     program: string | null;
@@ -170,6 +209,44 @@ interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
     freeBytes: number | null;
 }
 interface Inspector extends StoreInspector {
+}
+type MessagePart = {
+    type: "text" | "reasoning" | "error";
+    text: string;
+} | {
+    type: "call";
+    id: string | null;
+    name: string;
+    args: unknown;
+    result: ToolResult | null;
+    state: string | null;
+} | {
+    type: "result";
+    id: string | null;
+    name: string | null;
+    result: ToolResult;
+} | {
+    type: "media";
+    mediaType: string;
+    bytes: number | null;
+    name: string | null;
+    url: string | null;
+} | {
+    type: "value";
+    name: string | null;
+    value: unknown;
+};
+interface ModelPrice {
+    input: number;
+    output: number;
+    cached?: number | undefined;
+}
+type ModelPrices = Record<string, ModelPrice>;
+interface ModelUsage extends TokenUsage {
+    model: string | null;
+    messages: number;
+    durationMs: number | null;
+    cost: number | null;
 }
 interface Page<T> {
     items: T[];
@@ -237,6 +314,16 @@ interface RunRef {
     run: string;
     ns?: string | null | undefined;
 }
+interface RunUsage {
+    total: Usage | null;
+    steps: Array<{
+        id: string;
+        step: number;
+        usage: Usage;
+    }>;
+    complete: boolean;
+    unpriced: string[];
+}
 interface SavedPerHour {
     at: number;
     saved: number;
@@ -299,6 +386,11 @@ declare class StoreInspector implements AsyncDisposable {
     course(ref: RunRef, options?: {
         limit?: number;
     }): Promise<ReadCourse | null>;
+    conversation(ref: RunRef & {
+        id?: string | undefined;
+        step?: number | undefined;
+    }, query?: ConversationQuery): Promise<Conversation | null>;
+    usage(ref: RunRef, options?: UsageOptions): Promise<RunUsage | null>;
     diff(from: CheckpointRef | null, to: CheckpointRef, options?: {
         parts?: Array<Change["part"]>;
         limit?: number;
@@ -350,6 +442,30 @@ declare class StoreInspector implements AsyncDisposable {
     vacuum(): Promise<void>;
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
+}
+interface TokenUsage {
+    input: number | null;
+    output: number | null;
+    cached: number | null;
+    reasoning: number | null;
+    total: number | null;
+}
+interface ToolResult {
+    path: string;
+    parts: MessagePart[];
+    isError: boolean;
+    added: boolean;
+}
+interface Usage extends TokenUsage {
+    messages: number;
+    durationMs: number | null;
+    cost: number | null;
+    models: ModelUsage[];
+}
+interface UsageOptions {
+    last?: number | undefined;
+    maxBytes?: number | undefined;
+    signal?: AbortSignal | undefined;
 }
 interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" | "branch"> {
     state: EffectState;

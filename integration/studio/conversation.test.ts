@@ -3,11 +3,14 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { type Shown, type ShowOptions, inBrowser, runAt, show, useBrowser } from "./browser.js";
 import { fillChats } from "./chats.mjs";
 
 useBrowser();
+
+// The installed package, as its users have it.
+const { openInspector } = (await import("forkpoint/inspect")) as typeof import("forkpoint/inspect");
 
 const folder = mkdtempSync(join(tmpdir(), "forkpoint-chats-"));
 const database = join(folder, "agent.db");
@@ -154,6 +157,16 @@ inBrowser("tokens", () => {
     const rows = page.locator("[data-testid=step-row]", { has: steps });
     expect(await rows.evaluateAll((all) => all.map(({ dataset }) => dataset["step"]))).toEqual(["4", "2"]);
     expect(await the("run-cost").count()).toBe(0);
+  });
+
+  test("have a cost if the inspector has prices", async () => {
+    const inspector = await openInspector(database, { prices: { "gpt-5": { input: 1_000, output: 10_000 } } });
+    onTestFinished(() => inspector.close());
+    const { the, go } = await show({ of: inspector });
+    await go(support);
+    await the("run-cost").waitFor();
+    expect(await the("run-cost").textContent()).toBe("cost 4.71");
+    expect(await the("step-usage").last().getAttribute("title")).toBe("310 in, 58 out, cost 0.89");
   });
 
   test("of a run without any are not shown", async () => {
