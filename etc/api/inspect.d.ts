@@ -1,4 +1,5 @@
 export {
+Answer
 Change
 CheckpointDetail
 CheckpointInfo
@@ -12,6 +13,7 @@ ForkEdit
 InspectedStats
 Page
 PartInfo
+Question
 RunInfo
 RunQuery
 RunRef
@@ -22,6 +24,7 @@ SpaceStats
 Status
 StoreEvent
 StoreInfo
+StoredAnswer
 WatchedEffect
 WriteInfo
 } from "./inspector.js";

@@ -1,4 +1,5 @@
 export type {
+Answer
 Change
 CheckpointDetail
 CheckpointInfo
@@ -13,6 +14,7 @@ InspectedStats
 Inspector
 Page
 PartInfo
+Question
 RunInfo
 RunQuery
 RunRef
@@ -23,9 +25,17 @@ SpaceStats
 Status
 StoreEvent
 StoreInfo
+StoredAnswer
 WatchedEffect
 WriteInfo
 };
+interface Answer {
+    id?: string | undefined;
+    value?: unknown;
+    approve?: boolean | undefined;
+    reject?: boolean | string | undefined;
+    by?: string | undefined;
+}
 interface Change {
     part: "state" | "rest" | "writes";
     op: "add" | "remove" | "replace";
@@ -119,6 +129,20 @@ interface PartInfo {
     bytes: number;
     readable: boolean;
 }
+interface Question {
+    id: string;
+    node: string | null;
+    tool: string | null;
+    args: unknown;
+    text: string;
+    choices: string[];
+    value: unknown;
+    approve: unknown;
+    reject: unknown;
+    canAnswer: boolean;
+    code: string;
+    answered: StoredAnswer | null;
+}
 interface RunInfo extends RunRef {
     ns: string | null;
     group: string | null;
@@ -130,6 +154,7 @@ interface RunInfo extends RunRef {
     status: Status;
     labels: Record<string, string>;
     statusWhy: string | null;
+    question: string | null;
     bytes: Size | null;
     version: ProgramVersion | null;
     lease: {
@@ -151,6 +176,7 @@ interface RunQuery {
     limit?: number | undefined;
     cursor?: string | null | undefined;
     withWhy?: boolean | undefined;
+    withQuestion?: boolean | undefined;
     withBytes?: boolean | undefined;
 }
 interface RunRef {
@@ -203,6 +229,7 @@ declare class StoreInspector implements AsyncDisposable {
     runs(query?: RunQuery): Promise<Page<RunInfo>>;
     run(ref: RunRef, options?: {
         withWhy?: boolean;
+        withQuestion?: boolean;
         withBytes?: boolean;
     }): Promise<RunInfo | null>;
     checkpoints(ref: RunRef, query?: {
@@ -217,6 +244,10 @@ declare class StoreInspector implements AsyncDisposable {
         id?: string | undefined;
         step?: number | undefined;
     }): Promise<CheckpointDetail | null>;
+    questions(ref: RunRef & {
+        id?: string | undefined;
+        step?: number | undefined;
+    }): Promise<Question[]>;
     diff(from: CheckpointRef | null, to: CheckpointRef, options?: {
         parts?: Array<Change["part"]>;
         limit?: number;
@@ -252,6 +283,7 @@ declare class StoreInspector implements AsyncDisposable {
     fork(ref: CheckpointRef, edit?: ForkEdit, options?: {
         dryRun?: boolean;
     }): Promise<CheckpointRef>;
+    answer(ref: RunRef, answer: Answer): Promise<Question>;
     setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void>;
     remove(ref: RunRef, ids?: string[]): Promise<{
         removed: number;
@@ -267,6 +299,11 @@ declare class StoreInspector implements AsyncDisposable {
     vacuum(): Promise<void>;
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
+}
+interface StoredAnswer {
+    value: unknown;
+    by: string | null;
+    at: number;
 }
 interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" | "branch"> {
     state: EffectState;
