@@ -62,7 +62,7 @@ test("questions are in ls and show on a line each, and looking changes nothing",
 test("an answer is stored once, with who gave it, and the program takes it", async () => {
   const path = await waiting();
   const { questions } = await json(["answer", "order-7", "--db", path]);
-  const [pay, other] = questions.map(({ id }: { id: string }) => id);
+  const [{ id: pay }] = questions;
   const stored = await json(["answer", "order-7", pay, "--approve", "--by", "Ana", "--db", path]);
   expect(stored).toMatchObject({ space: "tinyagents", run: "order-7", ns: "", id: pay, value: "yes", by: "Ana" });
   const again = await refused(["answer", "order-7", pay, "--reject", "--db", path], 5);

@@ -1,4 +1,5 @@
 export {
+Answer
 Change
 CheckpointDetail
 CheckpointInfo
@@ -24,6 +25,7 @@ PartInfo
 ReadCourse
 RunCourse
 RunGraph
+Question
 RunInfo
 RunQuery
 RunRef
@@ -39,6 +41,7 @@ TokenUsage
 ToolResult
 Usage
 UsageOptions
+StoredAnswer
 WatchedEffect
 WaterfallRow
 WriteInfo

@@ -7,6 +7,7 @@ timeOf
 waterfallOf
 };
 export type {
+Answer
 Change
 CheckpointDetail
 CheckpointInfo
@@ -37,6 +38,7 @@ PartInfo
 ReadCourse
 RunCourse
 RunGraph
+Question
 RunInfo
 RunQuery
 RunRef
@@ -52,10 +54,18 @@ TokenUsage
 ToolResult
 Usage
 UsageOptions
+StoredAnswer
 WatchedEffect
 WaterfallRow
 WriteInfo
 };
+interface Answer {
+    id?: string | undefined;
+    value?: unknown;
+    approve?: boolean | undefined;
+    reject?: boolean | string | undefined;
+    by?: string | undefined;
+}
 interface Change {
     part: "state" | "rest" | "writes";
     op: "add" | "remove" | "replace";
@@ -274,6 +284,19 @@ interface RunGraph {
     nodes: GraphNode[];
     edges: GraphEdge[];
     source: "program" | "run";
+interface Question {
+    id: string;
+    node: string | null;
+    tool: string | null;
+    args: unknown;
+    text: string;
+    choices: string[];
+    value: unknown;
+    approve: unknown;
+    reject: unknown;
+    canAnswer: boolean;
+    code: string;
+    answered: StoredAnswer | null;
 }
 interface RunInfo extends RunRef {
     ns: string | null;
@@ -286,6 +309,7 @@ interface RunInfo extends RunRef {
     status: Status;
     labels: Record<string, string>;
     statusWhy: string | null;
+    question: string | null;
     bytes: Size | null;
     version: ProgramVersion | null;
     lease: {
@@ -307,6 +331,7 @@ interface RunQuery {
     limit?: number | undefined;
     cursor?: string | null | undefined;
     withWhy?: boolean | undefined;
+    withQuestion?: boolean | undefined;
     withBytes?: boolean | undefined;
 }
 interface RunRef {
@@ -369,6 +394,7 @@ declare class StoreInspector implements AsyncDisposable {
     runs(query?: RunQuery): Promise<Page<RunInfo>>;
     run(ref: RunRef, options?: {
         withWhy?: boolean;
+        withQuestion?: boolean;
         withBytes?: boolean;
     }): Promise<RunInfo | null>;
     checkpoints(ref: RunRef, query?: {
@@ -391,6 +417,10 @@ declare class StoreInspector implements AsyncDisposable {
         step?: number | undefined;
     }, query?: ConversationQuery): Promise<Conversation | null>;
     usage(ref: RunRef, options?: UsageOptions): Promise<RunUsage | null>;
+    questions(ref: RunRef & {
+        id?: string | undefined;
+        step?: number | undefined;
+    }): Promise<Question[]>;
     diff(from: CheckpointRef | null, to: CheckpointRef, options?: {
         parts?: Array<Change["part"]>;
         limit?: number;
@@ -426,6 +456,7 @@ declare class StoreInspector implements AsyncDisposable {
     fork(ref: CheckpointRef, edit?: ForkEdit, options?: {
         dryRun?: boolean;
     }): Promise<CheckpointRef>;
+    answer(ref: RunRef, answer: Answer): Promise<Question>;
     setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void>;
     importFrom(from: string | URL | Store, options?: Pick<CopyOptions, "onConflict" | "signal" | "onProgress">): Promise<CopyResult>;
     remove(ref: RunRef, ids?: string[]): Promise<{
@@ -466,6 +497,10 @@ interface UsageOptions {
     last?: number | undefined;
     maxBytes?: number | undefined;
     signal?: AbortSignal | undefined;
+interface StoredAnswer {
+    value: unknown;
+    by: string | null;
+    at: number;
 }
 interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" | "branch"> {
     state: EffectState;

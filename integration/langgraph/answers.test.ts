@@ -227,7 +227,9 @@ describe.each(sharedKinds)("on %s", (kind) => {
       tools: [pay],
       checkpointer: saver,
       name: "agent",
-      middleware: [humanInTheLoopMiddleware({ interruptOn: { pay: { allowedDecisions: ["approve", "reject"] } } } as never)],
+      middleware: [
+        humanInTheLoopMiddleware({ interruptOn: { pay: { allowedDecisions: ["approve", "reject"] } } } as never),
+      ],
     });
     const inspector = await inspect(target);
     for (const run of ["approved", "rejected"]) {

@@ -36,13 +36,13 @@ async function waiting() {
     .addNode("settle", ({ ask }) => ({ said: [interrupt(ask)] }))
     .addEdge(START, "settle")
     .addEdge("settle", END)
-    .compile({ checkpointer: saver });
+    .compile({ checkpointer: saver as never });
   const both = new StateGraph(State)
     .addNode("left", () => ({ said: [interrupt("Left?")] }))
     .addNode("right", () => ({ said: [interrupt("Right?")] }))
     .addEdge(START, "left")
     .addEdge(START, "right")
-    .compile({ checkpointer: saver });
+    .compile({ checkpointer: saver as never });
   const config = (thread_id: string) => ({ configurable: { thread_id }, durability: "sync" as const });
   for (const [name, ask] of Object.entries(questions)) await graph.invoke({ ask }, config(name));
   await both.invoke({}, config("both"));

@@ -54,7 +54,10 @@ class Reader {
       }
       const own = async () => {
         const node = await nodeOf(this.#context, found, task, tasks.length);
-        return task.asked.map((asked, at): ThreadQuestion => ({ ...asked, id: idOf(asked, task, at), node, levels }));
+        return task.asked.map((asked, at): ThreadQuestion => {
+          const { value, answered, interrupt } = asked;
+          return { id: idOf(asked, task, at), node, value, answered, interrupt, levels };
+        });
       };
       for (const question of inside.length > 0 ? inside : await own()) {
         // A `task()` passes its question on to the `entrypoint()` that has called it. The one that asks was stored first.
@@ -87,8 +90,9 @@ class Reader {
       if (own.endsWith(`:${task}`) && above === parent) children.push(found);
       // The namespace of a subgraph with a memory of its own has no task. Such a subgraph asks what its task asks.
       else if (!own.includes(":") && above === withoutTasks(parent)) {
-        const inside = (await openTasks(this.#context, found)).flatMap((each) => each.asked.map(({ id }) => id));
-        if (asked.some(({ id }) => id !== undefined && inside.includes(id))) children.push(found);
+        const tasks = await openTasks(this.#context, found);
+        const inside = new Set(tasks.flatMap((each) => each.asked.map(({ id }) => id)));
+        if (asked.some(({ id }) => id !== undefined && inside.has(id))) children.push(found);
       }
     }
     return children;

@@ -188,8 +188,9 @@ async function askedIn(serde: SaverContext["serde"], question: Stored | undefine
   const stored = [(await load(serde, question, "a question")) as unknown].flat();
   return stored.map((interrupt): Asked => {
     const { id, value } = (interrupt ?? {}) as { id?: unknown; value?: unknown };
-    const named = typeof id === "string" ? { id } : {};
-    return { ...named, value, answered: answeredIn(interrupt), interrupt: interrupt as Asked["interrupt"] };
+    const asked: Asked = { value, answered: answeredIn(interrupt), interrupt: interrupt as Asked["interrupt"] };
+    if (typeof id === "string") asked.id = id;
+    return asked;
   });
 }
 
