@@ -16,7 +16,11 @@ RunInfo
 RunQuery
 RunRef
 SavedPerHour
+SearchHit
+SearchOptions
+SearchProgress
 Size
+Snippet
 Space
 SpaceStats
 Status

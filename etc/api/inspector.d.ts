@@ -17,7 +17,11 @@ RunInfo
 RunQuery
 RunRef
 SavedPerHour
+SearchHit
+SearchOptions
+SearchProgress
 Size
+Snippet
 Space
 SpaceStats
 Status
@@ -149,6 +153,7 @@ interface RunQuery {
     ns?: string | undefined;
     allNs?: boolean | undefined;
     limit?: number | undefined;
+    maxMs?: number | undefined;
     cursor?: string | null | undefined;
     withWhy?: boolean | undefined;
     withBytes?: boolean | undefined;
@@ -162,9 +167,44 @@ interface SavedPerHour {
     at: number;
     saved: number;
 }
+interface SearchHit extends CheckpointRef {
+    ns: string | null;
+    step: number;
+    label: string | null;
+    savedAt: number;
+    part: Change["part"];
+    path: Array<string | number>;
+    inKey: boolean;
+    snippet: Snippet;
+}
+interface SearchOptions {
+    regex?: boolean | undefined;
+    ignoreCase?: boolean | undefined;
+    space?: Space | undefined;
+    run?: string | undefined;
+    ns?: string | undefined;
+    status?: Status | undefined;
+    label?: Record<string, string> | undefined;
+    allSteps?: boolean | undefined;
+    limit?: number | undefined;
+    signal?: AbortSignal | undefined;
+    onProgress?: ((progress: SearchProgress) => void) | undefined;
+}
+interface SearchProgress {
+    runs: number;
+    checkpoints: number;
+    hits: number;
+    unreadable: Record<string, number>;
+    damaged: number;
+}
 interface Size {
     logical: number;
     stored: number;
+}
+interface Snippet {
+    before: string;
+    match: string;
+    after: string;
 }
 type Space = (typeof SPACES)[number] | (string & {});
 interface SpaceStats {
@@ -231,6 +271,7 @@ declare class StoreInspector implements AsyncDisposable {
         last?: number | undefined;
         signal?: AbortSignal | undefined;
     }): AsyncIterable<StoreEvent>;
+    search(text: string, options?: SearchOptions): AsyncIterable<SearchHit>;
     stats(options?: {
         largest?: number;
     }): Promise<InspectedStats>;
