@@ -84,35 +84,4 @@ CopyResult
 Store
 copyStore
 };
-export type {
-CopyOptions
-CopyProgress
-CopyResult
-};
-interface CopyOptions {
-    runs?: RunRef[];
-    space?: Space;
-    since?: number;
-    onConflict?: "fail" | "skip" | "replace";
-    onDamage?: "fail" | "skip";
-    signal?: AbortSignal;
-    onProgress?: (progress: CopyProgress) => void;
-}
-interface CopyProgress extends CopyResult {
-    phase: "copying" | "verifying";
-    ofCheckpoints: number;
-    ofRecords: number;
-}
-interface CopyResult {
-    lineages: number;
-    checkpoints: number;
-    effects: number;
-    writes: number;
-    records: number;
-    bytes: number;
-    skipped: number;
-    damaged?: Array<RunRef & {
-        message: string;
-    }>;
-}
 declare function copyStore(from: string | URL | Store, to: string | URL | Store, options?: CopyOptions): Promise<CopyResult>;

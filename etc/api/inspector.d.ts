@@ -1,8 +1,8 @@
 export {
-stepName
 graphMermaid
 graphOf
 graphText
+stepName
 timeOf
 waterfallOf
 };
@@ -12,13 +12,13 @@ Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
+Conversation
+ConversationMessage
+ConversationQuery
 CopyOptions
 CopyProgress
 CopyResult
 CourseProgram
-Conversation
-ConversationMessage
-ConversationQuery
 DrainReport
 DrainedRun
 EffectDetail
@@ -35,26 +35,30 @@ ModelPrices
 ModelUsage
 Page
 PartInfo
+Question
 ReadCourse
 RunCourse
 RunGraph
-Question
 RunInfo
 RunQuery
 RunRef
 RunUsage
 SavedPerHour
+SearchHit
+SearchOptions
+SearchProgress
 Size
+Snippet
 Space
 SpaceStats
 Status
 StoreEvent
 StoreInfo
+StoredAnswer
 TokenUsage
 ToolResult
 Usage
 UsageOptions
-StoredAnswer
 WatchedEffect
 WaterfallRow
 WriteInfo
@@ -101,35 +105,6 @@ interface CheckpointInfo extends CheckpointRef {
 interface CheckpointRef extends RunRef {
     id: string;
 }
-interface CopyOptions {
-    runs?: RunRef[];
-    space?: Space;
-    since?: number;
-    onConflict?: "fail" | "skip" | "replace";
-    signal?: AbortSignal;
-    onProgress?: (progress: CopyProgress) => void;
-}
-interface CopyProgress extends CopyResult {
-    phase: "copying" | "verifying";
-    ofCheckpoints: number;
-    ofRecords: number;
-}
-interface CopyResult {
-    lineages: number;
-    checkpoints: number;
-    effects: number;
-    writes: number;
-    records: number;
-    bytes: number;
-    skipped: number;
-}
-interface CourseProgram {
-    nodes: string[];
-    edges: Array<{
-        from: string;
-        to: string;
-        conditional: boolean;
-    }>;
 interface Conversation {
     checkpoint: CheckpointInfo;
     lists: Array<{
@@ -157,6 +132,40 @@ interface ConversationQuery {
     list?: string | undefined;
     from?: number | undefined;
     limit?: number | undefined;
+}
+interface CopyOptions {
+    runs?: RunRef[];
+    space?: Space;
+    since?: number;
+    onConflict?: "fail" | "skip" | "replace";
+    onDamage?: "fail" | "skip";
+    signal?: AbortSignal;
+    onProgress?: (progress: CopyProgress) => void;
+}
+interface CopyProgress extends CopyResult {
+    phase: "copying" | "verifying";
+    ofCheckpoints: number;
+    ofRecords: number;
+}
+interface CopyResult {
+    lineages: number;
+    checkpoints: number;
+    effects: number;
+    writes: number;
+    records: number;
+    bytes: number;
+    skipped: number;
+    damaged?: Array<RunRef & {
+        message: string;
+    }>;
+}
+interface CourseProgram {
+    nodes: string[];
+    edges: Array<{
+        from: string;
+        to: string;
+        conditional: boolean;
+    }>;
 }
 interface DrainReport {
     program: string | null;
@@ -268,6 +277,20 @@ interface PartInfo {
     bytes: number;
     readable: boolean;
 }
+interface Question {
+    id: string;
+    node: string | null;
+    tool: string | null;
+    args: unknown;
+    text: string;
+    choices: string[];
+    value: unknown;
+    approve: unknown;
+    reject: unknown;
+    canAnswer: boolean;
+    code: string;
+    answered: StoredAnswer | null;
+}
 type ReadCourse = {
     [Name in keyof RunCourse]-?: Exclude<RunCourse[Name], undefined>;
 };
@@ -284,19 +307,6 @@ interface RunGraph {
     nodes: GraphNode[];
     edges: GraphEdge[];
     source: "program" | "run";
-interface Question {
-    id: string;
-    node: string | null;
-    tool: string | null;
-    args: unknown;
-    text: string;
-    choices: string[];
-    value: unknown;
-    approve: unknown;
-    reject: unknown;
-    canAnswer: boolean;
-    code: string;
-    answered: StoredAnswer | null;
 }
 interface RunInfo extends RunRef {
     ns: string | null;
@@ -329,6 +339,7 @@ interface RunQuery {
     ns?: string | undefined;
     allNs?: boolean | undefined;
     limit?: number | undefined;
+    maxMs?: number | undefined;
     cursor?: string | null | undefined;
     withWhy?: boolean | undefined;
     withQuestion?: boolean | undefined;
@@ -353,9 +364,44 @@ interface SavedPerHour {
     at: number;
     saved: number;
 }
+interface SearchHit extends CheckpointRef {
+    ns: string | null;
+    step: number;
+    label: string | null;
+    savedAt: number;
+    part: Change["part"];
+    path: Array<string | number>;
+    inKey: boolean;
+    snippet: Snippet;
+}
+interface SearchOptions {
+    regex?: boolean | undefined;
+    ignoreCase?: boolean | undefined;
+    space?: Space | undefined;
+    run?: string | undefined;
+    ns?: string | undefined;
+    status?: Status | undefined;
+    label?: Record<string, string> | undefined;
+    allSteps?: boolean | undefined;
+    limit?: number | undefined;
+    signal?: AbortSignal | undefined;
+    onProgress?: ((progress: SearchProgress) => void) | undefined;
+}
+interface SearchProgress {
+    runs: number;
+    checkpoints: number;
+    hits: number;
+    unreadable: Record<string, number>;
+    damaged: number;
+}
 interface Size {
     logical: number;
     stored: number;
+}
+interface Snippet {
+    before: string;
+    match: string;
+    after: string;
 }
 type Space = (typeof SPACES)[number] | (string & {});
 interface SpaceStats {
@@ -409,18 +455,18 @@ declare class StoreInspector implements AsyncDisposable {
         id?: string | undefined;
         step?: number | undefined;
     }): Promise<CheckpointDetail | null>;
-    course(ref: RunRef, options?: {
-        limit?: number;
-    }): Promise<ReadCourse | null>;
+    questions(ref: RunRef & {
+        id?: string | undefined;
+        step?: number | undefined;
+    }): Promise<Question[]>;
     conversation(ref: RunRef & {
         id?: string | undefined;
         step?: number | undefined;
     }, query?: ConversationQuery): Promise<Conversation | null>;
     usage(ref: RunRef, options?: UsageOptions): Promise<RunUsage | null>;
-    questions(ref: RunRef & {
-        id?: string | undefined;
-        step?: number | undefined;
-    }): Promise<Question[]>;
+    course(ref: RunRef, options?: {
+        limit?: number;
+    }): Promise<ReadCourse | null>;
     diff(from: CheckpointRef | null, to: CheckpointRef, options?: {
         parts?: Array<Change["part"]>;
         limit?: number;
@@ -435,6 +481,7 @@ declare class StoreInspector implements AsyncDisposable {
         last?: number | undefined;
         signal?: AbortSignal | undefined;
     }): AsyncIterable<StoreEvent>;
+    search(text: string, options?: SearchOptions): AsyncIterable<SearchHit>;
     stats(options?: {
         largest?: number;
     }): Promise<InspectedStats>;
@@ -474,6 +521,11 @@ declare class StoreInspector implements AsyncDisposable {
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
 }
+interface StoredAnswer {
+    value: unknown;
+    by: string | null;
+    at: number;
+}
 interface TokenUsage {
     input: number | null;
     output: number | null;
@@ -497,10 +549,6 @@ interface UsageOptions {
     last?: number | undefined;
     maxBytes?: number | undefined;
     signal?: AbortSignal | undefined;
-interface StoredAnswer {
-    value: unknown;
-    by: string | null;
-    at: number;
 }
 interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" | "branch"> {
     state: EffectState;
@@ -526,10 +574,10 @@ interface WriteInfo {
     owner: string | null;
     tag: string;
 }
-declare function stepName({ nodes, label, space, meta, }: Pick<CheckpointInfo, "nodes" | "label" | "space" | "meta">): string | null;
 declare function graphMermaid({ nodes, edges }: RunGraph): string[];
 declare function graphOf(course: RunCourse): RunGraph;
 declare function graphText({ nodes, edges }: RunGraph): string[];
+declare function stepName({ nodes, label, space, meta, }: Pick<CheckpointInfo, "nodes" | "label" | "space" | "meta">): string | null;
 declare function timeOf(rows: readonly WaterfallRow[]): {
     work: number;
     waited: number;
