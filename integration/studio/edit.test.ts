@@ -195,7 +195,7 @@ inBrowser("an edit of a value", () => {
 
   test("of a value that is not readable here says why it can't be", async () => {
     const path = join(folder(), "opaque.db");
-    const huge = 10n ** 70_000n;
+    const huge = 10n ** 170_000n;
     const store = new CheckpointStore(path);
     const state = { input: {}, scratch: { huge, list: [1, { huge }] }, artifacts: {}, diagnostics: {} };
     await store.save(Object.assign(checkpoint("opaque", 0) as unknown as Checkpoint, { state }));
