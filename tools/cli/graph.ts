@@ -1,7 +1,6 @@
 /** Prints the graph of a run, as text or as Mermaid. */
 
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
-import { graphMermaid, graphOf, graphText } from "../../ts/inspect/graph.js";
 import type { Context } from "./context.js";
 import { UsageError } from "./errors.js";
 import type { RunRef } from "../../ts/inspect/views.js";
@@ -21,6 +20,8 @@ export async function printGraph(
 ): Promise<void> {
   const course = await inspector.course(ref);
   if (course === null) throw new UsageError("the run has just been removed");
+  // This loads the addon, which is loaded by now.
+  const { graphMermaid, graphOf, graphText } = await import("../../ts/inspect/graph.js");
   const graph = graphOf(course);
   output.answer(graph, () => (mermaid ? graphMermaid(graph) : graphText(graph)).map(safeText));
   if (graph.nodes.length === 0) output.hint("the nodes of this run aren't known");

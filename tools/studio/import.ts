@@ -126,10 +126,12 @@ function filesOf(line: string): SentFiles {
   throw new Refusal(413, "TOO_LARGE", message, { Connection: "close" });
 }
 
+const isName = (part: string): boolean =>
+  part !== "" && part !== "." && part !== ".." && Buffer.byteLength(part) <= 255;
+
 /** Returns true for the relative path of a file, such as `runs/agentos/run-1.jsonl`. */
 function isInside(name: string): boolean {
   const parts = name.split("/");
-  const isName = (part: string) => part !== "" && part !== "." && part !== ".." && Buffer.byteLength(part) <= 255;
   // oxlint-disable-next-line no-control-regex -- such characters are in no name of a file of Forkpoint
   return parts.length <= 8 && parts.every(isName) && !/[\\:\u0000-\u001f]/.test(name);
 }

@@ -158,7 +158,7 @@ async function checkpointOf(inspector: Inspector, info: CheckpointInfo, leaving:
     state: leaving.from(state),
     rest: leaving.from(rest),
     // A write begins with its channel, as the state does.
-    writes: writes.map((write) => ({ ...write, value: leaving.from(write.value, [write.channel]) })),
+    writes: writes.map((write) => Object.assign({}, write, { value: leaving.from(write.value, [write.channel]) })),
     next,
     parts,
   };

@@ -76,16 +76,17 @@ class Asked {
 const isSame = (a: RunRef, b: RunRef): boolean =>
   a.space === b.space && a.run === b.run && (a.ns ?? "") === (b.ns ?? "");
 
+function read(found: TakenCheckpoint | undefined): CheckpointDetail {
+  if (found === undefined) throw new Missing("this file doesn't have this checkpoint");
+  if ("damage" in found) throw new Missing(found.damage, "CORRUPT");
+  return found;
+}
+
 function routesOf({ runs: all, version }: Taken) {
   const runOf = (ref: RunRef): TakenRun => {
     const found = all.find(({ run }) => isSame(run, ref));
     if (found !== undefined) return found;
     throw new Missing("this file doesn't have this run: open the database in the studio");
-  };
-  const read = (found: TakenCheckpoint | undefined): CheckpointDetail => {
-    if (found === undefined) throw new Missing("this file doesn't have this checkpoint");
-    if ("damage" in found) throw new Missing(found.damage, "CORRUPT");
-    return found;
   };
   const theCheckpoint = (asked: Asked): CheckpointDetail => {
     const { checkpoints } = runOf(asked.ref());

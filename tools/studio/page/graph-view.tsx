@@ -149,7 +149,7 @@ function Words({ graph: { nodes, edges }, look }: DrawnProps) {
           .map(({ name, runs, state }) => (
             <li key={name} class="row">
               {runs > 0 ? (
-                <Button kind="quiet" class="link mono" title="Show its newest step" onClick={() => look(name)}>
+                <Button kind="quiet" class="button quiet mono" title="Show its newest step" onClick={() => look(name)}>
                   {names.get(name)}
                 </Button>
               ) : (
