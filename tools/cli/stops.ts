@@ -14,6 +14,14 @@ export function stopsOf(detail: CheckpointDetail, status: Status | null): Stop[]
   return found.flatMap(({ value }) => (channel === QUESTION ? questionsOf(value) : [{ error: messageOf(value) }]));
 }
 
+/** Returns what a human wants to see of a write: of an error its message, of a question what it asks. */
+export function shownValue({ channel, value }: WriteInfo): unknown {
+  if (channel === ERROR) return messageOf(value);
+  const questions = channel === QUESTION ? questionsOf(value) : [];
+  const [only] = questions;
+  return questions.length === 1 && only !== undefined && "question" in only ? only.question : value;
+}
+
 /** Returns the pending writes of the tasks that have no result. The index of a result is 0 or more. */
 function openWrites(writes: WriteInfo[]): WriteInfo[] {
   const pending = writes.filter(({ owner }) => owner === null);

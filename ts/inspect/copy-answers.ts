@@ -30,6 +30,15 @@ export async function copyAnswers(from: Engine, to: Engine, keys: readonly Key[]
   for (const key of keys) if (key.space === "langgraph") await copyAnswer(from, to, key);
 }
 
+function isQuestion({ claimedBy, part }: FoundWrite): boolean {
+  return claimedBy === null && part.name === "__interrupt__";
+}
+
+/** An answer that no checkpoint was made with yet is copied as every other write. */
+function isAnswer({ task, claimedBy, part }: FoundWrite): boolean {
+  return task === NO_TASK && claimedBy !== null && part.name === "__resume__";
+}
+
 async function copyAnswer(from: Engine, to: Engine, key: Key): Promise<void> {
   const [page] = await readPages({ engine: to }, [newestOf(key)]);
   const row = page!.rows[0];
@@ -37,11 +46,7 @@ async function copyAnswer(from: Engine, to: Engine, key: Key): Promise<void> {
   const read = ({ native }: Engine): Promise<FoundCheckpoint | null> =>
     inspect.find(native, "read", { ...key, id: row.id }, openCheckpoint);
   const [source, copy] = [await read(from), await read(to)];
-  const isQuestion = ({ claimedBy, part }: FoundWrite) => claimedBy === null && part.name === "__interrupt__";
   if (source === null || copy === null || !copy.writes.some(isQuestion)) return;
-  // An answer that no checkpoint was made with yet is copied as every other write.
-  const isAnswer = ({ task, claimedBy, part }: FoundWrite) =>
-    task === NO_TASK && claimedBy !== null && part.name === "__resume__";
   const answer = source.writes.find(isAnswer);
   if (answer === undefined) return;
   const of = { threadId: key.run, namespace: key.ns, id: row.id };

@@ -13,6 +13,7 @@ import { type RunOptions, findRun, readCheckpoint } from "../find.js";
 import { messageOf } from "../message.js";
 import type { Output } from "../output.js";
 import { isPart, namesOf, readPath } from "../path.js";
+import { shownValue } from "../stops.js";
 import { plain } from "../style.js";
 import { type Column, table } from "../table.js";
 import { ago, localTime, plural, size } from "../units.js";
@@ -208,5 +209,5 @@ const writeColumns: Array<Column<WriteInfo>> = [
     drop: 1,
     cell: ({ owner }) => (owner === null ? { text: "pending", format: "yellow" } : { text: "done", format: "dim" }),
   },
-  { title: "VALUE", least: 20, cell: ({ value }) => ({ text: excerpt(value, plain, 100) }) },
+  { title: "VALUE", least: 20, cell: (write) => ({ text: excerpt(shownValue(write), plain, 100) }) },
 ];
