@@ -8,7 +8,7 @@ import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { kinds, place, thread } from "./helpers.js";
 
-const usage = (input_tokens: number, output_tokens: number) => ({
+const usage = (input_tokens: number, output_tokens: number): object => ({
   usage_metadata: { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens },
   response_metadata: { model_name: "gpt-5" },
 });

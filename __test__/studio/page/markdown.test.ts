@@ -75,7 +75,7 @@ describe("blocks", () => {
     ["spaces", `${" ".repeat(399_999)}x`],
   ])("of hostile %s are few, and keep every character", (_, text) => {
     const blocks = blocksOf(text);
-    const pieces = blocks.flatMap((block) => ("lines" in block ? block.lines.flat() : [block]));
+    const pieces = blocks.flatMap((block): unknown[] => ("lines" in block ? block.lines.flat() : [block]));
     expect(pieces.length).toBeLessThan(1_000);
     const letters = (of: string) => of.replaceAll(/[\s*_`>#-]/g, "").length;
     const kept = blocks.map((block) =>
