@@ -1,5 +1,6 @@
 // Tests `grep`, and lists of all runs that are printed while they are read.
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { CheckpointStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { describe, expect, test } from "vitest";
@@ -67,9 +68,19 @@ describe("grep", () => {
       .map((line) => JSON.parse(line) as { run: string });
     expect(hits.map(({ run }) => run)).toEqual(["support-1184", "support-1183"]);
     expect(hits[0]).toMatchObject({
-      ...{ space: "agentos", ns: null, id: "support-1184-2", step: 2, label: "draft", part: "state", inKey: false },
+      space: "agentos",
+      ns: null,
+      id: "support-1184-2",
+      step: 2,
+      label: "draft",
+      part: "state",
+      inKey: false,
       path: ["scratch", "facts", 1],
-      snippet: { before: "The order left the ", match: "warehouse", after: "." },
+      snippet: {
+        before: "The order left the ",
+        match: "warehouse",
+        after: ".",
+      },
     });
     expect(await json(["get", "support-1184", "--step", "2", "--path", "scratch.facts[1]", "--db", db])).toContain(
       "ware",
@@ -102,7 +113,7 @@ describe("grep", () => {
       run: { text: long, [`key ${"x".repeat(60)}`]: { inner: "a needle 🜁 中文 ".repeat(9) } },
     });
     const { screen } = await inTerminal(["grep", "needle", "--db", db], { columns: 80 });
-    const lines = screen.split("\n").map((line) => line.replaceAll(/\u001b\[[\d;]*[A-Za-z]|\r/g, ""));
+    const lines = screen.split("\n").map((line) => stripVTControlCharacters(line).replaceAll("\r", ""));
     expect(lines.filter((line) => line.includes("needle"))).toHaveLength(2);
     for (const line of lines.filter((each) => each.includes("before"))) expect(line.length).toBeLessThanOrEqual(80);
   });

@@ -55,7 +55,12 @@ describe.each(kinds)("a list in %s", (kind) => {
     }
     await graphs.save(checkpoint({ id: "again", runId: "run-3", timestamp: 99, graphId: "billing" }));
     await new WorkflowCheckpointStore<object>(store).save({
-      ...{ id: "w", runId: "w", stepIndex: 0, stepName: "a", state: {}, createdAt: 1 },
+      id: "w",
+      runId: "w",
+      stepIndex: 0,
+      stepName: "a",
+      state: {},
+      createdAt: 1,
     });
     for (const sort of ["active", "began"] as const) {
       for (const group of ["bill", "support", "none", ""]) {

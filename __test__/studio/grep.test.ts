@@ -73,7 +73,8 @@ test("ends when the reader goes away, and when the studio is closed", async () =
   // A search that finds more and more, for each reader.
   inspector.search = async function* (_: string, { signal }: { signal?: AbortSignal } = {}) {
     try {
-      while (signal?.aborted !== true) {
+      for (;;) {
+        if (signal?.aborted === true) return;
         await new Promise((resolve) => setTimeout(resolve, 5));
         yield { path: [], run: "x".repeat(10_000) } as never;
       }

@@ -2,7 +2,7 @@
 
 import { programsIn } from "../store/programs.js";
 import { type Context, SESSIONS, shownNs, spaceOf } from "./context.js";
-import { readLineups } from "./rows.js";
+import { newestOf, readLineups } from "./rows.js";
 import { type FoundRun, type Row, inspect, openFeed } from "./wire.js";
 import type { Space, Status } from "./views.js";
 
@@ -58,7 +58,7 @@ export class NewestFilter {
       return { runs, isPast: false };
     }
     const keys = runs.map(({ space, run, ns }) => ({ space: spaceOf(space), run, ns: ns ?? "" }));
-    const wanted = keys.map((key) => ({ ...key, from: "end" as const, newestFirst: true, limit: 1, sums: false }));
+    const wanted = keys.map(newestOf);
     const lineups = await readLineups(this.#context, wanted);
     const rows = lineups.map(({ current, page }) => current ?? page.rows[0]);
     const kept = runs.filter((_, at) => rows[at] !== undefined && this.#fits(rows[at]));
@@ -127,7 +127,9 @@ export async function fewOfStatus(
   const fields = { spaces, matching: match, statuses: [status], labels: label, after: undefined, limit: few + 1 };
   const found = await inspect.call(context.engine.native, "recent", fields);
   if (found.length > few) return undefined;
-  return (await sorted(context, found, "oldest")).map((run, at) => ({ ...run, position: -1 - at }));
+  const runs = await sorted(context, found, "oldest");
+  for (const [at, run] of runs.entries()) run.position = -1 - at;
+  return runs;
 }
 
 /** Sorts runs by the save number of their newest or their oldest checkpoint, the greatest first. It becomes their position. */
@@ -136,7 +138,7 @@ async function sorted(context: Context, found: readonly FoundRun[], by: "newest"
   const order = { from: "end" as const, newestFirst: by === "newest", limit: 1, sums: false };
   const lineups = await readLineups(
     context,
-    keys.map((key) => ({ ...key, ...order })),
+    keys.map((key) => Object.assign(key, order)),
   );
   const placed = lineups.flatMap(({ current, page }, at): FoundRun[] => {
     const row = by === "newest" ? (current ?? page.rows[0]) : (page.rows[0] ?? current);

@@ -28,7 +28,7 @@ export interface PatternOptions {
 const MOST_MS = 2_000;
 
 /** The tags whose bytes are JSON text. */
-const JSON_TAGS = ["json", "json-form"];
+const JSON_TAGS = new Set(["json", "json-form"]);
 
 export function patternOf(text: string, { regex = false, ignoreCase = false }: PatternOptions): Pattern {
   if (text === "") throw rangeError("the text to search for is empty");
@@ -51,7 +51,7 @@ function exact(text: string): Pattern {
     },
     mayBeIn({ tag, bytes }) {
       const all = viewOf(bytes);
-      if (JSON_TAGS.includes(tag)) return all.includes(inJson) || hasOtherEscapes(all);
+      if (JSON_TAGS.has(tag)) return all.includes(inJson) || hasOtherEscapes(all);
       return !binaryTags.includes(tag) || isMade || inV8.some((needle) => all.includes(needle));
     },
     during: direct,
@@ -76,7 +76,7 @@ function anyCase(text: string): Pattern {
   return {
     find: (value) => foundIn(expression, value),
     mayBeIn({ tag, bytes }) {
-      const isJson = JSON_TAGS.includes(tag);
+      const isJson = JSON_TAGS.has(tag);
       if (!isAscii || (!isJson && (isMade || !binaryTags.includes(tag)))) return true;
       const all = viewOf(bytes);
       if ((isJson ? inJson : inV8).test(all.toString("latin1"))) return true;
@@ -88,8 +88,8 @@ function anyCase(text: string): Pattern {
 
 function regularExpression(text: string, ignoreCase: boolean): Pattern {
   const expression = compiled(text, ignoreCase ? "i" : "");
-  let work: () => unknown = () => undefined;
-  const context = createContext({ run: () => work() });
+  let work: (() => unknown) | undefined;
+  const context = createContext({ run: () => work?.() });
   const script = new Script("run()");
   return {
     find: (value) => foundIn(expression, value),
@@ -142,8 +142,21 @@ const BACKSLASH = 0x5c;
 
 /** Texts that a reader makes: they are shown, but V8 does not write them as texts. */
 const MADE = [
-  ...["true", "false", "null", "NaN", "-Infinity", "name", "message", "stack", "cause"],
-  ...["EvalError", "RangeError", "ReferenceError", "SyntaxError", "TypeError", "URIError"],
+  "true",
+  "false",
+  "null",
+  "NaN",
+  "-Infinity",
+  "name",
+  "message",
+  "stack",
+  "cause",
+  "EvalError",
+  "RangeError",
+  "ReferenceError",
+  "SyntaxError",
+  "TypeError",
+  "URIError",
 ];
 
 /** Returns true if a text may be a part of a number, a date or a word, which V8 writes in binary form. */

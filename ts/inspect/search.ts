@@ -347,7 +347,8 @@ async function* ahead(
     reading.catch(() => {});
     queue.push({ target, reading });
     bytes += target.row.logical;
-    while (queue.length >= AHEAD || (bytes > AHEAD_BYTES && queue.length > 0)) yield await next();
+    const isFull = () => queue.length >= AHEAD || (bytes > AHEAD_BYTES && queue.length > 0);
+    while (isFull()) yield await next();
   }
   while (queue.length > 0) yield await next();
 }

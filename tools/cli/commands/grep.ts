@@ -119,9 +119,10 @@ function lineOf({ run, step, part, path, snippet, ns }: SearchHit, output: Outpu
   return `${head.join("  ")}${isBeside ? "  " : "\n  "}${snippetOf(snippet, room, output)}`;
 }
 
+const inLine = (text: string) => safeText(text.replace(/\s+/g, " "));
+
 /** Returns a text on one line that shows the match. */
 function snippetOf({ before, match, after }: SearchHit["snippet"], most: number, { style }: Output): string {
-  const inLine = (text: string) => safeText(text.replace(/\s+/g, " "));
   const shown = cut(inLine(match), most);
   const left = most - width(shown);
   const [head, tail] = [inLine(before), inLine(after)];

@@ -62,10 +62,11 @@ export function GrepPage() {
   );
 }
 
+const flag = (name: string, value: string) => (isOn: boolean) => change({ [name]: isOn ? value : null });
+
 function Fields() {
   const { q = "", exact, regex, steps, space = "", status = "", run } = address.value.parameters;
   const names = [...new Set([...(store.value?.spaces ?? []).map((each) => each.space), space])].filter(Boolean);
-  const flag = (name: string, value: string) => (isOn: boolean) => change({ [name]: isOn ? value : null });
   return (
     <div class="filters row" role="search" aria-label="States">
       <SearchField
