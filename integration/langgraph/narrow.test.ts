@@ -118,11 +118,10 @@ it("lists threads with their status, last step, time and size, and takes the sho
   const [title, ...rows] = lines("ls");
   expect(title).toMatch(/^STATUS +RUN +.*STEPS +LAST STEP +ACTIVE +SIZE$/);
   expect(rows).toHaveLength(20);
-  for (const row of rows) {
-    const [, id] = new RegExp(`^. \\w+ +(\\S+…) .* (?:just now|ago) +${SIZE}$`).exec(row)!;
-    expect(JSON.parse(run(undefined, "show", id!, "--last", "1", "--json")).run.run.startsWith(id!.slice(0, -1))).toBe(
-      true,
-    );
+  const shown = rows.map((row) => new RegExp(`^. \\w+ +(\\S+…) .* (?:just now|ago) +${SIZE}$`).exec(row)![1]!);
+  for (const id of shown.slice(0, 3)) {
+    const { run: found } = JSON.parse(run(undefined, "show", id, "--last", "1", "--json"));
+    expect(found.run.startsWith(id.slice(0, -1))).toBe(true);
   }
   expect(run(undefined, "ls")).toMatch(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12} /);
 });
