@@ -18,7 +18,6 @@ const forTools = [
   "inspect/diff",
   "inspect/edit",
   "inspect/limit",
-  "inspect/questions/form",
   "inspect/runs",
   "store/options",
 ];
