@@ -22,7 +22,6 @@ const forTools = [
   "inspect/graph",
   "inspect/leave-out",
   "inspect/limit",
-  "inspect/questions/form",
   "inspect/runs",
   "inspect/step-name",
   "store/options",

@@ -1,7 +1,6 @@
 /** Shows what runs ask humans, and the answers that were stored. */
 
 import { safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
-import { firstLine } from "../../ts/inspect/questions/form.js";
 import { describe } from "./errors.js";
 import type { Output } from "./output.js";
 import { cut } from "./table.js";
@@ -20,11 +19,13 @@ export function questionLine(question: Question, { style, width }: Pick<Output, 
   const most = Math.min(LONGEST, width - 4);
   const asked =
     tool !== null
-      ? style("green", cut(safeText(firstLine(question)), most))
+      ? style("green", cut(safeText(`${callText(question)} ${text.split("\n", 1)[0]!}`.trim()), most))
       : excerpt(text === "" ? value : text.split("\n", 1)[0]!, style, most);
   const listed = choices.length === 0 ? "" : ` ${style("dim", `[${cut(safeText(choices.join(", ")), ANSWER)}]`)}`;
   return asked + listed;
 }
+
+const callText = ({ tool, args }: Question): string => (args === null ? tool! : `${tool}(${JSON.stringify(args)})`);
 
 /** Returns who has answered a question, when, and what. */
 export function answerLine(question: Question, output: Pick<Output, "style" | "width">): string {
