@@ -94,12 +94,15 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
   const end = performance.now() + (query.maxMs ?? Number.POSITIVE_INFINITY);
   for await (const batch of candidates) {
     const { runs: wanted, isPast } = await filter.narrow(batch.filter((run) => isWanted(run, query)));
-    const shown = await showAll(context, wanted, query);
-    for (const [at, info] of shown.entries()) {
-      if (info === null || !fits(info, query)) continue;
-      if (items.length === limit) return { items, cursor: String(last) };
-      items.push(info);
-      last = wanted[at]!.position;
+    // A batch may have many more runs than the page.
+    for (let from = 0; from < wanted.length; from += limit + 1) {
+      const part = wanted.slice(from, from + limit + 1);
+      for (const [at, info] of (await showAll(context, part, query)).entries()) {
+        if (info === null || !fits(info, query)) continue;
+        if (items.length === limit) return { items, cursor: String(last) };
+        items.push(info);
+        last = part[at]!.position;
+      }
     }
     if (isPast) break;
     const reached = batch.at(-1)?.position;
