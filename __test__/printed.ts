@@ -1,5 +1,6 @@
 /** Runs the code that the inspector, the command line and the studio print for a run that waits. */
 
+import type { Inspector, RunRef } from "forkpoint/inspect";
 import { expect } from "vitest";
 
 /** A question of a run, with the code that answers it. */
@@ -10,14 +11,9 @@ export interface Printed {
   answered: unknown;
 }
 
-interface Asking {
-  questions?(ref: object): Promise<Printed[]>;
-}
-
-/** Returns the questions without an answer. Undefined: this inspector prints no code. */
-export async function printed(inspector: object, ref: object): Promise<Printed[] | undefined> {
-  const questions = await (inspector as Asking).questions?.(ref);
-  return questions?.filter(({ answered }) => answered === null);
+/** Returns the questions without an answer. */
+export async function printed(inspector: Inspector, ref: RunRef): Promise<Printed[]> {
+  return (await inspector.questions(ref)).filter(({ answered }) => answered === null);
 }
 
 type Run = (...values: unknown[]) => Promise<unknown>;

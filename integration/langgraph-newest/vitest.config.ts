@@ -12,8 +12,17 @@ export default defineConfig({
     // What these test doesn't depend on LangGraph's version: what a store does when it fails or when its process is killed, the
     // command line, copies.
     exclude: [
-      ...["faults*", "crash", "leases", "forkpoint-conformance*", "differential", "long"],
-      ...["memory", "origin", "cli", "copy", "rolling"],
+      "faults*",
+      "crash",
+      "leases",
+      "forkpoint-conformance*",
+      "differential",
+      "long",
+      "memory",
+      "origin",
+      "cli",
+      "copy",
+      "rolling",
     ].map((name) => `${name}.test.ts`),
     // The long tests of what a store does are shorter, unless the variable is 0: see `isShort` in ../langgraph/helpers.ts.
     env: { FORKPOINT_TEST_SHORT: process.env["FORKPOINT_TEST_SHORT"] ?? "1" },

@@ -98,7 +98,7 @@ describe.each(kinds)("on %s", (kind) => {
       builder.addConditionalEdges(START, () => names.filter((_, at) => at === 0 || random(2) === 0), names);
       for (const name of names) {
         const leads = () =>
-          names.flatMap((to) => {
+          names.flatMap((to): unknown[] => {
             if (random(4) !== 0) return [];
             return random(2) === 0 ? [to] : Array.from({ length: 1 + random(3) }, () => new Send(to, { log: [] }));
           });

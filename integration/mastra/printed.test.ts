@@ -8,7 +8,7 @@ import { place } from "../../__test__/helpers.js";
 import { type Printed, printed, runPrinted } from "../../__test__/printed.js";
 import { storeAt } from "./helpers.js";
 
-it("the code that is printed for a suspended workflow resumes it", async ({ skip }) => {
+it("the code that is printed for a suspended workflow resumes it", async () => {
   const target = place("sqlite");
   const any = z.any();
   const approve = createStep({
@@ -28,14 +28,11 @@ it("the code that is printed for a suspended workflow resumes it", async ({ skip
   const inspector = await openInspector(target);
   const ref = { space: "mastra", run, ns: "order" };
   const asked = await printed(inspector, ref);
-  if (asked !== undefined) {
-    expect(asked).toHaveLength(1);
-    const [{ code }] = asked as [Printed];
-    await runPrinted(code, { mastra });
-    const saved = await inspector.checkpoint(ref);
-    expect(saved!.state).toMatchObject({ approve: { status: "success", resumePayload: { approved: true } } });
-    expect(await printed(inspector, ref)).toEqual([]);
-  }
+  expect(asked).toHaveLength(1);
+  const [{ code }] = asked as [Printed];
+  await runPrinted(code, { mastra });
+  const saved = await inspector.checkpoint(ref);
+  expect(saved!.state).toMatchObject({ approve: { status: "success", resumePayload: { approved: true } } });
+  expect(await printed(inspector, ref)).toEqual([]);
   await inspector.close();
-  if (asked === undefined) skip();
 });

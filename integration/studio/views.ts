@@ -42,6 +42,12 @@ const press =
     await page.keyboard.press(key);
   };
 
+const click =
+  (id: string) =>
+  async ({ the }: Shown): Promise<void> => {
+    await the(id).first().click();
+  };
+
 const type =
   (id: string, text: string) =>
   async ({ the }: Shown) => {
@@ -96,6 +102,30 @@ export const views: View[] = [
       await shown.the("fork-editor").fill('{\n  "tone": formal\n}');
     },
   },
+  { name: "conversation", at: { run: "chat", step: -1, more: "view=chat" }, until: "message" },
+  { name: "question", at: { run: "waiting", step: -1 }, until: "answer-form" },
+  { name: "questions", at: { run: "twoQuestions" }, until: "question" },
+  {
+    name: "compare",
+    at: { run: "forked", step: -1, more: "view=diff" },
+    until: "compare-pick",
+    open: click("compare"),
+  },
+  {
+    name: "edit",
+    at: { run: "forked", step: -1 },
+    until: "edit-editor",
+    async open({ the, page }) {
+      await page.locator('[data-path="tone"]').click();
+      await the("edit-value").click();
+    },
+  },
+  { name: "search", at: "#/search?text=refund", until: "grep-done" },
+  { name: "search-empty", at: "#/search", until: "grep-input" },
+  { name: "waterfall", at: { run: "parallel", more: "pane=waterfall" }, until: "waterfall-row" },
+  { name: "graph", at: { run: "parallel", more: "pane=graph" }, until: "graph-node" },
+  { name: "take", at: { run: "chat" }, until: "take-dialog", open: click("take") },
+  { name: "import", at: "#/runs", until: "import-dialog", open: click("import") },
   { name: "storage", at: "#/storage", until: "storage-run" },
   { name: "unknown-run", at: "#/run?space=langgraph&run=there-is-none&ns=", until: "error" },
 ];

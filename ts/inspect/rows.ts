@@ -73,8 +73,8 @@ export async function readParents(
     context,
     missing.map((row) => {
       const { id, run, ns } = row.parent!;
-      const key = { space: row.space, run: run ?? row.run, ns: (run === null ? row.ns : ns) ?? "" };
-      return { ...key, from: { id }, newestFirst: true, limit: 1, sums: false };
+      const [space, parentNs] = [row.space, (run === null ? row.ns : ns) ?? ""];
+      return { space, run: run ?? row.run, ns: parentNs, from: { id }, newestFirst: true, limit: 1, sums: false };
     }),
   );
   for (const [row] of pages.map((page) => page.rows)) {

@@ -135,6 +135,9 @@ function routesOf({ runs: all, version }: Taken) {
       };
     },
     course: (asked: Asked) => runOf(asked.ref()).course,
+    // A file has no questions to answer, and what a run asks is among its writes.
+    questions: () => ({ questions: [], more: 0 }),
+    usage: () => ({ total: null, steps: [], complete: true, unpriced: [] }),
     checkpoint(asked: Asked) {
       const [part, path] = [asked.part(), asked.text("path")];
       const depth = asked.text("depth") === undefined ? undefined : asked.number("depth", 3);

@@ -2,7 +2,7 @@
 import { type ReadonlySignal, effect, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useAnswer } from "./answer.js";
-import { type RunInfo, type RunRef, api } from "./api.js";
+import { type RunInfo, type RunRef, api, isFile } from "./api.js";
 import { Growth } from "./chart.js";
 import { CheckpointPane } from "./checkpoint-pane.js";
 import { now } from "./clock.js";
@@ -160,15 +160,17 @@ function Head({ view, write, openFork }: HeadProps) {
         {info !== null && <StatusMark status={info.status} testId="run-status" />}
         {info?.statusWhy && <span class="why soft cut">{shown(info.statusWhy, 160)}</span>}
         <span class="grow wide-only" />
-        <a
-          class="button quiet"
-          data-testid="grep-this"
-          href={formatAddress({ page: "search", parameters: { ...addressOfRun(ref).parameters, steps: "all" } })}
-          aria-label="Search in this run"
-          title="Search in this run"
-        >
-          <Icon name="search" />
-        </a>
+        {!isFile && (
+          <a
+            class="button quiet"
+            data-testid="grep-this"
+            href={formatAddress({ page: "search", parameters: { ...addressOfRun(ref).parameters, steps: "all" } })}
+            aria-label="Search in this run"
+            title="Search in this run"
+          >
+            <Icon name="search" />
+          </a>
+        )}
         <Namespaces of={ref} />
         <Take of={ref} info={info} />
         <Button
