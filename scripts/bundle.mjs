@@ -90,11 +90,11 @@ const types = { ".js": "text/javascript; charset=utf-8", ".css": "text/css; char
 /** Writes the files of the page as one module. The server reads no file when a request comes. */
 async function bundlePage() {
   const page = "tools/studio/page";
-  const { outputFiles, metafile } = await build({
+  const options = {
     absWorkingDir: root,
-    entryPoints: [`${page}/main.tsx`, `${page}/style.css`],
     outdir: "dist/studio",
     entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
     bundle: true,
     format: "esm",
     target,
@@ -105,8 +105,17 @@ async function bundlePage() {
     metafile: true,
     write: false,
     logLevel: "warning",
+  };
+  const main = `${page}/main.tsx`;
+  const { outputFiles, metafile } = await build({
+    ...options,
+    entryPoints: [main, `${page}/style.css`],
+    // What `import()` loads is a file of its own.
+    splitting: true,
   });
-  // What an exported HTML file runs before the page. It is not served: no path begins without a slash.
+  // An exported HTML file has the whole page in one script.
+  const whole = await build({ ...options, entryPoints: [main] });
+  // What an exported HTML file runs before the page.
   const embedded = await build({
     absWorkingDir: root,
     entryPoints: ["tools/studio/embedded/index.ts"],
@@ -118,7 +127,10 @@ async function bundlePage() {
     write: false,
     logLevel: "warning",
   });
-  const files = { embedded: { type: types[".js"], body: embedded.outputFiles[0].text } };
+  // These two are not served: no path begins without a slash.
+  const scripts = { embedded: embedded.outputFiles[0].text, whole: whole.outputFiles[0].text };
+  const files = {};
+  for (const [name, body] of Object.entries(scripts)) files[name] = { type: types[".js"], body };
   const add = (name, text) => {
     files[`/assets/${name}`] = { type: types[/\.\w+$/.exec(name)[0]], body: text };
   };

@@ -29,7 +29,7 @@ const asText = (text: string): string =>
  * The policy allows the scripts and the style of the file by their hashes, and nothing else: no request, no frame, no form.
  */
 export function htmlOf(data: Iterable<string>, title: string): string[] {
-  const [source, page, style] = [asScript(fileOf("embedded")), asScript(fileOf("main")), fileOf("style")];
+  const [source, page, style] = [asScript(fileOf("embedded")), asScript(fileOf("whole")), fileOf("style")];
   if (/<\/style/i.test(style)) throw new Error("the style of the page would end its element");
   const icon = `data:image/svg+xml,${encodeURIComponent(fileOf("icon"))}`;
   const policy = [
