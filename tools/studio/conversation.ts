@@ -13,6 +13,7 @@ import type {
   ToolResult,
 } from "../../ts/inspect/conversation/message.js";
 import type { RunUsage } from "../../ts/inspect/conversation/usage-views.js";
+import type { RunRef } from "../../ts/inspect/views.js";
 
 /** How many characters of a text are sent, unless the request asks for more, and how many at most. */
 const [TEXT, MOST_TEXT] = [4_000, 400_000];
@@ -116,8 +117,15 @@ function tiny(message: ConversationMessage): ConversationMessage {
 
 /** Answers the tokens of a run, and of its newest steps. */
 export async function usage(inspector: Inspector, query: Query): Promise<RunUsage> {
-  const found = await inspector.usage(query.run(), USAGE);
+  const found = await usageOf(inspector, query.run());
   if (found === null) throw gone();
+  return found;
+}
+
+/** Reads the tokens of a run, as the page shows them. */
+export async function usageOf(inspector: Inspector, ref: RunRef): Promise<RunUsage | null> {
+  const found = await inspector.usage(ref, USAGE);
+  if (found === null) return null;
   // The models of a step are left out: the page shows those of the run.
   const steps = found.steps.toReversed().map(({ id, step, usage }) => ({ id, step, usage: { ...usage, models: [] } }));
   const total = found.total && { ...found.total, models: fitting(found.total.models, MAX_ANSWER / 8) };

@@ -3,6 +3,7 @@
 import { ForkpointError, isForkpointError, quote } from "../../ts/bridge/errors.js";
 import { safeJson } from "../../ts/bridge/json-form/json-text.js";
 import { LeavingOut } from "../../ts/inspect/leave-out.js";
+import { usageOf } from "./conversation.js";
 import { shortCourse } from "./course.js";
 import { htmlOf } from "./html.js";
 import { Packer, type TakenCheckpoint, type TakenRun } from "./taken.js";
@@ -131,8 +132,16 @@ async function headOf(
   const labels = Object.entries(leaving.from(run.labels) as object).filter(([, value]) => typeof value === "string");
   const cut = course === null ? none : shortCourse(course);
   return {
-    run: { ...run, lease: null, labels: Object.fromEntries(labels), latest: withoutSecrets(run.latest, leaving) },
+    // What the run asks is among its writes.
+    run: {
+      ...run,
+      lease: null,
+      question: null,
+      labels: Object.fromEntries(labels),
+      latest: withoutSecrets(run.latest, leaving),
+    },
     course: { ...cut, subgraphs: cut.subgraphs.map((each) => withoutSecrets(each, leaving)) },
+    usage: await usageOf(inspector, ref),
     effects,
   };
 }

@@ -2,6 +2,7 @@
 
 import { setKey } from "../../ts/bridge/json-form/form.js";
 import type { CourseAnswer } from "./course-answer.js";
+import type { RunUsage } from "../../ts/inspect/conversation/usage-views.js";
 import type { CheckpointDetail, CheckpointInfo, EffectDetail, RunInfo } from "../../ts/inspect/views.js";
 
 /** A checkpoint, or the reason why it could not be read. */
@@ -11,6 +12,8 @@ export type TakenCheckpoint = CheckpointDetail | { checkpoint: CheckpointInfo; d
 export interface TakenRun {
   run: RunInfo;
   course: CourseAnswer;
+  /** The tokens of the run. Null: it was removed meanwhile. */
+  usage: RunUsage | null;
   effects: EffectDetail[];
   /** The newest first. */
   checkpoints: TakenCheckpoint[];

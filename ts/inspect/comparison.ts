@@ -6,11 +6,8 @@ import { oneOf, readRecord, whole } from "../store/options.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, readKey } from "./context.js";
 import { readDetail } from "./detail.js";
-import { diffValues } from "./diff.js";
-import { type BothWrites, isOwn } from "./own.js";
+import { PARTS, compareDetails } from "./details.js";
 import type { Change, CheckpointDetail, CheckpointRef } from "./views.js";
-
-const PARTS = ["state", "rest", "writes"] as const;
 
 const diffOptions = {
   parts: (value: unknown, name: string) => listOf(oneOf(...PARTS), value, name),
@@ -23,25 +20,9 @@ export async function diffCheckpoints(
   to: unknown,
   given: unknown,
 ): Promise<{ changes: Change[]; truncated: boolean }> {
-  const { parts = [...PARTS], limit = 10_000 } = readRecord(given, "options", diffOptions);
+  const { parts, limit = 10_000 } = readRecord(given, "options", diffOptions);
   const [before, after] = [from === null ? null : await required(context, from), await required(context, to)];
-  const changes: Change[] = [];
-  let truncated = false;
-  for (const part of PARTS.filter((each) => parts.includes(each))) {
-    const found = diffValues(part, valueOf(before, part), valueOf(after, part), limit - changes.length);
-    for (const change of found.changes) changes.push(change);
-    truncated ||= found.truncated;
-  }
-  const space = (after ?? before)?.checkpoint.space ?? "";
-  const writes: BothWrites = { before: before?.writes ?? [], after: after?.writes ?? [] };
-  for (const change of changes) if (isOwn(space, change, writes)) change.own = true;
-  return { changes, truncated };
-}
-
-/** Returns a part of a checkpoint. Without a checkpoint, or without this part, returns an empty value. */
-function valueOf(detail: CheckpointDetail | null, part: Change["part"]): unknown {
-  if (part !== "writes") return detail === null || detail[part] === null ? {} : detail[part];
-  return (detail?.writes ?? []).map(({ tag: _tag, ...write }) => write);
+  return compareDetails(before, after, limit, parts);
 }
 
 async function required(context: Context, ref: unknown): Promise<CheckpointDetail> {

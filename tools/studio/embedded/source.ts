@@ -1,7 +1,7 @@
 /** Answers the requests of the page from the data of a file, as routes.ts does from a store. */
 
 import { parsePath, valueAt } from "../../../ts/bridge/json-form/path.js";
-import { diffValues } from "../../../ts/inspect/diff.js";
+import { compareDetails } from "../../../ts/inspect/details.js";
 import {
   MAX_CHANGES,
   fitting,
@@ -137,7 +137,7 @@ function routesOf({ runs: all, version }: Taken) {
     course: (asked: Asked) => runOf(asked.ref()).course,
     // A file has no questions to answer, and what a run asks is among its writes.
     questions: () => ({ questions: [], more: 0 }),
-    usage: () => ({ total: null, steps: [], complete: true, unpriced: [] }),
+    usage: (asked: Asked) => runOf(asked.ref()).usage ?? { total: null, steps: [], complete: true, unpriced: [] },
     checkpoint(asked: Asked) {
       const [part, path] = [asked.part(), asked.text("path")];
       const depth = asked.text("depth") === undefined ? undefined : asked.number("depth", 3);
@@ -169,7 +169,7 @@ function routesOf({ runs: all, version }: Taken) {
         throw new Missing("this file doesn't have the checkpoint to compare with");
       }
       const from = found === undefined ? null : read(found);
-      const { changes, truncated } = changesOf(from, to);
+      const { changes, truncated } = compareDetails(from, to, MAX_CHANGES + 1);
       const short = shortChanges(changes, MAX_CHANGES);
       return {
         from: from === null ? null : shortCheckpoint(from.checkpoint),
@@ -179,22 +179,4 @@ function routesOf({ runs: all, version }: Taken) {
       };
     },
   };
-}
-
-/** Compares two checkpoints as `Inspector.diff` does. */
-function changesOf(from: CheckpointDetail | null, to: CheckpointDetail): { changes: Change[]; truncated: boolean } {
-  const changes: Change[] = [];
-  let truncated = false;
-  for (const part of ["state", "rest", "writes"] as const) {
-    const limit = MAX_CHANGES + 1 - changes.length;
-    const found = diffValues(part, valueOf(from, part), valueOf(to, part), limit);
-    for (const each of found.changes) changes.push(each);
-    truncated ||= found.truncated;
-  }
-  return { changes, truncated };
-}
-
-function valueOf(detail: CheckpointDetail | null, part: Change["part"]): unknown {
-  if (part !== "writes") return detail?.[part] ?? {};
-  return (detail?.writes ?? []).map(({ tag: _tag, ...write }) => write);
 }

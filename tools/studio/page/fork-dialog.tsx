@@ -140,7 +140,13 @@ export function ForkDialog({ of, from, size, isWaiting, close, done }: ForkProps
                 </p>
               )}
             </div>
-            <section class="scroll" data-testid="fork-preview" aria-label="Changes" tabIndex={0} aria-busy={!isFresh}>
+            <section
+              class="scroll"
+              data-testid="fork-preview"
+              aria-label="Changes"
+              tabIndex={0}
+              aria-busy={!isFresh && error.value === null && refused.value === null}
+            >
               <h3 class="lead">Changes</h3>
               {error.value !== null ? (
                 <p class="note dim" data-testid="fork-stale">
