@@ -312,7 +312,7 @@ async function keysIn(page: Page, count: number): Promise<number[]> {
   const times = () => page.evaluate(() => (window as unknown as { times: number[] }).times);
   for (let n = 1; n <= count; n++) {
     await page.keyboard.press("1");
-    await expect.poll(async () => (await times()).length).toBe(n);
+    await expect.poll(async () => (await times()).length).toBeGreaterThanOrEqual(n);
   }
   return (await times()).toSorted((a, b) => a - b);
 }

@@ -89,7 +89,8 @@ inBrowser("an exported file", () => {
     for (const { the } of [file, studio]) await the("step-row").first().waitFor();
     const texts = async (the: (id: string) => ReturnType<typeof file.the>, id: string) => {
       await the(id).first().waitFor();
-      return the(id).allTextContents();
+      // The studio also shows what the run asks, so it has room for fewer rows.
+      return (await the(id).allTextContents()).slice(0, 8);
     };
     expect(await the(file, "step-row")).toEqual(await the(studio, "step-row"));
     // Either may be the later one.
@@ -102,7 +103,12 @@ inBrowser("an exported file", () => {
         .toEqual([]);
     for (let moves = 0; moves < 4; moves++) {
       for (const { page } of [file, studio]) await page.keyboard.press("j");
-      await expect.poll(() => parameters(file.page).get("at")).toBe(studio.at().get("at"));
+      await expect
+        .poll(() => {
+          const [own, other] = [parameters(file.page).get("at"), studio.at().get("at")];
+          return own !== null && own === other;
+        })
+        .toBe(true);
       await same("tree-row");
       for (const { page } of [file, studio]) await page.keyboard.press("d");
       await same("diff-row");

@@ -120,7 +120,7 @@ export const views: View[] = [
       await the("edit-value").click();
     },
   },
-  { name: "search", at: "#/search?text=refund", until: "grep-row" },
+  { name: "search", at: "#/search?q=refund", until: "grep-row" },
   { name: "search-empty", at: "#/search", until: "grep-input" },
   { name: "waterfall", at: { run: "parallel", more: "pane=waterfall" }, until: "waterfall-row" },
   { name: "graph", at: { run: "parallel", more: "pane=graph" }, until: "graph-node" },

@@ -24,7 +24,7 @@ export function CompareButton({ of }: { of: CheckpointInfo }) {
       testId="compare"
       icon="diff"
       hint="x"
-      name="Compare with another step"
+      title="Compare with another step"
       aria-pressed={picking.value !== null}
       onClick={press}
     >

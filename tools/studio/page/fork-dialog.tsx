@@ -74,7 +74,10 @@ export function ForkDialog({ of, from, size, isWaiting, close, done }: ForkProps
   const asked = [text.value, raw, as.value, edits] as const;
   const look = (signal: AbortSignal) => {
     const made = edit();
-    return made === null ? undefined : send(made, true, signal).then((found) => ({ found, of: asked }));
+    // While the fork is made, its id is taken.
+    return made === null || sending.value
+      ? undefined
+      : send(made, true, signal).then((found) => ({ found, of: asked }));
   };
   const { answer: preview, trouble: refused } = useAnswer(look, [...asked, original.value], PAUSE);
   useEffect(() => {

@@ -142,7 +142,7 @@ function Words({ graph: { nodes, edges }, look }: DrawnProps) {
   const names = new Map(nodes.map((node) => [node.name, shown(shownNode(node), 80)]));
   return (
     <section class="graph-text part" data-testid="graph-text" aria-label="The graph as text">
-      <h3>Nodes</h3>
+      <h2>Nodes</h2>
       <ul>
         {nodes
           .filter(({ kind }) => kind === "node")
@@ -160,7 +160,7 @@ function Words({ graph: { nodes, edges }, look }: DrawnProps) {
             </li>
           ))}
       </ul>
-      <h3>Edges</h3>
+      <h2>Edges</h2>
       <ul>
         {edges.map(({ from, to, count: times }) => (
           <li key={`${from}\0${to}`} class="mono">

@@ -161,15 +161,13 @@ function Head({ view, write, openFork }: HeadProps) {
         {info?.statusWhy && <span class="why soft cut">{shown(info.statusWhy, 160)}</span>}
         <span class="grow wide-only" />
         {!isFile && (
-          <a
-            class="button quiet"
-            data-testid="grep-this"
-            href={formatAddress({ page: "search", parameters: { ...addressOfRun(ref).parameters, steps: "all" } })}
-            aria-label="Search in this run"
-            title="Search in this run"
-          >
-            <Icon name="search" />
-          </a>
+          <Button
+            kind="quiet"
+            icon="search"
+            testId="grep-this"
+            name="Search in this run"
+            onClick={() => go({ page: "search", parameters: { ...addressOfRun(ref).parameters, steps: "all" } })}
+          />
         )}
         <Namespaces of={ref} />
         <Take of={ref} info={info} />
