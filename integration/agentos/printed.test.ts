@@ -7,45 +7,42 @@ import { type Printed, printed, runPrinted } from "../../__test__/printed.js";
 import { AgentGraph, END, START, humanNode, toolNode } from "./framework.js";
 import { folder, open } from "./harness.js";
 
-it.for(["waiting", "finished", "unfinished"])(
-  "the code that is printed for a run that is %s",
-  async (status) => {
-    const target = join(folder(), "agent.db");
-    const store = open(target, { program: "printed" });
-    const calls: string[] = [];
-    const tool = (name: string) => toolNode(name, {}, { effectClass: "external" });
-    const first = status === "waiting" ? humanNode({ prompt: "Refund 480?" }) : tool("look");
-    const graph = new AgentGraph({ input: {}, scratch: {}, artifacts: {} } as never, { checkpointPolicy: "every_node" })
-      .addNode("first", first)
-      .addNode("refund", tool("refund"))
-      .addEdge(START, "first")
-      .addEdge("first", "refund")
-      .addEdge("refund", END)
-      .compile({
-        checkpointStore: store,
-        deps: {
-          toolOrchestrator: {
-            async processToolCall({ toolCallRequest: { toolName } }: { toolCallRequest: { toolName: string } }) {
-              if (status === "unfinished" && toolName === "refund") throw new Error("out of paper");
-              calls.push(toolName);
-              return { success: true, output: `${toolName} done` };
-            },
+it.for(["waiting", "finished", "unfinished"])("the code that is printed for a run that is %s", async (status) => {
+  const target = join(folder(), "agent.db");
+  const store = open(target, { program: "printed" });
+  const calls: string[] = [];
+  const tool = (name: string) => toolNode(name, {}, { effectClass: "external" });
+  const first = status === "waiting" ? humanNode({ prompt: "Refund 480?" }) : tool("look");
+  const graph = new AgentGraph({ input: {}, scratch: {}, artifacts: {} } as never, { checkpointPolicy: "every_node" })
+    .addNode("first", first)
+    .addNode("refund", tool("refund"))
+    .addEdge(START, "first")
+    .addEdge("first", "refund")
+    .addEdge("refund", END)
+    .compile({
+      checkpointStore: store,
+      deps: {
+        toolOrchestrator: {
+          async processToolCall({ toolCallRequest: { toolName } }: { toolCallRequest: { toolName: string } }) {
+            if (status === "unfinished" && toolName === "refund") throw new Error("out of paper");
+            calls.push(toolName);
+            return { success: true, output: `${toolName} done` };
           },
-        } as never,
-      });
-    await graph.invoke({ order: 7 }).catch(() => {});
-    const inspector = await openInspector(target);
-    onTestFinished(() => inspector.close());
-    const { items } = await inspector.runs();
-    const [{ space, run }] = items as [(typeof items)[0]];
-    expect([space, items[0]!.status]).toEqual(["agentos", status]);
-    const asked = await printed(inspector, { space, run });
-    expect(asked).toHaveLength(status === "waiting" ? 1 : 0);
-    if (status !== "waiting") return;
-    const [{ code }] = asked as [Printed];
-    await runPrinted(code, { graph, store }, { "forkpoint/agentos": agentos });
-    expect(calls).toEqual(["refund"]);
-    expect((await inspector.run({ space, run }))!.status).toBe("finished");
-    expect(await printed(inspector, { space, run })).toEqual([]);
-  },
-);
+        },
+      } as never,
+    });
+  await graph.invoke({ order: 7 }).catch(() => {});
+  const inspector = await openInspector(target);
+  onTestFinished(() => inspector.close());
+  const { items } = await inspector.runs();
+  const [{ space, run }] = items as [(typeof items)[0]];
+  expect([space, items[0]!.status]).toEqual(["agentos", status]);
+  const asked = await printed(inspector, { space, run });
+  expect(asked).toHaveLength(status === "waiting" ? 1 : 0);
+  if (status !== "waiting") return;
+  const [{ code }] = asked as [Printed];
+  await runPrinted(code, { graph, store }, { "forkpoint/agentos": agentos });
+  expect(calls).toEqual(["refund"]);
+  expect((await inspector.run({ space, run }))!.status).toBe("finished");
+  expect(await printed(inspector, { space, run })).toEqual([]);
+});
