@@ -94,13 +94,14 @@ inBrowser("an exported file", () => {
     };
     expect(await the(file, "step-row")).toEqual(await the(studio, "step-row"));
     // Either may be the later one.
-    const same = (id: string) =>
-      expect
+    const same = async (id: string) => {
+      await expect
         .poll(async () => {
           const [own, other] = [await texts(file.the, id), await texts(studio.the, id)];
           return isDeepStrictEqual(own, other) ? [] : [own, other];
         })
         .toEqual([]);
+    };
     for (let moves = 0; moves < 4; moves++) {
       for (const { page } of [file, studio]) await page.keyboard.press("j");
       await expect

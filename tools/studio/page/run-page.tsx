@@ -12,7 +12,6 @@ import { Choice } from "./fields.js";
 import { ForkDialog } from "./fork-dialog.js";
 import { whyNoFork } from "./forkable.js";
 import { ago, at, bytes, counted, duration, shown } from "./format.js";
-import { Icon } from "./icons.js";
 import { useKeys } from "./keys.js";
 import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun } from "./route.js";
 import { Questions } from "./questions-view.js";
