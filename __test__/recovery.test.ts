@@ -51,7 +51,7 @@ describe.each(kinds)("%s", (kind) => {
     );
     expect(ended).toEqual({ outcome: "elsewhere", holder: lease.holder });
     expect(rounds).toBe(3);
-    expect(waits).toEqual([1_000, 1_000]);
+    expect(waits).toEqual([50, 100]);
   });
 
   it("the outcome is that of the work, also if the lease cannot be released", async () => {

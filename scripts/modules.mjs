@@ -23,7 +23,6 @@ const forTools = [
   "inspect/leave-out",
   "inspect/limit",
   "inspect/runs",
-  "inspect/step-name",
   "store/options",
 ];
 
@@ -78,7 +77,8 @@ const nameOf = (id) => relative(source, id).replaceAll(sep, "/").replace(/\.ts$/
  * `forkpoint/testing` load no addon.
  */
 function bundleOf(name, { starts, needsAddon, forCopies }) {
-  if (name === "bridge/bundled") return name;
+  // The command line and the studio load the second one alone.
+  if (name === "bridge/bundled" || name === "inspect/step-name") return name;
   const [, room] = /^(contracts\/[\w-]+|\w+)\//.exec(name) ?? [];
   if (room === undefined || /^(?:otel|testing)$/.test(room) || name === `${room}/index`) return undefined;
   // The inspector has an entry of its own. The entry `forkpoint` uses a part of it, to copy stores: Rollup puts what it starts

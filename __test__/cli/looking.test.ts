@@ -40,6 +40,7 @@ describe("ls", () => {
       bytes: { logical: expect.any(Number), stored: expect.any(Number) },
       version: null,
       lease: null,
+      question: null,
     });
   });
 

@@ -15,7 +15,7 @@ import { savedPerHour } from "./activity.js";
 import type { ReadCourse } from "./steps.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import type { CopyOptions, CopyResult } from "./copy.js";
-import { copyStore } from "./copy-store.js";
+import { copyStore } from "./copy.js";
 import { readCourse } from "./course.js";
 import { type Context, readKey, readSpace } from "./context.js";
 import { looking } from "../store/engine.js";

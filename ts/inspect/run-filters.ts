@@ -45,7 +45,7 @@ export class NewestFilter {
     const programs = (await Promise.all(spaces.map((each) => programsIn(native, each)))).flat();
     const named = programs.filter(({ shape }) => shape.version === version);
     this.#shapes = new Set(named.map(({ id }) => id));
-    return this.#shapes.size > 0 || /^[0-9a-f]{4,}$/.test(version);
+    return this.#shapes.size > 0 || /^[\w-]{4,}$/.test(version);
   }
 
   /**

@@ -9,7 +9,13 @@ const ANY_STEP = "loop";
  * Returns the name of the step that made a checkpoint: its nodes, for example `plan` or `read x3, write`, else the framework's
  * own word, for example `input` or `update`. Returns null if the step has no name.
  *
- * @example const name = stepName(checkpoint) ?? "-";
+ * @example
+ * ```ts
+ * import { openInspector, stepName } from "forkpoint/inspect";
+ *
+ * await using inspector = await openInspector("agent.db");
+ * for (const { latest } of (await inspector.runs()).items) console.log(stepName(latest) ?? "-");
+ * ```
  */
 export function stepName({
   nodes,

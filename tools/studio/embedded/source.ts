@@ -143,7 +143,8 @@ function routesOf({ runs: all, version }: Taken) {
       const depth = asked.text("depth") === undefined ? undefined : asked.number("depth", 3);
       const short = shortDetail(theCheckpoint(asked), { depth, items: undefined, part, path });
       if (short === null) throw new Missing("there is nothing at this path");
-      return short;
+      // A file shows no conversation.
+      return path === undefined ? { ...short, hasMessages: false } : short;
     },
     raw(asked: Asked): string {
       const [detail, path] = [theCheckpoint(asked), asked.text("path")];
