@@ -40,7 +40,7 @@ it("a thread that waits is shown, forked, and goes on in a new thread", async ()
   await graph(first).invoke({ log: ["hi"] }, thread("thread-1"));
   await first.close();
 
-  expect(cli("ls", "--db", path)).toMatch(/! waiting +thread-1 +langgraph +3 +loop/);
+  expect(cli("ls", "--db", path)).toMatch(/! waiting +thread-1 +langgraph +3 +plan/);
   const { writes, next, state } = JSON.parse(cli("get", "thread-1", "--json", "--db", path));
   expect(next).toEqual(["asks"]);
   expect(writes).toMatchObject([{ channel: "__interrupt__" }]);
@@ -73,7 +73,7 @@ it("the branches of a thread have lanes, and a branch can be made", async () => 
   const tree = cli("show", "thread-1", "--tree", "--db", path).split("\n");
   const rows = tree.slice(4).filter((line) => line !== "");
   expect(rows[0]).toMatch(new RegExp(`^\\* ${checkpoints.length} +fork `));
-  expect(rows[1]).toMatch(/^\| \* \d+ +loop /);
+  expect(rows[1]).toMatch(/^\| \* \d+ +acts /);
   expect(rows).toContain("|/");
   expect(rows.filter((line) => line.includes("*"))).toHaveLength(checkpoints.length + 1);
 });
