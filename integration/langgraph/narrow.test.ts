@@ -1,5 +1,6 @@
 // The command line on real threads of LangGraph in a terminal of 80 columns: a chat with tools, a refund that waits, a thread that
 // failed, subgraphs and parallel tasks. Every view is read, and what it shortens is given back to the command line.
+import { stepName } from "forkpoint/inspect";
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
@@ -135,7 +136,8 @@ it.each([[[]], [["--last", "7"]], [["--limit", "9"]]])("shows steps with label, 
   for (const line of shown.slice(at + 1)) {
     const [, step, label, short] = row.exec(line)!;
     const found = checkpoints.filter(({ id }: { id: string }) => id.startsWith(short!.slice(0, -1)));
-    expect(found).toMatchObject([{ step: Number(step), label }]);
+    expect(found).toMatchObject([{ step: Number(step) }]);
+    expect(stepName(found[0])).toBe(label);
   }
   const [, , , short] = row.exec(shown.at(-1)!)!;
   expect(JSON.parse(run(undefined, "get", chat, short!, "--json")).checkpoint.id).toBe(
@@ -147,13 +149,13 @@ it("draws a tree with labels and times", () => {
   for (const id of [chat, pages, "refund-waits"]) {
     const marked = lines("show", id, "--tree").filter((line) => line.startsWith("* "));
     expect(marked.length).toBeGreaterThanOrEqual(3);
-    for (const line of marked) expect(line).toMatch(new RegExp(`^\\* +\\d+ +\\w+ +\\S+… .*${TIME}$`));
+    for (const line of marked) expect(line).toMatch(new RegExp(`^\\* +\\d+ +\\w+.* +\\S+… .*${TIME}$`));
   }
 });
 
 it("tails with time, step, label and size", () => {
   for (const line of lines("tail", "--no-follow", "-n", "60")) {
-    expect(line).toMatch(new RegExp(`^${TIME}  \\S+ +step \\d+ +\\w+ +${SIZE}$`));
+    expect(line).toMatch(new RegExp(`^${TIME}  \\S+ +step \\d+ +\\w.*? +${SIZE}$`));
   }
 });
 

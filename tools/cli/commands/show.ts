@@ -16,7 +16,7 @@ import { statusCell } from "../style.js";
 import { type Column, cut, table } from "../table.js";
 import { ago, localTime, number, plural, size } from "../units.js";
 import { excerpt } from "../value-text.js";
-import { joined } from "../wrap.js";
+import { joined, wrapped } from "../wrap.js";
 import { runTable } from "./ls.js";
 import type { CheckpointInfo, EffectInfo, RunInfo } from "../../../ts/inspect/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
@@ -144,7 +144,10 @@ async function stopLines({ output }: Context, inspector: Inspector, run: RunInfo
     if (asked.length > 0) {
       const how = asked.some(({ canAnswer }) => canAnswer) ? "--approve" : "";
       output.hint(`answer it: forkpoint answer ${`${shellWord(run.run)} ${how}`.trim()}`);
-      return asked.slice(0, STOPS).map((question) => `  ${questionLine(question, output)}`);
+      const { style, width } = output;
+      // The whole question, in several lines if need be.
+      const shown = asked.slice(0, STOPS).map((question) => `  ${questionLine(question, { style, width: Infinity })}`);
+      return shown.flatMap((line) => wrapped(line, width));
     }
   }
   if (run.status !== "waiting" && run.status !== "failed") return [];
