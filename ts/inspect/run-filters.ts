@@ -45,7 +45,8 @@ export class NewestFilter {
     const programs = (await Promise.all(spaces.map((each) => programsIn(native, each)))).flat();
     const named = programs.filter(({ shape }) => shape.version === version);
     this.#shapes = new Set(named.map(({ id }) => id));
-    return this.#shapes.size > 0 || /^[\w-]{4,}$/.test(version);
+    // A version without a name is named by the beginning of its hash.
+    return this.#shapes.size > 0 || (version.length >= 4 && programs.some(({ id }) => id.startsWith(version)));
   }
 
   /**
