@@ -103,7 +103,7 @@ inBrowser("questions", () => {
     // The page notices the new step.
     await expect.poll(() => the("run-status").textContent()).toBe("finished");
     await expect.poll(() => the("question").count()).toBe(0);
-    // The step where it was asked says who has answered.
+    // The step with the question shows the name of the person.
     await the("step-row").nth(1).click();
     await expect.poll(() => the("answered-by").textContent()).toContain("by Ana");
     expect(await page.locator("[data-testid=write-row][data-channel=__forkpoint_answers__]").count()).toBe(1);

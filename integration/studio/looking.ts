@@ -77,7 +77,7 @@ export function tooPale(page: Page): Promise<string[]> {
   });
 }
 
-/** Returns what one who hears the page could not name. */
+/** Returns the controls without an accessible name. */
 export function nameless(page: Page): Promise<string[]> {
   return page.evaluate(() =>
     [
