@@ -3,7 +3,7 @@ import { tool } from "@langchain/core/tools";
 import { Command, INTERRUPT } from "@langchain/langgraph";
 import { type Question, openInspector } from "forkpoint/inspect";
 import { type ForkpointSaver, recover } from "forkpoint/langgraph";
-import { createAgent, humanInTheLoopMiddleware } from "langchain";
+import { type AgentMiddleware, createAgent, humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { Child } from "./children.js";
@@ -222,13 +222,15 @@ describe.each(sharedKinds)("on %s", (kind) => {
         ? { content: String((messages.at(-1) as { content: unknown }).content) }
         : { calls: [{ name: "pay", args: { amount: 480 }, id: "call-1" }] },
     );
+    const approvals = { interruptOn: { pay: { allowedDecisions: ["approve", "reject"] } } };
     const agent = createAgent({
       model,
       tools: [pay],
       checkpointer: saver,
       name: "agent",
       middleware: [
-        humanInTheLoopMiddleware({ interruptOn: { pay: { allowedDecisions: ["approve", "reject"] } } } as never),
+        // Its types don't fit `exactOptionalPropertyTypes`.
+        humanInTheLoopMiddleware(approvals as never) as unknown as AgentMiddleware,
       ],
     });
     const inspector = await inspect(target);
