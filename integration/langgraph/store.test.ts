@@ -655,6 +655,16 @@ it.each(sharedKinds)("items are seen by the inspector, and copied: %s", async (k
   const when = { $type: "Date", value: new Date(7).toISOString() };
   expect(await inspector.checkpoint({ ...ref, id: "trip.v2" })).toMatchObject({ state: { when } });
   expect(await rejection(inspector.fork({ ...ref, id: "food" }))).toMatchObject({ code: "UNSUPPORTED" });
+  // Each item is a value of its own, small or large.
+  const found = async (text: string) => {
+    const hits: string[] = [];
+    for await (const { run, id, path } of inspector.search(text)) hits.push(`${run} ${id} ${path.join(".")}`);
+    return hits;
+  };
+  expect(await found("r")).toEqual(["users.8 food likes", "users.7 food likes"]);
+  expect(await found("ramen")).toEqual(["users.7 food likes"]);
+  expect(await found("xxx")).toEqual(["users.7 trip.v2 big"]);
+  expect(await found("soup")).toEqual([]);
   for (const to of everyKind.filter((one) => one !== "memory")) {
     const copy = place(to);
     expect(await copyStore(target, copy)).toMatchObject({ checkpoints: 3 });

@@ -701,6 +701,10 @@ describe.each(kinds)("the memory over %s", (kind) => {
     expect(items.map(({ label }) => label)).toEqual(["user", "assistant"]);
     expect(await inspector.checkpoint({ ...ref, id: "a" })).toMatchObject({ state: message("a", 1).content });
     expect(await rejection(inspector.fork({ ...ref, id: "a" }, { as: "fork" }))).toMatchObject({ code: "UNSUPPORTED" });
+    // Each message is a value of its own.
+    const found: string[] = [];
+    for await (const { run, id, path } of inspector.search("text of")) found.push(`${run} ${id} ${path.join(".")}`);
+    expect(found).toEqual(["t b parts.0.text", "t a parts.0.text"]);
     const copy = await openStore("memory:");
     onTestFinished(() => copy.close());
     await copyStore(store, copy);

@@ -41,11 +41,15 @@ export async function* recentRuns(
 /** The number of checkpoints that one call lists. */
 const PAGE = 500;
 
-/** Lists all checkpoints of a run, the oldest first. */
-export async function* everyRow(context: Pick<Context, "engine">, key: Key): AsyncGenerator<Row> {
+/** Lists all checkpoints of a run, the oldest or the newest first. */
+export async function* everyRow(
+  context: Pick<Context, "engine">,
+  { space, run, ns }: Key,
+  newestFirst = false,
+): AsyncGenerator<Row> {
   let from: Wanted["from"] = "end";
   for (;;) {
-    const [page] = await readPages(context, [{ ...key, from, newestFirst: false, limit: PAGE, sums: false }]);
+    const [page] = await readPages(context, [{ space, run, ns, from, newestFirst, limit: PAGE, sums: false }]);
     yield* page!.rows;
     if (page!.rows.length < PAGE) return;
     from = { after: page!.rows.at(-1)!.place };

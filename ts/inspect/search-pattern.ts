@@ -2,7 +2,8 @@
 
 import { createContext, Script } from "node:vm";
 import { messageOf, rangeError, typeError } from "../bridge/errors.js";
-import { binaryTags, type Stored } from "../bridge/serializer.js";
+import { binaryTags } from "../bridge/serializer.js";
+import type { Sieve } from "./wire.js";
 
 /** Where a text matches. */
 export interface Found {
@@ -13,10 +14,23 @@ export interface Found {
 export interface Pattern {
   /** Returns the first match in a text, or null. */
   find(text: string): Found | null;
-  /** Returns false if no value in these bytes matches. A value is read only if this returns true. */
-  mayBeIn(part: Stored): boolean;
+  /** What the bytes of a value contain if the value matches. Only such values are read. */
+  needles: Needles;
   /** Runs a search of values. Throws if a regular expression takes too long. */
   during<T>(search: () => T): T;
+}
+
+/** Texts, as bytes. One of them is enough. An empty one is in all bytes. */
+type Texts = number[][];
+
+interface Needles {
+  ignoreCase: boolean;
+  /** In a value that is stored as JSON text. */
+  json: Texts;
+  /** In a value that V8 wrote. */
+  v8: Texts;
+  /** In the name of a part. */
+  names: Texts;
 }
 
 export interface PatternOptions {
@@ -28,7 +42,23 @@ export interface PatternOptions {
 const MOST_MS = 2_000;
 
 /** The tags whose bytes are JSON text. */
-const JSON_TAGS = new Set(["json", "json-form"]);
+const JSON_TAGS = ["json", "json-form"];
+
+/** In all bytes. */
+const ANY: Texts = [[]];
+
+/** Returns what the engine looks for. It cannot look into the bytes of the serializers with the tags `others`. */
+export function sieveOf({ needles: { ignoreCase, json, v8, names } }: Pattern, others: Iterable<string>): Sieve {
+  const kinds = [
+    // Bytes are no text.
+    { tags: ["bytes"], needles: [] },
+    { tags: [...others], needles: ANY },
+    { tags: JSON_TAGS, needles: json },
+    { tags: binaryTags, needles: v8 },
+  ];
+  // A contract may keep a small value as JSON text beside its checkpoint.
+  return { ignoreCase, kinds, names: [...names, ...json] };
+}
 
 export function patternOf(text: string, { regex = false, ignoreCase = false }: PatternOptions): Pattern {
   if (text === "") throw rangeError("the text to search for is empty");
@@ -39,48 +69,42 @@ export function patternOf(text: string, { regex = false, ignoreCase = false }: P
 const direct = <T>(search: () => T): T => search();
 
 function exact(text: string): Pattern {
-  const inJson = Buffer.from(escaped(text));
   // V8 writes a text with one byte or with two bytes for each character.
-  const inV8 = [Buffer.from(text, "utf16le")];
-  if (/^[\0-\xff]*$/.test(text)) inV8.push(Buffer.from(text, "latin1"));
-  const isMade = isMadeByReader(text, false);
+  const inV8 = [bytesOf(text, "utf16le")];
+  if (/^[\0-\xff]*$/.test(text)) inV8.push(bytesOf(text, "latin1"));
   return {
     find(value) {
       const at = value.indexOf(text);
       return at === -1 ? null : { at, length: text.length };
     },
-    mayBeIn({ tag, bytes }) {
-      const all = viewOf(bytes);
-      if (JSON_TAGS.has(tag)) return all.includes(inJson) || hasOtherEscapes(all);
-      return !binaryTags.includes(tag) || isMade || inV8.some((needle) => all.includes(needle));
+    needles: {
+      ignoreCase: false,
+      json: [bytesOf(escaped(text)), ...OTHER_ESCAPES],
+      v8: isMadeByReader(text, false) ? ANY : inV8,
+      names: [bytesOf(text)],
     },
     during: direct,
   };
 }
 
-/** The letters outside ASCII that a search without case takes for `s` and `k`, in UTF-8 and in UTF-16. */
-const FOLDED = [
-  { letter: "s", bytes: Buffer.from("\u017f") },
-  { letter: "s", bytes: Buffer.from("\u017f", "utf16le") },
-  { letter: "k", bytes: Buffer.from("\u212a") },
-  { letter: "k", bytes: Buffer.from("\u212a", "utf16le") },
-];
+/** The letters outside ASCII that a search without case takes for `s` and `k`. */
+const FOLDED = { s: "\u017f", k: "\u212a" };
 
 function anyCase(text: string): Pattern {
   const expression = new RegExp(literal(text), "iu");
+  const lower = text.toLowerCase();
+  const folded = Object.entries(FOLDED).flatMap(([letter, other]) =>
+    lower.includes(letter) ? [bytesOf(other), bytesOf(other, "utf16le")] : [],
+  );
+  const inV8 = [bytesOf(text, "latin1"), bytesOf(text, "utf16le"), ...folded];
   const isAscii = /^[\0-\x7f]*$/.test(text);
-  const inJson = new RegExp(literal(escaped(text)), "i");
-  const inV8 = new RegExp(Array.from(text, literal).join("\0?"), "i");
-  const isMade = isMadeByReader(text, true);
-  const folded = FOLDED.filter(({ letter }) => text.toLowerCase().includes(letter));
   return {
     find: (value) => foundIn(expression, value),
-    mayBeIn({ tag, bytes }) {
-      const isJson = JSON_TAGS.has(tag);
-      if (!isAscii || (!isJson && (isMade || !binaryTags.includes(tag)))) return true;
-      const all = viewOf(bytes);
-      if ((isJson ? inJson : inV8).test(all.toString("latin1"))) return true;
-      return (isJson && hasOtherEscapes(all)) || folded.some(({ bytes: needle }) => all.includes(needle));
+    needles: {
+      ignoreCase: true,
+      json: isAscii ? [bytesOf(escaped(text)), ...OTHER_ESCAPES, ...folded] : ANY,
+      v8: isAscii && !isMadeByReader(text, true) ? inV8 : ANY,
+      names: isAscii ? [bytesOf(text), ...folded] : ANY,
     },
     during: direct,
   };
@@ -93,7 +117,7 @@ function regularExpression(text: string, ignoreCase: boolean): Pattern {
   const script = new Script("run()");
   return {
     find: (value) => foundIn(expression, value),
-    mayBeIn: () => true,
+    needles: { ignoreCase: false, json: ANY, v8: ANY, names: ANY },
     during<T>(search: () => T): T {
       work = search;
       try {
@@ -132,13 +156,10 @@ const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 /** Returns the regular expression of a text. */
 const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 
-const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);
+const bytesOf = (text: string, encoding: BufferEncoding = "utf8"): number[] => [...Buffer.from(text, encoding)];
 
-/** Returns true if a JSON text has escapes that may stand for a character that is searched for. */
-const hasOtherEscapes = (json: Buffer): boolean =>
-  json.includes(BACKSLASH) && (json.includes("\\u") || json.includes("\\/"));
-
-const BACKSLASH = 0x5c;
+/** Escapes of JSON that may stand for any character that is searched for. */
+const OTHER_ESCAPES: Texts = ["\\u", "\\/"].map((text) => bytesOf(text));
 
 /** Texts that a reader makes: they are shown, but V8 does not write them as texts. */
 const MADE = [

@@ -4,20 +4,20 @@ import { stepName } from "./step-name.js";
 import { ForkpointError } from "../bridge/errors.js";
 import { detachBuffers } from "../bridge/detach.js";
 import { shownForm } from "../bridge/json-form/to-json-form.js";
-import { builtInFormat, type Stored } from "../bridge/serializer.js";
-import { channelOf } from "../contracts/langgraph/values.js";
+import type { Stored } from "../bridge/serializer.js";
 import { requireId } from "../store/ids.js";
 import { labelsOption } from "../store/labels.js";
 import { callback, flag, oneOf, readRecord, signalOption, text as textOption, whole } from "../store/options.js";
-import { type Context, SESSIONS, readSpace, shownNs, spaceOf } from "./context.js";
+import { type Context, SESSIONS, readSpace } from "./context.js";
 import { readFound, readValues, readWrites } from "./detail.js";
-import { everyRow, infoOf, readLineups, recentRuns } from "./rows.js";
-import { contractsOf, statuses } from "./runs.js";
-import { type Pattern, patternOf } from "./search-pattern.js";
-import { type Match, matchesIn, nameOf } from "./search-values.js";
+import { infoOf } from "./rows.js";
+import { statuses } from "./runs.js";
+import { type Pattern, patternOf, sieveOf } from "./search-pattern.js";
+import { type Candidate, type Placed, type Target, type Wanted, rowsOf, targetsOf } from "./search-targets.js";
+import { matchesIn } from "./search-values.js";
 import type { SearchHit, SearchProgress } from "./search-views.js";
 import type { Part } from "../bridge/wire.js";
-import type { FoundCheckpoint, FoundRun, Key, Row } from "./wire.js";
+import { type At, type FoundCheckpoint, type Row, type Sieve, inspect } from "./wire.js";
 import type { Space, Status } from "./views.js";
 
 /** What to search, and how. */
@@ -59,13 +59,11 @@ const searchOptions = {
   onProgress: callback<(progress: SearchProgress) => void>,
 };
 
-type Wanted = Omit<SearchOptions, "regex" | "ignoreCase" | "signal" | "onProgress">;
+/** How many checkpoints one call looks through, and about how large they may be together, in bytes. */
+const [AT_ONCE, BYTES_AT_ONCE] = [128, 8 * 2 ** 20];
 
-/** The number of runs that one call lists. The first call lists fewer, so that the first hit comes soon. */
-const [FIRST, LATER] = [16, 250];
-
-/** How many checkpoints are read ahead, and how large they may be together, in bytes. */
-const [AHEAD, AHEAD_BYTES] = [32, 8 * 2 ** 20];
+/** How many checkpoints are read ahead. */
+const AHEAD = 32;
 
 /** The most hits that are reported for one checkpoint. */
 const MOST_HITS = 1_000;
@@ -79,14 +77,12 @@ export function search(
 ): AsyncGenerator<SearchHit, void, void> {
   const { regex, ignoreCase, signal, onProgress, ...wanted } = readRecord(given, "options", searchOptions);
   const pattern = patternOf(textOption(text, "text"), { regex, ignoreCase });
-  return new Search(context, pattern, wanted, onProgress).hits(() => {
+  const isStopped = () => {
     if (closing()) throw new ForkpointError("CLOSED", "the inspector was closed during a search");
     return signal?.aborted === true;
-  });
+  };
+  return new Search(context, pattern, wanted, onProgress, isStopped).hits();
 }
-
-/** A match, and the part of the checkpoint that has it. */
-type Placed = Match & Pick<SearchHit, "part">;
 
 /** Keys that are not stored, because the readers of values make them. */
 const MADE_KEYS: Readonly<Record<string, readonly string[]>> = {
@@ -97,114 +93,141 @@ const MADE_KEYS: Readonly<Record<string, readonly string[]>> = {
   "openai-agents": ["items"],
 };
 
-/** A checkpoint to search. `history`: what was found in earlier checkpoints of its run, if all of them are searched. */
-interface Target {
-  row: Row;
-  isNewest: boolean;
-  isLastOfRun: boolean;
-  history: History | undefined;
-}
-
 class Search {
   readonly #context: Context;
   readonly #pattern: Pattern;
   readonly #wanted: Wanted;
   readonly #onProgress: SearchOptions["onProgress"];
+  readonly #isStopped: () => boolean;
+  readonly #sieve: Sieve;
+  /** The number of checkpoints that the next call looks through. The first are few, so that the first hit comes soon. */
+  #room = 16;
   readonly #progress: SearchProgress = { runs: 0, checkpoints: 0, hits: 0, unreadable: {}, damaged: 0 };
 
-  constructor(context: Context, pattern: Pattern, wanted: Wanted, onProgress: SearchOptions["onProgress"]) {
+  constructor(
+    context: Context,
+    pattern: Pattern,
+    wanted: Wanted,
+    onProgress: SearchOptions["onProgress"],
+    isStopped: () => boolean,
+  ) {
     this.#context = context;
     this.#pattern = pattern;
+    this.#sieve = sieveOf(pattern, context.formats.keys());
     this.#wanted = wanted;
     this.#onProgress = onProgress;
+    this.#isStopped = isStopped;
   }
 
-  async *hits(isStopped: () => boolean): AsyncGenerator<SearchHit, void, void> {
+  async *hits(): AsyncGenerator<SearchHit, void, void> {
     const { limit = Number.POSITIVE_INFINITY } = this.#wanted;
-    for await (const { target, found } of ahead(this.#targets(), (target) => this.#read(target))) {
-      if (isStopped()) return;
-      for (const match of await this.#search(target, found)) {
+    for await (const { candidate, found } of this.#read()) {
+      if (this.#isStopped()) return;
+      for (const match of found === null ? [] : await this.#search(candidate, found)) {
         this.#progress.hits += 1;
-        yield hitOf(this.#context, target, match);
-        if (isStopped()) return;
+        yield hitOf(this.#context, candidate.row, match);
+        if (this.#isStopped()) return;
         if (this.#progress.hits >= limit) return this.#tell();
       }
-      this.#progress.checkpoints += 1;
-      if (target.isLastOfRun) this.#progress.runs += 1;
+      this.#done(candidate.target);
       this.#tell();
     }
     this.#tell();
+  }
+
+  #done({ isLastOfRun }: Target): void {
+    this.#progress.checkpoints += 1;
+    if (isLastOfRun) this.#progress.runs += 1;
   }
 
   #tell(): void {
     this.#onProgress?.({ ...this.#progress, unreadable: { ...this.#progress.unreadable } });
   }
 
-  /** Lists the checkpoints to search, those of the run that was active last first. */
-  async *#targets(): AsyncGenerator<Target> {
-    const { status, label = {}, allSteps } = this.#wanted;
-    for await (const keys of this.#runs()) {
-      const wanted = keys.map((key) => ({ ...key, from: "end" as const, newestFirst: true, limit: 1, sums: false }));
-      const lineups = await readLineups(this.#context, wanted);
-      for (const [at, lineup] of lineups.entries()) {
-        const row = lineup.current ?? lineup.page.rows[0];
-        const isWanted =
-          (status === undefined || lineup.status === status) &&
-          Object.entries(label).every(([key, value]) => lineup.labels[key] === value);
-        if (row === undefined || !isWanted) continue;
-        if (allSteps === true) yield* this.#history(keys[at]!, row);
-        else yield { row, isNewest: true, isLastOfRun: true, history: undefined };
+  /** Yields the checkpoints that may match, in their order. Some are read ahead. Null: it was removed, or is damaged. */
+  async *#read(): AsyncGenerator<{ candidate: Candidate; found: FoundCheckpoint | null }> {
+    for await (const candidates of this.#candidates()) {
+      const queue: Array<{ candidate: Candidate; reading: Promise<FoundCheckpoint | null> }> = [];
+      let bytes = 0;
+      const next = async () => {
+        const { candidate, reading } = queue.shift()!;
+        bytes -= candidate.row.logical;
+        return { candidate, found: await reading };
+      };
+      for (const candidate of candidates) {
+        queue.push({ candidate, reading: begun(this.#found(candidate.row)) });
+        bytes += candidate.row.logical;
+        while (queue.length >= AHEAD || (bytes > BYTES_AT_ONCE && queue.length > 0)) yield await next();
       }
+      while (queue.length > 0) yield await next();
     }
   }
 
-  /** Lists the checkpoints of a run, the oldest first, because a place is reported where it was saved first. */
-  async *#history(key: Key, newest: Row): AsyncGenerator<Target> {
-    const history = new History();
-    const isCurrent = newest.space === SESSIONS;
-    for await (const row of everyRow(this.#context, key)) {
-      const isNewest = row.seq === newest.seq;
-      yield { row, isNewest, isLastOfRun: isNewest, history };
+  /**
+   * Yields the checkpoints that may match. One call of the engine looks through many, and while its answer is used, the next call
+   * runs.
+   */
+  async *#candidates(): AsyncGenerator<Candidate[]> {
+    let targets: Target[] = [];
+    let before: Promise<Candidate[]> | undefined;
+    for await (const target of targetsOf(this.#context, this.#wanted)) {
+      targets.push(target);
+      if (targets.length < this.#room) continue;
+      if (this.#isStopped()) return;
+      const next = begun(this.#sift(targets));
+      if (before !== undefined) yield await before;
+      [before, targets] = [next, []];
     }
-    // The current state of a session is no checkpoint of it.
-    if (isCurrent) yield { row: newest, isNewest: true, isLastOfRun: true, history };
+    const last = begun(this.#sift(targets));
+    if (before !== undefined) yield await before;
+    yield await last;
   }
 
-  async *#runs(): AsyncGenerator<Key[]> {
-    const { space, run, ns, status, label } = this.#wanted;
-    const spaces = contractsOf(space);
-    // A session of Helix is in two lists. Only its runs are remembered.
-    const seen = new Set<string>();
-    const isFirst = (key: Key): boolean => {
-      if (run === undefined && key.space !== "helix") return true;
-      const name = JSON.stringify(key);
-      return !seen.has(name) && seen.add(name) !== undefined;
-    };
-    const isWanted = (found: FoundRun): boolean =>
-      (run === undefined || found.run === run) && (ns === undefined || (shownNs(found.space, found.ns) ?? "") === ns);
-    const statuses = status && [status];
-    const fields = { spaces, matching: run ?? "", statuses, labels: label };
-    if (run !== undefined) {
-      // Found by its name. The list below has its namespaces.
-      const keys = spaces.filter((each) => each !== SESSIONS).map((each): Key => ({ space: each, run, ns: ns ?? "" }));
-      yield keys.filter(isFirst);
+  async #sift(targets: readonly Target[]): Promise<Candidate[]> {
+    const found = new Set<number>();
+    const sifted: number[] = [];
+    for (const [index, { at }] of targets.entries()) {
+      if (this.#isSifted(at)) sifted.push(index);
+      else found.add(index);
     }
-    let after: number | undefined;
-    for (const limit of [FIRST, LATER]) {
-      for await (const found of recentRuns(this.#context, { ...fields, after, limit })) {
-        const keys = found.filter(isWanted).map((each): Key => {
-          return { space: spaceOf(each.space), run: each.run, ns: each.ns ?? "" };
-        });
-        yield keys.filter(isFirst);
-        after = found.at(-1)!.position;
-        if (limit === FIRST) break;
-      }
-      if (after === undefined) return;
+    if (sifted.length > 0) {
+      for (const index of await this.#lookThrough(sifted.map((each) => targets[each]!))) found.add(sifted[index]!);
     }
+    for (const [index, target] of targets.entries()) if (!found.has(index)) this.#done(target);
+    if (found.size < targets.length) this.#tell();
+    return rowsOf(
+      this.#context,
+      this.#wanted,
+      targets.filter((_, index) => found.has(index)),
+    );
+  }
+
+  /** Returns the indexes of the checkpoints that may match. */
+  async #lookThrough(targets: readonly Target[]): Promise<number[]> {
+    const { at: first, before: id } = targets[0]!;
+    const answer = await inspect.call(this.#context.engine.native, "sift", {
+      checkpoints: targets.map(({ at }) => at),
+      before: id === undefined ? undefined : { ...first, id },
+      sieve: this.#sieve,
+    });
+    this.#progress.damaged += answer.damaged;
+    for (const [tag, count] of Object.entries(answer.unread)) this.#count(tag, count);
+    // The next ones are probably as large.
+    const mean = answer.bytes / targets.length;
+    this.#room = Math.max(1, Math.min(AT_ONCE, Math.floor(BYTES_AT_ONCE / mean)));
+    return answer.found;
+  }
+
+  /** Returns false if the values are not stored as they are shown. */
+  #isSifted({ space, id }: At): boolean {
+    // A session is shown with its newest state. The texts of a stream are joined. A write may be stored with another checkpoint.
+    const isJoined = space === "helix" || space === "ai-streams" || (space === "tinyagents" && id.includes("\0"));
+    if (isJoined || id === "") return false;
+    return !Object.hasOwn(MADE_KEYS, space) || MADE_KEYS[space]!.every((name) => this.#pattern.find(name) === null);
   }
 
   /** Reads the bytes of a checkpoint. Null: it was removed, or cannot be read. */
-  async #read({ row }: Target): Promise<FoundCheckpoint | null> {
+  async #found(row: Row): Promise<FoundCheckpoint | null> {
     try {
       return await readFound(this.#context, row);
     } catch (error) {
@@ -214,45 +237,25 @@ class Search {
     }
   }
 
-  async #search(target: Target, found: FoundCheckpoint | null): Promise<Placed[]> {
-    if (found === null) return [];
+  async #search({ target, row }: Candidate, found: FoundCheckpoint): Promise<Placed[]> {
+    const { at, isNewest, history } = target;
     const parts = partsOf(found);
-    const { history } = target;
-    const fresh = history === undefined ? parts : history.freshOf(parts);
-    for (const part of fresh) if (!this.#isReadable(part)) this.#count(part.tag);
-    let matches: Placed[] = [];
-    if (this.#mayMatch(target.row, parts, fresh)) matches = await this.#matches(target, found);
-    if (history === undefined) detachBuffers(...parts);
-    else {
-      history.keep(parts);
-      matches = history.newOf(matches);
-    }
-    return matches;
+    if (!this.#isSifted(at)) for (const part of parts) if (!this.#isReadable(part)) this.#count(part.tag);
+    const matches = await this.#matches(row, isNewest, found);
+    detachBuffers(...parts);
+    return history?.newOf(matches) ?? matches;
   }
 
   #isReadable({ tag }: Stored): boolean {
-    return builtInFormat(tag) !== undefined || this.#context.formats.has(tag) || tag === "bytes";
+    return this.#sieve.kinds.some(({ tags }) => tags.includes(tag));
   }
 
-  #count(tag: string): void {
+  #count(tag: string, count = 1): void {
     const { unreadable } = this.#progress;
-    unreadable[tag] = (Object.hasOwn(unreadable, tag) ? unreadable[tag]! : 0) + 1;
+    unreadable[tag] = (Object.hasOwn(unreadable, tag) ? unreadable[tag]! : 0) + count;
   }
 
-  /** Looks for the text in the bytes of a checkpoint, which takes much less time than to read its values. */
-  #mayMatch(row: Row, parts: readonly Part[], fresh: readonly Part[]): boolean {
-    const { space, label, meta } = row;
-    if (fresh.length === 0 && parts.length > 0) return false;
-    // The texts of a stream are joined, and so are the records of its parts. A write may be stored with another checkpoint.
-    if (space === "ai-streams" || (space === "tinyagents" && row.id.includes("\0"))) return true;
-    const names = Object.hasOwn(MADE_KEYS, space) ? [...MADE_KEYS[space]!] : [];
-    if (space === "langgraph") for (const { name } of parts) names.push(channelOf(name) ?? "");
-    if (space === SESSIONS) names.push(label ?? "", String(meta?.["stepCount"]));
-    if (names.some((name) => this.#pattern.find(name) !== null)) return true;
-    return fresh.some((part) => this.#isReadable(part) && this.#pattern.mayBeIn(part));
-  }
-
-  async #matches({ row, isNewest }: Target, found: FoundCheckpoint): Promise<Placed[]> {
+  async #matches(row: Row, isNewest: boolean, found: FoundCheckpoint): Promise<Placed[]> {
     const { state, rest } = readValues(this.#context, row, found);
     const writes = await readWrites(this.#context, row, found);
     // Parts without their serializers are counted already.
@@ -287,68 +290,14 @@ const partsOf = ({ parts, writes, records }: FoundCheckpoint): Part[] => [
   ...(records ?? []),
 ];
 
-/** What was found in the checkpoints of a run so far. */
-class History {
-  #parts: Part[] = [];
-  /** How often a checkpoint had each place, at most. */
-  readonly #counts = new Map<string, number>();
-
-  /** Returns the parts that the checkpoint before does not have. */
-  freshOf(parts: readonly Part[]): Part[] {
-    return parts.filter(
-      ({ tag, bytes }) =>
-        !this.#parts.some(
-          (each) =>
-            each.tag === tag && each.bytes.byteLength === bytes.byteLength && Buffer.compare(each.bytes, bytes) === 0,
-        ),
-    );
-  }
-
-  keep(parts: Part[]): void {
-    detachBuffers(...this.#parts);
-    this.#parts = parts;
-  }
-
-  /** Returns the matches at places that no earlier checkpoint has. */
-  newOf(matches: readonly Placed[]): Placed[] {
-    const counts = new Map<string, number>();
-    return matches.filter((match) => {
-      const name = nameOf(match.part, match);
-      const count = (counts.get(name) ?? 0) + 1;
-      counts.set(name, count);
-      if (count <= (this.#counts.get(name) ?? 0)) return false;
-      this.#counts.set(name, count);
-      return true;
-    });
-  }
-}
-
-function hitOf(context: Context, { row }: Target, { part, path, inKey, snippet }: Placed): SearchHit {
+function hitOf(context: Context, row: Row, { part, path, inKey, snippet }: Placed): SearchHit {
   const info = infoOf(context, row, undefined, undefined);
   const { space, run, ns, id, step, savedAt } = info;
   return { space, run, ns, id, step, label: stepName(info), savedAt, part, path, inKey, snippet };
 }
 
-/** Reads some targets ahead, and yields what was read in their order. */
-async function* ahead(
-  targets: AsyncIterable<Target>,
-  read: (target: Target) => Promise<FoundCheckpoint | null>,
-): AsyncGenerator<{ target: Target; found: FoundCheckpoint | null }> {
-  const queue: Array<{ target: Target; reading: Promise<FoundCheckpoint | null> }> = [];
-  let bytes = 0;
-  const next = async () => {
-    const { target, reading } = queue.shift()!;
-    bytes -= target.row.logical;
-    return { target, found: await reading };
-  };
-  for await (const target of targets) {
-    const reading = read(target);
-    // It rejects where it is awaited, or nowhere if the search ends before.
-    reading.catch(() => {});
-    queue.push({ target, reading });
-    bytes += target.row.logical;
-    const isFull = () => queue.length >= AHEAD || (bytes > AHEAD_BYTES && queue.length > 0);
-    while (isFull()) yield await next();
-  }
-  while (queue.length > 0) yield await next();
+/** Lets a promise reject where it is awaited, or nowhere if the search ends before. */
+function begun<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }

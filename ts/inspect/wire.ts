@@ -12,6 +12,8 @@ export interface FoundRun {
   space: string;
   run: string;
   ns: string | null;
+  /** The id of the newest checkpoint. Missing in a list by size. */
+  id?: string;
   /** Missing in a list by size. */
   status?: Status;
 }
@@ -102,6 +104,19 @@ export interface FoundCheckpoint<P = Part> {
   records: P[] | null;
 }
 
+/** A checkpoint of a run. */
+export type At = Key & { id: string };
+
+/** What the bytes of a checkpoint contain, if it has a text that is searched for. Texts are given as bytes. */
+export interface Sieve {
+  /** Whether upper and lower case are the same in ASCII. */
+  ignoreCase: boolean;
+  /** What one of the texts is looked for in: the parts with these tags. */
+  kinds: Array<{ tags: string[]; needles: number[][] }>;
+  /** One of them in the name of a part, or in the meta of a checkpoint that keeps its value there. */
+  names: number[][];
+}
+
 interface InspectCalls {
   spaces(fields: {}): Array<StoreInfo["spaces"][number]>;
   recent(fields: {
@@ -124,7 +139,21 @@ interface InspectCalls {
     version: number | undefined;
     wait: Wait | undefined;
   }): FeedPage<PackedPart>;
-  read(fields: Key & { id: string }): FoundCheckpoint<PackedPart> | null;
+  read(fields: At): FoundCheckpoint<PackedPart> | null;
+  /**
+   * Tells in which checkpoints a value may have the text. What a checkpoint has in common with the one before it in its run is
+   * not looked at again. `before` is the one before the first.
+   */
+  sift(fields: { checkpoints: At[]; before: At | undefined; sieve: Sieve }): {
+    /** Indexes in `checkpoints`. */
+    found: number[];
+    /** The number of parts with each tag that is in no kind. */
+    unread: Record<string, number>;
+    /** The number of checkpoints that cannot be read. */
+    damaged: number;
+    /** The number of bytes that were read. */
+    bytes: number;
+  };
   /** Changes the labels of a run. `spaces` are the contracts that have it. Null removes a label. */
   setLabels(fields: { spaces: string[]; run: string; ns: string; changes: Record<string, string | null> }): null;
   /** Removes the entire run if `ids` is undefined. The writes to the checkpoints in `reopen` become pending again. */

@@ -16,12 +16,23 @@ use crate::retention::Prune;
 /// null.
 pub(crate) type Respond = Box<dyn FnOnce(Answer) -> Result<Option<Response>> + Send>;
 
+/// Takes the answers of several queries, one by one.
+pub trait Collect: Send {
+    /// Takes the answer to the query with this index. The answers arrive in any order. An error ends the call.
+    fn take(&mut self, index: usize, answer: Result<Answer>) -> Result<()>;
+
+    /// Makes the response, when all answers were taken.
+    fn finish(&mut self) -> Result<Response>;
+}
+
 /// The request of a call to the engine.
 pub enum Request {
     /// Applies a unit. The response is null.
     Apply(Unit),
     /// Runs a query, and converts the answer into a response.
     Ask(Query, Respond),
+    /// Runs several queries. Each answer is dropped before the next one is read, if the storage reads them one by one.
+    AskEach(Vec<Query>, Box<dyn Collect>),
     /// Removes one batch of the checkpoints that a rule selects. The response is a
     /// [`Pruned`](crate::retention::Pruned).
     Prune(Prune),

@@ -2,13 +2,15 @@
 
 mod remove;
 mod show;
+mod sift;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use self::remove::{Key, remove};
-use self::show::{Wait, shown_feed, shown_pages};
+use self::show::{Wait, shown_feed, shown_id, shown_pages};
+use self::sift::{Sieve, sift};
 use super::call::{RawCall, Request};
 use super::entry::{Contract, Names};
 use super::place::parse_place;
@@ -18,7 +20,7 @@ use super::{ai, claude_agent_sdk, helix, langgraph, openai_agents};
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::query::{ActivityOrder, Answer, Feed, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom};
-use crate::record::{Active, FeedWait, LabelChanges, Labels, Lineage, Seq, Sizes, Status, Tuple};
+use crate::record::{Active, FeedWait, LabelChanges, Labels, Lineage, LogPage, Seq, Sizes, Status, Tuple};
 
 /// Calls of the inspector use this name in place of a contract's name.
 pub(super) const NAME: &str = "inspect";
@@ -51,7 +53,19 @@ enum Call {
     /// Removes a run, or some of its checkpoints.
     Remove { of: Key, ids: Option<Vec<String>>, reopen: Vec<String> },
     /// A checkpoint with its parts and its writes. Of a session also its messages.
-    Read { space: String, run: String, ns: String, id: String },
+    Read(At),
+    /// Tells in which checkpoints the values may have a text that is searched for.
+    Sift { checkpoints: Vec<At>, before: Option<At>, sieve: Sieve },
+}
+
+/// A checkpoint of a run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct At {
+    space: String,
+    run: String,
+    ns: String,
+    id: String,
 }
 
 /// A page of the checkpoints of a run.
@@ -120,7 +134,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let feed = Feed { after, order: order(newest_first), limit, version, wait };
             Request::ask(Query::Feed(feed), |answer| shown_feed(answer.into_feed()?))
         }
-        Call::Read { space, run, ns, id } => read(&space, &run, &ns, &id)?,
+        Call::Read(at) => read(&at)?,
+        Call::Sift { checkpoints, before, sieve } => sift(&checkpoints, before.as_ref(), &sieve)?,
     })
 }
 
@@ -160,6 +175,8 @@ struct ShownRun {
     space: &'static str,
     run: String,
     ns: Option<String>,
+    /// The id of the newest checkpoint.
+    id: String,
     status: Status,
 }
 
@@ -197,8 +214,9 @@ fn lineages(answer: Answer) -> Result<Option<Response>> {
 fn runs(found: impl Iterator<Item = Found>) -> Result<Option<Response>> {
     let run = |Found { position, lineage: Lineage { newest, status, .. } }| {
         let contract = contract_of(newest.contract)?;
+        let id = shown_id(contract, &newest);
         let Names { run, ns, .. } = (contract.name_of)(Some(newest.lineage), None);
-        Some(ShownRun { position, space: contract.name, run: run?, ns, status })
+        Some(ShownRun { position, space: contract.name, run: run?, ns, id, status })
     };
     Response::json(&found.filter_map(run).collect::<Vec<_>>()).map(Some)
 }
@@ -215,54 +233,66 @@ struct FoundWrite {
     part: PackedPart,
 }
 
-fn read(space: &str, run: &str, ns: &str, id: &str) -> Result<Request> {
-    let contract = named(space)?;
+/// The queries for everything that is stored of a checkpoint: the checkpoint with its writes, and then its records.
+fn everything(contract: &Contract, At { run, ns, id, .. }: &At) -> Vec<Query> {
     let key = (contract.id_of)(run, ns, id);
-    let mut queries = vec![Query::Tuple { contract: contract.id, pick: Pick::Id(key.clone()) }];
-    match contract.id {
-        helix::CONTRACT_ID => {
-            let (contract, log) = (contract.id, helix::MESSAGES.to_owned());
-            queries.push(Query::Log(LogRange::kept(contract, run, &log, &key)));
-        }
-        ai::CHATS_ID => {
-            let log = LogRange::kept(contract.id, run, ai::MESSAGES, &key);
-            queries.push(Query::Log(log));
-        }
-        ai::STREAMS_ID => queries.push(Query::Log(ai::chunks(run.to_owned()))),
-        helix::SESSIONS_ID => queries.push(Query::Log(LogRange {
+    let log = match contract.id {
+        helix::CONTRACT_ID => Some(LogRange::kept(contract.id, run, helix::MESSAGES, &key)),
+        ai::CHATS_ID => Some(LogRange::kept(contract.id, run, ai::MESSAGES, &key)),
+        ai::STREAMS_ID => Some(ai::chunks(run.clone())),
+        helix::SESSIONS_ID => Some(LogRange {
             contract: helix::CONTRACT_ID,
-            lineage: run.to_owned(),
+            lineage: run.clone(),
             log: helix::MESSAGES.to_owned(),
             at: None,
             from: LogSide::First,
             skip: 0,
             limit: usize::MAX,
-        })),
-        claude_agent_sdk::CONTRACT_ID => {
-            queries.push(Query::Log(claude_agent_sdk::main_log((contract.lineage_of)(run, ns))));
-        }
-        openai_agents::SESSIONS_ID => queries.push(Query::Log(openai_agents::items(run.to_owned()))),
-        _ => {}
-    }
-    let lineage = (contract.lineage_of)(run, ns);
-    Ok(Request::ask(Query::All(queries), move |answer| found(contract, &lineage, answer)))
+        }),
+        claude_agent_sdk::CONTRACT_ID => Some(claude_agent_sdk::main_log((contract.lineage_of)(run, ns))),
+        openai_agents::SESSIONS_ID => Some(openai_agents::items(run.clone())),
+        _ => None,
+    };
+    let checkpoint = Query::Tuple { contract: contract.id, pick: Pick::Id(key) };
+    [checkpoint].into_iter().chain(log.map(Query::Log)).collect()
 }
 
-fn found(contract: &Contract, lineage: &str, answer: Answer) -> Result<Option<Response>> {
+/// A checkpoint with its records, if it has any.
+struct Everything {
+    tuple: Tuple,
+    records: Option<LogPage>,
+}
+
+impl Everything {
+    /// Reads the answers to the queries of [`everything`]. A checkpoint of another run with the same id is not the one that
+    /// was asked for.
+    fn of(lineage: &str, answers: Vec<Answer>) -> Result<Option<Self>> {
+        let mut answers = answers.into_iter();
+        let tuple = answers.next().map(Answer::into_tuple).transpose()?.flatten();
+        let records = answers.next().map(Answer::into_log).transpose()?.flatten();
+        let tuple = tuple.filter(|tuple| tuple.checkpoint.header.lineage == lineage);
+        Ok(tuple.map(|tuple| Self { tuple: *tuple, records }))
+    }
+}
+
+fn read(at: &At) -> Result<Request> {
+    let contract = named(&at.space)?;
+    let lineage = (contract.lineage_of)(&at.run, &at.ns);
+    let respond = move |answer| {
+        let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+        found(contract, Everything::of(&lineage, answers)?)
+    };
+    Ok(Request::ask(Query::All(everything(contract, at)), respond))
+}
+
+fn found(contract: &Contract, found: Option<Everything>) -> Result<Option<Response>> {
     #[derive(Serialize)]
     struct Found {
         parts: Vec<PackedPart>,
         writes: Vec<FoundWrite>,
         records: Option<Vec<PackedPart>>,
     }
-    let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
-    let mut answers = answers.into_iter();
-    let tuple = answers.next().map(Answer::into_tuple).transpose()?.flatten();
-    let records = answers.next().map(Answer::into_log).transpose()?.flatten();
-    // A checkpoint of another run with the same id is not the one that was asked for.
-    let tuple = tuple.filter(|tuple| tuple.checkpoint.header.lineage == lineage);
-    Response::one(tuple, |tuple, response| {
-        let Tuple { checkpoint, writes } = *tuple;
+    Response::one(found, |Everything { tuple: Tuple { checkpoint, writes }, records }, response| {
         let parts = response.parts(checkpoint.payload);
         let writes = if contract.id == langgraph::CONTRACT_ID {
             langgraph::take_paths(writes)

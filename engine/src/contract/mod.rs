@@ -34,11 +34,12 @@ mod store;
 pub mod thread;
 pub mod tinyagents;
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use self::call::{RawCall, Request, Tool, read_json};
+use self::call::{Collect, RawCall, Request, Tool, read_json};
 pub use self::entry::{Contract, Names, Shown};
 use self::fields::{FENCE, MAY_LAG, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
@@ -64,6 +65,7 @@ pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
         Ok(Request::Apply(unit)) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
         Ok(Request::Ask(query, respond)) if may_lag => store.look(query, then(reply, respond)),
         Ok(Request::Ask(query, respond)) => store.ask(query, then(reply, respond)),
+        Ok(Request::AskEach(queries, collect)) => ask_each(store, queries, collect, reply, may_lag),
         Ok(Request::Prune(prune)) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
         Ok(Request::Check(cursor, limit, respond)) if may_lag => {
             let respond = move |answer: Answer| respond(answer.into_checked()?);
@@ -125,6 +127,52 @@ fn then<T: 'static>(
     respond: impl FnOnce(T) -> Result<Option<Response>> + Send + 'static,
 ) -> Reply<T> {
     Reply::new(move |outcome: Result<T>| reply.send(outcome.and_then(respond)))
+}
+
+/// What is known of the answers to several queries.
+struct Collected {
+    collect: Box<dyn Collect>,
+    /// The number of answers that are missing.
+    missing: usize,
+    failed: Option<Error>,
+    /// `None` after the reply.
+    reply: Option<Reply<Option<Response>>>,
+}
+
+impl Collected {
+    fn take(&mut self, index: usize, answer: Result<Answer>) {
+        self.missing -= 1;
+        if self.failed.is_none() {
+            self.failed = self.collect.take(index, answer).err();
+        }
+        self.reply_if_complete();
+    }
+
+    fn reply_if_complete(&mut self) {
+        if self.missing == 0
+            && let Some(reply) = self.reply.take()
+        {
+            let finish = || self.collect.finish().map(Some);
+            reply.send(self.failed.take().map_or_else(finish, Err));
+        }
+    }
+}
+
+fn ask_each(
+    store: &Store,
+    queries: Vec<Query>,
+    collect: Box<dyn Collect>,
+    reply: Reply<Option<Response>>,
+    may_lag: bool,
+) {
+    let mut collected = Collected { collect, missing: queries.len(), failed: None, reply: Some(reply) };
+    collected.reply_if_complete();
+    let collected = Arc::new(Mutex::new(collected));
+    for (index, query) in queries.into_iter().enumerate() {
+        let collected = Arc::clone(&collected);
+        let take = move |answer| collected.lock().unwrap_or_else(PoisonError::into_inner).take(index, answer);
+        if may_lag { store.look(query, Reply::new(take)) } else { store.ask(query, Reply::new(take)) }
+    }
 }
 
 /// The cost of a unit.

@@ -22,7 +22,7 @@ use crate::backend::lazy::Opener;
 use crate::backend::pre_encoder::PreEncoder;
 use crate::cache::PayloadCache;
 use crate::deadline::Deadline;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::op::{Applied, Op, Unit};
 use crate::options::Options as StoreOptions;
 use crate::query::{Answer, Query};
@@ -214,8 +214,16 @@ impl Backend for Sqlite {
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
-        self.watch.look_sometimes(&self.connection)?;
-        self.call(|backend| read::answer(&backend.connection, &backend.cache, query))
+        let mut answer = Err(Error::poisoned());
+        self.answer_all(std::slice::from_ref(query), &mut |told| answer = told);
+        answer
+    }
+
+    fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
+        if let Err(error) = self.watch.look_sometimes(&self.connection) {
+            return queries.iter().for_each(|_| tell(Err(error.clone())));
+        }
+        self.call(|backend| read::answer_all(&backend.connection, &backend.cache, queries, tell));
     }
 
     fn has_one_lock(&self) -> bool {

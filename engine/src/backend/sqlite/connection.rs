@@ -32,9 +32,15 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection>
 
 fn configure(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
     connection.busy_timeout(busy_timeout)?;
-    // NO_CKPT_ON_CLOSE: closing must not write to the file before it is known to be a Forkpoint database.
+    // Closing must not write to the file before it is known to be a Forkpoint database.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    set_limits_and_plans(connection)?;
+    connection.execute_batch("PRAGMA mmap_size = 0; PRAGMA cache_size = -16384;")
+}
+
+/// Sets what every connection needs: protection against a hostile file, and statements that are prepared once.
+pub(super) fn set_limits_and_plans(connection: &Connection) -> rusqlite::Result<()> {
     for (config, on) in [
-        (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
         // QPSG makes query plans independent of the bound values, so a statement is not planned again for each value.
@@ -44,7 +50,7 @@ fn configure(connection: &Connection, busy_timeout: Duration) -> rusqlite::Resul
     }
     limit(connection)?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection.execute_batch("PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")
+    connection.execute_batch("PRAGMA temp_store = MEMORY")
 }
 
 /// Gives a connection that only reads a cache of 4 MB. A page that is read from the system's cache costs less than the

@@ -1,7 +1,7 @@
 //! Answers queries with SQL statements. An index finds the numbers of the rows. Each row is then read by its number
 //! and verified.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Transaction, params};
 
 use super::lineage::{self, LineageRow};
 use super::listing::{self, Walk};
@@ -22,12 +22,30 @@ use crate::query::{Answer, LogRange, MetaFilter, Of, Page, Pick, Query, Recent};
 use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::preview;
 
-pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
-    steps::within(|| answer_with_indexes(connection, cache, query))
+/// Answers queries from one snapshot, one after the other. Each has its own outcome.
+pub(super) fn answer_all(
+    connection: &Connection,
+    cache: &PayloadCache,
+    queries: &[Query],
+    tell: &mut dyn FnMut(Result<Answer>),
+) {
+    let mut snapshot = None;
+    for query in queries {
+        let answer = steps::within(|| {
+            let open = with_indexes(connection, snapshot.take(), query)?;
+            Reading { connection: snapshot.insert(open), cache }.answer(query)
+        });
+        tell(answer);
+    }
 }
 
-fn answer_with_indexes(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
-    let mut snapshot = connection.unchecked_transaction()?;
+/// Returns a snapshot of a database that has the indexes that a query needs.
+fn with_indexes<'a>(
+    connection: &'a Connection,
+    open: Option<Transaction<'a>>,
+    query: &Query,
+) -> Result<Transaction<'a>> {
+    let mut snapshot = open.map_or_else(|| connection.unchecked_transaction(), Ok)?;
     for index in needed(&snapshot, query)? {
         if !index.exists(&snapshot)? {
             // Building the index writes to the database. End the snapshot before the build and begin a new snapshot
@@ -37,7 +55,7 @@ fn answer_with_indexes(connection: &Connection, cache: &PayloadCache, query: &Qu
             snapshot = connection.unchecked_transaction()?;
         }
     }
-    Reading { connection: &snapshot, cache }.answer(query)
+    Ok(snapshot)
 }
 
 /// Answers a query of a database that must not be changed. If the query needs an index that does not exist, it reads more

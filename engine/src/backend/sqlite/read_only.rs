@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::connection;
 use super::file::beside;
 use super::identity::{is_open_here, unless_open_here};
 use super::schema;
@@ -93,10 +92,7 @@ impl ReadOnly {
             let why = why.unwrap_or_else(|| "the file has no Forkpoint data yet".to_owned());
             return Err(Error::new(Code::NotFound, why));
         }
-        database.connection().set_prepared_statement_cache_capacity(64);
-        connection::limit(database.connection())?;
-        let query_only = database.connection().execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
-        query_only?;
+        database.connection().execute_batch("PRAGMA query_only = 1")?;
         Ok((database, FileId::at(&self.path)))
     }
 

@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::connection::set_limits_and_plans;
 use super::file::beside;
 use super::identity::unless_open_here;
 use super::log_owner::refuse_foreign;
@@ -104,6 +105,7 @@ impl Unchanged {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&copy, flags)?;
         steps::watch(&mut connection)?;
+        set_limits_and_plans(&connection)?;
         Ok(Self { connection, stamp: Some(stamp), _copy: Some(folder) })
     }
 }
@@ -113,6 +115,7 @@ fn connect(uri: &str, busy_timeout: Duration) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let mut connection = Connection::open_with_flags(uri, flags)?;
     steps::watch(&mut connection)?;
+    set_limits_and_plans(&connection)?;
     connection.busy_timeout(busy_timeout)?;
     // SQLite opens the file at the first read. This read fails now if the file cannot be read.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;

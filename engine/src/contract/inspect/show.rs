@@ -10,7 +10,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::{effect, thread, tinyagents};
 use crate::error::{Error, Result};
 use crate::query::Answer;
-use crate::record::{FeedPage, FeedWait, Labels, Listed, RowPage, Seq, Status};
+use crate::record::{FeedPage, FeedWait, Header, Labels, Listed, RowPage, Seq, Status};
 
 /// See [`FeedWait`].
 #[derive(Deserialize, Serialize)]
@@ -63,6 +63,16 @@ struct Parent {
     ns: Option<String>,
 }
 
+/// The id of a checkpoint as its users know it. A checkpoint that was put again has its own id.
+pub(super) fn shown_id(contract: &Contract, header: &Header) -> String {
+    let id = if contract.id == tinyagents::CONTRACT_ID {
+        thread::split_key(&header.id).map(|of| of.id)
+    } else {
+        effect::names(contract, Some(header.lineage.clone()), Some(header.id.clone())).id
+    };
+    id.unwrap_or_else(|| header.id.clone())
+}
+
 /// `origin` is the checkpoint of another run from which the run began.
 fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -> Option<ShownRow> {
     let Listed { seq, step, header, logical_bytes: logical, stored_bytes: stored, chain } = row;
@@ -70,9 +80,8 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
     let Shown { label, group, at, meta, serialized, shape, mark } =
         // Damaged metadata does not stop a listing: it shows the checkpoint without it. `verify` reports the damage.
         (contract.show)(&header).unwrap_or_default();
-    let Names { run, ns, id } = effect::names(contract, Some(header.lineage.clone()), Some(header.id.clone()));
-    // A checkpoint that was put again has its own id.
-    let id = if contract.id == tinyagents::CONTRACT_ID { thread::split_key(&header.id).map(|of| of.id) } else { id };
+    let id = shown_id(contract, &header);
+    let Names { run, ns, .. } = effect::names(contract, Some(header.lineage.clone()), None);
     let parent = header.parent.map(|parent| {
         let Names { run: _, ns: _, id } = (contract.name_of)(None, Some(parent.clone()));
         let id = id.unwrap_or(parent);
@@ -85,7 +94,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         effect: contract.id.is_effects(),
         run: run.unwrap_or(header.lineage),
         ns,
-        id: id.unwrap_or(header.id),
+        id,
         parent,
         seq,
         step,

@@ -1,0 +1,159 @@
+/** Lists the checkpoints that a search looks through. */
+
+import { type Context, SESSIONS, shownNs, spaceOf } from "./context.js";
+import { everyRow, newestOf, readLineups, recentRuns } from "./rows.js";
+import { contractsOf } from "./runs.js";
+import type { SearchOptions } from "./search.js";
+import { type Match, nameOf } from "./search-values.js";
+import type { SearchHit } from "./search-views.js";
+import type { At, FoundRun, Key, Row } from "./wire.js";
+
+/** Which checkpoints are searched. */
+export type Wanted = Omit<SearchOptions, "regex" | "ignoreCase" | "signal" | "onProgress">;
+
+/** A checkpoint to search. */
+export interface Target {
+  /** An empty id: it is the newest one of its run, whose id is not known. */
+  at: At;
+  /** Undefined: it is the newest of its run, and its row was not read. */
+  row: Row | undefined;
+  /** The id of the checkpoint before it, if what both have is searched once. */
+  before: string | undefined;
+  /** Whether all of its writes are searched: others are in the states that follow. */
+  isNewest: boolean;
+  isLastOfRun: boolean;
+  /** What was found in earlier checkpoints of its run, if all of them are searched. */
+  history: History | undefined;
+}
+
+/** A checkpoint to search, with its row. */
+export interface Candidate {
+  target: Target;
+  row: Row;
+}
+
+/** A match, and the part of the checkpoint that has it. */
+export type Placed = Match & Pick<SearchHit, "part">;
+
+/** The contracts whose checkpoints are values of their own. All of them are searched. */
+const RECORDS: ReadonlySet<string> = new Set(["langgraph-store", "langgraph-cache", "mastra-threads"]);
+
+/** The number of runs that one call lists. The first call lists fewer, so that the first hit comes soon. */
+const [FIRST, LATER] = [16, 250];
+
+/** What was found in the checkpoints of a run so far. */
+class History {
+  /** How often a checkpoint had each place, at most. */
+  readonly #counts = new Map<string, number>();
+
+  /** Returns the matches at places that no earlier checkpoint has. */
+  newOf(matches: readonly Placed[]): Placed[] {
+    const counts = new Map<string, number>();
+    return matches.filter((match) => {
+      const name = nameOf(match.part, match);
+      const count = (counts.get(name) ?? 0) + 1;
+      counts.set(name, count);
+      if (count <= (this.#counts.get(name) ?? 0)) return false;
+      this.#counts.set(name, count);
+      return true;
+    });
+  }
+}
+
+/** Lists the checkpoints to search, those of the run that was active last first. */
+export async function* targetsOf(context: Context, wanted: Wanted): AsyncGenerator<Target> {
+  const isWhole = ({ space }: Key) => wanted.allSteps === true || RECORDS.has(space);
+  for await (const runs of runsOf(context, wanted)) {
+    const newest = await newestStates(context, wanted, runs.filter(isWhole));
+    for (const at of runs) {
+      if (!isWhole(at)) {
+        yield { at, row: undefined, before: undefined, isNewest: true, isLastOfRun: true, history: undefined };
+        continue;
+      }
+      const row = newest.shift();
+      if (row !== undefined) yield* RECORDS.has(at.space) ? recordsOf(context, at, row) : historyOf(context, at, row);
+    }
+  }
+}
+
+/** Adds the rows of checkpoints. Those that do not exist any more, or are not wanted, are left out. */
+export async function rowsOf(context: Context, wanted: Wanted, targets: readonly Target[]): Promise<Candidate[]> {
+  const unknown = targets.filter(({ row }) => row === undefined).map(({ at }) => at);
+  const newest = await newestStates(context, wanted, unknown);
+  return targets.flatMap((target) => {
+    const row = target.row ?? newest.shift();
+    return row === undefined ? [] : [{ target, row }];
+  });
+}
+
+/** Returns the newest state of each run, if the run is wanted. */
+async function newestStates(
+  context: Context,
+  { status, label = {} }: Wanted,
+  keys: readonly Key[],
+): Promise<Array<Row | undefined>> {
+  const lineups = await readLineups(context, keys.map(newestOf));
+  return lineups.map((lineup) => {
+    const isWanted =
+      (status === undefined || lineup.status === status) &&
+      Object.entries(label).every(([key, value]) => lineup.labels[key] === value);
+    return isWanted ? (lineup.current ?? lineup.page.rows[0]) : undefined;
+  });
+}
+
+/** Lists the records of a run, the newest first. */
+async function* recordsOf(context: Context, key: Key, newest: Row): AsyncGenerator<Target> {
+  for await (const row of everyRow(context, key, true)) {
+    const isLastOfRun = row.seq === newest.seq;
+    yield { at: atOf(key, row), row, before: undefined, isNewest: true, isLastOfRun, history: undefined };
+  }
+}
+
+/** Lists the checkpoints of a run, the oldest first, because a place is reported where it was saved first. */
+async function* historyOf(context: Context, key: Key, newest: Row): AsyncGenerator<Target> {
+  const history = new History();
+  let before: string | undefined;
+  for await (const row of everyRow(context, key)) {
+    const isNewest = row.seq === newest.seq;
+    yield { at: atOf(key, row), row, before, isNewest, isLastOfRun: isNewest, history };
+    before = row.id;
+  }
+  // The current state of a session is no checkpoint of it.
+  if (newest.space !== SESSIONS) return;
+  yield { at: atOf(key, newest), row: newest, before, isNewest: true, isLastOfRun: true, history };
+}
+
+const atOf = ({ space, run, ns }: Key, { id }: Row): At => ({ space, run, ns, id });
+
+/** Lists runs with the ids of their newest checkpoints. */
+async function* runsOf(context: Context, { space, run, ns, status, label }: Wanted): AsyncGenerator<At[]> {
+  const spaces = contractsOf(space);
+  // A session of Helix is in two lists. Only its runs are remembered.
+  const seen = new Set<string>();
+  const isFirst = (key: Key): boolean => {
+    if (run === undefined && key.space !== "helix") return true;
+    const name = JSON.stringify([key.space, key.run, key.ns]);
+    return !seen.has(name) && seen.add(name) !== undefined;
+  };
+  const isWanted = (found: FoundRun): boolean =>
+    (run === undefined || found.run === run) && (ns === undefined || (shownNs(found.space, found.ns) ?? "") === ns);
+  const statuses = status && [status];
+  const fields = { spaces, matching: run ?? "", statuses, labels: label };
+  if (run !== undefined) {
+    // Found by its name. The list below has its namespaces.
+    const contracts = spaces.filter((each) => each !== SESSIONS);
+    yield contracts.map((each): At => ({ space: each, run, ns: ns ?? "", id: "" })).filter(isFirst);
+  }
+  let after: number | undefined;
+  for (const limit of [FIRST, LATER]) {
+    for await (const found of recentRuns(context, { ...fields, after, limit })) {
+      const runs = found.filter(isWanted).map((each): At => {
+        return { space: spaceOf(each.space), run: each.run, ns: each.ns ?? "", id: each.id ?? "" };
+      });
+      yield runs.filter(isFirst);
+      after = found.at(-1)!.position;
+      if (limit === FIRST) break;
+    }
+    if (after === undefined) return;
+  }
+}
