@@ -59,7 +59,7 @@ impl Pipeline {
 
     /// Verifies one page of the stored data.
     pub(crate) fn check(&self, query: Query, reply: Reply<Answer>) {
-        self.reader.check(Question { query, reply, may_lag: false });
+        self.reader.check(Question { query, reply, may_lag: false, beside: true });
     }
 
     /// Answers a query that a replica may answer.

@@ -15,6 +15,8 @@ pub(crate) struct Question {
     pub(crate) reply: Reply<Answer>,
     /// True if a replica may answer.
     pub(crate) may_lag: bool,
+    /// True if the thread for what takes long answers, beside the other one.
+    pub(crate) beside: bool,
 }
 
 /// The replica, for the two threads that use it.
@@ -56,6 +58,7 @@ impl Reader {
 
     pub(crate) fn ask(&self, question: Question) {
         match &self.replica {
+            _ if question.beside => self.slow.ask(question),
             Some(replica) if question.may_lag => replica.ask(question),
             _ => send(&self.worker, question),
         }

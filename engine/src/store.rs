@@ -32,6 +32,8 @@ pub struct Store {
     engine: Engine,
     options: Options,
     events: Arc<Events>,
+    /// See [`Opener::reads_apart`].
+    reads_apart: bool,
 }
 
 enum Engine {
@@ -61,10 +63,12 @@ impl Store {
                     engine: Engine::Inline(Mutex::new(Some(Box::new(Inline { backend, sweeper })))),
                     options,
                     events,
+                    reads_apart: false,
                 })
             }
-            Access::Threads(Opener { open, pre_encoder, sweeps_apart, replica }) => {
-                Self::with_threads(move || open(), pre_encoder, sweeps_apart, replica, options, deadline)
+            Access::Threads(Opener { open, pre_encoder, sweeps_apart, reads_apart, replica }) => {
+                let store = Self::with_threads(move || open(), pre_encoder, sweeps_apart, replica, options, deadline)?;
+                Ok(Self { reads_apart, ..store })
             }
         }
     }
@@ -110,7 +114,7 @@ impl Store {
             Sweeps::Here(Box::new(sweeper))
         };
         let pipeline = Pipeline::start(Box::new(open), pre_encoder, reader, sweeps, patience, deadline)?;
-        Ok(Self { engine: Engine::Threads(pipeline), options, events })
+        Ok(Self { engine: Engine::Threads(pipeline), options, events, reads_apart: false })
     }
 
     pub fn options(&self) -> &Options {
@@ -201,7 +205,7 @@ impl Store {
     pub fn ask(&self, query: Query, reply: Reply<Answer>) {
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |inline| inline.backend.answer(&query))),
-            Engine::Threads(writer) => writer.ask(Question { query, reply, may_lag: false }),
+            Engine::Threads(writer) => writer.ask(Question { query, reply, may_lag: false, beside: false }),
         }
     }
 
@@ -210,7 +214,18 @@ impl Store {
     pub fn look(&self, query: Query, reply: Reply<Answer>) {
         match &self.engine {
             Engine::Inline(_) => self.ask(query, reply),
-            Engine::Threads(writer) => writer.look(Question { query, reply, may_lag: true }),
+            Engine::Threads(writer) => writer.look(Question { query, reply, may_lag: true, beside: false }),
+        }
+    }
+
+    /// Answers a query whose answer is only shown, beside other queries: on another thread, if the storage has one. It sees
+    /// every unit that was queued before it.
+    pub fn look_beside(&self, query: Query, reply: Reply<Answer>) {
+        match &self.engine {
+            Engine::Threads(writer) if self.reads_apart => {
+                writer.look(Question { query, reply, may_lag: true, beside: true });
+            }
+            _ => self.look(query, reply),
         }
     }
 

@@ -114,6 +114,10 @@ inBrowser("an exported file", () => {
       for (const { page } of [file, studio]) await page.keyboard.press("d");
       await same("diff-row");
       for (const { page } of [file, studio]) await page.keyboard.press("d");
+      // With what this step has added.
+      for (const { page } of [file, studio]) await page.keyboard.press("m");
+      await same("message");
+      for (const { page } of [file, studio]) await page.keyboard.press("m");
     }
   });
 

@@ -1,118 +1,33 @@
-/** The routes of conversations and tokens. They cut long texts, so that an answer stays small. */
+/** The routes of conversations and tokens. */
 
-import { limitedJsonForm } from "../../ts/inspect/limit.js";
-import { MAX_ANSWER, fitting, shortCheckpoint, sizeOf } from "./answers.js";
-import type { Missing } from "./forms.js";
+import { MAX_ANSWER, fitting } from "./answers.js";
 import type { Query } from "./query.js";
 import { Refusal } from "./refusal.js";
+import { shortConversation } from "./short-conversation.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
-import type {
-  Conversation,
-  ConversationMessage,
-  MessagePart,
-  ToolResult,
-} from "../../ts/inspect/conversation/message.js";
+import type { Conversation } from "../../ts/inspect/conversation/message.js";
 import type { RunUsage } from "../../ts/inspect/conversation/usage-views.js";
 import type { RunRef } from "../../ts/inspect/views.js";
 
-/** How many characters of a text are sent, unless the request asks for more, and how many at most. */
-const [TEXT, MOST_TEXT] = [4_000, 400_000];
-
-/** How many parts of a message are sent. */
-const PARTS = 200;
+/** The longest text of a message that is sent, in characters. */
+const MOST_TEXT = 400_000;
 
 /** What the page reads of a run's tokens: the newest steps, and at most so many bytes of states. */
 const USAGE = { last: 1_000, maxBytes: 32 * 2 ** 20 };
 
-/** The longest name, id or path that is sent, in characters. */
-const NAME = 1_000;
-
-const name = <T extends string | null>(text: T): T => (text === null ? text : (text.slice(0, NAME) as T));
-
-/** Cuts a message. */
-function shortMessage(message: ConversationMessage, text: number, most = PARTS): ConversationMessage & Missing {
-  const { path, id, role, name: own, model } = message;
-  const names = { path: name(path), id: name(id), role: name(role), name: name(own), model: name(model) };
-  return { ...message, ...names, ...shortParts(message.parts, text, most) };
-}
-
-function shortParts(parts: readonly MessagePart[], text: number, most: number): { parts: MessagePart[] } & Missing {
-  const more = parts.length - most;
-  return {
-    parts: parts.slice(0, most).map((part) => shortPart(part, text, most)),
-    ...(more > 0 && { moreParts: more }),
-  };
-}
-
-function shortPart(part: MessagePart, text: number, most: number): MessagePart {
-  switch (part.type) {
-    case "text":
-    case "reasoning":
-    case "error":
-      return { ...part, ...cutText(part.text, text) };
-    case "value":
-      return { ...part, name: name(part.name), value: shortValue(part.value, text) };
-    case "call": {
-      const names = { id: name(part.id), name: name(part.name), state: name(part.state) };
-      const result = part.result && shortResult(part.result, text, most);
-      return { ...part, ...names, args: shortValue(part.args, text), result };
-    }
-    case "result":
-      return { ...part, id: name(part.id), name: name(part.name), result: shortResult(part.result, text, most) };
-    default:
-      return part;
-  }
-}
-
-function shortResult(result: ToolResult, text: number, most: number): ToolResult & Missing {
-  return { ...result, path: name(result.path), ...shortParts(result.parts, text, most) };
-}
-
-function cutText(text: string, most: number): { text: string } & Missing {
-  if (text.length <= most) return { text };
-  const begin = text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
-  return { text: begin, more: text.length - begin.length };
-}
-
-const shortValue = (value: unknown, most: number): unknown =>
-  limitedJsonForm(value, { depth: 6, items: 50, textBytes: most, bytes: 4 * most });
-
 const gone = () => new Refusal(404, "NOT_FOUND", "there is no such run or checkpoint: reload the list of runs");
 
-/** Answers a page of messages. As many as fit into the answer are sent, of those nearest to the end for a negative `from`. */
+/** Answers a page of messages. */
 export async function conversation(inspector: Inspector, query: Query): Promise<Conversation> {
   const step = query.whole("step", -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   const id = query.filter("id");
   const from = query.whole("from", -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-  const text = query.whole("text", 1, MOST_TEXT) ?? TEXT;
   const found = await inspector.conversation(
     { ...query.run(), id, ...(id === undefined && step !== undefined && { step }) },
     { list: query.get("list") ?? undefined, from, limit: query.whole("limit", 1, 1_000) ?? 50 },
   );
   if (found === null) throw gone();
-  const room = MAX_ANSWER - MAX_ANSWER / 8;
-  const short = found.messages.map((message) => shortMessage(message, text));
-  // A page from the end loses its first messages, not its last ones.
-  const isFromEnd = from === undefined || from < 0;
-  const fit = isFromEnd ? fitting(short.toReversed(), room).toReversed() : fitting(short, room);
-  const messages =
-    fit.length > 0 || short.length === 0 ? fit : [tiny(found.messages[isFromEnd ? short.length - 1 : 0]!)];
-  const first = isFromEnd ? found.from + found.messages.length - messages.length : found.from;
-  const lists = fitting(found.lists, MAX_ANSWER / 16);
-  return { ...found, checkpoint: shortCheckpoint(found.checkpoint), lists, from: first, messages };
-}
-
-/** Cuts a message that alone is too large for an answer. */
-function tiny(message: ConversationMessage): ConversationMessage {
-  for (const [text, parts] of [
-    [TEXT, PARTS],
-    [1_000, 50],
-    [100, 10],
-  ] as const) {
-    const short = shortMessage(message, text, parts);
-    if (sizeOf(short) <= MAX_ANSWER / 2) return short;
-  }
-  return shortMessage(message, 0, 0);
+  return shortConversation(found, from, query.whole("text", 1, MOST_TEXT));
 }
 
 /** Answers the tokens of a run, and of its newest steps. */

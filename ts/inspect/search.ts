@@ -102,6 +102,8 @@ class Search {
   readonly #sieve: Sieve;
   /** The number of checkpoints that the next call looks through. The first are few, so that the first hit comes soon. */
   #room = 16;
+  /** Whether the last call was answered beside the others. Two threads answer the calls in turn. */
+  #beside = true;
   readonly #progress: SearchProgress = { runs: 0, checkpoints: 0, hits: 0, unreadable: {}, damaged: 0 };
 
   constructor(
@@ -209,6 +211,7 @@ class Search {
       checkpoints: targets.map(({ at }) => at),
       before: id === undefined ? undefined : { ...first, id },
       sieve: this.#sieve,
+      beside: (this.#beside = !this.#beside),
     });
     this.#progress.damaged += answer.damaged;
     for (const [tag, count] of Object.entries(answer.unread)) this.#count(tag, count);

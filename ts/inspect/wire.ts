@@ -142,9 +142,9 @@ interface InspectCalls {
   read(fields: At): FoundCheckpoint<PackedPart> | null;
   /**
    * Tells in which checkpoints a value may have the text. What a checkpoint has in common with the one before it in its run is
-   * not looked at again. `before` is the one before the first.
+   * not looked at again. `before` is the one before the first. `beside`: another thread reads them than the one of other reads.
    */
-  sift(fields: { checkpoints: At[]; before: At | undefined; sieve: Sieve }): {
+  sift(fields: { checkpoints: At[]; before: At | undefined; sieve: Sieve; beside: boolean }): {
     /** Indexes in `checkpoints`. */
     found: number[];
     /** The number of parts with each tag that is in no kind. */

@@ -20,6 +20,8 @@ pub(crate) struct Opener {
     pub(crate) pre_encoder: Option<Arc<dyn PreEncode>>,
     /// True if retention may run beside the saves, on a backend of its own.
     pub(crate) sweeps_apart: bool,
+    /// True if two backends of the same storage share the work of many reads. Each takes little memory.
+    pub(crate) reads_apart: bool,
     /// A copy of the storage that may answer some queries.
     pub(crate) replica: Option<ReplicaOpener>,
 }

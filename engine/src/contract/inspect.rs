@@ -55,7 +55,7 @@ enum Call {
     /// A checkpoint with its parts and its writes. Of a session also its messages.
     Read(At),
     /// Tells in which checkpoints the values may have a text that is searched for.
-    Sift { checkpoints: Vec<At>, before: Option<At>, sieve: Sieve },
+    Sift { checkpoints: Vec<At>, before: Option<At>, sieve: Sieve, beside: bool },
 }
 
 /// A checkpoint of a run.
@@ -135,7 +135,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::ask(Query::Feed(feed), |answer| shown_feed(answer.into_feed()?))
         }
         Call::Read(at) => read(&at)?,
-        Call::Sift { checkpoints, before, sieve } => sift(&checkpoints, before.as_ref(), &sieve)?,
+        Call::Sift { checkpoints, before, sieve, beside } => sift(&checkpoints, before.as_ref(), &sieve, beside)?,
     })
 }
 

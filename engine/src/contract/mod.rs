@@ -65,7 +65,7 @@ pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
         Ok(Request::Apply(unit)) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
         Ok(Request::Ask(query, respond)) if may_lag => store.look(query, then(reply, respond)),
         Ok(Request::Ask(query, respond)) => store.ask(query, then(reply, respond)),
-        Ok(Request::AskEach(queries, collect)) => ask_each(store, queries, collect, reply, may_lag),
+        Ok(Request::LookAtEach(queries, collect, beside)) => look_at_each(store, queries, collect, beside, reply),
         Ok(Request::Prune(prune)) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
         Ok(Request::Check(cursor, limit, respond)) if may_lag => {
             let respond = move |answer: Answer| respond(answer.into_checked()?);
@@ -158,12 +158,12 @@ impl Collected {
     }
 }
 
-fn ask_each(
+fn look_at_each(
     store: &Store,
     queries: Vec<Query>,
     collect: Box<dyn Collect>,
+    beside: bool,
     reply: Reply<Option<Response>>,
-    may_lag: bool,
 ) {
     let mut collected = Collected { collect, missing: queries.len(), failed: None, reply: Some(reply) };
     collected.reply_if_complete();
@@ -171,7 +171,7 @@ fn ask_each(
     for (index, query) in queries.into_iter().enumerate() {
         let collected = Arc::clone(&collected);
         let take = move |answer| collected.lock().unwrap_or_else(PoisonError::into_inner).take(index, answer);
-        if may_lag { store.look(query, Reply::new(take)) } else { store.ask(query, Reply::new(take)) }
+        if beside { store.look_beside(query, Reply::new(take)) } else { store.look(query, Reply::new(take)) }
     }
 }
 

@@ -1,6 +1,8 @@
 /** Answers the requests of the page from the data of a file, as routes.ts does from a store. */
 
 import { parsePath, valueAt } from "../../../ts/bridge/json-form/path.js";
+import { hasMessages } from "../../../ts/inspect/conversation/lists.js";
+import { Conversations } from "../../../ts/inspect/conversation/page.js";
 import { compareDetails } from "../../../ts/inspect/details.js";
 import {
   MAX_CHANGES,
@@ -13,8 +15,9 @@ import {
   MAX_ANSWER,
 } from "../answers.js";
 import { search } from "../search.js";
+import { shortConversation } from "../short-conversation.js";
 import type { Taken, TakenCheckpoint, TakenRun } from "../taken.js";
-import type { Change, CheckpointDetail, RunRef } from "../../../ts/inspect/views.js";
+import type { Change, CheckpointDetail, CheckpointInfo, RunRef } from "../../../ts/inspect/views.js";
 
 type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
@@ -38,7 +41,7 @@ export function makeSource(taken: Taken): (route: string, parameters: Parameters
       const found = routes[route as keyof typeof routes](new Asked(parameters));
       return new Response(typeof found === "string" ? found : JSON.stringify(found));
     } catch (error) {
-      const code = error instanceof Missing ? error.code : "INVALID_ARGUMENT";
+      const code = (error as { code?: string }).code ?? "INVALID_ARGUMENT";
       const message = error instanceof Error ? error.message : String(error);
       return new Response(JSON.stringify({ error: { code, message } }), { status: code === "NOT_FOUND" ? 404 : 400 });
     }
@@ -93,6 +96,13 @@ function routesOf({ runs: all, version }: Taken) {
     const id = asked.text("id");
     return read(id === undefined ? checkpoints[0] : checkpoints.find(({ checkpoint }) => checkpoint.id === id));
   };
+  /** The entries of a list of messages in the parent of a checkpoint. Null: the file does not have it. */
+  const entriesBefore = ({ parent }: CheckpointInfo, path: string): readonly unknown[] | null => {
+    if (parent === null) return [];
+    const run = all.find(({ run: each }) => isSame(each, parent));
+    const found = run?.checkpoints.find(({ checkpoint }) => checkpoint.id === parent.id);
+    return found === undefined || "damage" in found ? null : new Conversations(found.state).entries(path);
+  };
   return {
     info: () => ({ version, target: "", backend: "file", write: false, spaces: [] }),
     runs(asked: Asked) {
@@ -143,8 +153,16 @@ function routesOf({ runs: all, version }: Taken) {
       const depth = asked.text("depth") === undefined ? undefined : asked.number("depth", 3);
       const short = shortDetail(theCheckpoint(asked), { depth, items: undefined, part, path });
       if (short === null) throw new Missing("there is nothing at this path");
-      // A file shows no conversation.
-      return path === undefined ? { ...short, hasMessages: false } : short;
+      return path === undefined ? { ...short, hasMessages: hasMessages(theCheckpoint(asked).state) } : short;
+    },
+    conversation(asked: Asked) {
+      const { checkpoint, state } = theCheckpoint(asked);
+      const conversations = new Conversations(state);
+      const path = conversations.pathOf(asked.text("list"));
+      const from = asked.text("from") === undefined ? undefined : asked.number("from", 0);
+      const before = path === undefined ? null : entriesBefore(checkpoint, path);
+      const page = conversations.page(checkpoint, path, before, { from, limit: asked.number("limit", 50) });
+      return shortConversation(page, from, asked.text("text") === undefined ? undefined : asked.number("text", 1));
     },
     raw(asked: Asked): string {
       const [detail, path] = [theCheckpoint(asked), asked.text("path")];

@@ -298,5 +298,5 @@ pub(crate) fn opener(url: &Url, options: &Options, deadline: &Arc<Deadline>) -> 
         let backend = Postgres::open_with(&url, &options, cache, indexes, deadline, position.clone())?;
         Ok(Box::new(backend) as Box<dyn Backend>)
     };
-    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder), sweeps_apart: true, replica }
+    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder), sweeps_apart: true, reads_apart: true, replica }
 }

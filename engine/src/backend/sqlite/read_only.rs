@@ -97,7 +97,6 @@ impl ReadOnly {
     }
 
     fn answer_once(&mut self, query: &Query) -> Result<Answer> {
-        self.refresh()?;
         let Some((database, _)) = &self.opened else { return Err(Error::poisoned()) };
         let Query::Feed(feed) = query else {
             return read::answer_unchanged(database.connection(), &self.cache, query);
@@ -138,15 +137,26 @@ impl Backend for ReadOnly {
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
-        let mut attempts = 0;
-        loop {
-            let answer = self.answer_once(query);
-            attempts += 1;
-            // If the files have changed since, even an error may come from the change.
-            let current = self.opened.as_ref().is_some_and(|(database, _)| database.is_current(&self.path));
-            if current || attempts == ATTEMPTS {
-                return answer;
-            }
+        let mut answer = Err(Error::poisoned());
+        self.answer_all(std::slice::from_ref(query), &mut |told| answer = told);
+        answer
+    }
+
+    fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
+        let mut current = false;
+        for query in queries {
+            let mut attempts = 0;
+            let answer = loop {
+                let refreshed = if current { Ok(()) } else { self.refresh() };
+                let answer = refreshed.and_then(|()| self.answer_once(query));
+                attempts += 1;
+                // If the files have changed since, even an error may come from the change.
+                current = self.opened.as_ref().is_some_and(|(database, _)| database.is_current(&self.path));
+                if current || attempts == ATTEMPTS {
+                    break answer;
+                }
+            };
+            tell(answer);
         }
     }
 

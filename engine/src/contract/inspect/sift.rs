@@ -69,7 +69,7 @@ fn any_in(needles: &[Needle], bytes: &[u8]) -> bool {
 
 /// Reads checkpoints and tells in which of them a value may have the text. `before` is the checkpoint before the first one, if
 /// both are of one run: what a checkpoint has in common with the one before it is not looked at again.
-pub(super) fn sift(of: &[At], before: Option<&At>, sieve: &Sieve) -> Result<Request> {
+pub(super) fn sift(of: &[At], before: Option<&At>, sieve: &Sieve, beside: bool) -> Result<Request> {
     let needles = |all: &[Vec<u8>]| all.iter().map(|bytes| Needle::new(bytes, sieve.ignore_case)).collect::<Vec<_>>();
     let mut sifter = Sifter {
         lineages: Vec::with_capacity(of.len()),
@@ -92,7 +92,7 @@ pub(super) fn sift(of: &[At], before: Option<&At>, sieve: &Sieve) -> Result<Requ
         // A query for one checkpoint travels together with others.
         queries.push(if all.len() == 1 { all.remove(0) } else { Query::All(all) });
     }
-    Ok(Request::AskEach(queries, Box::new(sifter)))
+    Ok(Request::LookAtEach(queries, Box::new(sifter), beside))
 }
 
 struct Sifter {

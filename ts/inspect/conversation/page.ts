@@ -1,0 +1,86 @@
+/** Makes a page of a conversation from the states of a checkpoint and its parent. */
+
+import { ForkpointError, quote } from "../../bridge/errors.js";
+import { safeJson } from "../../bridge/json-form/json-text.js";
+import { type MessageList, listsIn } from "./lists.js";
+import { messagesOf } from "./messages.js";
+import { Reader } from "./reader.js";
+import type { CheckpointInfo } from "../views.js";
+import type { Conversation } from "./message.js";
+
+/** Which messages a page has. */
+export interface PageQuery {
+  list?: string | undefined;
+  from?: number | undefined;
+  limit?: number | undefined;
+}
+
+/** A state with its lists of messages. */
+export class Conversations {
+  readonly #reader: Reader;
+  readonly #lists: MessageList[];
+
+  /** `form` is the state in the JSON form. */
+  constructor(form: unknown) {
+    this.#reader = new Reader(form);
+    this.#lists = listsIn(this.#reader, form);
+  }
+
+  /** Returns the entries of a list. None: the state has no such list. */
+  entries(path: string): readonly unknown[] {
+    return this.#lists.find((list) => list.path === path)?.entries ?? [];
+  }
+
+  /** Returns the path of the wanted list, or of the first one. Undefined: the state has no messages. */
+  pathOf(wanted: string | undefined): string | undefined {
+    const paths = this.#lists.map(({ path }) => path);
+    if (wanted === undefined || paths.includes(wanted)) return wanted ?? paths[0];
+    const has = paths.length === 0 ? "it has no messages" : `it has ${paths.map((path) => quote(path)).join(", ")}`;
+    throw new ForkpointError("NOT_FOUND", `there is no list of messages at ${quote(wanted)} in the state: ${has}`);
+  }
+
+  /** Returns a page. `before` are the entries of the list in the parent. Null: the parent is not known. */
+  page(
+    checkpoint: CheckpointInfo,
+    path: string | undefined,
+    before: readonly unknown[] | null,
+    query: PageQuery,
+  ): Conversation {
+    const lists = this.#lists.map((list) => ({ path: list.path, entries: list.entries.length }));
+    const list = this.#lists.find((each) => each.path === path);
+    if (list === undefined) return { checkpoint, lists, list: null, total: 0, from: 0, messages: [] };
+    const all = messagesOf(this.#reader, list, addedSince(before, list.entries));
+    const limit = query.limit ?? 100;
+    const from = query.from ?? -limit;
+    const first = Math.min(from < 0 ? Math.max(0, all.length + from) : from, all.length);
+    const messages = all.slice(first, first + limit);
+    return { checkpoint, lists, list: list.path, total: all.length, from: first, messages };
+  }
+}
+
+/** Returns a function that says whether an entry of a list is new. Null: nothing is known, so nothing is new. */
+function addedSince(before: readonly unknown[] | null, entries: readonly unknown[]): (index: number) => boolean {
+  if (before === null) return () => false;
+  if (before.length === 0) return () => true;
+  const counts = new Map<string, number>();
+  for (const entry of before) {
+    const content = contentOf(entry);
+    counts.set(content, (counts.get(content) ?? 0) + 1);
+  }
+  const added = entries.map((entry) => {
+    const content = contentOf(entry);
+    const count = counts.get(content) ?? 0;
+    counts.set(content, count - 1);
+    return count <= 0;
+  });
+  return (index) => added[index] === true;
+}
+
+/** Returns the JSON of an entry. A deep one is more than JSON.stringify can write. */
+function contentOf(entry: unknown): string {
+  try {
+    return JSON.stringify(entry) ?? "";
+  } catch {
+    return safeJson(entry);
+  }
+}
