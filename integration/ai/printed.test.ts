@@ -29,6 +29,11 @@ test("the code that is printed for a chat answers its approval", async () => {
   await chats.saveChat({ id, messages: [user("mail"), asking(1)] });
   await using inspector = await openInspector(target);
   const ref = { space: "ai", run: id };
+  const waiting = async () => {
+    const { items } = await inspector.runs({ space: "ai", status: "waiting", withQuestion: true });
+    return items.map(({ run, question }) => [run, question]);
+  };
+  expect(await waiting()).toEqual([[id, expect.stringMatching(/^\w+\(/)]]);
   const asked = await printed(inspector, ref);
   expect(asked).toHaveLength(1);
   const page = new PageChat(id, [user("mail"), asking(1)]);
@@ -38,4 +43,5 @@ test("the code that is printed for a chat answers its approval", async () => {
   expect(taken).toMatchObject([{ approvalId: "approval-1", approved: true }]);
   await chats.saveChat({ id, messages: page.messages });
   expect(await printed(inspector, ref)).toEqual([]);
+  expect(await waiting()).toEqual([]);
 });

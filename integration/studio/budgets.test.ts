@@ -136,6 +136,35 @@ inBrowser("budgets", () => {
     await expect.poll(() => page.locator(".card").nth(1).textContent()).toContain("100,000 checkpoints");
   });
 
+  test("a search in 10,000 runs of 20 KB: the first hit", { timeout: 180_000 }, async () => {
+    const path = join(folder(), "search.db");
+    const words = "the order of the customer is late and waits for a refund by the agent who has the tool".split(" ");
+    const text = (n: number) =>
+      Array.from({ length: 4_300 }, (_, at) => words[(n * 7 + at * at) % words.length]).join(" ");
+    const needles: Record<number, string> = { 0: "needle-oldest", 5_000: "needle-middle", 9_999: "needle-newest" };
+    function* runs(): Generator<Checkpoint> {
+      for (let n = 0; n < 10_000; n++) {
+        const scratch = { text: text(n), needle: needles[n] ?? "" };
+        const state = { input: {}, scratch, artifacts: {}, diagnostics: {} } as Checkpoint["state"];
+        yield { ...(checkpoint(`run-${n}`, 0) as unknown as Checkpoint), state, timestamp: n };
+      }
+    }
+    expect(text(0).length).toBeGreaterThan(18_000);
+    await saved(path, runs());
+    const { the, page } = await show({ of: path });
+    await the("run-row").first().waitFor();
+    for (const needle of Object.values(needles).toReversed()) {
+      const took = await page.evaluate(async (text) => {
+        const before = performance.now();
+        location.hash = `#/search?q=${text}`;
+        const isFound = () => document.querySelector("[data-testid=grep-row]")?.textContent?.includes(text) === true;
+        while (!isFound()) await new Promise(requestAnimationFrame);
+        return performance.now() - before;
+      }, needle);
+      say(`first hit of ${needle} in 10,000 runs of 20 KB`, `${Math.round(took)} ms`, "500 ms");
+    }
+  });
+
   test("a state of 2 MB: the first paint, the elements, the tasks", { timeout: 120_000 }, async () => {
     const path = join(folder(), "state.db");
     const documents = Array.from({ length: 4_000 }, (_, n) => ({

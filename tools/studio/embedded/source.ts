@@ -41,7 +41,7 @@ export function makeSource(taken: Taken): (route: string, parameters: Parameters
       const found = routes[route as keyof typeof routes](new Asked(parameters));
       return new Response(typeof found === "string" ? found : JSON.stringify(found));
     } catch (error) {
-      const code = (error as { code?: string }).code ?? "INVALID_ARGUMENT";
+      const code = error instanceof Missing ? error.code : "INVALID_ARGUMENT";
       const message = error instanceof Error ? error.message : String(error);
       return new Response(JSON.stringify({ error: { code, message } }), { status: code === "NOT_FOUND" ? 404 : 400 });
     }
@@ -158,7 +158,8 @@ function routesOf({ runs: all, version }: Taken) {
     conversation(asked: Asked) {
       const { checkpoint, state } = theCheckpoint(asked);
       const conversations = new Conversations(state);
-      const path = conversations.pathOf(asked.text("list"));
+      const path = asked.text("list") ?? conversations.paths[0];
+      if (path !== undefined && !conversations.paths.includes(path)) throw new Missing("there are no messages there");
       const from = asked.text("from") === undefined ? undefined : asked.number("from", 0);
       const before = path === undefined ? null : entriesBefore(checkpoint, path);
       const page = conversations.page(checkpoint, path, before, { from, limit: asked.number("limit", 50) });

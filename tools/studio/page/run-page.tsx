@@ -119,8 +119,8 @@ function Run({ of }: { of: RunRef }) {
   );
 }
 
-/** Runs with these statuses may ask, or have an answer that their program has not taken yet. A chat has no status. */
-const MAY_ASK: ReadonlySet<string> = new Set(["waiting", "unfinished", "unknown"]);
+/** Runs with these statuses may ask, or have an answer that their program has not taken yet. */
+const MAY_ASK: ReadonlySet<string> = new Set(["waiting", "unfinished"]);
 
 /** Resolves when the signal has a value. */
 function known(signal: ReadonlySignal<unknown>): Promise<void> {

@@ -11,7 +11,9 @@ const PAUSE = 2_000;
 
 /** Reads the tokens of a run, and again after saves. Without an answer, the run is shown without them. */
 export function useUsage(view: RunView): void {
-  const newest = view.steps.value[0]?.seq;
+  // The tokens are read from many states, so the state that is shown comes first.
+  const isShown = view.detail.value !== null || view.detailTrouble.value !== null;
+  const newest = isShown ? view.steps.value[0]?.seq : undefined;
   const ask = async (signal: AbortSignal) => (newest === undefined ? null : api.usage(view.ref, signal));
   const { answer } = useAnswer(ask, [newest], view.usage.value === null ? 0 : PAUSE);
   useEffect(() => void (view.usage.value = answer.value ?? view.usage.value), [answer.value]);

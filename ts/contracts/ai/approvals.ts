@@ -11,34 +11,10 @@ import { copyOf } from "../../bridge/serializer.js";
 import type { Engine } from "../../store/engine.js";
 import { thisProcess } from "../../store/holder.js";
 import type { Approval } from "./contract.js";
+import { type Found, type Message, type ToolPart, callsIn, isAnswered, isQuestion, lastPart } from "./questions.js";
 import { isSame } from "./same.js";
 import { readChat } from "./state.js";
 import { chatCalls } from "./wire.js";
-
-interface Message {
-  id?: unknown;
-  role?: unknown;
-  parts?: unknown;
-}
-
-/** A part of a message, as far as approvals matter. */
-interface ToolPart {
-  type?: unknown;
-  toolName?: unknown;
-  toolCallId?: unknown;
-  state?: unknown;
-  input?: unknown;
-  approval?: { id?: unknown; approved?: unknown; reason?: unknown };
-}
-
-/** A part that asks, or that has an answer. */
-interface Found {
-  messageId: unknown;
-  part: ToolPart;
-}
-
-/** The states of a call that is over. */
-const OVER: ReadonlySet<unknown> = new Set(["output-available", "output-error", "output-denied"]);
 
 /** What a browser has sent behind the last message of a user. */
 export interface Sent {
@@ -58,26 +34,6 @@ export function sentIn(messages: unknown): Sent {
   const last = lastPart(list as Message[]);
   return { parts: callsIn(last.map((message, at) => copyOf(message, `messages[${list.length - last.length + at}]`))) };
 }
-
-/** The messages behind the last one of a user. */
-function lastPart(messages: readonly Message[]): readonly Message[] {
-  return messages.slice(messages.findLastIndex((message) => message?.role === "user") + 1);
-}
-
-function callsIn(messages: readonly (Message | null)[]): Found[] {
-  return messages.flatMap((message) =>
-    (isArray(message?.parts) ? (message.parts as unknown[]) : [])
-      .filter((part): part is ToolPart => typeof part === "object" && part !== null && "toolCallId" in part)
-      .map((part) => ({ messageId: message?.id, part })),
-  );
-}
-
-const isQuestion = ({ part }: Found): boolean => part.state === "approval-requested" && !isAnswered({ part });
-
-/** The SDK looks at the answer, and not at the state. */
-const isAnswered = ({ part: { state, approval } }: Pick<Found, "part">): boolean =>
-  state === "approval-responded" ||
-  (approval?.approved !== undefined && approval.approved !== null && !OVER.has(state));
 
 /** Takes the answers. Begins again if the chat was changed meanwhile. */
 export async function takeApprovals(engine: Engine, chat: string, { parts }: Sent): Promise<Approval[]> {

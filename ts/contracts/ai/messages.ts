@@ -10,6 +10,7 @@ import { whole } from "../../bridge/bytes.js";
 import { Holding, evict } from "../../bridge/incremental/memory.js";
 import { type Format, type Stored, deserializeValue } from "../../bridge/serializer.js";
 import { packRecords } from "../shared/records.js";
+import { asks } from "./questions.js";
 import { isSame } from "./same.js";
 import type { NewVersion } from "./wire.js";
 
@@ -141,6 +142,7 @@ export class Snapshot {
       keep,
       records: packed?.records,
       messages: messages.length,
+      asks: asks(messages),
     };
     const left = before.messages.length === 0 ? 0 : (before.size * ends.length) / before.messages.length;
     const size = Math.min(left, before.size) + (packed?.bytes.byteLength ?? 0);

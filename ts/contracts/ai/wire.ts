@@ -41,6 +41,8 @@ export interface NewVersion {
   records: PackedRecords | undefined;
   /** The number of messages of the version. */
   messages: number;
+  /** Whether it asks for an approval at its end. */
+  asks: boolean;
 }
 
 export interface FoundRow extends Head {

@@ -1,6 +1,6 @@
 /** Reads the conversation of a checkpoint. */
 
-import { ForkpointError } from "../../bridge/errors.js";
+import { ForkpointError, quote } from "../../bridge/errors.js";
 import { shownForm } from "../../bridge/json-form/to-json-form.js";
 import { readRecord, text, whole } from "../../store/options.js";
 import { idOrNull } from "../../store/ids.js";
@@ -28,7 +28,12 @@ export async function readConversation(context: Context, ref: unknown, given: un
   const state = found && (await readState(context, found.row));
   if (found === null || state === null) return null;
   const conversations = new Conversations(state.form);
-  const path = conversations.pathOf(query.list);
+  const { paths } = conversations;
+  const path = query.list ?? paths[0];
+  if (query.list !== undefined && !paths.includes(query.list)) {
+    const has = paths.length === 0 ? "it has no messages" : `it has ${paths.map((each) => quote(each)).join(", ")}`;
+    throw new ForkpointError("NOT_FOUND", `there is no list of messages at ${quote(query.list)} in the state: ${has}`);
+  }
   const before = path === undefined ? null : await entriesBefore(context, found.info, path);
   return conversations.page(found.info, path, before, query);
 }

@@ -1,6 +1,5 @@
-/** Makes a page of a conversation from the states of a checkpoint and its parent. */
+/** Makes a page of a conversation from the states of a checkpoint and its parent. Uses nothing of Node. */
 
-import { ForkpointError, quote } from "../../bridge/errors.js";
 import { safeJson } from "../../bridge/json-form/json-text.js";
 import { type MessageList, listsIn } from "./lists.js";
 import { messagesOf } from "./messages.js";
@@ -31,12 +30,9 @@ export class Conversations {
     return this.#lists.find((list) => list.path === path)?.entries ?? [];
   }
 
-  /** Returns the path of the wanted list, or of the first one. Undefined: the state has no messages. */
-  pathOf(wanted: string | undefined): string | undefined {
-    const paths = this.#lists.map(({ path }) => path);
-    if (wanted === undefined || paths.includes(wanted)) return wanted ?? paths[0];
-    const has = paths.length === 0 ? "it has no messages" : `it has ${paths.map((path) => quote(path)).join(", ")}`;
-    throw new ForkpointError("NOT_FOUND", `there is no list of messages at ${quote(wanted)} in the state: ${has}`);
+  /** The paths of the lists. The best one comes first. */
+  get paths(): string[] {
+    return this.#lists.map(({ path }) => path);
   }
 
   /** Returns a page. `before` are the entries of the list in the parent. Null: the parent is not known. */

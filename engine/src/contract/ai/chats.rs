@@ -12,7 +12,7 @@ use crate::contract::thread;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
 use crate::query::{Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, RowOrder};
-use crate::record::{Checkpoint, ContractId, Draft, Header, Labels, LogMark, Payload, SortKey};
+use crate::record::{Checkpoint, ContractId, Draft, Header, Labels, LogMark, Payload, SortKey, Status};
 
 pub const CHATS_ID: ContractId = ContractId(19);
 pub const CHATS: Contract = Contract {
@@ -200,6 +200,8 @@ struct NewVersion {
     records: Option<PackedRecords>,
     /// The number of messages of the version.
     messages: u64,
+    /// True if it asks for an approval at its end.
+    asks: bool,
 }
 
 impl NewVersion {
@@ -215,7 +217,8 @@ impl NewVersion {
         if !records.is_empty() {
             ops.push(Op::Append { contract, lineage, log: log.clone(), records, must: LogMust::HaveLength(self.keep) });
         }
-        let header = header(chat, self.version, saved_at, &Meta { messages: self.messages })?;
+        let status = if self.asks { Status::Waiting } else { Status::Unknown };
+        let header = Header { status, ..header(chat, self.version, saved_at, &Meta { messages: self.messages })? };
         let pinned = header.id.clone();
         let logs = vec![LogMark { log, length }];
         ops.push(Op::Put(Box::new(Draft::from(Checkpoint { header, payload: Payload::default(), logs }))));

@@ -39,14 +39,25 @@ struct Kind {
 /// Bytes to look for.
 enum Needle {
     Exact(Finder<'static>),
-    /// Upper and lower case are the same. Has no upper case itself.
-    AnyCase(Vec<u8>),
+    /// Upper and lower case are the same. Has no upper case itself. `rarest` is the index of the byte to look for first.
+    AnyCase {
+        needle: Vec<u8>,
+        rarest: usize,
+    },
 }
+
+/// Bytes that many texts have, the most frequent first.
+const FREQUENT: &[u8] = b"\0 etaoinshrdlucmfwypvbgkjxqz";
 
 impl Needle {
     fn new(bytes: &[u8], ignore_case: bool) -> Self {
         match ignore_case && bytes.iter().any(u8::is_ascii_alphabetic) {
-            true => Self::AnyCase(bytes.to_ascii_lowercase()),
+            true => {
+                let needle = bytes.to_ascii_lowercase();
+                let rank = |byte: &u8| FREQUENT.iter().position(|frequent| frequent == byte).unwrap_or(usize::MAX);
+                let rarest = (0..needle.len()).max_by_key(|at| rank(&needle[*at])).unwrap_or_default();
+                Self::AnyCase { needle, rarest }
+            }
             false => Self::Exact(Finder::new(bytes).into_owned()),
         }
     }
@@ -54,10 +65,12 @@ impl Needle {
     fn is_in(&self, bytes: &[u8]) -> bool {
         match self {
             Self::Exact(finder) => finder.find(bytes).is_some(),
-            Self::AnyCase(needle) => {
-                let Some(first) = needle.first() else { return true };
-                memchr2_iter(*first, first.to_ascii_uppercase(), bytes)
-                    .any(|at| bytes.get(at..at + needle.len()).is_some_and(|found| found.eq_ignore_ascii_case(needle)))
+            Self::AnyCase { needle, rarest } => {
+                let byte = needle[*rarest];
+                memchr2_iter(byte, byte.to_ascii_uppercase(), bytes).any(|at| {
+                    let found = at.checked_sub(*rarest).and_then(|from| bytes.get(from..from + needle.len()));
+                    found.is_some_and(|found| found.eq_ignore_ascii_case(needle))
+                })
             }
         }
     }
