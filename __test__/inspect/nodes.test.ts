@@ -1,6 +1,7 @@
 // The nodes that made a checkpoint, for the frameworks that the package has itself.
 import { CheckpointStore, openStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
+import { SessionStore } from "forkpoint/helix";
 import { openInspector, stepName } from "forkpoint/inspect";
 import { Checkpointer, Command, Graph, START, Send } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -37,6 +38,32 @@ describe.each(kinds)("on %s", (kind) => {
     expect(items.map(stepName)).toEqual(["input", "plan", "read x3", "write"]);
     expect(items.map(({ nodes }) => nodes)).toEqual([null, ["plan"], ["read", "read", "read"], ["write"]]);
     expect((await inspector.runs({ space: "tinyagents" })).items[0]!.latest).toEqual(items.at(-1));
+  });
+
+  it("Helix: the step, and the role of the last message", async () => {
+    const { store, inspector } = await opened();
+    const sessions = new SessionStore(store);
+    await sessions.createSession("s", { agentType: "writer" });
+    const roles = ["user", "assistant", "tool", "x".repeat(41), "\ud800", "", undefined];
+    for (const [n, role] of roles.entries()) {
+      await sessions.appendMessages("s", [{ role: role as "user", content: `${n}` }]);
+      const state = (await sessions.loadState("s"))!;
+      await sessions.saveCheckpoint("s", { id: `c${n}`, stepCount: n, timestamp: n, state });
+    }
+    const saved = await sessions.loadState("s");
+    await sessions.saveCheckpoint("s", { id: "none", stepCount: 9, timestamp: 9, state: { ...saved!, messages: [] } });
+    const { items } = await inspector.checkpoints({ space: "helix", run: "s" });
+    const names = items.slice(0, -1).map(stepName);
+    expect(names.slice(0, 3)).toEqual(["step 0: user", "step 1: assistant", "step 2: tool"]);
+    const status = saved!.status;
+    expect(names.slice(3)).toEqual([
+      `step 3: ${status}`,
+      `step 4: ${status}`,
+      `step 5: ${status}`,
+      `step 6: ${status}`,
+      `step 9: ${status}`,
+    ]);
+    for (const { id } of items.slice(0, -1)) expect(await sessions.getCheckpoint(id)).not.toBeNull();
   });
 
   it("AgentOS and Agentium: the label", async () => {

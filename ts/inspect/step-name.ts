@@ -7,7 +7,8 @@ const ANY_STEP = "loop";
 
 /**
  * Returns the name of the step that made a checkpoint: its nodes, for example `plan` or `read x3, write`, else the framework's
- * own word, for example `input` or `update`. Returns null if the step has no name.
+ * own word, for example `input` or `update`. A step of Helix is called by its number and the role of its last message. Returns null
+ * if the step has no name.
  *
  * @example
  * ```ts
@@ -29,6 +30,9 @@ export function stepName({
     return [...times].map(([node, count]) => (count === 1 ? node : `${node} x${count}`)).join(", ");
   }
   // Helix has no nodes, and the status of most checkpoints is the same.
-  if (space === "helix" && typeof meta["stepCount"] === "number") return `step ${meta["stepCount"]}: ${label ?? "-"}`;
+  if (space === "helix" && typeof meta["stepCount"] === "number") {
+    const role = meta["lastRole"];
+    return `step ${meta["stepCount"]}: ${typeof role === "string" ? role : (label ?? "-")}`;
+  }
   return label === ANY_STEP || label === "" ? null : label;
 }

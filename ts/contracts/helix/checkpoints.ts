@@ -83,6 +83,7 @@ async function put(
     // Without a session, the messages of the state are all messages that there are.
     messageCount: messageCount ?? (compared === null ? state.messages?.tags.length : undefined),
     status: state.status,
+    lastRole: state.lastRole,
     sharesMessages: shared || state.messages === null,
     messages,
     version: counted ? compared?.version : undefined,

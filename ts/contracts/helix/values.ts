@@ -102,7 +102,12 @@ export interface EncodedState {
   customState: boolean;
   /** The messages. Null if the state has no list of messages. */
   messages: PackedMessages | null;
+  /** The role of the last message, if it is a short text. Listings name the checkpoint by it. */
+  lastRole: string | undefined;
 }
+
+/** The longest role that listings show, in characters. */
+const ROLE = 40;
 
 export function encodeState(state: unknown, path: string, format: Format): EncodedState {
   const fields = fieldsOf(state, path);
@@ -119,15 +124,18 @@ export function encodeState(state: unknown, path: string, format: Format): Encod
     fields["customState"] = null;
   }
   let messages: PackedMessages | null = null;
+  let lastRole: string | undefined;
   const given = fields["messages"];
   const name = `${path}.messages`;
   if (isArray(given) && readingArgument(name, () => given.every(isMessage))) {
     const list = readingArgument(name, () => [...given]);
     messages = packMessages(list, name, format);
+    const role = readingArgument(name, () => (list.at(-1) as { role?: unknown } | undefined)?.role);
+    if (typeof role === "string" && role !== "" && role.length <= ROLE && role.isWellFormed()) lastRole = role;
     fields["messages"] = null;
   }
   parts.unshift({ name: "state", ...format.serialize(fields, path) });
-  return { ...encoded, parts, customState, messages };
+  return { ...encoded, parts, customState, messages, lastRole };
 }
 
 /** Returns all parts of a state. If `shared` is true, the session's log holds the messages. */

@@ -80,6 +80,8 @@ interface HelixCalls {
     fields: CheckpointFields & {
       messageCount: number | undefined;
       status: string | undefined;
+      /** The role of the state's last message, if it is a short text. */
+      lastRole: string | undefined;
       sharesMessages: boolean;
       /** The number of messages to name. Undefined names all messages. */
       messages: number | undefined;

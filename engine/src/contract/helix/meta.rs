@@ -17,6 +17,8 @@ pub(super) struct CheckpointMeta {
     pub(super) message_count: Option<f64>,
     /// `state.status`. `None` if the state has none.
     pub(super) status: Option<String>,
+    /// The role of the last message of the state, if it is short.
+    pub(super) last_role: Option<String>,
     /// True if `state.messages` are the messages that the checkpoint names. Otherwise the payload holds them, if the
     /// state has any.
     pub(super) shares_messages: bool,
@@ -25,16 +27,25 @@ pub(super) struct CheckpointMeta {
 const SHARES_MESSAGES: u8 = 1;
 const HAS_STATUS: u8 = 2;
 const HAS_MESSAGE_COUNT: u8 = 4;
+const HAS_LAST_ROLE: u8 = 8;
 
 impl CheckpointMeta {
-    /// The numbers are stored as 8 bytes each, little endian. The status ends the bytes.
+    /// The numbers are stored as 8 bytes each, little endian. The role follows, with its length before it. The status ends the
+    /// bytes.
     pub(super) fn encode(&self) -> Vec<u8> {
+        // A role that is too long is no name.
+        let role = self.last_role.as_deref().and_then(|role| Some((u8::try_from(role.len()).ok()?, role)));
         let flags = (u8::from(self.shares_messages) * SHARES_MESSAGES)
             | (u8::from(self.status.is_some()) * HAS_STATUS)
-            | (u8::from(self.message_count.is_some()) * HAS_MESSAGE_COUNT);
+            | (u8::from(self.message_count.is_some()) * HAS_MESSAGE_COUNT)
+            | (u8::from(role.is_some()) * HAS_LAST_ROLE);
         let mut bytes = vec![flags];
         for number in [self.step_count, self.stream_sequence, self.message_count.unwrap_or_default()] {
             bytes.extend(number.to_le_bytes());
+        }
+        if let Some((length, role)) = role {
+            bytes.push(length);
+            bytes.extend(role.bytes());
         }
         bytes.extend(self.status.iter().flat_map(|status| status.bytes()));
         bytes
@@ -44,13 +55,22 @@ impl CheckpointMeta {
         let (&flags, rest) = bytes.split_first()?;
         let (step_count, rest) = number(rest)?;
         let (stream_sequence, rest) = number(rest)?;
-        let (message_count, status) = number(rest)?;
-        let status = String::from_utf8(status.to_vec()).ok()?;
+        let (message_count, rest) = number(rest)?;
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+        let (last_role, status) = if flags & HAS_LAST_ROLE == 0 {
+            (None, rest)
+        } else {
+            let (length, rest) = rest.split_first()?;
+            let (role, status) = rest.split_at_checked(usize::from(*length))?;
+            (Some(text(role)?), status)
+        };
+        let status = text(status)?;
         Some(Self {
             step_count,
             stream_sequence,
             message_count: (flags & HAS_MESSAGE_COUNT != 0).then_some(message_count),
             status: (flags & HAS_STATUS != 0).then_some(status),
+            last_role,
             shares_messages: flags & SHARES_MESSAGES != 0,
         })
     }
@@ -127,8 +147,12 @@ pub(super) fn common_status(status: &str) -> Status {
 /// Reads the fields of a checkpoint that people see.
 pub(super) fn show_checkpoint(header: &Header) -> Result<Shown> {
     let (meta, timestamp) = read_meta(header)?;
-    let CheckpointMeta { step_count, stream_sequence, message_count, status, .. } = meta;
-    let fields = json!({ "stepCount": step_count, "streamSequence": stream_sequence, "messageCount": message_count });
+    let CheckpointMeta { step_count, stream_sequence, message_count, status, last_role, .. } = meta;
+    let mut fields =
+        json!({ "stepCount": step_count, "streamSequence": stream_sequence, "messageCount": message_count });
+    if let Some(role) = last_role {
+        fields["lastRole"] = role.into();
+    }
     let at = Some(timestamp);
     Ok(Shown { label: status, at, meta: Some(fields), ..Shown::default() })
 }

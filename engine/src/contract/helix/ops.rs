@@ -150,6 +150,7 @@ pub(super) struct Save {
     stream_sequence: f64,
     message_count: Option<f64>,
     status: Option<String>,
+    last_role: Option<String>,
     shares_messages: bool,
     /// The number of messages that the checkpoint names. `None` names all messages that the session has.
     messages: Option<u64>,
@@ -165,8 +166,8 @@ pub(super) struct Save {
 /// `saveCheckpoint`: stores a checkpoint, and replaces a checkpoint of the session with the same id.
 pub(super) fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     let Save { id, session_id, timestamp, messages, version, touches, parts, saved_at, .. } = save;
-    let Save { step_count, stream_sequence, message_count, status, shares_messages, .. } = save;
-    let meta = CheckpointMeta { step_count, stream_sequence, message_count, status, shares_messages };
+    let Save { step_count, stream_sequence, message_count, status, last_role, shares_messages, .. } = save;
+    let meta = CheckpointMeta { step_count, stream_sequence, message_count, status, last_role, shares_messages };
     check_id("checkpoint.id", &id)?;
     check_id("checkpoint.sessionId", &session_id)?;
     let otherwise = Error::new(
