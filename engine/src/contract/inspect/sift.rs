@@ -38,7 +38,7 @@ struct Kind {
 
 /// Bytes to look for.
 enum Needle {
-    Exact(Finder<'static>),
+    Exact(Box<Finder<'static>>),
     /// Upper and lower case are the same. Has no upper case itself. `rarest` is the index of the byte to look for first.
     AnyCase {
         needle: Vec<u8>,
@@ -51,15 +51,13 @@ const FREQUENT: &[u8] = b"\0 etaoinshrdlucmfwypvbgkjxqz";
 
 impl Needle {
     fn new(bytes: &[u8], ignore_case: bool) -> Self {
-        match ignore_case && bytes.iter().any(u8::is_ascii_alphabetic) {
-            true => {
-                let needle = bytes.to_ascii_lowercase();
-                let rank = |byte: &u8| FREQUENT.iter().position(|frequent| frequent == byte).unwrap_or(usize::MAX);
-                let rarest = (0..needle.len()).max_by_key(|at| rank(&needle[*at])).unwrap_or_default();
-                Self::AnyCase { needle, rarest }
-            }
-            false => Self::Exact(Finder::new(bytes).into_owned()),
+        if !ignore_case || !bytes.iter().any(u8::is_ascii_alphabetic) {
+            return Self::Exact(Box::new(Finder::new(bytes).into_owned()));
         }
+        let needle = bytes.to_ascii_lowercase();
+        let rank = |byte: &u8| FREQUENT.iter().position(|frequent| frequent == byte).unwrap_or(usize::MAX);
+        let rarest = (0..needle.len()).max_by_key(|at| rank(&needle[*at])).unwrap_or_default();
+        Self::AnyCase { needle, rarest }
     }
 
     fn is_in(&self, bytes: &[u8]) -> bool {
