@@ -51,6 +51,8 @@ export class RunView {
   readonly detail = signal<Detail | null>(null);
   readonly detailTrouble = signal<Trouble | null>(null);
   readonly detailLoading = signal(false);
+  /** Whether a checkpoint is shown. What needs many states waits for it. */
+  readonly isShown = computed(() => this.detail.value !== null || this.detailTrouble.value !== null);
 
   readonly layout = computed<Layout>(() => {
     const steps = this.steps.value.map(({ id, parent }) => ({

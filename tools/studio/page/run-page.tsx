@@ -78,7 +78,7 @@ function Run({ of }: { of: RunRef }) {
       data-at={address.value.parameters["at"] === undefined ? "no" : "yes"}
     >
       <Head view={view} write={write} openFork={openFork} />
-      {view.info.value !== null && MAY_ASK.has(view.info.value.status) && (
+      {view.info.value !== null && MAY_ASK.has(view.info.value.status) && view.isShown.value && (
         <Questions
           of={of}
           version={`${view.info.value.status} ${view.info.value.latest.id}`}

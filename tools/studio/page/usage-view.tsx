@@ -11,9 +11,7 @@ const PAUSE = 2_000;
 
 /** Reads the tokens of a run, and again after saves. Without an answer, the run is shown without them. */
 export function useUsage(view: RunView): void {
-  // The tokens are read from many states, so the state that is shown comes first.
-  const isShown = view.detail.value !== null || view.detailTrouble.value !== null;
-  const newest = isShown ? view.steps.value[0]?.seq : undefined;
+  const newest = view.isShown.value ? view.steps.value[0]?.seq : undefined;
   const ask = async (signal: AbortSignal) => (newest === undefined ? null : api.usage(view.ref, signal));
   const { answer } = useAnswer(ask, [newest], view.usage.value === null ? 0 : PAUSE);
   useEffect(() => void (view.usage.value = answer.value ?? view.usage.value), [answer.value]);
