@@ -58,7 +58,7 @@ describe("a release", () => {
         name: `forkpoint-${platform}`,
         version: manifest.version,
         main: addon,
-        files: [addon],
+        files: [addon, "LICENSES.txt"],
       });
       expect({ os, cpu, ...(libc && { libc }) }).toEqual(machine);
       expect({ license, repository, engines }).toEqual({
@@ -69,6 +69,14 @@ describe("a release", () => {
       expect(scripts).toBeUndefined();
       expect(readFileSync(join(output, platform, addon), "utf8")).toBe(platform);
       expect(existsSync(join(output, platform, "LICENSE"))).toBe(true);
+      const licences = readFileSync(join(output, platform, "LICENSES.txt"), "utf8");
+      for (const linked of ["zstd-sys", "rusqlite", "napi", "tokio-postgres", "windows-sys"])
+        expect(licences).toMatch(new RegExp(`^${linked} .*: .*MIT|^${linked} .*: BSD-3-Clause`, "m"));
+      for (const text of ["SQLite itself is in the public domain", "Meta Platforms", "Microsoft"])
+        expect(licences).toContain(text);
+      // What only builds or tests is not in the addon.
+      for (const other of ["proptest", "napi-derive", "napi-build", "cc"])
+        expect(licences).not.toMatch(new RegExp(`^${other} \\d`, "m"));
     }
   });
 

@@ -4,6 +4,7 @@
 // package does not contain.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
+import { addonLicences } from "./licenses.mjs";
 import { withAbsoluteLinks } from "./links.mjs";
 import { platforms } from "./platforms.mjs";
 import { root } from "./setup.mjs";
@@ -40,6 +41,7 @@ if (complete && missing.length > 0) refuse(`${missing.join(", ")} is missing in 
 const unknown = readdirSync(addons).filter((file) => file.endsWith(".node") && !files.includes(file));
 if (unknown.length > 0) refuse(`${unknown.join(", ")} has no platform in scripts/platforms.mjs`);
 
+const licences = addonLicences();
 const optionalDependencies = {};
 for (const [platform, { os, cpu, libc }] of Object.entries(platforms)) {
   const file = fileOf(platform);
@@ -56,12 +58,13 @@ for (const [platform, { os, cpu, libc }] of Object.entries(platforms)) {
     cpu: [cpu],
     ...(libc && { libc: [libc] }),
     main: file,
-    files: [file],
+    files: [file, "LICENSES.txt"],
   };
   lay(join(output, platform), content, [
     [join(addons, file), file],
     [`${root}LICENSE`, "LICENSE"],
   ]);
+  writeFileSync(join(output, platform, "LICENSES.txt"), licences);
 }
 const { scripts: _, devDependencies: __, ...published } = manifest;
 const copies = ["dist", "docs", "examples", "index.d.ts", "README.md", "CHANGELOG.md", "LICENSE"];

@@ -32,7 +32,7 @@ export function GrepPage() {
   const first = useRef(true);
   useEffect(() => {
     // Waits until the user pauses typing.
-    const timer = setTimeout(() => void data.begin(query), first.current ? 0 : 250);
+    const timer = setTimeout(() => void data.begin(query), first.current ? 0 : 150);
     first.current = false;
     return () => clearTimeout(timer);
   }, [key]);
