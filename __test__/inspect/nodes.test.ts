@@ -45,24 +45,24 @@ describe.each(kinds)("on %s", (kind) => {
     const sessions = new SessionStore(store);
     await sessions.createSession("s", { agentType: "writer" });
     const roles = ["user", "assistant", "tool", "x".repeat(41), "\ud800", "", undefined];
+    const state = (await sessions.loadState("s"))!;
+    const messages: Array<{ role: "user"; content: string }> = [];
     for (const [n, role] of roles.entries()) {
-      await sessions.appendMessages("s", [{ role: role as "user", content: `${n}` }]);
-      const state = (await sessions.loadState("s"))!;
-      await sessions.saveCheckpoint("s", { id: `c${n}`, stepCount: n, timestamp: n, state });
+      messages.push({ role: role as "user", content: `${n}` });
+      await sessions.appendMessages("s", messages.slice(-1));
+      await sessions.saveCheckpoint({
+        id: `c${n}`,
+        sessionId: "s",
+        stepCount: n,
+        timestamp: n,
+        state: { ...state, messages },
+      });
     }
-    const saved = await sessions.loadState("s");
-    await sessions.saveCheckpoint("s", { id: "none", stepCount: 9, timestamp: 9, state: { ...saved!, messages: [] } });
+    await sessions.saveCheckpoint({ id: "none", sessionId: "s", stepCount: 9, timestamp: 9, state });
     const { items } = await inspector.checkpoints({ space: "helix", run: "s" });
-    const names = items.slice(0, -1).map(stepName);
-    expect(names.slice(0, 3)).toEqual(["step 0: user", "step 1: assistant", "step 2: tool"]);
-    const status = saved!.status;
-    expect(names.slice(3)).toEqual([
-      `step 3: ${status}`,
-      `step 4: ${status}`,
-      `step 5: ${status}`,
-      `step 6: ${status}`,
-      `step 9: ${status}`,
-    ]);
+    const others = [3, 4, 5, 6, 9].map((step) => `step ${step}: active`);
+    const names = ["step 0: user", "step 1: assistant", "step 2: tool", ...others];
+    expect(items.slice(0, -1).map(stepName)).toEqual(names);
     for (const { id } of items.slice(0, -1)) expect(await sessions.getCheckpoint(id)).not.toBeNull();
   });
 
