@@ -368,5 +368,6 @@ function sideOf(target: unknown, name: "from" | "to"): Side {
   if (name === "from" && path !== null && !existsSync(path)) {
     throw new ForkpointError("NOT_FOUND", `there is no store at ${quote(path)}: nothing to copy`);
   }
-  return { store: openInBackground(text, options), owned: true };
+  // Somebody else may have made the source: it is read as it is, and nothing in it is changed.
+  return { store: openInBackground(text, { ...options, readOnly: name === "from" }), owned: true };
 }

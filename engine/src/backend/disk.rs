@@ -46,6 +46,8 @@ pub(super) fn failed(error: io::Error, what: &str) -> Error {
         ErrorKind::ReadOnlyFilesystem => (Code::Unavailable, "; use a path on a writable file system"),
         ErrorKind::NotADirectory => (Code::Unavailable, "; use a path in a directory"),
         ErrorKind::InvalidFilename => (Code::InvalidArgument, "; use a shorter path"),
+        // The system never gives this kind. It is what a store must not have, such as a symbolic link.
+        ErrorKind::InvalidData => (Code::Unsupported, ""),
         _ => (Code::Unavailable, ""),
     };
     let lasting = lasts(error.kind());
@@ -62,6 +64,7 @@ fn lasts(kind: ErrorKind) -> bool {
             | ErrorKind::NotADirectory
             | ErrorKind::IsADirectory
             | ErrorKind::InvalidFilename
+            | ErrorKind::InvalidData
     )
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{ErrorKind, Seek, SeekFrom, Write};
 
-use super::folder::create_folder;
+use super::folder::{create_folder, require_plain};
 use super::index::Index;
 use super::order::{Commit, Last};
 use super::plan::{Draft, Plan};
@@ -76,7 +76,7 @@ impl Index {
                 match create_folder(folder) {
                     Ok(()) if sync => sync_folder(&contents.folder).map_err(cannot)?,
                     Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(cannot(error)),
-                    _ => {}
+                    _ => require_plain(folder).map_err(cannot)?,
                 }
             }
             // A crashed process may have left a file that was never committed, or one that was removed.

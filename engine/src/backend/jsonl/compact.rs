@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
 
 use super::backend::Jsonl;
-use super::folder::OLD_ORDER;
+use super::folder::{OLD_ORDER, open, require_plain};
 use super::index::{Index, Source};
 use super::line::{self, At};
 use super::names::{self, Names};
@@ -189,15 +190,16 @@ impl Index {
         let cannot = |error| failed(error, "the folder cannot be tidied up");
         let mut folders = BTreeSet::new();
         for entry in self.known.files.values() {
-            let path = folder.join(&entry.path);
-            if fs::metadata(&path).is_ok_and(|found| found.len() > entry.length) {
-                let file = fs::File::options().write(true).open(&path).map_err(cannot)?;
+            if fs::metadata(folder.join(&entry.path)).is_ok_and(|found| found.len() > entry.length) {
+                let file = open(fs::File::options().write(true), folder, &entry.path).map_err(cannot)?;
                 file.set_len(entry.length).map_err(cannot)?;
             }
             folders.extend(entry.path.split_once('/').map(|(folder, _)| folder));
         }
         for name in folders {
-            for found in fs::read_dir(folder.join(name)).map_err(cannot)? {
+            let inside = folder.join(name);
+            require_plain(&inside).map_err(cannot)?;
+            for found in fs::read_dir(inside).map_err(cannot)? {
                 let file = found.map_err(cannot)?.file_name();
                 let Some(path) = file.to_str().map(|file| format!("{name}/{file}")) else { continue };
                 if !self.tables.contents.has_path(&path) && self.is_left_over(&path) {
@@ -214,7 +216,11 @@ impl Index {
         if path.strip_suffix(".jsonl").is_none() {
             return false;
         }
-        let Ok(bytes) = fs::read(self.tables.contents.folder.join(path)) else { return false };
+        let mut bytes = Vec::new();
+        let opened = open(fs::File::options().read(true), &self.tables.contents.folder, path);
+        if opened.and_then(|mut file| file.read_to_end(&mut bytes)).is_err() {
+            return false;
+        }
         let Some(first) = bytes.split(|byte| *byte == b'\n').next().filter(|first| !first.is_empty()) else {
             return bytes.is_empty();
         };

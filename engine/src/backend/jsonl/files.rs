@@ -2,10 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, hash_map};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
+use super::folder;
 use super::line::{At, unreadable};
 use super::records::{self, Line, Named};
 use crate::backend::disk::{FileId, failed};
@@ -175,17 +176,21 @@ impl Files {
 
     /// Reads bytes of a file. Fails if the file is shorter.
     pub(super) fn read(&self, file: u64, from: u64, length: u64) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
         self.with(file, |file| {
+            // Memory is taken for what is there, whatever a line says.
+            if file.metadata()?.len() < from.saturating_add(length) {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
             file.seek(SeekFrom::Start(from))?;
-            file.read_exact(&mut bytes)
+            file.read_exact(&mut bytes)?;
+            Ok(bytes)
         })
         .map_err(|error| match error.kind() {
             ErrorKind::NotFound => self.missing(file, "the file is missing"),
             ErrorKind::UnexpectedEof => self.missing(file, "the file is shorter than what was committed"),
             _ => failed(error, &format!("\"{}\" cannot be read", self.path(file))),
-        })?;
-        Ok(bytes)
+        })
     }
 
     /// Closes a file if another one is at its path now: bytes that are written to a replaced file are lost.
@@ -206,11 +211,13 @@ impl Files {
         let mut handle: &File = match open.entry(file) {
             hash_map::Entry::Occupied(found) => found.into_mut(),
             hash_map::Entry::Vacant(free) => {
-                let path = self.folder.join(self.path(file));
-                let opened = File::options().read(true).write(true).open(&path);
+                let open = |options: &OpenOptions| folder::open(options, &self.folder, &self.path(file));
+                let opened = open(File::options().read(true).write(true));
                 free.insert(match opened.as_ref().map_err(std::io::Error::kind) {
                     // A folder that may only be read is only looked at.
-                    Err(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => File::open(path)?,
+                    Err(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+                        open(File::options().read(true))?
+                    }
                     _ => opened?,
                 })
             }

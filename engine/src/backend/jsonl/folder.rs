@@ -1,6 +1,6 @@
 //! The folder of a store: checks it, creates it with private permissions, and tells it from the folders of others.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -53,8 +53,30 @@ pub(super) fn find(path: &Path) -> Result<PathBuf> {
         _ => failed(error, "the folder cannot be read"),
     };
     let path = fs::canonicalize(path).map_err(missing)?;
-    check_magic(File::open(path.join(ORDER)).map_err(missing)?, path.join(LOCK).exists())?;
+    let order = open(File::options().read(true), &path, ORDER).map_err(missing)?;
+    check_magic(order, path.join(LOCK).exists())?;
     Ok(path)
+}
+
+/// Opens a file of the store. `path` is relative to the folder.
+pub(super) fn open(options: &OpenOptions, folder: &Path, path: &str) -> std::io::Result<File> {
+    let whole = folder.join(path);
+    if let Some(inside) = whole.parent() {
+        require_plain(inside)?;
+    }
+    require_plain(&whole)?;
+    options.open(whole)
+}
+
+/// Refuses a symbolic link, a pipe and a device. In a folder that somebody else made, a link could lead to any file of this
+/// machine, and a pipe has no end.
+pub(super) fn require_plain(path: &Path) -> std::io::Result<()> {
+    let kind = fs::symlink_metadata(path)?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        return Ok(());
+    }
+    let why = "it is a symbolic link, a pipe or a device, which a store does not have";
+    Err(std::io::Error::new(ErrorKind::InvalidData, why))
 }
 
 /// Creates a folder that only the owner can use.
@@ -67,7 +89,7 @@ pub(super) fn create_folder(path: &Path) -> std::io::Result<()> {
 
 /// Refuses a folder that does not belong to Forkpoint, and one whose commit log is missing.
 fn refuse_others(path: &Path) -> Result<()> {
-    match File::open(path.join(ORDER)) {
+    match open(File::options().read(true), path, ORDER) {
         Ok(file) => return check_magic(file, path.join(LOCK).exists()),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(failed(error, &format!("{ORDER} cannot be read"))),

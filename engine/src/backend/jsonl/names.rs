@@ -72,5 +72,15 @@ pub(super) fn path(folder: &str, stem: &str, generation: u64) -> String {
     }
 }
 
+/// Returns true if [`path`] may have made a path. The path in a file that somebody else wrote could lead out of the folder.
+pub(super) fn is_path(path: &str) -> bool {
+    let is_name = |name: &str| {
+        let allowed = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' | b'%' | b'~' | b'@');
+        !name.is_empty() && !name.starts_with('.') && name.bytes().all(allowed)
+    };
+    let parts = path.split_once('/').zip(path.strip_suffix(".jsonl"));
+    parts.is_some_and(|((folder, file), _)| is_name(folder) && is_name(file))
+}
+
 /// The stem of the file that holds the pending writes of a contract.
 pub(super) const WRITES: &str = "@writes";

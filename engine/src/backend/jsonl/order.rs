@@ -7,10 +7,12 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::folder::{NEW_ORDER, OLD_ORDER, ORDER, VERSION};
+use super::folder::{self, NEW_ORDER, OLD_ORDER, ORDER, VERSION};
 use super::line::{self, At, END, Sum};
+use super::names;
 use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};
 
@@ -65,6 +67,7 @@ pub(super) enum News {
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
     pub(super) file: u64,
+    #[serde(deserialize_with = "path_inside")]
     pub(super) path: String,
     /// The number of committed bytes.
     pub(super) length: u64,
@@ -72,6 +75,15 @@ pub(super) struct Entry {
     pub(super) lines: u64,
     /// The sum of the last committed line. It stands for the entire content up to it.
     pub(super) sum: Sum,
+}
+
+/// Reads a path in the folder of the store, and refuses one that leads out of it.
+fn path_inside<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<String, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    if names::is_path(&path) {
+        return Ok(path);
+    }
+    Err(D::Error::custom(format!("{path:?} is no path of a file of this folder")))
 }
 
 /// A line that commits a batch.
@@ -243,7 +255,7 @@ impl Known {
         for entry in commit.files.iter().filter(|entry| !removed.contains(&entry.file)) {
             let from = self.files.get(&entry.file).map_or(0, |before| before.length);
             let path = folder.join(&entry.path);
-            let bytes = match File::open(&path) {
+            let bytes = match folder::open(File::options().read(true), folder, &entry.path) {
                 Ok(mut file) => tail(&mut file, from)?,
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
                 Err(error) => return Err(failed(error, &format!("\"{}\" cannot be read", path.display()))),
@@ -381,4 +393,51 @@ fn cannot_read(error: std::io::Error) -> Error {
 
 fn damaged(line: u64, why: &str) -> Error {
     Error::new(Code::Corrupt, format!("{ORDER}, line {line}: {why}; restore the folder from a backup"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_leads_out_of_the_folder_is_refused() {
+        let read = |path: &str| {
+            let sum = serde_json::to_value(Sum::default()).unwrap();
+            let entry = serde_json::json!({ "file": 1, "path": path, "length": 0, "lines": 0, "sum": sum }).to_string();
+            serde_json::from_str::<Entry>(&entry)
+        };
+        for path in [
+            "agentos/run-1.jsonl",
+            "langgraph/@writes@2.jsonl",
+            "contract-7/%2e%2e~0a.jsonl",
+            "helix-sessions/a.b.jsonl",
+        ] {
+            assert_eq!(read(path).unwrap().path, path);
+        }
+        for path in [
+            "",
+            "/",
+            "a",
+            "a.jsonl",
+            "../a.jsonl",
+            "a/../b.jsonl",
+            "/etc/passwd",
+            "/a.jsonl",
+            "a//b.jsonl",
+            "a/b/c.jsonl",
+            "./a.jsonl",
+            "a/.jsonl",
+            "a/b.jsonl/",
+            "a/b.txt",
+            "a\\b.jsonl",
+            "c:/b.jsonl",
+            "a/b:c.jsonl",
+            "a/\0.jsonl",
+            ".git/a.jsonl",
+            "A/b.jsonl",
+            "a/../../../home/user/.bashrc.jsonl",
+        ] {
+            assert!(read(path).unwrap_err().to_string().contains("no path of a file of this folder"), "{path:?}");
+        }
+    }
 }
