@@ -1,6 +1,7 @@
 // Measures this package's own stores by the suites of the package in conformance/.
 import { describe, expect, it } from "vitest";
 import type { Contract } from "../conformance/dist/index.js";
+import { inTurn } from "./short.js";
 
 /** Makes a database on a server. Only the project that runs these tests on Postgres has it: integration/postgres/setup.ts. */
 const { makeDatabase } = globalThis as { makeDatabase?: () => string };
@@ -10,7 +11,8 @@ function targets(): Record<string, string> {
   if (makeDatabase !== undefined) return { postgres: `${makeDatabase()}?schema=c{n}` };
   const sqlite = "{dir}/store.db";
   if (process.env["FORKPOINT_TEST_SHORT"] === "1") return { sqlite };
-  return { memory: "memory:", sqlite, jsonl: "jsonl:{dir}/store" };
+  const all = { memory: "memory:", sqlite, jsonl: "jsonl:{dir}/store" };
+  return Object.fromEntries(inTurn(Object.entries(all), 3));
 }
 
 /** Ours are measured by all. */

@@ -1,8 +1,10 @@
 // Runs the tests: `npm test` runs what every change needs, and `npm run test:all` runs the rest too: slow tests, a pool of
 // threads, every contract on Postgres, a second LangGraph, other runtimes, bundlers, the studio in a browser, the
 // documentation of the Rust code.
-// `node scripts/test.mjs --rest` runs only this rest. `npm test -- __test__/hostile.test.ts` runs some tests: all arguments
-// of vitest are allowed.
+// `node scripts/test.mjs --rest` runs only this rest. `--half` runs one half of the slow tests and of the servers' and the
+// browser's: the commit tells which. CI does, and FORKPOINT_TEST_HALF=1 or 2 selects the half.
+// `npm test -- __test__/hostile.test.ts` runs some tests: all arguments of vitest are allowed.
+import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { check, checkRest } from "./check.mjs";
 import { keepFilesInMemory } from "./memory.mjs";
@@ -30,6 +32,20 @@ function tagged(tag) {
   return files.filter((file) => readFileSync(root + file, "utf8").includes(`\n// @module-tag ${tag}\n`));
 }
 
+/** The slow files that every commit runs: the guides, and the package as its users get it. */
+const ALWAYS = /\/(docs|package)\.test\.ts$/;
+
+/** Returns the half to run, 1 or 2, or undefined for both. */
+function halfToRun() {
+  if (!given.includes("--half")) return undefined;
+  const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: root, encoding: "utf8" });
+  const half = Number(process.env.FORKPOINT_TEST_HALF ?? 1 + (Number.parseInt(commit.slice(0, 8), 16) % 2));
+  console.log(
+    `\nHalf ${half} of the slow tests: FORKPOINT_TEST_HALF=${half} runs it again, and without --half both run.`,
+  );
+  return half;
+}
+
 const projects = (names) => names.flatMap((name) => ["--project", name]);
 
 function runQuick() {
@@ -53,17 +69,21 @@ async function runRest() {
   step("check the rest", checkRest);
   // The server's module needs installed packages.
   const { programs } = await import("../integration/postgres/server.mjs");
-  for (const version of Object.keys(onVersions))
+  const half = halfToRun();
+  const isIn = (_, at) => half === undefined || at % 2 === half - 1;
+  for (const version of Object.keys(onVersions).filter(isIn))
     step(`engine: ${version} Postgres`, () => onPostgres(version, programs));
-  vitest("slow", ...projects(quick), ...tagged("slow"));
-  vitest("threads", "--pool=threads", "--project=forkpoint", ...tagged("threads"));
-  vitest("rest", ...projects(rest));
+  const slow = tagged("slow").toSorted();
+  const inTurn = slow.filter((file) => !ALWAYS.test(file)).filter(isIn);
+  vitest("slow", ...projects(quick), ...slow.filter((file) => ALWAYS.test(file)), ...inTurn);
+  vitest("threads", "--pool=threads", "--project=forkpoint", ...tagged("threads").filter(isIn));
+  vitest("rest", ...projects(rest), ...(half === undefined ? [] : [`--shard=${half}/2`]));
 }
 
 keepFilesInMemory();
 const given = process.argv.slice(2);
 const [which] = given;
-if (which !== undefined && which !== "--all" && which !== "--rest") {
+if (which !== undefined && !["--all", "--rest", "--half"].includes(which)) {
   setup(given.some((argument) => argument.includes("integration")) ? {} : { frameworks: [] });
   run(process.execPath, [`${root}node_modules/vitest/vitest.mjs`, "run", ...given]);
 } else {

@@ -4,6 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { isShort } from "../../__test__/short.js";
 import { inBrowser, show, useBrowser } from "./browser.js";
 import { nameless, tooPale, tooWide, violations } from "./looking.js";
 import { useRecording } from "./recording.js";
@@ -18,9 +19,6 @@ const grounds = { light: "rgb(246, 247, 249)", dark: "rgb(13, 15, 19)" };
 
 /** The views to walk. FORKPOINT_VIEWS is a part of their names. */
 const walked = views.filter(({ name }) => name.includes(process.env["FORKPOINT_VIEWS"] ?? ""));
-
-/** In CI, each view is walked in one of the sizes. FORKPOINT_TEST_SHORT=0 walks it in all. */
-const isShort = process.env["CI"] !== undefined && process.env["FORKPOINT_TEST_SHORT"] !== "0";
 
 const pictures = process.env["FORKPOINT_SCREENSHOTS"] || fileURLToPath(new URL("pictures", import.meta.url));
 
