@@ -5,7 +5,7 @@ import type { Context } from "./context.js";
 import { isDatabase } from "./database.js";
 import { UsageError, describe } from "./errors.js";
 import { checkpointsOf, runsOf } from "./pages.js";
-import { shellWord } from "./shell.js";
+import { shellWord } from "../../ts/bridge/json-form/json-text.js";
 import { shortened } from "./short-ids.js";
 import type { CheckpointDetail, CheckpointInfo, RunInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";

@@ -7,7 +7,7 @@ import { Output, ignoreStreamErrors } from "./output.js";
 import { makeProgram } from "./program.js";
 import { quote } from "../../ts/bridge/errors.js";
 import { isDatabase } from "./database.js";
-import { shellWord } from "./shell.js";
+import { shellWord } from "../../ts/bridge/json-form/json-text.js";
 import { suggestion } from "./suggest.js";
 
 async function main(args: string[]): Promise<void> {

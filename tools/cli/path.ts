@@ -1,10 +1,9 @@
 /** Reads arguments that are paths or JSON. Mistakes in them are usage errors. */
 
 import { readFile } from "node:fs/promises";
-import { parseJson } from "../../ts/bridge/json-form/json-text.js";
+import { parseJson, shellWord } from "../../ts/bridge/json-form/json-text.js";
 import { type PathStep, formatPath, parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { UsageError, describe } from "./errors.js";
-import { shellWord } from "./shell.js";
 import type { Change } from "../../ts/inspect/views.js";
 
 export function readPath(text: string): PathStep[] {

@@ -140,8 +140,7 @@ export type {
 export type { RunQuery } from "./runs.js";
 export type { StoreEvent, WatchedEffect } from "./watch.js";
 export type { DrainReport, DrainedRun } from "./drain.js";
-export type { SearchOptions } from "./search.js";
-export type { SearchHit, SearchProgress, Snippet } from "./search-views.js";
+export type { SearchHit, SearchOptions, SearchProgress, Snippet } from "./search-views.js";
 export type { ForkEdit } from "./fork.js";
 export type { Answer, Question, StoredAnswer } from "./questions/views.js";
 export type {

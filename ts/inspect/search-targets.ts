@@ -3,9 +3,8 @@
 import { type Context, SESSIONS, shownNs, spaceOf } from "./context.js";
 import { everyRow, newestOf, readLineups, recentRuns } from "./rows.js";
 import { contractsOf } from "./runs.js";
-import type { SearchOptions } from "./search.js";
 import { type Match, nameOf } from "./search-values.js";
-import type { SearchHit } from "./search-views.js";
+import type { SearchHit, SearchOptions } from "./search-views.js";
 import type { At, FoundRun, Key, Row } from "./wire.js";
 
 /** Which checkpoints are searched. */

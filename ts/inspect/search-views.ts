@@ -1,6 +1,6 @@
 /** What a search shows. */
 
-import type { Change, CheckpointRef } from "./views.js";
+import type { Change, CheckpointRef, Space, Status } from "./views.js";
 
 /** The text around a match. */
 export interface Snippet {
@@ -36,4 +36,29 @@ export interface SearchHit extends CheckpointRef {
   inKey: boolean;
   /** The first match in the value, and the text around it. */
   snippet: Snippet;
+}
+
+/** What to search, and how. */
+export interface SearchOptions {
+  /** Whether the text is a regular expression of JavaScript. Default: false. */
+  regex?: boolean | undefined;
+  /** Whether upper and lower case are the same. Default: false. */
+  ignoreCase?: boolean | undefined;
+  space?: Space | undefined;
+  /** Only the run with this id. */
+  run?: string | undefined;
+  /** Only this namespace. Default: all, with the subgraphs. */
+  ns?: string | undefined;
+  /** Only runs with this status. */
+  status?: Status | undefined;
+  /** Only runs that have all of these labels. */
+  label?: Record<string, string> | undefined;
+  /** Whether all checkpoints are searched. Each place is then found once, in the first checkpoint that has it. Default: false. */
+  allSteps?: boolean | undefined;
+  /** The number of hits after which the search ends. Default: no limit. */
+  limit?: number | undefined;
+  /** Ends the search. */
+  signal?: AbortSignal | undefined;
+  /** Called while the search reads, and at its end. */
+  onProgress?: ((progress: SearchProgress) => void) | undefined;
 }

@@ -15,35 +15,9 @@ import { statuses } from "./runs.js";
 import { type Pattern, patternOf, sieveOf } from "./search-pattern.js";
 import { type Candidate, type Placed, type Target, type Wanted, rowsOf, targetsOf } from "./search-targets.js";
 import { matchesIn } from "./search-values.js";
-import type { SearchHit, SearchProgress } from "./search-views.js";
+import type { SearchHit, SearchOptions, SearchProgress } from "./search-views.js";
 import type { Part } from "../bridge/wire.js";
 import { type At, type FoundCheckpoint, type Row, type Sieve, inspect } from "./wire.js";
-import type { Space, Status } from "./views.js";
-
-/** What to search, and how. */
-export interface SearchOptions {
-  /** Whether the text is a regular expression of JavaScript. Default: false. */
-  regex?: boolean | undefined;
-  /** Whether upper and lower case are the same. Default: false. */
-  ignoreCase?: boolean | undefined;
-  space?: Space | undefined;
-  /** Only the run with this id. */
-  run?: string | undefined;
-  /** Only this namespace. Default: all, with the subgraphs. */
-  ns?: string | undefined;
-  /** Only runs with this status. */
-  status?: Status | undefined;
-  /** Only runs that have all of these labels. */
-  label?: Record<string, string> | undefined;
-  /** Whether all checkpoints are searched. Each place is then found once, in the first checkpoint that has it. Default: false. */
-  allSteps?: boolean | undefined;
-  /** The number of hits after which the search ends. Default: no limit. */
-  limit?: number | undefined;
-  /** Ends the search. */
-  signal?: AbortSignal | undefined;
-  /** Called while the search reads, and at its end. */
-  onProgress?: ((progress: SearchProgress) => void) | undefined;
-}
 
 const searchOptions = {
   regex: flag,
@@ -151,17 +125,17 @@ class Search {
     for await (const candidates of this.#candidates()) {
       const queue: Array<{ candidate: Candidate; reading: Promise<FoundCheckpoint | null> }> = [];
       let bytes = 0;
-      const next = async () => {
-        const { candidate, reading } = queue.shift()!;
-        bytes -= candidate.row.logical;
-        return { candidate, found: await reading };
-      };
       for (const candidate of candidates) {
+        // It is read in any case, however large it is.
+        while (queue.length >= AHEAD || (queue.length > 0 && bytes + candidate.row.logical > BYTES_AT_ONCE)) {
+          const { candidate: first, reading } = queue.shift()!;
+          bytes -= first.row.logical;
+          yield { candidate: first, found: await reading };
+        }
         queue.push({ candidate, reading: begun(this.#found(candidate.row)) });
         bytes += candidate.row.logical;
-        while (queue.length >= AHEAD || (bytes > BYTES_AT_ONCE && queue.length > 0)) yield await next();
       }
-      while (queue.length > 0) yield await next();
+      for (const { candidate, reading } of queue) yield { candidate, found: await reading };
     }
   }
 

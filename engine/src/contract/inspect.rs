@@ -1,5 +1,6 @@
 //! The calls that look into a store, for all contracts. Runs and checkpoints have the names that users know.
 
+mod read;
 mod remove;
 mod show;
 mod sift;
@@ -8,19 +9,19 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use self::read::{At, read};
 use self::remove::{Key, remove};
 use self::show::{Wait, shown_feed, shown_id, shown_pages};
 use self::sift::{Sieve, sift};
 use super::call::{RawCall, Request};
-use super::entry::{Contract, Names};
+use super::entry::Names;
 use super::place::parse_place;
 use super::registry::{CONTRACTS, contract_of, named};
-use super::response::{PackedPart, Response};
-use super::{ai, claude_agent_sdk, helix, langgraph, openai_agents};
+use super::response::Response;
 use crate::error::{Error, Result};
 use crate::op::Op;
-use crate::query::{ActivityOrder, Answer, Feed, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom};
-use crate::record::{Active, FeedWait, LabelChanges, Labels, Lineage, LogPage, Seq, Sizes, Status, Tuple};
+use crate::query::{ActivityOrder, Answer, Feed, Query, Recent, RowOrder, Rows, RowsFrom};
+use crate::record::{Active, FeedWait, LabelChanges, Labels, Lineage, Seq, Sizes, Status};
 
 /// Calls of the inspector use this name in place of a contract's name.
 pub(super) const NAME: &str = "inspect";
@@ -56,16 +57,6 @@ enum Call {
     Read(At),
     /// Tells in which checkpoints the values may have a text that is searched for.
     Sift { checkpoints: Vec<At>, before: Option<At>, sieve: Sieve, beside: bool },
-}
-
-/// A checkpoint of a run.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct At {
-    space: String,
-    run: String,
-    ns: String,
-    id: String,
 }
 
 /// A page of the checkpoints of a run.
@@ -219,91 +210,4 @@ fn runs(found: impl Iterator<Item = Found>) -> Result<Option<Response>> {
         Some(ShownRun { position, space: contract.name, run: run?, ns, id, status })
     };
     Response::json(&found.filter_map(run).collect::<Vec<_>>()).map(Some)
-}
-
-/// A write in a response.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FoundWrite {
-    task: String,
-    index: i64,
-    /// The id of the checkpoint that was made from the write.
-    claimed_by: Option<String>,
-    path: Option<String>,
-    part: PackedPart,
-}
-
-/// The queries for everything that is stored of a checkpoint: the checkpoint with its writes, and then its records.
-fn everything(contract: &Contract, At { run, ns, id, .. }: &At) -> Vec<Query> {
-    let key = (contract.id_of)(run, ns, id);
-    let log = match contract.id {
-        helix::CONTRACT_ID => Some(LogRange::kept(contract.id, run, helix::MESSAGES, &key)),
-        ai::CHATS_ID => Some(LogRange::kept(contract.id, run, ai::MESSAGES, &key)),
-        ai::STREAMS_ID => Some(ai::chunks(run.clone())),
-        helix::SESSIONS_ID => Some(LogRange {
-            contract: helix::CONTRACT_ID,
-            lineage: run.clone(),
-            log: helix::MESSAGES.to_owned(),
-            at: None,
-            from: LogSide::First,
-            skip: 0,
-            limit: usize::MAX,
-        }),
-        claude_agent_sdk::CONTRACT_ID => Some(claude_agent_sdk::main_log((contract.lineage_of)(run, ns))),
-        openai_agents::SESSIONS_ID => Some(openai_agents::items(run.clone())),
-        _ => None,
-    };
-    let checkpoint = Query::Tuple { contract: contract.id, pick: Pick::Id(key) };
-    [checkpoint].into_iter().chain(log.map(Query::Log)).collect()
-}
-
-/// A checkpoint with its records, if it has any.
-struct Everything {
-    tuple: Tuple,
-    records: Option<LogPage>,
-}
-
-impl Everything {
-    /// Reads the answers to the queries of [`everything`]. A checkpoint of another run with the same id is not the one that
-    /// was asked for.
-    fn of(lineage: &str, answers: Vec<Answer>) -> Result<Option<Self>> {
-        let mut answers = answers.into_iter();
-        let tuple = answers.next().map(Answer::into_tuple).transpose()?.flatten();
-        let records = answers.next().map(Answer::into_log).transpose()?.flatten();
-        let tuple = tuple.filter(|tuple| tuple.checkpoint.header.lineage == lineage);
-        Ok(tuple.map(|tuple| Self { tuple: *tuple, records }))
-    }
-}
-
-fn read(at: &At) -> Result<Request> {
-    let contract = named(&at.space)?;
-    let lineage = (contract.lineage_of)(&at.run, &at.ns);
-    let respond = move |answer| {
-        let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
-        found(contract, Everything::of(&lineage, answers)?)
-    };
-    Ok(Request::ask(Query::All(everything(contract, at)), respond))
-}
-
-fn found(contract: &Contract, found: Option<Everything>) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        parts: Vec<PackedPart>,
-        writes: Vec<FoundWrite>,
-        records: Option<Vec<PackedPart>>,
-    }
-    Response::one(found, |Everything { tuple: Tuple { checkpoint, writes }, records }, response| {
-        let parts = response.parts(checkpoint.payload);
-        let writes = if contract.id == langgraph::CONTRACT_ID {
-            langgraph::take_paths(writes)
-        } else {
-            writes.into_iter().map(|write| (write, None)).collect()
-        };
-        let writes = writes.into_iter().map(|(write, path)| {
-            let claimed_by = write.claimed_by.map(|key| (contract.name_of)(None, Some(key.clone())).id.unwrap_or(key));
-            FoundWrite { task: write.task, index: write.index, claimed_by, path, part: response.part(write.part) }
-        });
-        let writes = writes.collect();
-        Ok(Found { parts, writes, records: records.map(|page| response.records(page.records)) })
-    })
 }

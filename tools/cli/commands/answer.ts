@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { Argument } from "commander";
-import { safeText } from "../../../ts/bridge/json-form/json-text.js";
+import { safeText, shellWord } from "../../../ts/bridge/json-form/json-text.js";
 import { ForkpointError, quote } from "../../../ts/bridge/errors.js";
 import { command, runArgument, spaceOption } from "../command.js";
 import type { Context } from "../context.js";
@@ -9,7 +9,6 @@ import { type RunOptions, findRun, refOf } from "../find.js";
 import { checkpointsOf } from "../pages.js";
 import { readSource } from "../path.js";
 import { answerLine, answersOf, questionLine, readQuestions, valueText } from "../questions.js";
-import { shellWord } from "../shell.js";
 import { plural } from "../units.js";
 import type { Answer, Question } from "../../../ts/inspect/questions/views.js";
 import type { CheckpointInfo, RunInfo } from "../../../ts/inspect/views.js";

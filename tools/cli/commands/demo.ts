@@ -1,12 +1,11 @@
 import { join, relative } from "node:path";
 import { Command } from "commander";
 import { quote } from "../../../ts/bridge/errors.js";
-import { safeText } from "../../../ts/bridge/json-form/json-text.js";
+import { safeText, shellWord } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError, exitCodes } from "../errors.js";
 import { createAt, createFree, removeDatabase } from "../new-database.js";
-import { shellWord } from "../shell.js";
 import { plural } from "../units.js";
 import { type StudioOptions, serve, withStudioOptions } from "./studio.js";
 

@@ -1,5 +1,5 @@
 import { stepName } from "../../../ts/inspect/step-name.js";
-import { safeText } from "../../../ts/bridge/json-form/json-text.js";
+import { safeText, shellWord } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { type PlacedEffects, effectCell, placedEffects } from "../effect-signs.js";
@@ -11,7 +11,6 @@ import { labelsText } from "../labels.js";
 import { checkpointsOf, readListing } from "../pages.js";
 import { stopsOf } from "../stops.js";
 import { answerLine, answersOf, questionLine, readQuestions } from "../questions.js";
-import { shellWord } from "../shell.js";
 import { statusCell } from "../style.js";
 import { type Column, cut, table } from "../table.js";
 import { ago, localTime, number, plural, size } from "../units.js";

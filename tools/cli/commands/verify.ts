@@ -1,11 +1,10 @@
-import { safeText } from "../../../ts/bridge/json-form/json-text.js";
+import { safeText, shellWord } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runsArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { exitCodes } from "../errors.js";
 import { type RunOptions, findRuns } from "../find.js";
 import { findingLines } from "../findings.js";
 import type { Output } from "../output.js";
-import { shellWord } from "../shell.js";
 import { number, plural } from "../units.js";
 import { wrapped } from "../wrap.js";
 import type { Finding, VerifyReport } from "../../../ts/bridge/wire.js";

@@ -4,7 +4,7 @@ import { type RunInfo, type RunRef, type Trouble, isFile, request, troubleOf } f
 import { Dialog } from "./dialog.js";
 import { bytes, counted, shown } from "./format.js";
 import { download } from "./download.js";
-import { shellWord } from "./shell.js";
+import { shellWord } from "../../../ts/bridge/json-form/json-text.js";
 import { store } from "./store.js";
 import { Button, ErrorBox, copy } from "./ui.js";
 

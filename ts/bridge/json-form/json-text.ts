@@ -10,6 +10,7 @@ import { ForkpointError, show, typeError } from "../forkpoint-error.js";
  * page would not show them, but act on them.
  */
 const UNSAFE = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const UNSEEN = new RegExp(UNSAFE.source, "u");
 
 /**
  * Returns a text in which control characters, lone surrogates and bidi controls are written as escapes.
@@ -272,4 +273,15 @@ class Scan {
     if (isThere) this.at = expression.lastIndex;
     return isThere;
   }
+}
+
+/** Quotes a word for a POSIX shell, if necessary. Characters that nobody would see become escapes in `$'…'`. */
+export function shellWord(text: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  if (!UNSEEN.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
+  const escaped = Array.from(text, (character) => {
+    if (!UNSEEN.test(character)) return character === "\\" || character === "'" ? `\\${character}` : character;
+    return `\\U${character.codePointAt(0)!.toString(16).padStart(8, "0")}`;
+  });
+  return `$'${escaped.join("")}'`;
 }

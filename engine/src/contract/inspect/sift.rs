@@ -6,7 +6,7 @@ use memchr::memchr2_iter;
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
-use super::{At, Everything, everything};
+use super::read::{At, Everything, everything};
 use crate::contract::call::{Collect, Request};
 use crate::contract::entry::Contract;
 use crate::contract::registry::named;

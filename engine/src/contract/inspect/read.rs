@@ -1,0 +1,109 @@
+//! Reads everything that is stored of a checkpoint.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::call::Request;
+use crate::contract::entry::Contract;
+use crate::contract::registry::named;
+use crate::contract::response::{PackedPart, Response};
+use crate::contract::{ai, claude_agent_sdk, helix, langgraph, openai_agents};
+use crate::error::{Error, Result};
+use crate::query::{Answer, LogRange, LogSide, Pick, Query};
+use crate::record::{LogPage, Tuple};
+
+/// A checkpoint of a run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct At {
+    pub(super) space: String,
+    pub(super) run: String,
+    pub(super) ns: String,
+    pub(super) id: String,
+}
+
+/// A write in a response.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundWrite {
+    task: String,
+    index: i64,
+    /// The id of the checkpoint that was made from the write.
+    claimed_by: Option<String>,
+    path: Option<String>,
+    part: PackedPart,
+}
+
+/// The queries for everything that is stored of a checkpoint: the checkpoint with its writes, and then its records.
+pub(super) fn everything(contract: &Contract, At { run, ns, id, .. }: &At) -> Vec<Query> {
+    let key = (contract.id_of)(run, ns, id);
+    let log = match contract.id {
+        helix::CONTRACT_ID => Some(LogRange::kept(contract.id, run, helix::MESSAGES, &key)),
+        ai::CHATS_ID => Some(LogRange::kept(contract.id, run, ai::MESSAGES, &key)),
+        ai::STREAMS_ID => Some(ai::chunks(run.clone())),
+        helix::SESSIONS_ID => Some(LogRange {
+            contract: helix::CONTRACT_ID,
+            lineage: run.clone(),
+            log: helix::MESSAGES.to_owned(),
+            at: None,
+            from: LogSide::First,
+            skip: 0,
+            limit: usize::MAX,
+        }),
+        claude_agent_sdk::CONTRACT_ID => Some(claude_agent_sdk::main_log((contract.lineage_of)(run, ns))),
+        openai_agents::SESSIONS_ID => Some(openai_agents::items(run.clone())),
+        _ => None,
+    };
+    let checkpoint = Query::Tuple { contract: contract.id, pick: Pick::Id(key) };
+    [checkpoint].into_iter().chain(log.map(Query::Log)).collect()
+}
+
+/// A checkpoint with its records, if it has any.
+pub(super) struct Everything {
+    pub(super) tuple: Tuple,
+    pub(super) records: Option<LogPage>,
+}
+
+impl Everything {
+    /// Reads the answers to the queries of [`everything`]. A checkpoint of another run with the same id is not the one that
+    /// was asked for.
+    pub(super) fn of(lineage: &str, answers: Vec<Answer>) -> Result<Option<Self>> {
+        let mut answers = answers.into_iter();
+        let tuple = answers.next().map(Answer::into_tuple).transpose()?.flatten();
+        let records = answers.next().map(Answer::into_log).transpose()?.flatten();
+        let tuple = tuple.filter(|tuple| tuple.checkpoint.header.lineage == lineage);
+        Ok(tuple.map(|tuple| Self { tuple: *tuple, records }))
+    }
+}
+
+pub(super) fn read(at: &At) -> Result<Request> {
+    let contract = named(&at.space)?;
+    let lineage = (contract.lineage_of)(&at.run, &at.ns);
+    let respond = move |answer| {
+        let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+        found(contract, Everything::of(&lineage, answers)?)
+    };
+    Ok(Request::ask(Query::All(everything(contract, at)), respond))
+}
+
+fn found(contract: &Contract, found: Option<Everything>) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Found {
+        parts: Vec<PackedPart>,
+        writes: Vec<FoundWrite>,
+        records: Option<Vec<PackedPart>>,
+    }
+    Response::one(found, |Everything { tuple: Tuple { checkpoint, writes }, records }, response| {
+        let parts = response.parts(checkpoint.payload);
+        let writes = if contract.id == langgraph::CONTRACT_ID {
+            langgraph::take_paths(writes)
+        } else {
+            writes.into_iter().map(|write| (write, None)).collect()
+        };
+        let writes = writes.into_iter().map(|(write, path)| {
+            let claimed_by = write.claimed_by.map(|key| (contract.name_of)(None, Some(key.clone())).id.unwrap_or(key));
+            FoundWrite { task: write.task, index: write.index, claimed_by, path, part: response.part(write.part) }
+        });
+        let writes = writes.collect();
+        Ok(Found { parts, writes, records: records.map(|page| response.records(page.records)) })
+    })
+}
