@@ -286,29 +286,32 @@ for (const bytes of [1, 99, 511, 4_096, 20_000]) {
 }
 
 /** Pages of a table whose 200 children are all the next page. A scan of 18 of them would take 200 ** 18 steps. */
-for (const table of ["checkpoint", "lineage"]) {
+for (const table of ["checkpoint", "lineage", "sqlite_schema"]) {
   define(`a table ${table} whose pages lead to the same page`, async (path) => {
     await saved(path, [{ id: "a", state: Buffer.from("1") }]);
     const read = `SELECT rootpage FROM sqlite_schema WHERE name = '${table}'`;
-    const root = Number(execFileSync("sqlite3", [path, read], { encoding: "utf8" }));
+    const root = Number(execFileSync("sqlite3", [path, read], { encoding: "utf8" }) || 1);
     const file = readFileSync(path);
     const [size, pages] = [file.readUInt16BE(16), file.readUInt32BE(28)];
+    // The first page begins with the header of the file.
+    const begin = root === 1 ? 100 : 0;
     const leaf = Buffer.from(file.subarray((root - 1) * size, root * size));
-    const interior = (child: number): Buffer => {
+    leaf.copyWithin(0, begin, begin + 8 + 2 * leaf.readUInt16BE(begin + 3));
+    const interior = (child: number, start = 0): Buffer => {
       const page = Buffer.alloc(size);
-      page.writeUInt8(5, 0);
-      page.writeUInt16BE(200, 3);
-      page.writeUInt32BE(child, 8);
+      page.writeUInt8(5, start);
+      page.writeUInt16BE(200, start + 3);
+      page.writeUInt32BE(child, start + 8);
       for (let cell = 0; cell < 200; cell++) {
         const at = size - 5 * (cell + 1);
-        page.writeUInt16BE(at, 12 + 2 * cell);
+        page.writeUInt16BE(at, start + 12 + 2 * cell);
         page.writeUInt32BE(child, at);
         page.writeUInt8(1 + (cell % 100), at + 4);
       }
-      page.writeUInt16BE(size - 1_000, 5);
+      page.writeUInt16BE(size - 1_000, start + 5);
       return page;
     };
-    interior(pages + 1).copy(file, (root - 1) * size);
+    interior(pages + 1, begin).copy(file, (root - 1) * size + begin, begin);
     const more = Array.from({ length: 17 }, (_, n) => interior(pages + n + 2));
     file.writeUInt32BE(pages + more.length + 1, 28);
     writeFileSync(path, Buffer.concat([file, ...more, leaf]));

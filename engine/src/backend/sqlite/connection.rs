@@ -4,13 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
+use super::limits::set_limits_and_plans;
 use super::options::Journal;
 use super::wal_index::refuse_missing_log;
 use super::{locks, steps, vfs};
-use crate::codec::largest;
 use crate::error::{Code, Error, Result};
 
 pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection> {
@@ -38,35 +37,10 @@ fn configure(connection: &Connection, busy_timeout: Duration) -> rusqlite::Resul
     connection.execute_batch("PRAGMA mmap_size = 0; PRAGMA cache_size = -16384;")
 }
 
-/// Sets what every connection needs: protection against a hostile file, and statements that are prepared once.
-pub(super) fn set_limits_and_plans(connection: &Connection) -> rusqlite::Result<()> {
-    for (config, on) in [
-        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
-        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-        // QPSG makes query plans independent of the bound values, so a statement is not planned again for each value.
-        (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
-    ] {
-        connection.set_db_config(config, on)?;
-    }
-    limit(connection)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    connection.execute_batch("PRAGMA temp_store = MEMORY")
-}
-
 /// Gives a connection that only reads a cache of 4 MB. A page that is read from the system's cache costs less than the
 /// memory for a new page of this cache, so a first scan of many pages takes less time.
 pub(super) fn read_with_small_cache(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA cache_size = -4096;")
-}
-
-/// How many bytes a row may take besides its payload.
-const BESIDES_PAYLOAD: usize = 16 << 20;
-
-/// Makes `SQLite` refuse a text, a blob or a row that is larger than this thread may store and open. `SQLite` refuses it
-/// before it takes memory for it.
-pub(super) fn limit(connection: &Connection) -> rusqlite::Result<()> {
-    let most = i32::try_from(largest::get() + BESIDES_PAYLOAD).unwrap_or(i32::MAX);
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most).map(drop)
 }
 
 /// Sets the journal mode. The change needs exclusive access to the file, and `SQLite` does not always wait for this

@@ -4,8 +4,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
-
 #[cfg(unix)]
 use super::identity::is_open_as;
 use crate::backend::disk::{create, failed, folder_of, lasting_unless_writable, sync_folder};
@@ -129,37 +127,6 @@ pub(super) fn lasting(error: Error, path: &Path) -> Error {
         _ => error,
     };
     lasting_unless_writable(error, path)
-}
-
-/// Opens a read-only connection to inspect a file that may belong to another program. The connection takes no lock and
-/// creates no file. The connection does not see changes that are only in the WAL.
-///
-/// The file is read through `SQLite` and not directly, because closing a descriptor drops all locks that this process
-/// has on the file (<https://www.sqlite.org/howtocorrupt.html>, section 2.2). `SQLite` closes its descriptors only when
-/// that is safe.
-#[cfg(unix)]
-pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
-    use std::ffi::OsString;
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-
-    let mut uri = b"file:".to_vec();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'%' | b'?' | b'#' => uri.extend_from_slice(format!("%{byte:02x}").as_bytes()),
-            other => uri.push(*other),
-        }
-    }
-    uri.extend_from_slice(b"?immutable=1");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(OsString::from_vec(uri), flags)
-}
-
-/// Opens a read-only connection to inspect a file. The version for Unix explains why. This version opens the file
-/// without a URI, because a path on this system cannot be used as a URI unchanged. On this system, locks belong to
-/// handles, so closing one handle does not drop the locks of another handle.
-#[cfg(not(unix))]
-pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
-    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
 /// Returns the name of the network file system that holds the path, or `None` for a local file system. A WAL on a

@@ -13,6 +13,7 @@ mod handle;
 mod identity;
 mod known_schema;
 mod labels;
+mod limits;
 mod lineage;
 mod listing;
 mod locks;

@@ -7,8 +7,9 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use super::file::{beside, has, peek};
+use super::file::{beside, has};
 use super::identity::Claim;
+use super::limits::peek;
 use super::read_only::missing_log;
 use super::schema::{self, State};
 use crate::record::Notice;

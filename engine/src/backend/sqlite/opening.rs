@@ -16,7 +16,7 @@ use super::user_version::UserVersion;
 use super::wal::Checkpointer;
 use super::wal_index::refuse_missing_log;
 use super::watch::{StoreFiles, Watch, note_unsynced};
-use super::{file, known_schema, locks, log_damage, log_owner, new_file, schema, totals, vfs};
+use super::{file, known_schema, limits, locks, log_damage, log_owner, new_file, schema, steps, totals, vfs};
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::options::Durability;
@@ -39,7 +39,7 @@ impl Sqlite {
 
     /// Opens one more connection of a store. All of its connections use the files that the first one has found.
     pub(super) fn open_in(options: &Options, cache: PayloadCache, store: &StoreFiles) -> Result<Self> {
-        vfs::within(options.busy_timeout, || Self::open_file(options, cache, store))
+        vfs::within(options.busy_timeout, || steps::within(|| Self::open_file(options, cache, store)))
             .map_err(|error| file::lasting(error, &options.path))
             .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
     }
@@ -101,7 +101,7 @@ impl Sqlite {
         synchronous: &str,
         options: &Options,
     ) -> Result<()> {
-        let state = known_schema::inspect(connection);
+        let state = steps::within_schema(|| known_schema::inspect(connection));
         // Without its log, the database may look damaged. A database without a log must get no index.
         let has_log = || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
         if state.is_err() || has_log()? == "wal" {
@@ -137,7 +137,8 @@ impl Sqlite {
         let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
         // are ignored here: the real connection below reports them.
-        let state = file::peek(&path).map(|connection| known_schema::inspect(&connection));
+        let peeked = || limits::peek(&path).map(|connection| known_schema::inspect(&connection));
+        let state = steps::within_schema(peeked);
         if let Ok(Err(error)) = &state
             && error.code() == Code::Unsupported
         {
@@ -156,7 +157,7 @@ impl Sqlite {
             }
         });
         checked.transpose()?;
-        let connection = connect(&path, options.busy_timeout)?;
+        let connection = steps::within_schema(|| connect(&path, options.busy_timeout))?;
         Ok((path, connection, claim, lacks_log))
     }
 }

@@ -11,7 +11,7 @@ use super::identity::{is_open_here, unless_open_here};
 use super::schema;
 use super::unchanged::{Unchanged, is_wal};
 use super::verify::Verify;
-use super::{known_schema, read};
+use super::{known_schema, read, steps};
 use crate::backend::disk::FileId;
 use crate::backend::interface::{Backend, read_only};
 use crate::cache::PayloadCache;
@@ -67,7 +67,7 @@ impl ReadOnly {
                 self.cache = PayloadCache::new(self.cache_bytes);
             }
             let context = |error: Error| error.context(&format!("cannot open \"{}\"", self.path.display()));
-            self.opened = Some(self.open_file().map_err(context)?);
+            self.opened = Some(steps::within_schema(|| self.open_file()).map_err(context)?);
             self.times += 1;
         }
         Ok(())

@@ -20,20 +20,39 @@ const FREE: u64 = 20_000_000;
 /// row.
 const PER_BYTE: u64 = 256;
 
+/// The steps that a look at the schema may take. A schema has some dozen rows.
+const OF_SCHEMA: u64 = 100_000;
+
+/// What a thread reads.
+#[derive(Clone, Copy)]
+enum Reading {
+    Schema,
+    Data,
+}
+
 thread_local! {
-    /// The steps of the read of this thread. `None`: it does not read.
-    static TAKEN: Cell<Option<u64>> = const { Cell::new(None) };
+    /// What this thread reads, and the steps so far. `None`: it does not read.
+    static TAKEN: Cell<Option<(Reading, u64)>> = const { Cell::new(None) };
 }
 
 /// Does a read. Its statements fail with `CORRUPT` if they take too many steps together.
 pub(super) fn within<T>(read: impl FnOnce() -> T) -> T {
-    struct Outer(Option<u64>);
+    counted(Reading::Data, read)
+}
+
+/// Opens a file or looks at its schema, which takes few steps in a file of any size.
+pub(super) fn within_schema<T>(read: impl FnOnce() -> T) -> T {
+    counted(Reading::Schema, read)
+}
+
+fn counted<T>(reading: Reading, read: impl FnOnce() -> T) -> T {
+    struct Outer(Option<(Reading, u64)>);
     impl Drop for Outer {
         fn drop(&mut self) {
             TAKEN.set(self.0);
         }
     }
-    let _outer = Outer(TAKEN.replace(Some(0)));
+    let _outer = Outer(TAKEN.replace(Some((reading, 0))));
     read()
 }
 
@@ -50,7 +69,10 @@ pub(super) fn watch(connection: &mut Connection) -> rusqlite::Result<()> {
 }
 
 fn takes_too_long(bytes: impl Fn() -> Option<u64>) -> bool {
-    let Some(taken) = TAKEN.get() else { return false };
-    TAKEN.set(Some(taken + u64::from(EACH)));
-    taken > FREE && bytes().is_some_and(|bytes| (taken - FREE) / PER_BYTE > bytes)
+    let Some((reading, taken)) = TAKEN.get() else { return false };
+    TAKEN.set(Some((reading, taken + u64::from(EACH))));
+    match reading {
+        Reading::Schema => taken >= OF_SCHEMA,
+        Reading::Data => taken > FREE && bytes().is_some_and(|bytes| (taken - FREE) / PER_BYTE > bytes),
+    }
 }

@@ -18,9 +18,9 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::connection::set_limits_and_plans;
 use super::file::beside;
 use super::identity::unless_open_here;
+use super::limits::set_limits_and_plans;
 use super::log_owner::refuse_foreign;
 use super::steps;
 use crate::error::{Code, Error, Result};

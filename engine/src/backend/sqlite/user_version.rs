@@ -8,7 +8,7 @@
 
 use rusqlite::Connection;
 
-use super::file::peek;
+use super::limits::peek;
 use crate::error::Result;
 
 const UNSYNCED: u32 = 1 << 8;
