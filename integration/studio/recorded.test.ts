@@ -82,7 +82,7 @@ describe("the recorded store", () => {
       tinyagentsFailed: "tinyagents failed 2",
       helix: "helix unfinished 5",
       ai: "ai unknown 14",
-      aiWaiting: "ai unknown 1",
+      aiWaiting: "ai waiting 1",
       openai: "openai-agents unknown 1",
     });
   });
