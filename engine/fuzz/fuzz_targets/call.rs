@@ -80,7 +80,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("helix", "sessions", &[("before", Number), ("limit", Number)]),
     ("helix", "messages", &[("sessionId", Id), ("offset", Number), ("limit", Number)]),
     ("helix", "compare", &[("sessionId", Id), ("offset", Number), ("messages", Json)]),
-    ("helix", "save", &[("id", Id), ("sessionId", Id), ("timestamp", Number), ("stepCount", Number), ("streamSequence", Number), ("messageCount", Number), ("status", Id), ("sharesMessages", Bool), ("messages", Number), ("version", Number), ("touches", Bool), ("parts", Json), ("savedAt", Number)]),
+    ("helix", "save", &[("id", Id), ("sessionId", Id), ("timestamp", Number), ("stepCount", Number), ("streamSequence", Number), ("messageCount", Number), ("status", Id), ("lastRole", Id), ("sharesMessages", Bool), ("messages", Number), ("version", Number), ("touches", Bool), ("parts", Json), ("savedAt", Number)]),
     ("helix", "load", &[("checkpointId", Id)]),
     ("helix", "latest", &[("sessionId", Id)]),
     ("helix", "list", &[("sessionId", Id), ("aliveSince", Number), ("offset", Number), ("limit", Number), ("cursorId", Id), ("cursorTimestamp", Number)]),

@@ -177,7 +177,7 @@ impl Files {
     /// Reads bytes of a file. Fails if the file is shorter.
     pub(super) fn read(&self, file: u64, from: u64, length: u64) -> Result<Vec<u8>> {
         self.with(file, |file| {
-            // Memory is taken for what is there, whatever a line says.
+            // A line of a hostile file may name any length, so allocate only what the file has.
             if file.metadata()?.len() < from.saturating_add(length) {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
