@@ -8,7 +8,7 @@ import type { Stored } from "../bridge/serializer.js";
 import { requireId } from "../store/ids.js";
 import { labelsOption } from "../store/labels.js";
 import { callback, flag, oneOf, readRecord, signalOption, text as textOption, whole } from "../store/options.js";
-import { type Context, SESSIONS, readSpace } from "./context.js";
+import { type Context, readSpace } from "./context.js";
 import { readFound, readValues, readWrites } from "./detail.js";
 import { infoOf } from "./rows.js";
 import { statuses } from "./runs.js";
@@ -60,8 +60,6 @@ export function search(
 
 /** Keys that are not stored, because the readers of values make them. */
 const MADE_KEYS: Readonly<Record<string, readonly string[]>> = {
-  helix: ["messages", "customState"],
-  [SESSIONS]: ["messages", "customState", "staging", "runs", "subSessions", "status", "stepCount"],
   ai: ["messages"],
   "claude-agent-sdk": ["entries"],
   "openai-agents": ["items"],
