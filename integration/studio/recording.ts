@@ -25,8 +25,8 @@ export function useRecording(options: { pace?: number; small?: number } = {}) {
   });
   return {
     path: () => path,
-    copy(): string {
-      const copied = join(folder(), "recorded.db");
+    copy(name = "recorded.db"): string {
+      const copied = join(folder(), name);
       copyFileSync(path, copied);
       return copied;
     },

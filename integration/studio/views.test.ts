@@ -20,6 +20,9 @@ const grounds = { light: "rgb(246, 247, 249)", dark: "rgb(13, 15, 19)" };
 /** The views to walk. FORKPOINT_VIEWS is a part of their names. */
 const walked = views.filter(({ name }) => name.includes(process.env["FORKPOINT_VIEWS"] ?? ""));
 
+/** The bar shows the path of the database, which may be long. */
+const longName = `${"the-agents-of-our-team-".repeat(5)}recorded.db`;
+
 const pictures = process.env["FORKPOINT_SCREENSHOTS"] || fileURLToPath(new URL("pictures", import.meta.url));
 
 inBrowser("every view", () => {
@@ -27,7 +30,7 @@ inBrowser("every view", () => {
     const { width, height, also } = size;
     mkdirSync(pictures, { recursive: true });
     // The browser writes the error of the view of an unknown run to its console.
-    const shown = await show({ of: recording.copy(), write: true, quiet: false, viewport: { width, height } });
+    const shown = await show({ of: recording.copy(longName), write: true, quiet: false, viewport: { width, height } });
     const { page } = shown;
     const found: Record<string, string[]> = {};
     const all = isShort ? walked.filter((_, at) => sizes[at % sizes.length] === size) : walked;
