@@ -11,7 +11,7 @@ use forkpoint_engine::contract;
 use forkpoint_engine::error::{Error, Result};
 use forkpoint_engine::record::Labels;
 use forkpoint_engine::retention::Policy;
-use forkpoint_engine::store::Options;
+use forkpoint_engine::store::{Migrate, Options};
 
 /// The options of a store. `ts/store/options.ts` has validated them and filled in the defaults. The numbers are doubles,
 /// because Node-API would turn a number that does not fit into another one. [`whole`] checks them again.
@@ -37,7 +37,8 @@ pub struct NativeOptions {
     pub schema: Option<String>,
     /// The beginning of the names of the tables on a server.
     pub prefix: Option<String>,
-    /// Whether the tables on a server are made when they are missing: `auto` or `never`.
+    /// What the store may do to its tables when it opens: `create`, `auto` or `never`. `None`: `create`, unless the URL of a server
+    /// says it.
     pub migrate: Option<String>,
     /// The URL of a replica of the server.
     pub read_from: Option<String>,
@@ -93,6 +94,7 @@ impl NativeOptions {
             contract_names: &contract::NAMES,
             secure_delete: self.secure_delete,
             read_only: self.read_only,
+            migrate: self.migrate.as_deref().map(Migrate::parse).transpose()?.unwrap_or_default(),
             labels: Labels(self.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect()),
         })
     }

@@ -110,7 +110,6 @@ pub fn set_options(target: &mut Target, options: &NativeOptions, passwords: Opti
     let given = [
         ("schema", schema.is_some()),
         ("prefix", prefix.is_some()),
-        ("migrate", migrate.is_some()),
         ("password", passwords.is_some()),
         ("readFrom", read_from.is_some()),
     ];

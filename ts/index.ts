@@ -16,6 +16,7 @@ export { postgresSchema, type PostgresSchemaOptions } from "./store/postgres.js"
 export { openStore, Store } from "./store/store.js";
 export { ContractStore, RunStore } from "./store/contract-store.js";
 export type { StoreOptions } from "./store/options.js";
+export type { MigrateOptions, MigrateResult } from "./store/migrate.js";
 export type { PruneOptions, StatsOptions } from "./store/retention.js";
 export type { PruneProgress, PruneResult, RunPruneResult, StoreStats, LineageStats } from "./store/results.js";
 export type { CheckOptions } from "./store/check.js";

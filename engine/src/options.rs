@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::codec::largest;
+use crate::error::{Error, Result};
 use crate::record::{ContractId, Labels};
 use crate::retention::Policy;
 
@@ -17,6 +18,34 @@ pub enum Durability {
     Normal,
     /// An acknowledged save survives a killed process. The store promises nothing about power loss (D3).
     Off,
+}
+
+/// What a store may do to its tables when it opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Migrate {
+    /// It makes the tables of a new database. A database of an older format is used as it is.
+    #[default]
+    Create,
+    /// It makes the tables of a new database, and upgrades a database of an older format.
+    Auto,
+    /// It makes and upgrades nothing. A database without tables is refused with `NOT_FOUND`.
+    Never,
+}
+
+impl Migrate {
+    /// Reads the value of the option `migrate`.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` for another text.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "create" => Ok(Self::Create),
+            "auto" => Ok(Self::Auto),
+            "never" => Ok(Self::Never),
+            _ => Err(Error::invalid("the option \"migrate\" must be \"create\", \"auto\" or \"never\"")),
+        }
+    }
 }
 
 /// How long a call waits for another process's lock before it fails with `BUSY`. Default: 30 s.
@@ -44,6 +73,8 @@ pub struct Options {
     pub labels: Labels,
     /// True if the store is only looked at. No file is created, no table is made or upgraded, and writes are refused.
     pub read_only: bool,
+    /// What the store may do to its tables when it opens. The URL of a server may say it, too.
+    pub migrate: Migrate,
 }
 
 impl Default for Options {
@@ -58,6 +89,7 @@ impl Default for Options {
             secure_delete: false,
             labels: Labels::default(),
             read_only: false,
+            migrate: Migrate::default(),
         }
     }
 }

@@ -104,6 +104,8 @@ pub enum Query {
     /// Looks at the place of the store and at its pages, in a second at most. Payloads and records are not read. Answers
     /// [`Answer::Checked`].
     QuickCheck,
+    /// The format of the stored data. Answers [`Answer::Format`].
+    Format,
     /// The number and the size of the items that each contract holds. Answers [`Answer::Stats`].
     Stats {
         /// If given, only lineages of this contract are listed.

@@ -22,5 +22,5 @@ pub use self::lineage::{Active, Lineage};
 pub use self::log::{LogMark, LogPage, LogPin, Record};
 pub use self::notice::Notice;
 pub use self::rows::{FeedPage, FeedWait, Listed, RowPage, RowSums};
-pub use self::stats::{LineageStats, Sizes, Stats};
+pub use self::stats::{Formats, LineageStats, Sizes, Stats};
 pub use self::status::{Status, TaskState};

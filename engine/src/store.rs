@@ -12,7 +12,7 @@ use crate::events::Events;
 pub use crate::events::{Event, Swept, Warning};
 use crate::message::{Apply, WriterMessage};
 use crate::op::{Applied, Commit, Op, Unit};
-pub use crate::options::Options;
+pub use crate::options::{Migrate, Options};
 use crate::pipeline::Pipeline;
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader, Replicas};
@@ -172,6 +172,11 @@ impl Store {
     /// Returns the space of removed checkpoints to the file system. Saves wait until this work is done.
     pub fn vacuum(&self, reply: Reply<()>) {
         self.change(|backend| backend.vacuum(), reply);
+    }
+
+    /// Upgrades stored data of an older format to the newest one. Runs after every unit that was queued before it.
+    pub fn migrate(&self, reply: Reply<()>) {
+        self.change(|backend| backend.migrate(), reply);
     }
 
     fn change<T: 'static>(

@@ -70,12 +70,9 @@ describe("the tables", () => {
     expect(() => postgresSchema({ schema })).toThrow(/"schema"/);
   });
 
-  it.each([{ schema: "a" }, { prefix: "a" }, { migrate: "never" as const }, { password: () => "a" }])(
-    "of a file refuse %o",
-    (options) => {
-      expect(() => new CheckpointStore("memory:", options)).toThrow(/for a Postgres server only/);
-    },
-  );
+  it.each([{ schema: "a" }, { prefix: "a" }, { password: () => "a" }])("of a file refuse %o", (options) => {
+    expect(() => new CheckpointStore("memory:", options)).toThrow(/for a Postgres server only/);
+  });
 
   it("of another program are left alone", async () => {
     const url = makeDatabase();
@@ -91,7 +88,7 @@ describe("the tables", () => {
     await query(url, "UPDATE forkpoint.setting SET value = 2");
     await expect(openStore(url)).rejects.toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringContaining("version 2") as string,
+      message: expect.stringContaining("format 2") as string,
     });
     await query(url, "UPDATE forkpoint.setting SET value = 1 WHERE name = 'oldest_writer'");
     expect(await count(url)).toBe(1);
@@ -134,7 +131,7 @@ describe("the tables", () => {
       await query(url, "SELECT last_value FROM forkpoint.save_order"),
     ];
     const before = await stored();
-    const refused = { code: "UNSUPPORTED", retryable: false, message: expect.stringContaining("version 2") as string };
+    const refused = { code: "UNSUPPORTED", retryable: false, message: expect.stringContaining("format 2") as string };
     const store = new CheckpointStore(url);
     await expect(store.save(checkpoint({ id: "refused" }))).rejects.toMatchObject(refused);
     await expect(store.get("a")).rejects.toMatchObject(refused);
@@ -148,7 +145,7 @@ describe("the tables", () => {
   it("are not made with migrate: never, and postgresSchema() makes them", async () => {
     const url = makeDatabase();
     await expect(openStore(url, { migrate: "never" })).rejects.toMatchObject({
-      code: "UNSUPPORTED",
+      code: "NOT_FOUND",
       message: expect.stringContaining("postgresSchema()") as string,
     });
     expect(await tablesOf(url)).toEqual([]);
@@ -156,6 +153,27 @@ describe("the tables", () => {
     await saveOne(url, { migrate: "never" });
     await query(url, postgresSchema({ schema: "other", prefix: "p_" }));
     await saveOne(`${url}?migrate=never`, { schema: "other", prefix: "p_" });
+    await expect(openStore(`${url}?migrate=now`)).rejects.toThrow('"create", "auto" or "never"');
+  });
+
+  it("of a newer format can be looked at, if they say so", async () => {
+    const url = makeDatabase();
+    await saveOne(url);
+    await query(url, "UPDATE forkpoint.setting SET value = 2");
+    const looking = new CheckpointStore(url, { readOnly: true });
+    await expect(looking.get("a")).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    await query(url, "INSERT INTO forkpoint.setting VALUES ('oldest_reader', 1)");
+    expect(await count(url, { readOnly: true })).toBe(1);
+    const writing = openStore(url);
+    await expect(writing).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    await expect(writing).rejects.toThrow("can only look at it");
+  });
+
+  it("have a format, which is the newest", async () => {
+    const url = makeDatabase();
+    await saveOne(url);
+    await using store = await openStore(url, { migrate: "auto" });
+    expect(await store.migrate()).toEqual({ from: 1, to: 1 });
   });
 });
 

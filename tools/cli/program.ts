@@ -21,6 +21,7 @@ import { get } from "./commands/get.js";
 import { importRuns } from "./commands/import.js";
 import { label } from "./commands/label.js";
 import { ls } from "./commands/ls.js";
+import { migrate } from "./commands/migrate.js";
 import { prune } from "./commands/prune.js";
 import { rm } from "./commands/rm.js";
 import { settle } from "./commands/settle.js";
@@ -37,6 +38,7 @@ const groups = {
   "Inspect:": [ls, show, get, grep, diff, usage, effects, tail, stats, studio],
   "Fork, answer, label and settle:": [fork, answer, label, settle],
   "Copy:": [exportRuns, importRuns, copy, backup, restore],
+  "Upgrade:": [migrate],
   "Clean up:": [prune, rm, vacuum],
   "Check:": [doctor, verify, drainCheck],
   "Shell:": [completion],

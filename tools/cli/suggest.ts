@@ -58,7 +58,7 @@ const others: Record<string, string> = {
   load: "import",
   clone: "copy",
   cp: "copy",
-  migrate: "copy",
+  upgrade: "migrate",
   sync: "copy",
   delete: "rm",
   del: "rm",

@@ -69,7 +69,7 @@ export interface NativeOptions {
 export interface ServerOptions {
   schema?: string;
   prefix?: string;
-  migrate?: "auto" | "never";
+  migrate?: "create" | "auto" | "never";
   password?: () => string | Promise<string>;
   readFrom?: string;
 }

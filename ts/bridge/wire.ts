@@ -361,12 +361,22 @@ export interface CheckPage extends Omit<VerifyReport, "ok"> {
   next: string | null;
 }
 
+/** The format of stored data, and the newest one that this release knows. */
+export interface Formats {
+  format: number;
+  newest: number;
+}
+
 /** The calls that every store supports. If `contract` is undefined, a call covers the checkpoints of all contracts. */
 interface StoreCalls {
   /** Returns a warning about the open target, or null. */
   ready(fields: {}): Pick<StoreWarning, "code" | "message"> | null;
   close(fields: {}): null;
   vacuum(fields: {}): null;
+  /** Upgrades stored data of an older format. */
+  migrate(fields: {}): null;
+  /** Returns null for a store in memory. */
+  format(fields: {}): Formats | null;
   prune(fields: { contract: string | undefined; rule: Rule; cursor: Cursor | undefined; most: number }): Pruned;
   prunable(fields: { contract: string | undefined; rules: Rule[] }): Pruned;
   stats(fields: { contract: string | undefined; largest: number }): FoundStats;
@@ -376,7 +386,7 @@ interface StoreCalls {
 }
 
 export const storeCalls = new Contract<StoreCalls>("store", {
-  kinds: { ready: "open", close: null, prune: "prune", vacuum: "prune" },
+  kinds: { ready: "open", close: null, prune: "prune", vacuum: "prune", migrate: "prune" },
   subject: ({ contract = null }) => ({ space: contract }),
   counts: {
     prune: ({ checkpoints }) => checkpoints,

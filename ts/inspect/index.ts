@@ -21,7 +21,7 @@ export interface InspectorOptions {
    * least 64 MiB is read. Default: 64 MiB. At most 900 MiB.
    */
   maxPayloadBytes?: number | undefined;
-  /** Whether `fork`, `setLabels`, `remove`, `prune` and `vacuum` may write. Default: false. */
+  /** Whether `fork`, `setLabels`, `remove`, `prune`, `migrate` and `vacuum` may write. Default: false. */
   write?: boolean | undefined;
   /** The URL of a replica of the Postgres server to read from: see `readFrom` in `StoreOptions`. */
   readFrom?: string | undefined;

@@ -1,6 +1,7 @@
 /** The inspector: what `openInspector` returns. */
 
 import { ForkpointError, isOwnError } from "../bridge/errors.js";
+import { migrate, type MigrateOptions, type MigrateResult } from "../store/migrate.js";
 import { prune, pruneOptions, vacuum, type PruneOptions } from "../store/retention.js";
 import type { PruneResult } from "../store/results.js";
 import {
@@ -358,6 +359,12 @@ export class StoreInspector implements AsyncDisposable {
   /** Replaces the content of the database with that of a backup: see {@link Store.restore}. */
   restore(path: string | URL, options?: RestoreOptions): Promise<RestoreResult> {
     return this.#write("restore", ({ engine }) => restore(engine, path, options, () => this.#closing !== undefined));
+  }
+
+  /** Upgrades a database of an older format: see {@link Store.migrate}. A dry run needs no `write`. */
+  migrate(options?: MigrateOptions): Promise<MigrateResult> {
+    const upgrade = ({ engine }: Context) => migrate(engine, options);
+    return options?.dryRun === true ? this.#run(upgrade) : this.#write("migrate", upgrade);
   }
 
   /** Returns the space of removed checkpoints to the file system. */

@@ -3,4 +3,5 @@
 export { backup, restore } from "./backup.js";
 export { check } from "./check.js";
 export { Effects } from "./effects.js";
+export { migrate } from "./migrate.js";
 export { prune, stats, vacuum } from "./retention.js";

@@ -110,10 +110,12 @@ export interface StoreOptions {
    */
   prefix?: string;
   /**
-   * Whether the store creates its tables on a Postgres server if they are missing. `"never"` is for a role that may not
-   * create tables: see {@link postgresSchema}. Other targets reject this option. Default: `"auto"`.
+   * What the store may do to its tables when it opens. `"create"` makes a database that does not exist, and uses one of an
+   * older format as it is. `"auto"` also upgrades a database of an older format: see {@link Store.migrate}. `"never"` makes and
+   * upgrades nothing: a database that does not exist is `NOT_FOUND`. On Postgres, it is for a role that may not create tables:
+   * see {@link postgresSchema}. Default: `"create"`.
    */
-  migrate?: "auto" | "never";
+  migrate?: "create" | "auto" | "never";
   /**
    * Returns the password of the role on a Postgres server. It is called at each connect, so a password may change while
    * the store is open. It is used instead of the password in the URL. Other targets reject this option.
@@ -209,7 +211,7 @@ const parsers = {
   labels: labelsOption,
   schema: text,
   prefix: text,
-  migrate: text as OptionParser<"auto" | "never">,
+  migrate: oneOf("create", "auto", "never"),
   password: (value: unknown, name: string) => {
     if (typeof value !== "function") throw typeError(`${name} must be a function that returns a password`);
     return value as () => string | Promise<string>;

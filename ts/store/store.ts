@@ -9,6 +9,7 @@ import { asText } from "../bridge/serializer.js";
 import { releaseAll, takeLease, type LeaseOptions, type Lease } from "./lease.js";
 import { open } from "../bridge/native.js";
 import { readOptions, readTarget, type StoreOptions } from "./options.js";
+import type { MigrateOptions, MigrateResult } from "./migrate.js";
 import type { PruneOptions, StatsOptions } from "./retention.js";
 import type { PruneResult, StoreStats } from "./results.js";
 import { readRun, type RunRef } from "./run-ref.js";
@@ -123,6 +124,18 @@ export class Store implements AsyncDisposable {
    */
   vacuum(): Promise<void> {
     return this.#run((engine) => later().vacuum(engine));
+  }
+
+  /**
+   * Upgrades a database of an older format to the newest format of this release, in one transaction. Nothing else upgrades a
+   * database, unless the option `migrate` is `"auto"`. Older releases that don't know the new format can then look at the database
+   * at most, so upgrade when you no longer want to go back to them. Make a backup first.
+   *
+   * @throws TypeError for a wrong option.
+   * @example const { from, to } = await store.migrate();
+   */
+  migrate(options?: MigrateOptions): Promise<MigrateResult> {
+    return this.#run((engine) => later().migrate(engine, options));
   }
 
   /**

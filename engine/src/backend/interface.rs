@@ -111,6 +111,11 @@ pub trait Backend: Send {
     /// use of the database.
     fn vacuum(&mut self) -> Result<()>;
 
+    /// Upgrades stored data of an older format to the newest one, in one transaction. Does nothing if they have it.
+    fn migrate(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// The maximum size of a batch. A batch takes memory until it is committed. Default: 32 MiB.
     fn limits(&self) -> Limits {
         Limits { units: usize::MAX, bytes: 32 << 20 }

@@ -41,6 +41,8 @@ pub enum Request {
     Check(CheckCursor, usize, fn(CheckPage) -> Result<Option<Response>>),
     /// Frees the space of removed checkpoints. The response is null.
     Vacuum,
+    /// Upgrades stored data of an older format. The response is null.
+    Migrate,
     /// Waits until the target is open. The response is a notice for the user, or null.
     Ready,
     /// Closes the store. The response is null.

@@ -72,6 +72,7 @@ pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
             store.look(Query::Check { cursor, limit }, then(reply, respond));
         }
         Ok(Request::Check(cursor, limit, respond)) => store.check(cursor, limit, then(reply, respond)),
+        Ok(Request::Migrate) => store.migrate(then(reply, |()| Ok(None))),
         Ok(Request::Vacuum) => store.vacuum(then(reply, |()| Ok(None))),
         Ok(Request::Ready) => {
             store.ready(then(reply, |notice: Option<Notice>| notice.as_ref().map(Response::json).transpose()));

@@ -24,6 +24,7 @@ enum Call {
     Ready {},
     Close {},
     Vacuum {},
+    Migrate {},
     Prune {
         contract: Option<String>,
         rule: Rule,
@@ -39,6 +40,7 @@ enum Call {
         largest: usize,
     },
     QuickCheck {},
+    Format {},
     /// Checks one page of the stored data. `cursor` is the `next` of the previous page.
     Check {
         cursor: Option<String>,
@@ -52,6 +54,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     Ok(match call {
         Call::Ready {} => Request::Ready,
         Call::Close {} => Request::Close,
+        Call::Migrate {} => Request::Migrate,
         Call::Vacuum {} => Request::Vacuum,
         Call::Prune { contract, rule, cursor, most } => {
             Request::Prune(Prune { contract: optional_id(contract)?, rule, cursor: cursor.unwrap_or_default(), most })
@@ -65,6 +68,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let contract = optional_id(contract)?;
             Request::ask(Query::Stats { contract, largest }, move |answer| stats(answer.into_stats()?, contract))
         }
+        Call::Format {} => Request::ask(Query::Format, |answer| respond(&answer.into_format()?)),
         Call::QuickCheck {} => Request::ask(Query::QuickCheck, |answer| checked(answer.into_checked()?)),
         Call::Check { cursor, limit } => Request::Check(CheckCursor(cursor.unwrap_or_default()), limit, checked),
     })

@@ -3,8 +3,8 @@
 use crate::check::CheckPage;
 use crate::error::{Code, Error, Result};
 use crate::record::{
-    Active, Checkpoint, FeedPage, Header, Lineage, LogMark, LogPage, LogRun, Logged, RowPage, Saved, Start, Stats,
-    Tuple, TuplePage, Written,
+    Active, Checkpoint, FeedPage, Formats, Header, Lineage, LogMark, LogPage, LogRun, Logged, RowPage, Saved, Start,
+    Stats, Tuple, TuplePage, Written,
 };
 use crate::retention::Pruned;
 
@@ -54,6 +54,8 @@ pub enum Answer {
     Feed(FeedPage),
     /// A time, in ms since the epoch.
     Clock(i64),
+    /// Nothing if the store is in memory.
+    Format(Option<Formats>),
 }
 
 /// Each function returns the content of one kind of answer. It fails if the answer is of another kind.
@@ -167,6 +169,11 @@ impl Answer {
     pub fn into_feed(self) -> Result<FeedPage> {
         let Answer::Feed(page) = self else { return Err(wrong_kind()) };
         Ok(page)
+    }
+
+    pub fn into_format(self) -> Result<Option<Formats>> {
+        let Answer::Format(format) = self else { return Err(wrong_kind()) };
+        Ok(format)
     }
 
     pub fn into_clock(self) -> Result<i64> {

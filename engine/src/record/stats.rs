@@ -4,8 +4,17 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::iter::Sum;
 
+use serde::Serialize;
+
 use super::key::ContractId;
 use super::status::Status;
+
+/// The format of stored data, and the newest one that this release knows. The numbers of the backends have nothing in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Formats {
+    pub format: u32,
+    pub newest: u32,
+}
 
 /// The number and the size of the items that a store holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

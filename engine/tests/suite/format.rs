@@ -21,8 +21,9 @@ use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Of, Pick, Query};
 use forkpoint_engine::record::{
-    Checkpoint, ContractId, Header, Labels, Part, Payload, SortKey, Status, TaskState, Write,
+    Checkpoint, ContractId, Header, LabelChanges, Labels, Part, Payload, SortKey, Status, TaskState, Write,
 };
+use forkpoint_engine::store::Migrate;
 use logs::Log;
 use rusqlite::{Connection, Row};
 use xxhash_rust::xxh3::xxh3_64;
@@ -490,6 +491,81 @@ fn reads_back(path: &Path, version: u8, (expected, logs): &(Vec<Expected>, Vec<L
     "written by this version".clone_into(&mut again.header.id);
     save(&mut backend, [Draft::from(again.clone())]);
     assert_eq!(try_get(&mut backend, &again.header.id).unwrap(), Some(again));
+    // A release of this version finds its own format.
+    uses(&mut backend, version);
+    drop(backend);
+    assert_eq!(format_of(path), version, "nobody has asked for an upgrade");
+    decode(path);
+}
+
+/// Changes a file in the ways whose rows differ from version to version.
+fn uses(backend: &mut Sqlite, version: u8) {
+    let contract = OTHER;
+    let begun = || draft("begun", "begun 1").contract(contract).status(Status::Waiting);
+    save(backend, [begun()]);
+    let write = |task: &str, state| Write {
+        task: task.to_owned(),
+        index: 0,
+        claimed_by: None,
+        state,
+        part: part("channel", "json", b"1".to_vec()),
+    };
+    let id = || "begun 1".to_owned();
+    for task in ["asks", "asks too"] {
+        let writes = vec![write(task, TaskState::ASKS)];
+        apply(backend, vec![Op::Write { contract, id: id(), writes, replace: false, encoded: None }]).unwrap();
+    }
+    apply(backend, vec![Op::Claim { contract, id: id(), claimed_by: "begun 2".to_owned() }]).unwrap();
+    save(backend, [draft("begun", "begun 2").contract(contract).status(Status::Failed)]);
+    apply(backend, vec![Op::Reopen { contract, id: id() }]).unwrap();
+    let changes = LabelChanges::from([("plan".to_owned(), Some("free".to_owned()))]);
+    let labelled = apply(backend, vec![Op::SetLabels { contract, lineage: "begun".to_owned(), changes }]);
+    match version {
+        1 => {
+            let error = labelled.unwrap_err();
+            assert_eq!(error.code(), Code::Unsupported);
+            assert!(error.message().contains("format 1"), "{error}");
+        }
+        _ => drop(labelled.unwrap()),
+    }
+    let newest = headers(backend, Of::Lineage("begun".to_owned()), None);
+    assert!(newest.iter().all(|header| version > 1 || header.status == Status::Unknown), "{newest:?}");
+}
+
+/// Upgrades the file that [`uses`] has changed.
+fn is_upgraded_on_request(path: &Path) {
+    let without = path.with_extension("auto");
+    fs::copy(path, &without).unwrap();
+    for migrate in [Migrate::Create, Migrate::Never] {
+        drop(Sqlite::open(&Options { migrate, ..Options::new(path) }).unwrap());
+        assert_eq!(format_of(path), 1, "{migrate:?}");
+    }
+    drop(Sqlite::open(&Options { migrate: Migrate::Auto, ..Options::new(&without) }).unwrap());
+    assert_eq!(format_of(&without), 2);
+
+    // A process that has the file open goes on with the new version.
+    let mut other = Sqlite::open(&Options::new(path)).unwrap();
+    save(&mut other, [draft("other", "before")]);
+    let mut backend = Sqlite::open(&Options::new(path)).unwrap();
+    for _ in 0..2 {
+        backend.migrate().unwrap();
+        let formats = backend.answer(&Query::Format).unwrap().into_format().unwrap().unwrap();
+        assert_eq!((formats.format, formats.newest), (2, 2));
+    }
+    save(&mut other, [draft("other", "after").status(Status::Failed)]);
+    let status = |backend: &mut Sqlite, id: &str| try_get(backend, id).unwrap().unwrap().header.status;
+    assert_eq!(status(&mut backend, "after"), Status::Failed);
+    let changes = LabelChanges::from([("plan".to_owned(), Some("free".to_owned()))]);
+    let set = Op::SetLabels { contract: OTHER, lineage: "begun".to_owned(), changes };
+    apply(&mut other, vec![set]).unwrap();
+    drop((other, backend));
+    assert_eq!(format_of(path), 2);
+    decode(path);
+    assert_eq!(common::integrity(path), "ok");
+}
+
+fn format_of(path: &Path) -> u8 {
+    version(&Connection::open(path).unwrap()).try_into().unwrap()
 }
 
 /// Runs a full check. The check must count exactly the given numbers of checkpoints and records.
@@ -668,6 +744,7 @@ fn version(connection: &Connection) -> i64 {
 }
 
 fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>) -> BTreeMap<i64, CheckpointRow> {
+    let version = version(connection);
     let sql =
         "SELECT seq, lin, id_hash, saved_at, flags, chain, sum, id, parent, grp, label, sort_key, meta, logs, body
                FROM checkpoint NOT INDEXED";
@@ -691,6 +768,7 @@ fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>
             meta: row.get_unwrap(12),
         };
         assert_eq!(flags & 2, 0, "nothing is exempt here");
+        assert!(version > 1 || flags < 4, "version 1 had no status here");
         let hash = Values([&[lineage.contract], header.id.as_bytes()].concat()).sum();
         assert_eq!(hash, row.get_unwrap::<_, i64>(2), "the hash of {:?}", header.id);
         let logs: Option<Vec<u8>> = row.get_unwrap(13);
@@ -1032,6 +1110,9 @@ fn what_earlier_versions_wrote_is_read_back_exactly() {
         assert_eq!(statuses, BTreeSet::from([(false, 0), (true, status)]), "0: unknown. 2: failed");
         reads_back(&copy, version, &expected);
         assert_eq!(common::integrity(&copy), "ok");
+        if version == 1 {
+            is_upgraded_on_request(&copy);
+        }
         names.push(name);
     }
     names.sort();

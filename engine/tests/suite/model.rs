@@ -770,7 +770,7 @@ impl Model {
             Query::Feed(_) => unreachable!("the model has no save numbers"),
             Query::QuickCheck => unreachable!("no step looks at pages"),
             Query::Stats { .. } | Query::Prunable { .. } | Query::Check { .. } => unreachable!("steps of their own"),
-            Query::Clock => unreachable!("no step asks for the time"),
+            Query::Clock | Query::Format => unreachable!("no step asks for the time or the format"),
         }
     }
 }

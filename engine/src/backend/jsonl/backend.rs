@@ -16,7 +16,7 @@ use crate::backend::lazy::Opener;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Unit};
-use crate::options::{Durability, Options as StoreOptions};
+use crate::options::{Durability, Migrate, Options as StoreOptions};
 use crate::query::{Answer, Query};
 use crate::record::Notice;
 use crate::retention::{Prune, Pruned};
@@ -47,6 +47,9 @@ impl Jsonl {
     }
 
     fn open_folder(options: &Options) -> Result<Self> {
+        if options.migrate == Migrate::Never && !options.read_only {
+            folder::find(&options.path)?;
+        }
         let folder = if options.read_only { folder::find(&options.path)? } else { folder::prepare(&options.path)? };
         let mut opened = Self {
             lock: Lock::open(folder.join(folder::LOCK), options.read_only, options.busy_timeout)?,
@@ -89,7 +92,9 @@ impl Jsonl {
 
     /// Reads what other processes have committed. The caller has an exclusive lock.
     pub(super) fn refresh_to_write(&mut self) -> Result<&mut Index> {
-        let lost = self.refresh()?.known.lost;
+        let known = &self.refresh()?.known;
+        known.format.require_writable()?;
+        let lost = known.lost;
         if lost > 0 {
             self.notice = Some(lost_notice(lost, &self.folder));
         }
@@ -163,6 +168,7 @@ fn answer(index: &Index, query: &Query) -> Result<Answer> {
         Query::All(queries) => {
             Ok(Answer::All(queries.iter().map(|query| answer(index, query)).collect::<Result<_>>()?))
         }
+        Query::Format => Ok(Answer::Format(Some(index.known.format.known()))),
         Query::Stats { .. } => {
             let mut stats = index.tables.answer(query)?.into_stats()?;
             stats.file_bytes = Some(index.known.bytes());
@@ -227,6 +233,7 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         busy_timeout: options.busy_timeout,
         names: options.contract_names,
         read_only: options.read_only,
+        migrate: options.migrate,
         ..Options::new(path)
     };
     let deadline = Arc::clone(deadline);

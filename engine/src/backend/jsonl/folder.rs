@@ -4,8 +4,11 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use crate::backend::disk::{failed, folder_of, sync_folder};
 use crate::error::{Code, Error, Result};
+use crate::record::Formats;
 
 /// The commit log.
 pub(super) const ORDER: &str = "order.jsonl";
@@ -17,8 +20,87 @@ pub(super) const LOCK: &str = "forkpoint.lock";
 
 /// The beginning of the first line of a commit log, without the version.
 const MAGIC: &str = "{\"forkpoint\":\"jsonl\",\"version\":";
-/// The version of the files that this build reads and writes.
-pub(super) const VERSION: u32 = 3;
+/// The newest format that this release knows, and the oldest one.
+const VERSION: u32 = 3;
+
+/// The format of a folder. The first line of its commit log begins with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Format {
+    /// Always `jsonl`.
+    forkpoint: &'static str,
+    version: u32,
+    /// The oldest version whose releases may look at the folder. Only versions after 3 have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest_reader: Option<u32>,
+    /// The oldest version whose releases may write to the folder. Only versions after 3 have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest_writer: Option<u32>,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self { forkpoint: "jsonl", version: VERSION, oldest_reader: None, oldest_writer: None }
+    }
+}
+
+impl Format {
+    /// Reads the format from the beginning of a commit log.
+    pub(super) fn parse(begin: &str) -> Option<Self> {
+        let mut parts = begin.strip_prefix(MAGIC)?.split(',');
+        let version = parts.next()?.parse().ok()?;
+        let mut number = |name: &str| parts.next()?.strip_prefix(name)?.parse().ok();
+        let oldest_reader = number("\"oldest_reader\":");
+        let oldest_writer = oldest_reader.and_then(|_| number("\"oldest_writer\":"));
+        Some(Self { version, oldest_reader, oldest_writer, ..Self::default() })
+    }
+
+    pub(super) fn known(self) -> Formats {
+        Formats { format: self.version, newest: VERSION }
+    }
+
+    /// Verifies that this release may look at the folder.
+    ///
+    /// # Errors
+    ///
+    /// `UNSUPPORTED` for a format of a development build, and for a newer format that does not allow it.
+    pub(super) fn require_readable(self) -> Result<()> {
+        if self.version < VERSION {
+            let message = format!(
+                "the folder has format {}, which only development builds wrote: use a new folder",
+                self.version
+            );
+            return Err(Error::new(Code::Unsupported, message).lasting());
+        }
+        if self.version == VERSION || self.oldest_reader.is_some_and(|oldest| oldest <= VERSION) {
+            return Ok(());
+        }
+        Err(self.newer("update Forkpoint"))
+    }
+
+    /// Verifies that this release may write to the folder.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Format::require_readable`]. `UNSUPPORTED` for a newer format that does not allow it.
+    pub(super) fn require_writable(self) -> Result<()> {
+        self.require_readable()?;
+        if self.version == VERSION || self.oldest_writer.is_some_and(|oldest| oldest <= VERSION) {
+            return Ok(());
+        }
+        Err(self.newer("programs of this release can only look at it, so update Forkpoint"))
+    }
+
+    fn newer(self, remedy: &str) -> Error {
+        let message = format!(
+            "the folder has format {}, but this release of Forkpoint knows formats up to {VERSION}: {remedy}; nothing was changed",
+            self.version
+        );
+        Error::new(Code::Unsupported, message).lasting()
+    }
+}
+
+/// The longest beginning of a first line that has a format, in bytes.
+const LONGEST_FORMAT: u64 = 120;
 
 /// Checks the folder, and creates it if it does not exist. Returns its path. A folder that belongs to others is not
 /// changed.
@@ -54,7 +136,7 @@ pub(super) fn find(path: &Path) -> Result<PathBuf> {
     };
     let path = fs::canonicalize(path).map_err(missing)?;
     let order = open(File::options().read(true), &path, ORDER).map_err(missing)?;
-    check_magic(order, path.join(LOCK).exists())?;
+    read_format(order, path.join(LOCK).exists())?.require_readable()?;
     Ok(path)
 }
 
@@ -90,7 +172,7 @@ pub(super) fn create_folder(path: &Path) -> std::io::Result<()> {
 /// Refuses a folder that does not belong to Forkpoint, and one whose commit log is missing.
 fn refuse_others(path: &Path) -> Result<()> {
     match open(File::options().read(true), path, ORDER) {
-        Ok(file) => return check_magic(file, path.join(LOCK).exists()),
+        Ok(file) => return read_format(file, path.join(LOCK).exists())?.require_writable(),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(failed(error, &format!("{ORDER} cannot be read"))),
     }
@@ -124,30 +206,55 @@ fn refuse_others(path: &Path) -> Result<()> {
     }
 }
 
-/// `ours`: the folder belongs to Forkpoint.
-fn check_magic(file: File, ours: bool) -> Result<()> {
-    let mut begin = String::new();
-    let most = MAGIC.len() as u64 + 12;
-    // Text that is not UTF-8 is not ours either.
-    let _ = file.take(most).read_to_string(&mut begin);
-    let version = begin.strip_prefix(MAGIC).and_then(|rest| rest.split_once(','));
-    match version.and_then(|(version, _)| version.parse::<u32>().ok()) {
-        Some(VERSION) => Ok(()),
-        Some(later) if later > VERSION => Err(Error::new(
-            Code::Unsupported,
-            format!("the folder has format version {later}, but this build reads version {VERSION}: update Forkpoint"),
-        )),
-        Some(earlier @ 1..) => Err(Error::new(
-            Code::Unsupported,
-            format!("the folder has format version {earlier}, which only development builds wrote: use a new folder"),
-        )),
-        _ if ours => Err(Error::new(
-            Code::Corrupt,
-            format!("{ORDER}, line 1: the line was changed or damaged: restore the folder from a backup"),
-        )),
-        _ => Err(Error::new(
+/// Reads the format of a folder. `ours`: the folder belongs to Forkpoint.
+fn read_format(file: File, ours: bool) -> Result<Format> {
+    let mut begin = Vec::new();
+    let _ = file.take(LONGEST_FORMAT).read_to_end(&mut begin);
+    // A name of a file may be cut in the middle of a character. What is not text is not ours.
+    let begin = String::from_utf8_lossy(&begin);
+    let found = Format::parse(&begin).filter(|format| format.version > 0);
+    found.ok_or_else(|| {
+        if ours {
+            return Error::new(
+                Code::Corrupt,
+                format!("{ORDER}, line 1: the line was changed or damaged: restore the folder from a backup"),
+            );
+        }
+        Error::new(
             Code::Unsupported,
             format!("the folder has an {ORDER} of another program: pass the path of an empty or a new folder"),
-        )),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_says_which_releases_may_use_a_newer_format() {
+        let rights = |rest: &str| {
+            let format = Format::parse(&format!("{MAGIC}{rest},\"epoch\":1")).unwrap();
+            [format.require_readable().is_ok(), format.require_writable().is_ok()]
+        };
+        assert_eq!(rights("3"), [true, true]);
+        assert_eq!(rights("2"), [false, false]);
+        assert_eq!(rights("4"), [false, false]);
+        assert_eq!(rights("4,\"oldest_reader\":4,\"oldest_writer\":4"), [false, false]);
+        assert_eq!(rights("4,\"oldest_reader\":3"), [true, false]);
+        assert_eq!(rights("4,\"oldest_reader\":3,\"oldest_writer\":4"), [true, false]);
+        assert_eq!(rights("4,\"oldest_reader\":2,\"oldest_writer\":3"), [true, true]);
+        assert_eq!(rights("4,\"oldest_writer\":3"), [false, false]);
+        for wrong in ["", "{}", "{\"forkpoint\":\"jsonl\",\"version\":x,", "{\"forkpoint\":\"other\",\"version\":3,"] {
+            assert_eq!(Format::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_format_is_written_as_it_was_read() {
+        for text in ["3", "4,\"oldest_reader\":3", "4,\"oldest_reader\":2,\"oldest_writer\":3"] {
+            let format = Format::parse(&format!("{MAGIC}{text},")).unwrap();
+            assert_eq!(serde_json::to_string(&format).unwrap(), format!("{MAGIC}{text}}}"));
+        }
     }
 }

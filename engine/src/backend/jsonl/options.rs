@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::names::Names;
-use crate::options::{BUSY_TIMEOUT, Durability};
+use crate::options::{BUSY_TIMEOUT, Durability, Migrate};
 
 /// Options for opening a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Options {
     pub names: Names,
     /// True if the folder is only looked at: nothing in it is created or changed.
     pub read_only: bool,
+    /// Whether a new folder is made.
+    pub migrate: Migrate,
 }
 
 impl Options {
@@ -30,6 +32,7 @@ impl Options {
             busy_timeout: BUSY_TIMEOUT,
             names: &[],
             read_only: false,
+            migrate: Migrate::default(),
         }
     }
 }

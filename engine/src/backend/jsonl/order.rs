@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::folder::{self, NEW_ORDER, OLD_ORDER, ORDER, VERSION};
+use super::folder::{self, Format, NEW_ORDER, OLD_ORDER, ORDER};
 use super::line::{self, At, END, Sum};
 use super::names;
 use crate::backend::disk::{create, failed, sync_folder};
@@ -19,6 +19,8 @@ use crate::error::{Code, Error, Result};
 /// What the commit log says, up to the last line that was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
+    /// The format of the folder. A log that is rewritten keeps it.
+    pub(super) format: Format,
     /// How often the log was rewritten.
     pub(super) epoch: u64,
     /// The length of the log, in bytes. Bytes beyond this length were not committed.
@@ -105,11 +107,8 @@ pub(super) struct Commit {
 /// The first line.
 #[derive(Debug, Deserialize, Serialize)]
 struct First {
-    /// The name of the format. It and the version were checked when the folder was opened.
-    #[serde(skip_deserializing)]
-    forkpoint: &'static str,
-    #[serde(skip_deserializing)]
-    version: u32,
+    #[serde(skip_deserializing, flatten)]
+    format: Format,
     epoch: u64,
     /// The sum of the last line of the log before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -218,12 +217,16 @@ impl Known {
     fn first(all: &[u8]) -> Result<(Self, Option<Sum>, &[u8])> {
         let end = all.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged(1, "it is not complete"))?;
         let verified = line::verify(&all[..end], At::first(0));
+        // A newer release may have rewritten the log.
+        let format = std::str::from_utf8(&all[..end]).ok().and_then(Format::parse);
+        let format = format.ok_or_else(|| damaged(1, "it has no format"))?;
+        format.require_readable()?;
         let read = verified.and_then(|(text, sum)| Ok((line::parse::<First>(text)?, sum)));
         let (First { epoch, after, commit, last, files, .. }, sum) =
             read.map_err(|error| damaged(1, error.message()))?;
         let files = files.into_iter().map(|entry| (entry.file, entry)).collect();
         let first = end as u64 + 1;
-        let known = Self { epoch, length: first, lines: 1, sum, first, commit, last, files, ..Self::default() };
+        let known = Self { format, epoch, length: first, lines: 1, sum, first, commit, last, files, ..Self::default() };
         Ok((known, after, &all[end + 1..]))
     }
 
@@ -320,8 +323,7 @@ impl Known {
         let epoch = self.epoch + 1;
         let files = self.files.values().cloned().collect();
         let after = (self.lines > 0).then_some(self.sum);
-        let (forkpoint, version) = ("jsonl", VERSION);
-        let first = First { forkpoint, version, epoch, after, commit: self.commit, last: self.last, files };
+        let first = First { format: self.format, epoch, after, commit: self.commit, last: self.last, files };
         let mut text = Vec::new();
         let sum = line::push(&mut text, &first, At::first(0));
         let write = || {
@@ -398,6 +400,24 @@ fn damaged(line: u64, why: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_that_is_rewritten_keeps_its_format() {
+        let folder = tempfile::tempdir().unwrap();
+        for begin in [
+            r#"{"forkpoint":"jsonl","version":3,"epoch""#,
+            r#"{"forkpoint":"jsonl","version":4,"oldest_reader":2,"oldest_writer":3,"epoch""#,
+        ] {
+            let known = Known { format: Format::parse(begin).unwrap(), ..Known::default() };
+            known.rewrite(folder.path(), false).unwrap();
+            let text = fs::read_to_string(folder.path().join(ORDER)).unwrap();
+            assert!(text.starts_with(begin), "{text}");
+            let read = Known::load(folder.path()).unwrap();
+            assert_eq!(read.format, known.format);
+            read.rewrite(folder.path(), false).unwrap();
+            assert_eq!(Known::load(folder.path()).unwrap().format, known.format);
+        }
+    }
 
     #[test]
     fn a_path_that_leads_out_of_the_folder_is_refused() {

@@ -84,7 +84,8 @@ impl Postgres {
             gave_up: false,
             has_begun: Cell::default(),
         };
-        let server = backend.call(|backend| schema::prepare(&backend.session, url.migrates, options.read_only))?;
+        let migrate = url.migrate.unwrap_or(options.migrate);
+        let server = backend.call(|backend| schema::prepare(&backend.session, migrate, options.read_only))?;
         backend.session.set_durability(options.durability);
         backend.notice = notice(url, options, &server);
         backend.indexes.have(server.indexes);

@@ -6,7 +6,7 @@ use super::logs::Logs;
 use super::retention::PostgresCatalog;
 use super::row;
 use super::transaction::Transaction;
-use super::{asked, check, checkpoint, export, listing, page, rows, stats, writes};
+use super::{asked, check, checkpoint, export, listing, page, rows, schema, stats, writes};
 use crate::backend::ancestors;
 use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
@@ -84,6 +84,7 @@ impl Reading<'_> {
             }
             // A quick check looks at the pages of a file. The server checks its own pages.
             Query::QuickCheck => Ok(Answer::Checked(Box::default())),
+            Query::Format => schema::formats(self.open).map(Answer::Format),
             Query::Stats { contract, largest } => stats::stats(self.open, *contract, *largest).map(Answer::Stats),
             Query::Saves { after, bytes } => export::saves(self.open, *after, *bytes).map(Answer::Saves),
             Query::Starts { after, limit } => export::starts(self.open, *after, *limit).map(Answer::Starts),

@@ -22,6 +22,8 @@ use super::transaction::Transaction;
 use super::url::Url;
 use super::value::Value;
 use crate::error::{Code, Error, Result};
+use crate::options::Migrate;
+use crate::record::Formats;
 
 const VERSION: i64 = 1;
 
@@ -147,16 +149,16 @@ struct Found {
     others: bool,
 }
 
-/// Makes the tables if they are missing, unless `migrates` is false, or the database is only looked at.
+/// Makes the tables if they are missing, unless `migrate` forbids it, or the database is only looked at.
 ///
 /// # Errors
 ///
-/// `NOT_FOUND` if the tables are missing in a database that is only looked at. `UNSUPPORTED` if the schema is of a newer version, or if it is another program's, or if the server is too old.
-pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Result<Server> {
+/// `NOT_FOUND` if the tables are missing and are not made. `UNSUPPORTED` if the schema is of a newer version, or if it is another program's, or if the server is too old.
+pub(super) fn prepare(session: &Session, migrate: Migrate, read_only: bool) -> Result<Server> {
     let names = &session.names;
     let found = Found::read(session, &session.query(LOOK, looked_for(names))?)?;
     if found.settings {
-        let indexes = usable(session)?;
+        let indexes = usable(session, read_only)?;
         return Ok(Server { indexes, ..found.server });
     }
     if read_only {
@@ -164,12 +166,13 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
             format!("the schema \"{}\" has no tables of Forkpoint: check the URL and \"schema\"", names.schema);
         return Err(Error::new(Code::NotFound, message).lasting());
     }
-    if !migrates {
-        return Err(unsupported(
-            names,
-            "its tables are missing, and \"migrate\" is \"never\": run the statements that postgresSchema() returns, with a role that \
-             may create tables",
-        ));
+    if migrate == Migrate::Never {
+        let message = format!(
+            "the schema \"{}\" has no tables of Forkpoint, and \"migrate\" is \"never\": run the statements that postgresSchema() \
+             returns, with a role that may create tables",
+            names.schema
+        );
+        return Err(Error::new(Code::NotFound, message).lasting());
     }
     // One transaction, on one connection: if the connection is lost, nothing of it was made, and the caller begins again.
     let open = Transaction::write(session, false);
@@ -190,7 +193,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
         open.script(&names.fill(TABLES));
     }
     open.finish()?;
-    let indexes = usable(session)?;
+    let indexes = usable(session, read_only)?;
     Ok(Server { indexes, ..found.server })
 }
 
@@ -218,8 +221,9 @@ impl Found {
     }
 }
 
-/// Verifies that the tables can be used, and returns the indexes of checkpoints that the server uses.
-fn usable(session: &Session) -> Result<Vec<String>> {
+/// Verifies that the tables can be used, and returns the indexes of checkpoints that the server uses. The table of settings says
+/// which older releases may look at tables of a newer format, and which may write to them.
+fn usable(session: &Session, read_only: bool) -> Result<Vec<String>> {
     let names = &session.names;
     let sql = "SELECT name, value FROM @setting UNION ALL SELECT c.relname::text, NULL FROM pg_index AS i
                JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($1) AND i.indisvalid";
@@ -228,14 +232,24 @@ fn usable(session: &Session) -> Result<Vec<String>> {
         found.iter().find(|row| row.get::<_, &str>(0) == name).and_then(|row| row.get::<_, Option<i64>>(1))
     };
     let indexes = found.iter().filter_map(|row| row.get::<_, &str>(0).strip_prefix(&names.prefix)).map(str::to_owned);
-    match (setting("schema_version"), setting("oldest_writer")) {
-        (Some(version), oldest) if version > VERSION && oldest.is_none_or(|oldest| oldest > VERSION) => {
-            let why = format!("it has version {version}, but this program writes version {VERSION}: update Forkpoint");
-            Err(unsupported(names, &why))
-        }
-        (Some(_), _) => Ok(indexes.collect()),
-        (None, _) => Err(unsupported(names, "its table of settings has no version")),
+    let Some(version) = setting("schema_version") else {
+        return Err(unsupported(names, "its table of settings has no version"));
+    };
+    let may = |setting: Option<i64>| setting.is_some_and(|oldest| oldest <= VERSION);
+    let (may_write, may_read) = (may(setting("oldest_writer")), may(setting("oldest_reader")));
+    if version <= VERSION || may_write || (read_only && may_read) {
+        return Ok(indexes.collect());
     }
+    let remedy = if may_read { "programs of this release can only look at it" } else { "update Forkpoint" };
+    let why = format!("it has format {version}, but this release of Forkpoint knows formats up to {VERSION}: {remedy}");
+    Err(unsupported(names, &why))
+}
+
+/// Returns the format of the tables.
+pub(super) fn formats(open: &Transaction<'_>) -> Result<Option<Formats>> {
+    let row = open.one("SELECT value FROM @setting WHERE name = 'schema_version'", Vec::new())?;
+    let number = |version| u32::try_from(version).unwrap_or(0);
+    Ok(row.map(|row| Formats { format: number(row.get(0)), newest: number(VERSION) }))
 }
 
 fn unsupported(names: &Names, why: &str) -> Error {

@@ -13,6 +13,7 @@ use tokio_postgres::config::{Host, TargetSessionAttrs};
 
 pub use self::ssl::{Ssl, SslMode};
 use crate::error::{Code, Error, Result};
+use crate::options::Migrate;
 
 mod replica;
 mod ssl;
@@ -59,8 +60,8 @@ pub struct Url {
     pub schema: String,
     /// The beginning of the tables' names.
     pub prefix: String,
-    /// True if the tables are made when they are missing.
-    pub migrates: bool,
+    /// Whether tables are made and upgraded. `None`: the options of the store say it.
+    pub migrate: Option<Migrate>,
     /// True if statements may stay prepared, on a connection without a pooler.
     pub prepares: bool,
     /// The replica of `readFrom`. It has the same tables.
@@ -116,7 +117,7 @@ impl Url {
             connect_timeout: Duration::from_secs(5),
             schema: "forkpoint".to_owned(),
             prefix: String::new(),
-            migrates: true,
+            migrate: None,
             prepares: true,
             replica: None,
         };
@@ -193,11 +194,7 @@ impl Url {
             "prefix" if value.is_empty() => self.prefix.clear(),
             "prefix" => self.prefix = name(key, value)?,
             "migrate" => {
-                self.migrates = match value {
-                    "auto" => true,
-                    "never" => false,
-                    _ => return Err(Error::invalid("the option \"migrate\" must be \"auto\" or \"never\"")),
-                };
+                self.migrate = Some(Migrate::parse(value)?);
             }
             // Each of the two can forbid it.
             "prepare" => match value {

@@ -15,7 +15,7 @@ use super::reserve::{Reserve, is_full, reserve_only};
 use super::verify::Verify;
 use super::wal::Checkpointer;
 use super::watch::{StoreFiles, Watch};
-use super::{connection, locks, read, retention, totals, vfs, write};
+use super::{connection, locks, read, retention, schema, totals, vfs, write};
 use crate::backend::batch::{self, Failure};
 use crate::backend::interface::Backend;
 use crate::backend::lazy::Opener;
@@ -24,7 +24,7 @@ use crate::cache::PayloadCache;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Op, Unit};
-use crate::options::Options as StoreOptions;
+use crate::options::{Migrate, Options as StoreOptions};
 use crate::query::{Answer, Query};
 use crate::record::Notice;
 use crate::retention::{Cursor, Prune, Pruned, Rule};
@@ -69,7 +69,7 @@ impl Sqlite {
     fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, Failure> {
         let effort = self.raw.effort(batch.len());
         let transaction = self.watch.begin(&self.connection).map_err(Failure::Whole)?;
-        let (applied, raw_bytes) = write::transaction(transaction, &self.cache, batch, effort)?;
+        let (applied, raw_bytes) = write::transaction(transaction, self.watch.format(), &self.cache, batch, effort)?;
         self.raw.add(raw_bytes);
         // A save to a file that was removed or replaced is not acknowledged, though it may be found later.
         self.watch.look(&self.connection).map_err(|error| Failure::Whole(error.with_outcome_unknown()))?;
@@ -111,10 +111,9 @@ impl Sqlite {
     fn prune_or_make_room(&mut self, prune: &Prune) -> Result<Pruned> {
         let mut most = prune.most;
         loop {
-            let pruned = self
-                .watch
-                .begin(&self.connection)
-                .and_then(|transaction| write::prune(transaction, &self.cache, &Prune { most, ..*prune }));
+            let pruned = self.watch.begin(&self.connection).and_then(|transaction| {
+                write::prune(transaction, self.watch.format(), &self.cache, &Prune { most, ..*prune })
+            });
             if !is_full(&pruned) || most <= 1 {
                 if most < prune.most {
                     self.truncate_log();
@@ -295,6 +294,11 @@ impl Backend for Sqlite {
         self.call(|backend| retention::vacuum(&backend.connection)).map_err(|error| error.context("vacuum"))
     }
 
+    fn migrate(&mut self) -> Result<()> {
+        self.watch.look(&self.connection)?;
+        self.call(|backend| schema::prepare(&backend.connection, Migrate::Auto))
+    }
+
     fn notice(&self) -> Option<&Notice> {
         self.notice.as_ref()
     }
@@ -325,6 +329,7 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         raw_in_a_hurry: options.retention.max_bytes.is_none(),
         secure_delete: options.secure_delete,
         alone_in_process: true,
+        migrate: options.migrate,
         ..Options::new(path)
     };
     let (cache, files) = (PayloadCache::new(sqlite.cache_bytes), StoreFiles::default());

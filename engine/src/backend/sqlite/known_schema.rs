@@ -2,13 +2,16 @@
 //!
 //! `SQLite` runs what the schema of a file says. A view in the place of a table, a trigger or a generated column would
 //! run SQL that the author of the file chose. Such SQL can take any time and any memory.
+//!
+//! A file of a newer format has tables, columns and indexes that this release does not know. They are allowed if they cannot
+//! run anything.
 
 use std::sync::LazyLock;
 
 use rusqlite::Connection;
 
 use super::meta_index::MetaIndex;
-use super::schema::{self, LateIndex, STEPS, State};
+use super::schema::{self, LateIndex, NEWEST, STEPS, State};
 use super::statement::each;
 use super::{labels, logs, setting};
 use crate::error::{Code, Error, Result};
@@ -69,21 +72,35 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
 ///
 /// # Errors
 ///
-/// Those of [`schema::inspect`]. `UNSUPPORTED` for what Forkpoint does not make, and for a table or an index that is defined
-/// in another way.
+/// Those of [`schema::inspect`]. `UNSUPPORTED` for what Forkpoint does not make, for a table or an index that is defined
+/// in another way, and for a newer format that this release may not look at.
 pub(super) fn inspect(connection: &Connection) -> Result<State> {
     let state = schema::inspect(connection)?;
-    check(connection)?;
+    match state {
+        State::Format(format) if format > NEWEST => {
+            check(connection, |name, sql| is_known(name, sql) || runs_nothing(sql))?;
+            schema::require_readable(connection, format)?;
+        }
+        State::Empty | State::Format(_) => check(connection, is_known)?,
+    }
     Ok(state)
 }
 
-fn check(connection: &Connection) -> Result<()> {
+/// Returns true if a definition has no expression: its only characters are those of names and types, and its only parentheses
+/// are around the columns and the keys.
+fn runs_nothing(sql: &str) -> bool {
+    let begins = ["CREATE TABLE ", "CREATE INDEX ", "CREATE UNIQUE INDEX "].iter().any(|begin| sql.starts_with(begin));
+    let allowed = |each: char| each.is_ascii_alphanumeric() || "_ ,()".contains(each);
+    begins && sql.chars().all(allowed) && sql.replace("PRIMARY KEY(", "").matches('(').count() == 1
+}
+
+fn check(connection: &Connection, is_allowed: impl Fn(&str, &str) -> bool) -> Result<()> {
     each(connection, "SELECT type, name, sql FROM sqlite_schema", [], |row| {
         let (kind, name) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
         match row.get_ref(2)?.as_str_or_null()? {
             // The index of a key. SQLite itself reports one that belongs to no key.
             None | Some("") => Ok(()),
-            Some(sql) if is_known(name, &plain(sql)) => Ok(()),
+            Some(sql) if is_allowed(name, &plain(sql)) => Ok(()),
             Some(_) => Err(refusal(kind, name)),
         }
     })
@@ -139,6 +156,7 @@ fn plain(sql: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Migrate;
     use crate::query::MetaKey;
 
     fn index(key: &str) -> MetaIndex {
@@ -148,7 +166,7 @@ mod tests {
     /// A database with everything that a store may make.
     fn complete() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection).unwrap();
+        schema::prepare(&connection, Migrate::Create).unwrap();
         connection.execute_batch(logs::TABLES).unwrap();
         connection.execute_batch(setting::TABLE).unwrap();
         connection.execute_batch(labels::TABLE).unwrap();
@@ -167,7 +185,33 @@ mod tests {
         let connection = complete();
         let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(count("SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'"), 1);
-        assert_eq!(inspect(&connection), Ok(State::Ready));
+        assert_eq!(inspect(&connection), Ok(State::Format(NEWEST)));
+    }
+
+    #[test]
+    fn a_definition_of_a_newer_format_must_not_run_anything() {
+        let allowed = |sql: &str| runs_nothing(&plain(sql));
+        for sql in STEPS.iter().flat_map(|step| step.split(';')).chain([
+            "CREATE TABLE a (b TEXT, c INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (b, c)) STRICT, WITHOUT ROWID",
+            "CREATE UNIQUE INDEX a_b ON a (b, c DESC)",
+        ]) {
+            let plain = plain(sql);
+            let is_simple = ["CREATE TABLE ", "CREATE UNIQUE"].iter().any(|begin| plain.starts_with(begin));
+            assert!(!is_simple || runs_nothing(&plain), "{plain}");
+        }
+        for sql in [
+            "CREATE VIEW lineage AS SELECT 1",
+            "CREATE TRIGGER a AFTER INSERT ON b BEGIN SELECT 1; END",
+            "CREATE VIRTUAL TABLE a USING fts5(b)",
+            "CREATE TABLE a (b AS (1))",
+            "CREATE TABLE a (b TEXT CHECK (b))",
+            "CREATE TABLE a (b TEXT DEFAULT (randomblob(9)))",
+            "CREATE INDEX a ON b (hex(c))",
+            "CREATE INDEX a ON b (c) WHERE c LIKE 'a%'",
+            "CREATE INDEX a ON b (c -> 'd')",
+        ] {
+            assert!(!allowed(sql), "{sql}");
+        }
     }
 
     #[test]

@@ -204,10 +204,17 @@ fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
     let (id, origin_lin) = (origin.as_ref().map(|origin| &origin.id), origin.as_ref().map(|origin| origin.lin));
     let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, origin, origin_lin, sum, status, labels)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    let status = status::sealed(*lin, *status);
+    let status_column = status::sealed(*lin, *status);
     let sum = row.sum();
-    let values = params![lin, contract.0, name, group, age_offset, id, origin_lin, sum, status, sealed_labels];
-    execute(connection, sql, values)?;
+    let values = params![lin, contract.0, name, group, age_offset, id, origin_lin, sum, status_column, sealed_labels];
+    match execute(connection, sql, values) {
+        Err(error) if status::is_missing(&error) && sealed_labels.is_none() => {
+            let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, origin, origin_lin, sum)
+                       VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+            execute(connection, sql, params![lin, contract.0, name, group, age_offset, id, origin_lin, sum])?;
+        }
+        done => drop(done.map_err(labels::refused_by_format)?),
+    }
     Ok(row)
 }
 

@@ -38,7 +38,7 @@ fn is_new(path: &Path) -> bool {
     // The order matters. Once the marker is gone the tables are in the log, and once the log is gone they are in the file.
     has(path, MARKER)
         || has(path, "-wal")
-        || !matches!(peek(path).map(|file| schema::inspect(&file)), Ok(Ok(State::Lacks(0))))
+        || !matches!(peek(path).map(|file| schema::inspect(&file)), Ok(Ok(State::Empty)))
 }
 
 /// Finishes the creation that [`begin`] started, in this process or in one that was killed. The tables exist by now.

@@ -1,5 +1,6 @@
 //! Opens a database file: checks it, sets its journal, and creates its tables.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -19,8 +20,14 @@ use super::watch::{StoreFiles, Watch, note_unsynced};
 use super::{file, known_schema, limits, locks, log_damage, log_owner, new_file, schema, steps, totals, vfs};
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
-use crate::options::Durability;
+use crate::options::{Durability, Migrate};
 use crate::record::Notice;
+
+fn without_tables() -> Error {
+    let message =
+        "there is no such database, and \"migrate\" is \"never\": check the path, or make it with another setting";
+    Error::new(Code::NotFound, message).lasting()
+}
 
 /// The oldest `SQLite` version without the WAL-reset bug. This bug loses commits when two connections checkpoint at
 /// the same time.
@@ -93,6 +100,12 @@ impl Sqlite {
         })
     }
 
+    /// Determines the tables of a file that this release may write to.
+    fn inspect_to_write(connection: &Connection) -> Result<schema::State> {
+        let state = known_schema::inspect(connection)?;
+        schema::Format::to_write(connection).map(|_| state)
+    }
+
     /// Sets the journal, and creates the tables if they are missing.
     fn prepare(
         connection: &Connection,
@@ -101,13 +114,15 @@ impl Sqlite {
         synchronous: &str,
         options: &Options,
     ) -> Result<()> {
-        let state = steps::within_schema(|| known_schema::inspect(connection));
+        let state = steps::within_schema(|| Self::inspect_to_write(connection));
         // Without its log, the database may look damaged. A database without a log must get no index.
         let has_log = || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
         if state.is_err() || has_log()? == "wal" {
             refuse_missing_log(connection, path)?;
         }
-        let state = state?;
+        if state? == schema::State::Empty && options.migrate == Migrate::Never {
+            return Err(without_tables());
+        }
         connection.pragma_update(None, "synchronous", synchronous)?;
         // FAST overwrites what a removal leaves in pages that are written anyway.
         let overwrite = if options.secure_delete { "ON" } else { "FAST" };
@@ -116,11 +131,7 @@ impl Sqlite {
             note_unsynced(connection, path)?;
         }
         set_journal(connection, journal, options.busy_timeout)?;
-        if state != schema::State::Ready {
-            schema::create(connection)?;
-        }
-        // A read, because SQLite opens the log only when it is needed.
-        schema::inspect(connection).map(drop)
+        schema::prepare(connection, options.migrate)
     }
 
     /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
@@ -133,19 +144,24 @@ impl Sqlite {
         static OPENING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         let _one_copy_at_a_time = options.alone_in_process.then(one_copy_at_a_time);
+        if options.migrate == Migrate::Never && matches!(fs::exists(&options.path), Ok(false)) {
+            return Err(without_tables());
+        }
         let path = file::prepare(&options.path)?;
         let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
         // are ignored here: the real connection below reports them.
-        let peeked = || limits::peek(&path).map(|connection| known_schema::inspect(&connection));
+        let peeked = || limits::peek(&path).map(|connection| Self::inspect_to_write(&connection));
         let state = steps::within_schema(peeked);
+        // The log may have more. Then the real connection decides, before it changes anything.
         if let Ok(Err(error)) = &state
             && error.code() == Code::Unsupported
+            && !file::has(&path, "-wal")
         {
             return Err(error.clone());
         }
         let lacks_log = match state {
-            Ok(Ok(schema::State::Lacks(0))) => new_file::begin(&path, &claim),
+            Ok(Ok(schema::State::Empty)) if options.migrate != Migrate::Never => new_file::begin(&path, &claim),
             _ => None,
         };
         // A database that this process has open already needs no recovery.

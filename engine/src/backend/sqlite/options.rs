@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::options::{BUSY_TIMEOUT, Durability};
+use crate::options::{BUSY_TIMEOUT, Durability, Migrate};
 
 /// The journal that makes commits atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct Options {
     pub secure_delete: bool,
     /// Whether to refuse a file that anything but this engine has open in this process.
     pub alone_in_process: bool,
+    /// Whether tables are made and upgraded.
+    pub migrate: Migrate,
 }
 
 impl Options {
@@ -49,6 +51,7 @@ impl Options {
             raw_in_a_hurry: false,
             secure_delete: false,
             alone_in_process: false,
+            migrate: Migrate::default(),
         }
     }
 }

@@ -180,6 +180,7 @@ fn tuple(connection: &Connection, cache: &PayloadCache, page: &Page, (sort_key, 
 mod tests {
     use super::*;
     use crate::backend::sqlite::{lineage, schema};
+    use crate::options::Migrate;
     use crate::query::MetaKey;
     use crate::record::ContractId;
 
@@ -187,7 +188,7 @@ mod tests {
     #[test]
     fn a_page_is_found_in_an_index_and_not_from_the_beginning_of_the_listing() {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection).unwrap();
+        schema::prepare(&connection, Migrate::Create).unwrap();
         lineage::begin_with_log(&connection, ContractId(7), "run").unwrap();
         let key = MetaIndex::of(&MetaKey { begins: b"\0{".to_vec(), key: "user".into(), value: "1".into() });
         for index in [LateIndex::Order, LateIndex::Groups, LateIndex::Meta(key.clone())] {

@@ -9,7 +9,7 @@ use super::logs::Logs;
 use super::meta_index::MetaIndex;
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
-use super::schema::LateIndex;
+use super::schema::{self, LateIndex};
 use super::stats::stats;
 use super::{check, export, page, payloads, quick_check, recent, rows, several, steps, writes};
 use crate::backend::ancestors;
@@ -172,6 +172,7 @@ impl Reading<'_> {
             }
             Query::QuickCheck => quick_check::quick_check(snapshot).map(|page| Answer::Checked(Box::new(page))),
             Query::Stats { contract, largest } => stats(snapshot, *contract, *largest).map(Answer::Stats),
+            Query::Format => schema::formats(snapshot).map(|found| Answer::Format(Some(found))),
             Query::Clock => Ok(Answer::Clock(machine_clock())),
             Query::Prunable { contract, rules } => {
                 preview(&SqliteCatalog(snapshot), *contract, rules).map(Answer::Pruned)

@@ -85,8 +85,8 @@ impl ReadOnly {
             Err(error) => return Err(crate::backend::disk::failed(error, "the file cannot be read")),
         }
         let database = Unchanged::open(&self.path, self.busy_timeout)?;
-        // A file of an earlier version is read as it is.
-        if known_schema::inspect(database.connection())? == schema::State::Lacks(0) {
+        // A file of another format is read as it is.
+        if known_schema::inspect(database.connection())? == schema::State::Empty {
             drop(database);
             let why = unless_open_here(&self.path, || missing_log(&self.path)).flatten();
             let why = why.unwrap_or_else(|| "the file has no Forkpoint data yet".to_owned());

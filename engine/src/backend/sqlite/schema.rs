@@ -1,5 +1,9 @@
 //! The tables of a database, and the steps that create and upgrade them.
 //!
+//! A file keeps its format until somebody asks for an upgrade. A file of an older format gets the rows of its own format
+//! ([`Format`]), so that a release of that format goes on with it. A file of a newer format says in its settings which releases may
+//! use it ([`Rights`]).
+//!
 //! Ids, names, groups and labels are TEXT and are compared byte by byte. A sort key is a BLOB whose byte order is the
 //! order that its contract defines. A save writes one row and two index entries: one by the hash of the id, and one by
 //! lineage and sort key. A row that an index finds is read again and its checksum is verified. A damaged index
@@ -12,9 +16,12 @@ use std::borrow::Cow;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::meta_index::MetaIndex;
+use super::setting;
 use super::statement::exists;
 use super::user_version::UserVersion;
 use crate::error::{Code, Error, Result};
+use crate::options::Migrate;
+use crate::record::{Formats, Header, Status};
 
 /// "Fkpt" in ASCII: the `PRAGMA application_id` of a Forkpoint database.
 pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
@@ -128,48 +135,99 @@ impl LateIndex {
     }
 }
 
-/// The state of the tables of a database file.
+/// The newest format that this release knows.
+pub(super) const NEWEST: usize = STEPS.len();
+
+/// The tables of a database file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The file is empty or has an earlier schema version. The number is the index of the first step in [`STEPS`] that
-    /// the file lacks.
-    Lacks(usize),
-    /// The file has all tables.
-    Ready,
+    /// The file has none: the database is new.
+    Empty,
+    /// The file has tables of this format, which may be older or newer than [`NEWEST`].
+    Format(usize),
 }
 
-/// Determines the state of a file without changing it.
+/// What the rows of a file can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Format(usize);
+
+impl Format {
+    /// The newest format.
+    pub(super) const NEWEST: Self = Self(NEWEST);
+
+    /// Reads the format of a file that is about to be written.
+    ///
+    /// # Errors
+    ///
+    /// `UNSUPPORTED` if a newer release has upgraded the file, and this one may not write to it.
+    pub(super) fn to_write(connection: &Connection) -> Result<Self> {
+        let format = usize::from(UserVersion::read(connection)?.tables);
+        if format > NEWEST && !Rights::read(connection)?.may_write(NEWEST) {
+            return Err(newer(format, "programs of this release can only look at it, so upgrade forkpoint"));
+        }
+        Ok(Self(format))
+    }
+
+    /// Returns the header as a row of this format stores it.
+    pub(super) fn header(self, header: &Header) -> Cow<'_, Header> {
+        if self.has_statuses() || header.status == Status::Unknown {
+            return Cow::Borrowed(header);
+        }
+        Cow::Owned(Header { status: Status::Unknown, ..header.clone() })
+    }
+
+    /// Returns true if rows have the status of a run, of a checkpoint and of a task. Since format 2.
+    pub(super) fn has_statuses(self) -> bool {
+        self.0 >= 2
+    }
+}
+
+/// Which releases may use a file of a newer format: two of its settings. Without them, no older release may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Rights {
+    oldest_reader: i64,
+    oldest_writer: i64,
+}
+
+impl Rights {
+    fn read(connection: &Connection) -> Result<Self> {
+        let number = |name| setting::number(connection, name);
+        Ok(Self { oldest_reader: number(setting::OLDEST_READER)?, oldest_writer: number(setting::OLDEST_WRITER)? })
+    }
+
+    fn may_read(self, newest: usize) -> bool {
+        Self::is_known(self.oldest_reader, newest)
+    }
+
+    fn may_write(self, newest: usize) -> bool {
+        self.may_read(newest) && Self::is_known(self.oldest_writer, newest)
+    }
+
+    fn is_known(format: i64, newest: usize) -> bool {
+        usize::try_from(format).is_ok_and(|format| (1..=newest).contains(&format))
+    }
+}
+
+/// Returns the format of a file.
+pub(super) fn formats(connection: &Connection) -> Result<Formats> {
+    let newest = u32::try_from(NEWEST).unwrap_or(0);
+    Ok(Formats { format: UserVersion::read(connection)?.tables.into(), newest })
+}
+
+/// Determines the tables of a file without changing it.
 ///
 /// # Errors
 ///
-/// `UNSUPPORTED` if the file has a newer schema version or belongs to another program.
+/// `UNSUPPORTED` if the file belongs to another program.
 pub(super) fn inspect(connection: &Connection) -> Result<State> {
-    inspect_for(connection, STEPS)
-}
-
-/// Adds the missing tables. Does nothing if another connection has added the tables in the meantime.
-pub(super) fn create(connection: &Connection) -> Result<()> {
-    create_for(connection, STEPS)
-}
-
-fn inspect_for(connection: &Connection, steps: &[&str]) -> Result<State> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0));
     // Read everything in one snapshot, because another process may be creating the tables.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose();
     let _snapshot = snapshot?;
     let (id, version) = (number("PRAGMA application_id")?, usize::from(UserVersion::read(connection)?.tables));
     match (id, version) {
-        (APPLICATION_ID, version) if version == steps.len() => Ok(State::Ready),
-        (APPLICATION_ID, version) if (1..steps.len()).contains(&version) => Ok(State::Lacks(version)),
-        (APPLICATION_ID, _) => Err(Error::new(
-            Code::Unsupported,
-            format!(
-                "the database has schema version {version}, but this version of forkpoint knows versions up to {}: \
-                 upgrade forkpoint; the file was not changed",
-                steps.len()
-            ),
-        )),
-        (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(State::Lacks(0)),
+        (APPLICATION_ID, 1..) => Ok(State::Format(version)),
+        (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(State::Empty),
         _ => Err(Error::new(
             Code::Unsupported,
             "the file is a database of another program: use a separate file for forkpoint; the file was not changed",
@@ -177,9 +235,47 @@ fn inspect_for(connection: &Connection, steps: &[&str]) -> Result<State> {
     }
 }
 
-fn create_for(connection: &Connection, steps: &[&str]) -> Result<()> {
+/// Verifies that this release may look at a file of this format. The file has only tables and indexes that cannot run anything.
+///
+/// # Errors
+///
+/// `UNSUPPORTED` if the format is newer, and its settings don't allow it.
+pub(super) fn require_readable(connection: &Connection, format: usize) -> Result<()> {
+    if format <= NEWEST || Rights::read(connection)?.may_read(NEWEST) {
+        return Ok(());
+    }
+    Err(newer(format, "upgrade forkpoint"))
+}
+
+fn newer(format: usize, remedy: &str) -> Error {
+    let message = format!(
+        "the database has format {format}, but this release of forkpoint knows formats up to {NEWEST}: {remedy}; the file was not \
+         changed"
+    );
+    Error::new(Code::Unsupported, message).lasting()
+}
+
+/// Makes the tables of a new file, and upgrades a file of an older format if it is asked to. Does nothing if another connection has
+/// done it in the meantime.
+///
+/// # Errors
+///
+/// `UNSUPPORTED` if this release may not write to the file.
+pub(super) fn prepare(connection: &Connection, migrate: Migrate) -> Result<()> {
+    prepare_for(connection, migrate, STEPS)
+}
+
+fn prepare_for(connection: &Connection, migrate: Migrate, steps: &[&str]) -> Result<()> {
+    let lacks = |state| match state {
+        State::Empty => Some(0),
+        State::Format(format) => (migrate == Migrate::Auto && format < steps.len()).then_some(format),
+    };
+    // A read, because SQLite opens the log only when it is needed.
+    if lacks(inspect(connection)?).is_none() {
+        return Format::to_write(connection).map(drop);
+    }
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    if let State::Lacks(from) = inspect_for(&transaction, steps)? {
+    if let Some(from) = lacks(inspect(&transaction)?) {
         for sql in &steps[from..] {
             transaction.execute_batch(sql)?;
         }
@@ -188,7 +284,8 @@ fn create_for(connection: &Connection, steps: &[&str]) -> Result<()> {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         UserVersion { tables: u8::try_from(steps.len()).unwrap_or(u8::MAX), ..version }.write(&transaction)?;
     }
-    Ok(transaction.commit()?)
+    transaction.commit()?;
+    Format::to_write(connection).map(drop)
 }
 
 #[cfg(test)]
@@ -199,24 +296,51 @@ mod tests {
     const NEXT: &[&str] =
         &[STEPS[0], STEPS[1], "CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT; INSERT INTO lease VALUES ('a')"];
 
+    fn number(connection: &Connection, sql: &str) -> i64 {
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
     #[test]
-    fn a_file_of_this_version_becomes_one_of_the_next_once() {
+    fn a_file_becomes_one_of_the_next_format_only_on_request_and_once() {
         let connection = Connection::open_in_memory().unwrap();
-        assert_eq!(inspect(&connection), Ok(State::Lacks(0)));
-        create(&connection).unwrap();
-        assert_eq!(inspect(&connection), Ok(State::Ready));
+        assert_eq!(inspect(&connection), Ok(State::Empty));
+        prepare(&connection, Migrate::Create).unwrap();
+        assert_eq!(inspect(&connection), Ok(State::Format(2)));
         connection.execute("INSERT INTO write VALUES (1, 1, 'kept', '', 0, NULL, 0, x'00')", []).unwrap();
 
-        assert_eq!(inspect_for(&connection, NEXT), Ok(State::Lacks(2)));
-        for _ in 0..2 {
-            create_for(&connection, NEXT).unwrap();
-            assert_eq!(inspect_for(&connection, NEXT), Ok(State::Ready));
+        for migrate in [Migrate::Create, Migrate::Never] {
+            prepare_for(&connection, migrate, NEXT).unwrap();
+            assert_eq!(inspect(&connection), Ok(State::Format(2)));
         }
-        let rows = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-        assert_eq!((rows("SELECT count(*) FROM lease"), rows("SELECT count(*) FROM write")), (1, 1));
+        for _ in 0..2 {
+            // This release may not write to it.
+            assert_eq!(prepare_for(&connection, Migrate::Auto, NEXT).unwrap_err().code(), Code::Unsupported);
+            assert_eq!(inspect(&connection), Ok(State::Format(3)));
+        }
+        assert_eq!(number(&connection, "SELECT count(*) FROM lease"), 1);
+        assert_eq!(number(&connection, "SELECT count(*) FROM write"), 1);
+    }
 
-        let error = inspect(&connection).unwrap_err();
-        assert_eq!(error.code(), Code::Unsupported, "this version refuses a file of the next");
-        assert!(error.message().contains("version 3"), "{error}");
+    #[test]
+    fn the_settings_of_a_newer_format_say_which_releases_may_use_it() {
+        let connection = Connection::open_in_memory().unwrap();
+        prepare(&connection, Migrate::Create).unwrap();
+        UserVersion { tables: 3, ..UserVersion::read(&connection).unwrap() }.write(&connection).unwrap();
+        for (oldest_reader, oldest_writer, expected) in [
+            (0, 0, [false, false]),
+            (3, 3, [false, false]),
+            (2, 3, [true, false]),
+            (1, 2, [true, true]),
+            (3, 2, [false; 2]),
+        ] {
+            setting::set_number(&connection, setting::OLDEST_READER, oldest_reader).unwrap();
+            setting::set_number(&connection, setting::OLDEST_WRITER, oldest_writer).unwrap();
+            let found = [require_readable(&connection, 3), Format::to_write(&connection).map(drop)];
+            assert_eq!(found.each_ref().map(Result::is_ok), expected, "{oldest_reader} {oldest_writer}");
+            for error in found.into_iter().filter_map(Result::err) {
+                assert!(error.message().contains("format 3"), "{error}");
+                assert!(!error.retryable());
+            }
+        }
     }
 }

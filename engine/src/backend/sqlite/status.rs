@@ -25,9 +25,12 @@ pub(super) fn opened(lin: i64, column: i64) -> Option<Status> {
     (sealed(lin, status) == column).then_some(status)
 }
 
-/// Returns true if a statement failed because the file has no statuses. A file of version 1 that is only looked at is not upgraded.
+/// Returns true if a statement failed because the file is of format 1: it has neither statuses nor labels.
 pub(super) fn is_missing(error: &Error) -> bool {
-    error.message().contains("no such column: status")
+    let message = error.message();
+    ["no such column: status", "no such column: labels", "has no column named status"]
+        .iter()
+        .any(|lack| message.contains(lack))
 }
 
 /// Computes the status of a lineage from its newest checkpoint and the writes to it.
@@ -45,11 +48,14 @@ pub(super) fn derived(connection: &Connection, lin: i64) -> Result<Status> {
 }
 
 /// Brings the status of a lineage up to date, after a change to its newest checkpoint or to the writes to it. Does nothing if
-/// the lineage does not exist.
+/// the lineage does not exist, or if the file has no statuses.
 pub(super) fn refresh(connection: &Connection, lin: i64) -> Result<()> {
     let status = sealed(lin, derived(connection, lin)?);
     let sql = "UPDATE lineage SET status = ?2 WHERE lin = ?1 AND status <> ?2";
-    execute(connection, sql, params![lin, status]).map(drop)
+    match execute(connection, sql, params![lin, status]) {
+        Err(error) if is_missing(&error) => Ok(()),
+        done => done.map(drop),
+    }
 }
 
 /// The condition of the index of statuses: most lineages are finished, and an effect has no status.

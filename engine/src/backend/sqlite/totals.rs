@@ -189,10 +189,11 @@ pub(super) fn fold(connection: &Connection, watch: &mut Watch) -> Result<()> {
         totals.write(&transaction)?;
         // A command that only looks at the file cannot build it.
         let lineages: i64 = totals.contracts.values().map(|counts| counts.lineages).sum();
-        if lineages >= WORTH_AN_INDEX && !LateIndex::Status.exists(&transaction)? {
+        let is_worth_it = lineages >= WORTH_AN_INDEX && watch.format().has_statuses();
+        if is_worth_it && !LateIndex::Status.exists(&transaction)? {
             LateIndex::Status.build(&transaction)?;
         }
-        if lineages >= WORTH_AN_INDEX && !labels::are_indexed(&transaction)? {
+        if is_worth_it && !labels::are_indexed(&transaction)? {
             labels::build(&transaction)?;
         }
         transaction.commit().map_err(from_commit)?;

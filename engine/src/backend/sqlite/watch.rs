@@ -16,6 +16,7 @@ use super::file::beside;
 use super::handle::Handle;
 use super::log_owner::{foreign, refuse_foreign};
 use super::options::Journal;
+use super::schema::Format;
 use super::user_version::{OFFSET, UserVersion};
 use super::wal_index::Index;
 use crate::backend::disk::{FileId, failed};
@@ -63,6 +64,8 @@ pub(super) struct Watch {
     looked: Instant,
     numbered: Instant,
     lost: Option<Lost>,
+    /// The format of the file in the last transaction that began.
+    format: Format,
 }
 
 impl Watch {
@@ -92,6 +95,7 @@ impl Watch {
             looked: Instant::now(),
             numbered: Instant::now(),
             lost: None,
+            format: Format::NEWEST,
         };
         watch.lost = watch.compare(files);
         watch.check().map(|()| watch)
@@ -99,6 +103,10 @@ impl Watch {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.format
     }
 
     pub(super) fn files(&self) -> Files {
@@ -110,7 +118,8 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// Those of [`Watch::look`], and those of `SQLite`.
+    /// Those of [`Watch::look`], and those of `SQLite`. `UNSUPPORTED` if a newer release has upgraded the file since it was
+    /// opened, and this one may not write to it.
     pub(super) fn begin<'a>(&mut self, connection: &'a Connection) -> Result<Transaction<'a>> {
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         match self.examine(connection) {
@@ -122,6 +131,7 @@ impl Watch {
                 return Err(self.check().err().unwrap_or(error));
             }
         }
+        self.format = Format::to_write(connection)?;
         if self.journal == Journal::Wal {
             self.mark(connection)?;
         }

@@ -93,6 +93,7 @@ impl<C: Contents> Tables<C> {
             Query::Check { .. } => Answer::Checked(Box::new(self.check())),
             Query::QuickCheck => Answer::Checked(Box::default()),
             Query::Stats { contract, largest } => Answer::Stats(self.stats(*contract, *largest)),
+            Query::Format => Answer::Format(None),
             Query::Clock => Answer::Clock(machine_clock()),
             Query::Prunable { contract, rules } => Answer::Pruned(retention::preview(self, *contract, rules)?),
         })

@@ -133,6 +133,11 @@ impl Draft {
         self
     }
 
+    pub(crate) fn status(mut self, status: Status) -> Self {
+        self.0.header.status = status;
+        self
+    }
+
     pub(crate) fn meta(mut self, meta: &[u8]) -> Self {
         self.0.header.meta = meta.to_vec();
         self

@@ -25,7 +25,7 @@ fn refusal(path: &Path) -> Error {
 
 /// Returns every file in the folder with its bytes. The bytes of shared memory files are left out, because they are
 /// scratch space.
-fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
@@ -36,12 +36,12 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Gives the tables of a file another version.
-fn set_tables(file: &Connection, version: i32) {
+pub(super) fn set_tables(file: &Connection, version: i32) {
     let stored: i32 = file.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     file.pragma_update(None, "user_version", (stored & !0xff) | version).unwrap();
 }
 
-fn refused_and_unchanged(path: &Path, given: &Path, code: Code) {
+pub(super) fn refused_and_unchanged(path: &Path, given: &Path, code: Code) {
     let folder = path.parent().unwrap();
     let before = contents(folder);
     assert_eq!(refusal(given).code(), code);

@@ -9,6 +9,7 @@ mod durability;
 mod file;
 mod flips;
 mod foreign;
+mod formats;
 mod kill;
 mod kill_chains;
 mod largest;

@@ -4,10 +4,11 @@ use rusqlite::types::Value;
 
 use super::*;
 use crate::backend::sqlite::schema;
+use crate::options::Migrate;
 
 fn database() -> Connection {
     let connection = Connection::open_in_memory().unwrap();
-    schema::create(&connection).unwrap();
+    schema::prepare(&connection, Migrate::Create).unwrap();
     connection
 }
 
