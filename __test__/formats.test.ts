@@ -35,6 +35,8 @@ describe("a database of an older format", () => {
 
     const store = await openStore(path);
     const graphs = new CheckpointStore(store);
+    // The file has a run with this name already.
+    const saved = async () => (await graphs.listByRun("run")).filter(({ id }) => /^c\d+$/.test(id));
     expect((await graphs.listByRun("run of the test")).map(({ id }) => id).toSorted()).toEqual([
       "create",
       "never",
@@ -54,14 +56,14 @@ describe("a database of an older format", () => {
       "300",
     ]);
     const ended = new Promise<number | null>((resolve) => void other.once("exit", resolve));
-    while ((await graphs.listByRun("run")).length < 30) await new Promise((resolve) => void setTimeout(resolve, 5));
+    while ((await saved()).length < 30) await new Promise((resolve) => void setTimeout(resolve, 5));
     expect(await store.migrate({ dryRun: true })).toEqual({ from: 1, to: 2 });
     expect(await store.migrate()).toEqual({ from: 1, to: 2 });
     expect(await store.migrate()).toEqual({ from: 2, to: 2 });
     expect(await ended).toBe(0);
     await label();
     expect(await store.check()).toMatchObject({ ok: true });
-    expect(await graphs.listByRun("run")).toHaveLength(300);
+    expect((await saved()).length).toBe(300);
     await store.close();
     expect(formatOf(path)).toBe(2);
   });

@@ -47,6 +47,8 @@ Lease
 LeaseHolder
 LeaseOptions
 LineageStats
+MigrateOptions
+MigrateResult
 PostgresSchemaOptions
 ProgramDescription
 ProgramVersion

@@ -517,6 +517,7 @@ declare class StoreInspector implements AsyncDisposable {
         space?: Space | undefined;
     }): Promise<PruneResult>;
     restore(path: string | URL, options?: RestoreOptions): Promise<RestoreResult>;
+    migrate(options?: MigrateOptions): Promise<MigrateResult>;
     vacuum(): Promise<void>;
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;

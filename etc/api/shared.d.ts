@@ -44,6 +44,8 @@ LeaseHolder
 LeaseOptions
 LineageStats
 MaybePromise
+MigrateOptions
+MigrateResult
 PathStep
 PostgresSchemaOptions
 ProgramDescription
@@ -229,6 +231,13 @@ interface LineageStats {
 }
 type MaybePromise<T> = T | Promise<T>;
 type MaybePromise$1<T> = T | Promise<T>;
+interface MigrateOptions {
+    dryRun?: boolean;
+}
+interface MigrateResult {
+    from: number;
+    to: number;
+}
 type PathStep = string | number | {
     from: number | null;
     to: number | null;
@@ -364,6 +373,7 @@ declare class Store implements AsyncDisposable {
     stats(options?: StatsOptions): Promise<StoreStats>;
     check(options?: CheckOptions): Promise<VerifyReport>;
     vacuum(): Promise<void>;
+    migrate(options?: MigrateOptions): Promise<MigrateResult>;
     backup(path: string | URL, options?: BackupOptions): Promise<BackupResult>;
     restore(path: string | URL, options?: RestoreOptions): Promise<RestoreResult>;
     lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
@@ -386,7 +396,7 @@ interface StoreOptions {
     labels?: Record<string, string>;
     schema?: string;
     prefix?: string;
-    migrate?: "auto" | "never";
+    migrate?: "create" | "auto" | "never";
     password?: () => string | Promise<string>;
     readFrom?: string;
 }

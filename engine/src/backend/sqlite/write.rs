@@ -158,7 +158,7 @@ impl<'a> Writing<'a> {
                 writes::add(connection, self.format, *contract, id, writes, *replace, encoded.as_deref())?;
             }
             Op::Claim { contract, id, claimed_by } => {
-                writes::claim(connection, self.format, *contract, id, claimed_by)?
+                writes::claim(connection, self.format, *contract, id, claimed_by)?;
             }
             Op::Reopen { contract, id } => writes::reopen(connection, self.format, *contract, id)?,
             Op::RemoveWrites { contract, prefix } => writes::remove_prefix(connection, *contract, prefix)?,
