@@ -3,12 +3,12 @@
 // its own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Spec, Validation } from "@cyclonedx/cyclonedx-library";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { folder } from "./helpers.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -26,12 +26,13 @@ const platforms: Record<string, { os: string[]; cpu: string[]; libc?: string[] }
   "win32-arm64-msvc": { os: ["win32"], cpu: ["arm64"] },
 };
 
-/** Makes a folder with a fake addon for each platform. */
-function addons(): string {
-  const made = folder();
+/** Makes a fake addon for each platform in a folder. */
+function makeAddons(made: string): string {
   for (const platform of Object.keys(platforms)) writeFileSync(join(made, `forkpoint.${platform}.node`), platform);
   return made;
 }
+
+const addons = (): string => makeAddons(folder());
 
 /** Returns the files that the conditions of an export name. */
 function filesOf(entry: unknown): string[] {
@@ -48,10 +49,20 @@ function release(from: string, to: string) {
   return { status, stderr };
 }
 
+/** The packages of a release, which tests only read. */
+const home = mkdtempSync(join(tmpdir(), "forkpoint-release-"));
+const output = join(home, "packages");
+let laidOut: ReturnType<typeof release>;
+beforeAll(() => {
+  const from = join(home, "addons");
+  mkdirSync(from);
+  laidOut = release(makeAddons(from), output);
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
 describe("a release", () => {
   it("has a package for each platform, which npm installs only there", () => {
-    const output = folder();
-    expect(release(addons(), output)).toEqual({ status: 0, stderr: "" });
+    expect(laidOut).toEqual({ status: 0, stderr: "" });
     const packages = [...Object.keys(platforms), "forkpoint", "forkpoint-conformance"];
     expect(readdirSync(output).toSorted()).toEqual(packages.toSorted());
     const suites = JSON.parse(readFileSync(join(output, "forkpoint-conformance/package.json"), "utf8"));
@@ -90,8 +101,6 @@ describe("a release", () => {
   });
 
   it("has a main package that depends on all of them, in its own version", () => {
-    const output = folder();
-    release(addons(), output);
     const main = JSON.parse(readFileSync(join(output, "forkpoint/package.json"), "utf8"));
     expect(main.optionalDependencies).toEqual(
       Object.fromEntries(Object.keys(platforms).map((platform) => [`forkpoint-${platform}`, manifest.version])),
@@ -106,12 +115,12 @@ describe("a release", () => {
   });
 
   it.each(Object.keys(platforms))("fails without the addon of %s, and lays out no main package", (platform) => {
-    const [from, output] = [addons(), folder()];
+    const [from, to] = [addons(), folder()];
     rmSync(join(from, `forkpoint.${platform}.node`));
-    const { status, stderr } = release(from, output);
+    const { status, stderr } = release(from, to);
     expect(status).toBe(1);
     expect(stderr).toContain(`forkpoint.${platform}.node is missing`);
-    expect(existsSync(join(output, "forkpoint"))).toBe(false);
+    expect(existsSync(join(to, "forkpoint"))).toBe(false);
   });
 
   it("refuses an addon of a platform that it does not know", () => {
@@ -123,8 +132,6 @@ describe("a release", () => {
 });
 
 describe("the bills of materials", () => {
-  const output = folder();
-  beforeAll(() => void release(addons(), output));
   const text = (name: string) => readFileSync(join(output, name, "sbom.cdx.json"), "utf8");
   const packages = [...Object.keys(platforms), "forkpoint", "forkpoint-conformance"];
 
@@ -176,10 +183,9 @@ describe("the bills of materials", () => {
 
 describe("the tarballs", () => {
   it("are the same each time, and have checksums, in the order of publishing", { timeout: 180_000 }, () => {
-    const [first, second, packages, again] = [folder(), folder(), folder(), folder()];
-    release(addons(), packages);
+    const [first, second, again] = [folder(), folder(), folder()];
     release(addons(), again);
-    expect(script("pack.mjs", packages, first)).toMatchObject({ status: 0, stderr: "" });
+    expect(script("pack.mjs", output, first)).toMatchObject({ status: 0, stderr: "" });
     expect(script("pack.mjs", again, second)).toMatchObject({ status: 0, stderr: "" });
     const sums = readFileSync(join(first, "SHA256SUMS"), "utf8");
     expect(readFileSync(join(second, "SHA256SUMS"), "utf8")).toBe(sums);

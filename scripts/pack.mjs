@@ -20,10 +20,13 @@ const folders = [
   ...found.filter((folder) => !last.includes(folder)),
   ...last.filter((folder) => found.includes(folder)),
 ];
-const sums = folders.map((folder) => {
-  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", output, join(packages, folder)];
-  const shell = process.platform === "win32";
-  const [{ filename }] = JSON.parse(execFileSync("npm", args, { cwd: root, encoding: "utf8", shell }));
+const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", output];
+const paths = folders.map((folder) => join(packages, folder));
+const shell = process.platform === "win32";
+const packed = JSON.parse(execFileSync("npm", [...args, ...paths], { cwd: root, encoding: "utf8", shell }));
+const sums = paths.map((path) => {
+  const { name, version } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
+  const { filename } = packed.find((each) => each.id === `${name}@${version}`);
   const sum = createHash("sha256")
     .update(readFileSync(join(output, filename)))
     .digest("hex");
