@@ -51,6 +51,9 @@ function checksums() {
   return new Map(Array.from(blocks, ([, name, version, checksum]) => [`${name} ${version}`, checksum]));
 }
 
+/** Returns the name of a crate with its version: some crates are linked in two versions. */
+const nameOf = ({ name, version }) => `${name} ${version}`;
+
 /** Returns the C code that is in the crate, with its version, or undefined. */
 function codeIn(name, folder) {
   if (bundled[name] === undefined) return undefined;
@@ -92,7 +95,7 @@ export function linked(names = Object.keys(platforms)) {
   const crates = Array.from(found, (id) => {
     const { name, version, license, authors, source, manifest_path: manifest } = packages.get(id);
     const folder = dirname(manifest);
-    const uses = used(id).map((pkg) => `${packages.get(pkg).name} ${packages.get(pkg).version}`);
+    const uses = used(id).map((pkg) => nameOf(packages.get(pkg)));
     const checksum = locked.get(`${name} ${version}`);
     return { name, version, license, authors, source, folder, checksum, code: codeIn(name, folder), uses };
   });
@@ -100,6 +103,5 @@ export function linked(names = Object.keys(platforms)) {
     if (names.length > 1 && !crates.some((each) => each.name === name))
       throw new Error(`scripts/linked.mjs names ${name}, which is not linked`);
   }
-  const key = ({ name, version }) => `${name} ${version}`;
-  return crates.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+  return crates.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
 }

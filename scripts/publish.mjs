@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 const OLDEST = [11, 5, 1];
 
 const dry = process.argv.includes("--dry-run");
-const [given] = process.argv.slice(2).filter((argument) => argument !== "--dry-run");
+const given = process.argv.slice(2).find((argument) => argument !== "--dry-run");
 const folder = resolve(given ?? ".");
 const npm = (args, options) => spawnSync("npm", args, { encoding: "utf8", ...options });
 

@@ -14,25 +14,29 @@ function purl(kind, name, version) {
 }
 
 /** Returns a component. Some crates separate their licences with a slash, as Cargo once did. */
-function component(kind, { name, version, license, hash, url }) {
+function component(kind, { name, version, license, hash, url, scope }) {
   const at = purl(kind, name, version);
   return {
     type: "library",
     "bom-ref": at,
     name,
     ...(version !== undefined && { version }),
+    ...(scope !== undefined && { scope }),
     ...(hash !== undefined && { hashes: [hash] }),
     licenses: [{ expression: license.replaceAll("/", " OR ") }],
-    purl: at,
+    // The crates of this repository are not published.
+    ...((kind !== "cargo" || hash !== undefined) && { purl: at }),
     ...(url !== undefined && { externalReferences: [{ type: "website", url }] }),
   };
 }
+
+/** Returns what a component uses. */
+const edge = (ref, dependsOn) => ({ ref, ...(dependsOn.length > 0 && { dependsOn: dependsOn.toSorted() }) });
 
 /** Returns the text of a bill. `contents` are pairs of a component and the references that it uses. */
 function bill({ name, version, license }, uses, contents) {
   const main = component("npm", { name, version, license });
   const sorted = contents.toSorted(([a], [b]) => (a["bom-ref"] < b["bom-ref"] ? -1 : 1));
-  const edge = (ref, dependsOn) => ({ ref, ...(dependsOn.length > 0 && { dependsOn: dependsOn.toSorted() }) });
   const content = {
     $schema: "http://cyclonedx.org/schema/bom-1.6.schema.json",
     bomFormat: "CycloneDX",
@@ -50,11 +54,11 @@ export function addonBill(manifest, platform) {
   const crates = linked([platform]);
   const addon = crates.find(({ name, source }) => name === "forkpoint" && source === null);
   const refs = new Map(crates.map(({ name, version }) => [`${name} ${version}`, purl("cargo", name, version)]));
-  const contents = crates.flatMap(({ checksum, code, uses, ...crate }) => {
+  const contents = crates.flatMap(({ name, version, license, checksum, code, uses }) => {
     const hash = checksum && { alg: "SHA-256", content: checksum };
     const inside = code === undefined ? [] : [[component("generic", code), []]];
-    const used = [...uses.map((each) => refs.get(each)), ...inside.map(([each]) => each["bom-ref"])];
-    return [[component("cargo", { ...crate, hash }), used], ...inside];
+    const used = uses.map((each) => refs.get(each)).concat(inside.map(([each]) => each["bom-ref"]));
+    return [[component("cargo", { name, version, license, hash }), used], ...inside];
   });
   return bill(manifest, [refs.get(`${addon.name} ${addon.version}`)], contents);
 }
@@ -81,10 +85,9 @@ function bundledPackages() {
 
 /** Returns the bill of the package `forkpoint`: what its tools bundle, and the packages with the addons, which have bills of their own. */
 export function mainBill(manifest) {
-  const addons = Object.entries(manifest.optionalDependencies).map(([name, version]) => ({
-    ...component("npm", { name, version, license: manifest.license }),
-    scope: "optional",
-  }));
+  const addons = Object.entries(manifest.optionalDependencies).map(([name, version]) =>
+    component("npm", { name, version, license: manifest.license, scope: "optional" }),
+  );
   const contents = [...bundledPackages(), ...addons];
   return bill(
     manifest,
