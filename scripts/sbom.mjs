@@ -54,12 +54,17 @@ export function addonBill(manifest, platform) {
   const crates = linked([platform]);
   const addon = crates.find(({ name, source }) => name === "forkpoint" && source === null);
   const refs = new Map(crates.map(({ name, version }) => [`${name} ${version}`, purl("cargo", name, version)]));
-  const contents = crates.flatMap(({ name, version, license, checksum, code, uses }) => {
+  const contents = [];
+  for (const { name, version, license, checksum, code, uses } of crates) {
     const hash = checksum && { alg: "SHA-256", content: checksum };
-    const inside = code === undefined ? [] : [[component("generic", code), []]];
-    const used = uses.map((each) => refs.get(each)).concat(inside.map(([each]) => each["bom-ref"]));
-    return [[component("cargo", { name, version, license, hash }), used], ...inside];
-  });
+    const used = uses.map((each) => refs.get(each));
+    if (code !== undefined) {
+      const inside = component("generic", code);
+      contents.push([inside, []]);
+      used.push(inside["bom-ref"]);
+    }
+    contents.push([component("cargo", { name, version, license, hash }), used]);
+  }
   return bill(manifest, [refs.get(`${addon.name} ${addon.version}`)], contents);
 }
 
