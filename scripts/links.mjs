@@ -34,6 +34,10 @@ export function relativeLinks(text, file) {
 /** True for the file of a picture. Where a page shows it, its bytes are needed, and not the page about it. */
 const isPicture = (path) => /\.(?:webp|png|svg)$/.test(path);
 
+/** Returns the address of a release's files in the repository. */
+export const pagesOf = ({ repository, version }) =>
+  `${repository.url.replace(/^git\+/, "").replace(/\.git$/, "")}/blob/v${version}`;
+
 /** Returns the text with absolute links to the targets for which `isInside` returns false. `base` is the repository. */
 export function withAbsoluteLinks(text, file, isInside, base) {
   return replaceLinks(text, (target) => {

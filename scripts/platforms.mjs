@@ -9,6 +9,7 @@ export const platforms = {
   "darwin-x64": { target: "x86_64-apple-darwin", os: "darwin", cpu: "x64" },
   "darwin-arm64": { target: "aarch64-apple-darwin", os: "darwin", cpu: "arm64" },
   "win32-x64-msvc": { target: "x86_64-pc-windows-msvc", os: "win32", cpu: "x64" },
+  "win32-arm64-msvc": { target: "aarch64-pc-windows-msvc", os: "win32", cpu: "arm64" },
 };
 
 /** Returns the file name that cargo gives this crate's dynamic library. */

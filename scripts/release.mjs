@@ -1,12 +1,13 @@
 // Lays out the packages of a release: `node scripts/release.mjs <folder with the addons> <output folder>`. Writes one
 // package for each platform with an addon, the package `forkpoint`, which has the platform packages as optional
-// dependencies, and the package `forkpoint-conformance`. With `--all`, a missing addon is an error. The package's documents link to the repository for what the
-// package does not contain.
+// dependencies, and the package `forkpoint-conformance`. Each one has a bill of materials. With `--all`, a missing addon is
+// an error. The package's documents link to the repository for what the package does not contain.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { addonLicences } from "./licenses.mjs";
-import { withAbsoluteLinks } from "./links.mjs";
+import { pagesOf, withAbsoluteLinks } from "./links.mjs";
 import { platforms } from "./platforms.mjs";
+import { SBOM, addonBill, emptyBill, mainBill } from "./sbom.mjs";
 import { root } from "./setup.mjs";
 
 const [addons, output] = process.argv
@@ -58,33 +59,43 @@ for (const [platform, { os, cpu, libc }] of Object.entries(platforms)) {
     cpu: [cpu],
     ...(libc && { libc: [libc] }),
     main: file,
-    files: [file, "LICENSES.txt"],
+    files: [file, "LICENSES.txt", SBOM],
   };
   lay(join(output, platform), content, [
     [join(addons, file), file],
     [`${root}LICENSE`, "LICENSE"],
   ]);
   writeFileSync(join(output, platform, "LICENSES.txt"), licences);
+  writeFileSync(join(output, platform, SBOM), addonBill(content, platform));
 }
 const { scripts: _, devDependencies: __, ...published } = manifest;
 const copies = ["dist", "docs", "examples", "index.d.ts", "README.md", "CHANGELOG.md", "LICENSE"];
 const packed = join(output, name);
+const main = {
+  ...published,
+  files: [...manifest.files.filter((file) => file !== "*.node"), SBOM],
+  optionalDependencies,
+};
 lay(
   packed,
-  { ...published, files: manifest.files.filter((file) => file !== "*.node"), optionalDependencies },
+  main,
   copies.map((file) => [root + file, file]),
 );
+writeFileSync(join(packed, SBOM), mainBill(main));
 const suites = `${root}conformance/`;
-lay(join(output, `${name}-conformance`), { ...JSON.parse(readFileSync(`${suites}package.json`, "utf8")), version }, [
+const tested = JSON.parse(readFileSync(`${suites}package.json`, "utf8"));
+const conformance = { ...tested, version, files: [...tested.files, SBOM] };
+lay(join(output, conformance.name), conformance, [
   ...["dist", "README.md"].map((file) => [suites + file, file]),
   [`${root}LICENSE`, "LICENSE"],
 ]);
+writeFileSync(join(output, conformance.name, SBOM), emptyBill(conformance));
 // Pictures and the guides for contributors are only in the repository.
 for (const left of manifest.files.filter((file) => file.startsWith("!"))) {
   rmSync(join(packed, left.slice(1)), { recursive: true, force: true });
 }
 // A link to a file that is only in the repository leads to the repository.
-const base = `${repository.url.replace(/^git\+/, "").replace(/\.git$/, "")}/blob/v${version}`;
+const base = pagesOf(manifest);
 for (const file of readdirSync(packed, { recursive: true }).map((path) => path.replaceAll(sep, "/"))) {
   if (!file.endsWith(".md")) continue;
   const path = join(packed, file);

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { describe } from "vitest";
 import { windows } from "../helpers.js";
 import { durable } from "./faults.js";
 import type { Machine } from "./time.js";
@@ -118,12 +119,21 @@ export function folderThatGoesBack(live: string): Machine {
   };
 }
 
-/**
- * The kinds of file that go back on this machine. Windows does not let go of open files, and nobody puts a folder back there
- * under a living process.
- */
-export const kindsThatGoBack = () =>
-  windows ? [] : durable.filter((kind) => (kind === "sqlite" ? has("sqlite3") : has("git")));
+/** Why no file of this kind can go back on this machine, or undefined. */
+function obstacle(kind: (typeof durable)[number]): string | undefined {
+  // Nobody puts a folder back there under a living process.
+  if (windows) return "Windows does not let go of open files";
+  const program = kind === "sqlite" ? "sqlite3" : "git";
+  return has(program) ? undefined : `${program} is not installed`;
+}
+
+/** Describes tests of each kind of file. If none can go back on this machine, they are skipped, and the title says why. */
+export function describeFiles(tests: (kind: (typeof durable)[number]) => void): void {
+  for (const kind of durable) {
+    const why = obstacle(kind);
+    describe.skipIf(why !== undefined)(why === undefined ? kind : `${kind}: ${why}`, () => tests(kind));
+  }
+}
 
 /** How a store of this kind in this folder goes back. See `targetIn`. */
 export const machineFor = (kind: (typeof durable)[number], home: string): Machine =>

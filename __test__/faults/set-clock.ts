@@ -18,7 +18,9 @@ const command = ["-O2", "-shared", "-fPIC", "-o", library, fixture("faults/set-c
 export const canSet = process.platform === "linux" && spawnSync("cc", command, { encoding: "utf8" }).status === 0;
 if (!canSet) {
   if (process.env["CI"] && process.platform === "linux") throw new Error("no C compiler is installed, or it failed");
-  console.warn("SKIPPED: no library that sets the clock can be made here");
+  const why =
+    process.platform === "linux" ? "no C compiler is installed" : "only Linux loads a library into a program so";
+  console.warn(`SKIPPED: no library that sets the clock can be made here: ${why}`);
 }
 
 /** Seconds in a day. */

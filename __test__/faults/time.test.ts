@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { folder, rejection } from "../helpers.js";
 import { amount, contract, contracts, isLong, targetIn } from "./faults.js";
-import { kindsThatGoBack, machineFor } from "./machines.js";
+import { describeFiles, machineFor } from "./machines.js";
 import { callsOverTime } from "./time-calls.js";
 import { type Content, History, timeGoesBack } from "./time.js";
 
@@ -12,9 +12,7 @@ const file = "__test__/faults/time.test.ts";
 const rewinds = { sqlite: amount("FORKPOINT_FAULT_REWINDS", 2), jsonl: amount("FORKPOINT_FAULT_REWINDS", 2) };
 const timeout = 60_000 + rewinds.jsonl * 20_000;
 
-const kinds = kindsThatGoBack();
-
-describe.each(kinds)("%s", (kind) => {
+describeFiles((kind) => {
   it.each(contracts)("%s: what is read is what was saved and is not gone", { timeout }, async (name) => {
     const home = folder();
     const times = rewinds[kind];
@@ -24,7 +22,7 @@ describe.each(kinds)("%s", (kind) => {
   });
 });
 
-describe.each(kinds)("%s", (kind) => {
+describeFiles((kind) => {
   callsOverTime(() => {
     const home = folder();
     return { target: targetIn(home, kind), machine: machineFor(kind, home) };
@@ -89,18 +87,20 @@ describe("the model", () => {
   });
 });
 
-describe.each(kinds)("the test itself fails on %s", (kind) => {
-  it("if a process believes what it knows of a place", async () => {
-    const home = folder();
-    const machine = machineFor(kind, home);
-    const travel = timeGoesBack(targetIn(home, kind), contract("agentium"), machine, 3, file, "stale");
-    expect((await rejection(travel)).message).toMatch(/newest of \S+ (is|has) /);
-  });
+describe("the test itself fails", () => {
+  describeFiles((kind) => {
+    it("if a process believes what it knows of a place", async () => {
+      const home = folder();
+      const machine = machineFor(kind, home);
+      const travel = timeGoesBack(targetIn(home, kind), contract("agentium"), machine, 3, file, "stale");
+      expect((await rejection(travel)).message).toMatch(/newest of \S+ (is|has) /);
+    });
 
-  it("if nothing goes back", async () => {
-    const home = folder();
-    const machine = { ...machineFor(kind, home), goBack: () => {} };
-    const travel = timeGoesBack(targetIn(home, kind), contract("agentium"), machine, 3, file);
-    expect((await rejection(travel)).message).toMatch(/is rejected: |(newest|states) of \S+ is /);
+    it("if nothing goes back", async () => {
+      const home = folder();
+      const machine = { ...machineFor(kind, home), goBack: () => {} };
+      const travel = timeGoesBack(targetIn(home, kind), contract("agentium"), machine, 3, file);
+      expect((await rejection(travel)).message).toMatch(/is rejected: |(newest|states) of \S+ is /);
+    });
   });
 });

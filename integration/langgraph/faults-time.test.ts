@@ -1,8 +1,8 @@
 // The databases of LangGraph's threads go back in time: see __test__/faults/time.test.ts.
 // @module-tag slow
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { amount, isLong, targetIn } from "../../__test__/faults/faults.js";
-import { kindsThatGoBack, machineFor } from "../../__test__/faults/machines.js";
+import { describeFiles, machineFor } from "../../__test__/faults/machines.js";
 import { timeGoesBack } from "../../__test__/faults/time.js";
 import { folder } from "./helpers.js";
 import { recoverOverTime } from "./recover-over-time.js";
@@ -14,7 +14,7 @@ const langgraph = new URL("fixtures/faults.mjs", import.meta.url).href;
 const rewinds = { sqlite: amount("FORKPOINT_FAULT_REWINDS", 2), jsonl: amount("FORKPOINT_FAULT_REWINDS", 2) };
 const timeout = 60_000 + rewinds.jsonl * 20_000;
 
-describe.each(kindsThatGoBack())("%s", (kind) => {
+describeFiles((kind) => {
   it("what is read is what was saved and is not gone", { timeout }, async () => {
     const home = folder();
     const times = rewinds[kind];

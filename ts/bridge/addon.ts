@@ -41,6 +41,10 @@ const files: Record<string, [built: string, installed: string]> = {
     path.join(__dirname, "../../forkpoint.win32-x64-msvc.node"),
     path.join(__dirname, "../../../forkpoint-win32-x64-msvc/forkpoint.win32-x64-msvc.node"),
   ],
+  "win32-arm64-msvc": [
+    path.join(__dirname, "../../forkpoint.win32-arm64-msvc.node"),
+    path.join(__dirname, "../../../forkpoint-win32-arm64-msvc/forkpoint.win32-arm64-msvc.node"),
+  ],
 };
 
 /** The number of bytes at the start of an executable that contain the name of its loader. */
