@@ -52,11 +52,16 @@ export function UsageNote() {
   }
   return (
     <p class="row small soft" role="status" data-testid="runs-by-usage">
-      {left > 0
-        ? `Reading tokens: ${count(rows.length - left)} of ${counted(rows.length, "run")}`
-        : list.cursor.value === null
-          ? `${counted(rows.length, "run")}, sorted by ${by}`
-          : `Only the ${count(rows.length)} last active runs are sorted by ${by}`}
+      {left > 0 ? (
+        // Only the end is announced.
+        <span aria-hidden="true">
+          Reading tokens: {count(rows.length - left)} of {counted(rows.length, "run")}
+        </span>
+      ) : list.cursor.value === null ? (
+        `${counted(rows.length, "run")}, sorted by ${by}`
+      ) : (
+        `Only the ${count(rows.length)} last active runs are sorted by ${by}`
+      )}
       {all.some(({ complete }) => !complete) && ". Of large runs, only the newest steps are read"}
       {by === "cost" && left === 0 && !usage.hasCosts.value && ". To see costs, start the studio with --prices"}
       {by === "cost" && unpriced.length > 0 && `. No price for ${shown(unpriced.join(", "), 200)}`}
