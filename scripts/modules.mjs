@@ -17,6 +17,7 @@ const forTools = [
   "bridge/spaces",
   "inspect/conversation/cost",
   "inspect/conversation/lists",
+  "inspect/conversation/usage-order",
   "inspect/diff",
   "inspect/edit",
   "inspect/graph",
@@ -81,6 +82,8 @@ function bundleOf(name, { starts, needsAddon, forCopies }) {
   if (name === "bridge/bundled" || name === "inspect/step-name") return name;
   const [, room] = /^(contracts\/[\w-]+|\w+)\//.exec(name) ?? [];
   if (room === undefined || /^(?:otel|testing)$/.test(room) || name === `${room}/index`) return undefined;
+  // Only the tools use this one. It is part of no bundle, so that the command line loads no addon with it.
+  if (name === "inspect/conversation/usage-order") return undefined;
   // The inspector has an entry of its own. The entry `forkpoint` uses a part of it, to copy stores: Rollup puts what it starts
   // with into the entry.
   if (room === "inspect") return starts(name) ? undefined : `inspect/${forCopies(name) ? "later" : "start"}`;

@@ -150,6 +150,25 @@ describe("usage", () => {
     expect(errorOf(await ask("usage?space=agentos&run=none"))).toMatchObject({ status: 404, code: "NOT_FOUND" });
   });
 
+  test("of some runs has no steps and models, in their order, and null for what is not there", async () => {
+    const { get, ask, store } = await studio([answer(1)], [answer(1), answer(2)]);
+    await saveRun(store, "other", [{ messages: [answer(5)] }]);
+    const list = (...runs: string[]) => JSON.stringify(runs.map((name) => ["agentos", name, null]));
+    const { usages } = await get("usage", { of: list("other", "none", "run") });
+    expect(usages.map((each: any) => each && [each.total.total, each.total.models, each.complete, each.steps])).toEqual(
+      [[15, [], true, undefined], null, [23, [], true, undefined]],
+    );
+    // At least one run is read, however short the time is.
+    const short = await get("usage", { of: list(...Array.from({ length: 100 }, () => "run")), maxMs: 1 });
+    expect(short.usages.length).toBeGreaterThan(0);
+    expect(short.usages.length).toBeLessThan(100);
+    for (const of of ["[", "{}", "[1]", list(...Array.from({ length: 101 }, () => "run"))])
+      expect(errorOf(await ask(`usage?of=${encodeURIComponent(of)}`))).toMatchObject({
+        status: 400,
+        code: "INVALID_ARGUMENT",
+      });
+  });
+
   test("of 1,500 steps has the newest ones, in a small answer", async () => {
     const { ask } = await studio(...Array.from({ length: 1_500 }, (_, n) => [answer(n)]));
     const { text } = await ask("usage?space=agentos&run=run");

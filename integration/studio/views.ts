@@ -58,6 +58,12 @@ export const views: View[] = [
   { name: "runs", at: "#/runs", until: "run-row" },
   { name: "runs-waiting", at: "#/runs?status=waiting", until: "run-row" },
   { name: "runs-searched", at: "#/runs?q=label:customer=ada&nested=1&sort=size", until: "run-row" },
+  {
+    name: "runs-by-tokens",
+    at: "#/runs?sort=tokens",
+    until: "runs-by-usage",
+    open: async ({ page }) => page.getByText("sorted by tokens").waitFor(),
+  },
   { name: "runs-empty", at: "#/runs?q=there is none", until: "runs-empty" },
   { name: "chat", at: { run: "chat" }, until: "step-row" },
   { name: "chat-step", at: { run: "chat", step: -1 }, until: "tree-row" },

@@ -2,15 +2,14 @@
 
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import type { Context } from "./context.js";
-import { UsageError, describe } from "./errors.js";
+import { UsageError } from "./errors.js";
 import { refOf } from "./find.js";
 import type { Column } from "./table.js";
 import { costText, tokenCount } from "./usage.js";
+import { type UsageSort, readUsages, sortByUsage } from "../../ts/inspect/conversation/usage-order.js";
 import type { Usage } from "../../ts/inspect/conversation/usage-views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 import type { RunInfo } from "../../ts/inspect/views.js";
-
-export type UsageSort = "tokens" | "cost";
 
 /** A listed run with its tokens. Null: none are stored. */
 export type UsedRun = RunInfo & { usage: Usage | null };
@@ -35,23 +34,16 @@ export async function withUsage(
   const used: UsedRun[] = [];
   const unpriced = new Set<string>();
   let complete = true;
-  for (const run of runs) {
-    const found = await inspector.usage(refOf(run), { signal }).catch(nullIfDamaged);
-    used.push({ ...run, usage: found?.total ?? null });
+  const all = readUsages(runs.map(refOf), (ref) => inspector.usage(ref, { signal }));
+  for await (const found of all) {
+    used.push({ ...runs[used.length]!, usage: found?.total ?? null });
     for (const model of found?.unpriced ?? []) unpriced.add(model);
     complete &&= found?.complete ?? true;
   }
   if (unpriced.size > 0)
     output.hint(`no price for ${[...unpriced].map(safeText).join(", ")}: add it to the file of --prices`);
   if (!complete) output.hint("some runs are so large that only their newest checkpoints were read");
-  const value = ({ usage }: UsedRun) => (sort === "cost" ? usage?.cost : usage?.total) ?? -1;
-  return sort === undefined ? used : used.toSorted((a, b) => value(b) - value(a));
-}
-
-/** Returns null for a run that cannot be read. */
-function nullIfDamaged(error: unknown): null {
-  if (["CORRUPT", "UNSUPPORTED"].includes(describe(error).code)) return null;
-  throw error;
+  return sort === undefined ? used : sortByUsage(used, sort, ({ usage }) => usage);
 }
 
 const hasCost = (usage: Usage | null) => usage !== null && usage.cost !== null;

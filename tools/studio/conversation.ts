@@ -6,7 +6,9 @@ import { Refusal } from "./refusal.js";
 import { shortConversation } from "./short-conversation.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 import type { Conversation } from "../../ts/inspect/conversation/message.js";
+import { readUsages } from "../../ts/inspect/conversation/usage-order.js";
 import type { RunUsage } from "../../ts/inspect/conversation/usage-views.js";
+import type { RunTokens, UsagesAnswer } from "./usage-answer.js";
 import type { RunRef } from "../../ts/inspect/views.js";
 
 /** The longest text of a message that is sent, in characters. */
@@ -30,12 +32,36 @@ export async function conversation(inspector: Inspector, query: Query): Promise<
   return shortConversation(found, from, query.whole("text", 1, MOST_TEXT));
 }
 
-/** Answers the tokens of a run, and of its newest steps. */
-export async function usage(inspector: Inspector, query: Query): Promise<RunUsage> {
+/** Answers the tokens of a run, and of its newest steps. `of` names some runs, for example those of the visible rows. */
+export async function usage(inspector: Inspector, query: Query, signal: AbortSignal): Promise<RunUsage | UsagesAnswer> {
+  const of = query.refs("of");
+  if (of !== undefined) return usages(inspector, of, query.whole("maxMs", 1, Number.MAX_SAFE_INTEGER), signal);
   const found = await usageOf(inspector, query.run());
   if (found === null) throw gone();
   return found;
 }
+
+/** Answers the tokens of the first runs: of at least one, and of as many as can be read in `maxMs`. */
+async function usages(
+  inspector: Inspector,
+  of: readonly RunRef[],
+  maxMs = Number.POSITIVE_INFINITY,
+  signal: AbortSignal,
+): Promise<UsagesAnswer> {
+  const end = performance.now() + maxMs;
+  const found: UsagesAnswer["usages"] = [];
+  for await (const each of readUsages(of, (ref) => inspector.usage(ref, { ...USAGE, signal }))) {
+    found.push(each && withoutSteps(each));
+    if (performance.now() > end) break;
+  }
+  return { usages: found };
+}
+
+const withoutSteps = ({ total, complete, unpriced }: RunUsage): RunTokens => ({
+  total: total && { ...total, models: [] },
+  complete,
+  unpriced: fitting(unpriced, MAX_ANSWER / 128),
+});
 
 /** Reads the tokens of a run, as the page shows them. */
 export async function usageOf(inspector: Inspector, ref: RunRef): Promise<RunUsage | null> {

@@ -102,7 +102,9 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
       const { headers: more, pieces } = await taken(inspector, query, request);
       await sendPieces(request, response, { ...apiHeaders, ...more }, pieces);
     } else {
-      send(request, response, 200, apiHeaders, JSON.stringify(await routes[route]!(inspector, query)));
+      const gone = new AbortController();
+      response.once("close", () => gone.abort());
+      send(request, response, 200, apiHeaders, JSON.stringify(await routes[route]!(inspector, query, gone.signal)));
     }
   }
 

@@ -4,6 +4,12 @@ import { quote } from "../../ts/bridge/errors.js";
 import { invalid } from "./refusal.js";
 import type { RunRef } from "../../ts/inspect/views.js";
 
+const isRef = (each: unknown) =>
+  Array.isArray(each) &&
+  typeof each[0] === "string" &&
+  typeof each[1] === "string" &&
+  (each[2] === null || typeof each[2] === "string");
+
 export class Query {
   readonly #given: URLSearchParams;
 
@@ -66,6 +72,22 @@ export class Query {
   flag(name: string, otherwise: boolean): boolean {
     const word = this.oneOf(name, ["1", "true", "0", "false"]);
     return word === undefined ? otherwise : word === "1" || word === "true";
+  }
+
+  /** Returns the runs of the list `[[space, run, ns], …]`, or undefined if the parameter is missing. */
+  refs(name: string): RunRef[] | undefined {
+    const text = this.filter(name);
+    if (text === undefined) return undefined;
+    let list: unknown;
+    try {
+      list = JSON.parse(text);
+    } catch {
+      list = undefined;
+    }
+    if (!Array.isArray(list) || list.length > 100 || !list.every(isRef)) {
+      throw invalid(`the parameter ${quote(name)} must be a JSON list of at most 100 runs, each [space, run, ns]`);
+    }
+    return list.map(([space, run, ns]) => ({ space, run, ns }));
   }
 
   /** Returns the run that `space`, `run` and `ns` name. */

@@ -25,7 +25,8 @@ import { questions } from "./questions.js";
 import type { RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-type Route = (inspector: Inspector, query: Query) => Promise<unknown>;
+/** `signal` aborts when the reader disconnects. */
+type Route = (inspector: Inspector, query: Query, signal: AbortSignal) => Promise<unknown>;
 
 /** The routes that answer with JSON, by their path below `/api/v1/`. */
 export const routes: Record<string, Route> = {
@@ -49,9 +50,9 @@ const parts = ["state", "rest", "writes"] as const;
 /** Lists runs. `of` names some runs, for example those of the visible rows. */
 async function runs(inspector: Inspector, query: Query): Promise<unknown> {
   const [withWhy, withBytes] = [query.flag("withWhy", true), query.flag("withBytes", false)];
-  const of = query.filter("of");
+  const of = query.refs("of");
   if (of !== undefined) {
-    const found = await Promise.all(refsOf(of).map((ref) => inspector.run(ref, { withWhy, withBytes })));
+    const found = await Promise.all(of.map((ref) => inspector.run(ref, { withWhy, withBytes })));
     return { runs: found.map((info) => info && shortRun(info)), cursor: null };
   }
   const asked = {
@@ -74,26 +75,6 @@ async function runs(inspector: Inspector, query: Query): Promise<unknown> {
     const { items, cursor } = await inspector.runs({ ...asked, limit });
     return { runs: items.map(shortRun), cursor };
   });
-}
-
-const isRef = (each: unknown) =>
-  Array.isArray(each) &&
-  typeof each[0] === "string" &&
-  typeof each[1] === "string" &&
-  (each[2] === null || typeof each[2] === "string");
-
-/** Reads the list `[[space, run, ns], …]`. */
-function refsOf(text: string): RunRef[] {
-  let list: unknown;
-  try {
-    list = JSON.parse(text);
-  } catch {
-    list = undefined;
-  }
-  if (!Array.isArray(list) || list.length > 100 || !list.every(isRef)) {
-    throw invalid('the parameter "of" must be a JSON list of at most 100 runs, each [space, run, ns]');
-  }
-  return list.map(([space, run, ns]) => ({ space, run, ns }));
 }
 
 /** Requests shorter pages until the answer is small enough. */

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { ForkpointError, messageOf } from "../../ts/bridge/errors.js";
 import { bearer } from "./gate.js";
 import { makeHandler } from "./handler.js";
+import { warmUp } from "./warm.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** The only address on which a studio listens. */
@@ -53,7 +54,13 @@ export async function startStudio(
     token: true,
     closing: closing.signal,
   });
-  server.on("request", (request, response) => void handler(request, response));
+  let lastRequest = 0;
+  server.on("request", (request, response) => {
+    lastRequest = performance.now();
+    void handler(request, response);
+  });
+  // If it fails, the first request is slower, or says why.
+  warmUp(inspector, () => lastRequest, closing.signal).catch(() => {});
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= (async () => {

@@ -91,6 +91,11 @@ function routesOf({ runs: all, version }: Taken) {
     if (found !== undefined) return found;
     throw new Missing("this file doesn't have this run: open the database in the studio");
   };
+  /** Finds the runs of a list such as `[[space, run, ns]]`. */
+  const named = (of: string): Array<TakenRun | undefined> =>
+    (JSON.parse(of) as Array<[string, string, string | null]>).map(([space, run, ns]) =>
+      all.find((each) => isSame(each.run, { space, run, ns })),
+    );
   const theCheckpoint = (asked: Asked): CheckpointDetail => {
     const { checkpoints } = runOf(asked.ref());
     const id = asked.text("id");
@@ -108,17 +113,7 @@ function routesOf({ runs: all, version }: Taken) {
     runs(asked: Asked) {
       const of = asked.text("of");
       const [match = "", status] = [asked.text("match"), asked.text("status")];
-      if (of !== undefined) {
-        const refs = (JSON.parse(of) as Array<[string, string, string | null]>).map(([space, run, ns]) => ({
-          space,
-          run,
-          ns,
-        }));
-        return {
-          runs: refs.map((ref) => all.map(({ run }) => run).find((run) => isSame(run, ref)) ?? null),
-          cursor: null,
-        };
-      }
+      if (of !== undefined) return { runs: named(of).map((found) => found?.run ?? null), cursor: null };
       const found = all.filter(({ run }, at) => {
         const isShown = at === 0 || asked.text("allNs") === "true";
         return isShown && run.run.includes(match) && (status === undefined || run.status === status);
@@ -147,7 +142,11 @@ function routesOf({ runs: all, version }: Taken) {
     course: (asked: Asked) => runOf(asked.ref()).course,
     // A file has no questions to answer, and what a run asks is among its writes.
     questions: () => ({ questions: [], more: 0 }),
-    usage: (asked: Asked) => runOf(asked.ref()).usage ?? { total: null, steps: [], complete: true, unpriced: [] },
+    usage(asked: Asked) {
+      const of = asked.text("of");
+      if (of !== undefined) return { usages: named(of).map((found) => found?.usage ?? null) };
+      return runOf(asked.ref()).usage ?? { total: null, steps: [], complete: true, unpriced: [] };
+    },
     checkpoint(asked: Asked) {
       const [part, path] = [asked.part(), asked.text("path")];
       const depth = asked.text("depth") === undefined ? undefined : asked.number("depth", 3);

@@ -4,6 +4,7 @@ import { credentials } from "./access.js";
 import type { Match } from "../forms.js";
 import type { Conversation } from "../../../ts/inspect/conversation/message.js";
 import type { RunUsage } from "../../../ts/inspect/conversation/usage-views.js";
+import type { UsagesAnswer } from "../usage-answer.js";
 import type { CourseAnswer } from "../course-answer.js";
 import type {
   Change,
@@ -97,6 +98,13 @@ async function get<T>(route: string, parameters: Parameters = {}, signal?: Abort
   return (await request(route, parameters, signal === undefined ? {} : { signal })).json() as Promise<T>;
 }
 
+/** Writes a list of runs for a request. */
+const listOf = (refs: readonly RunRef[]): string =>
+  JSON.stringify(refs.map(({ space, run, ns }) => [space, run, ns ?? null]));
+
+/** The time after which an answer ends with what it has found, in ms. The next request continues. */
+export const MOST_MS = 250;
+
 export interface RunsPage {
   runs: RunInfo[];
   cursor: string | null;
@@ -139,8 +147,7 @@ export const api = {
   runs: (query: Parameters, signal: AbortSignal) => get<RunsPage>("runs", { ...query, withWhy: false }, signal),
   /** The runs with their status and size. */
   someRuns: async (refs: readonly RunRef[]) => {
-    const of = JSON.stringify(refs.map(({ space, run, ns }) => [space, run, ns ?? null]));
-    const { runs } = await get<{ runs: Array<RunInfo | null> }>("runs", { of, withBytes: true });
+    const { runs } = await get<{ runs: Array<RunInfo | null> }>("runs", { of: listOf(refs), withBytes: true });
     return runs;
   },
   run: (ref: RunRef, cursor: string | null, limit: number, signal: AbortSignal) =>
@@ -156,6 +163,9 @@ export const api = {
   conversation: (ref: RunRef, id: string, query: Parameters, signal?: AbortSignal) =>
     get<Conversation>("conversation", { ...named(ref), id, ...query }, signal),
   usage: (ref: RunRef, signal: AbortSignal) => get<RunUsage>("usage", named(ref), signal),
+  /** The tokens of the first of these runs. */
+  usages: async (refs: readonly RunRef[], signal: AbortSignal) =>
+    (await get<UsagesAnswer>("usage", { of: listOf(refs), maxMs: MOST_MS }, signal)).usages,
   effect: (of: EffectInfo, signal: AbortSignal) =>
     get<EffectDetail>("effect", { ...named(of), key: of.key, branch: of.branch }, signal),
   search: (ref: RunRef, id: string, part: string, text: string, signal: AbortSignal) =>

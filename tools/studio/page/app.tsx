@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { picking } from "./compare.js";
 import { ComparePick } from "./compare-pick.js";
 import { isFile } from "./api.js";
+import { useDrawing } from "./drawn.js";
 import { live } from "./events.js";
 import { shown } from "./format.js";
 import { GrepPage } from "./grep-page.js";
@@ -13,10 +14,14 @@ import { KeysDialog } from "./keys-dialog.js";
 import { address, backToRuns, formatAddress } from "./route.js";
 import { RunPage } from "./run-page.js";
 import { RunsPage } from "./runs-page.js";
-import { StoragePage } from "./storage-page.js";
 import { readStore, store, storeTrouble } from "./store.js";
 import { theme, turnTheme } from "./theme.js";
 import { Button, ErrorBox, news, toast } from "./ui.js";
+
+function Storage() {
+  const drawing = useDrawing();
+  return drawing && <drawing.StoragePage />;
+}
 
 export function App() {
   const keys = useSignal(false);
@@ -51,7 +56,7 @@ export function App() {
         ) : page === "run" ? (
           <RunPage />
         ) : page === "storage" ? (
-          <StoragePage />
+          <Storage />
         ) : page === "search" ? (
           <GrepPage />
         ) : (

@@ -1,8 +1,7 @@
 // The three views of the steps of a run: as a list, by time, and as a graph. The address says which one is shown.
-import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { useAnswer } from "./answer.js";
 import { api } from "./api.js";
+import { useDrawing } from "./drawn.js";
 import { address, change } from "./route.js";
 import type { RunView } from "./run-data.js";
 import { Timeline } from "./timeline.js";
@@ -36,14 +35,11 @@ export function RunViews({ view, openState }: { view: RunView; openState: () => 
   );
 }
 
-/** What draws a run. It is loaded when it is shown first. */
-const drawing = signal<typeof import("./drawing.js") | null>(null);
-
 /** A pause after a save before the course is read again, in ms. */
 const PAUSE = 300;
 
 function Course({ view, pane, openState }: { view: RunView; pane: "waterfall" | "graph"; openState: () => void }) {
-  useEffect(() => void import("./drawing.js").then((loaded) => (drawing.value = loaded)), []);
+  const drawing = useDrawing();
   const newest = view.steps.value[0];
   // Without an answer, the steps alone are drawn.
   const { answer } = useAnswer(
@@ -52,8 +48,8 @@ function Course({ view, pane, openState }: { view: RunView; pane: "waterfall" | 
     newest === undefined ? 0 : PAUSE,
   );
   const more = answer.value;
-  if (drawing.value === null) return <Skeleton rows={10} />;
-  const { GraphView, Waterfall } = drawing.value;
+  if (drawing === null) return <Skeleton rows={10} />;
+  const { GraphView, Waterfall } = drawing;
   return pane === "graph" ? (
     <GraphView view={view} more={more} />
   ) : (

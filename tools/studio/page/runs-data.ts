@@ -1,6 +1,6 @@
 // The data of the list of runs: its pages, the status of the visible rows, and new saves.
 import { signal } from "@preact/signals";
-import { type RunInfo, type RunRef, type Trouble, api, troubleOf } from "./api.js";
+import { MOST_MS, type RunInfo, type RunRef, type Trouble, api, troubleOf } from "./api.js";
 import type { Heard } from "./events.js";
 import { sinceOf } from "./since.js";
 import { keyOf } from "./ui.js";
@@ -34,9 +34,6 @@ export interface ListedRun {
 const FIRST_PAGE = 60;
 const PAGE = 250;
 
-/** A request ends after this time, in ms, with what it has found. The next one continues. */
-const MOST_MS = 250;
-
 /** The maximum number of runs in one request, and of characters in their ids, which are in the URL. */
 const BATCH = 40;
 const BATCH_TEXT = 2_000;
@@ -62,7 +59,8 @@ const queryOf = ({ space, status, match, version, labels, since, sort, nested }:
   version: version || null,
   label: labels,
   since: sinceOf(since),
-  sort: sort || null,
+  // By tokens and costs, the page sorts: see runs-usage.ts.
+  sort: sort === "began" || sort === "size" ? sort : null,
   allNs: nested ? true : null,
 });
 
@@ -149,8 +147,8 @@ function want(key: string, ref: RunRef, wait: number): void {
 }
 
 /** Requests the status and the size of the visible rows. */
-export function look(start: number, end: number): void {
-  for (const { key, info, fresh } of rows.value.slice(start, end)) if (!fresh) want(key, info, 20);
+export function look(visible: readonly ListedRun[]): void {
+  for (const { key, info, fresh } of visible) if (!fresh) want(key, info, 20);
 }
 
 /** Updates the list after a save. */
@@ -172,10 +170,15 @@ function matches({ space, run, ns }: RunRef): boolean {
   return filter.nested || space === "storage" || space === "claude-agent-sdk" || space === "mastra" || !ns;
 }
 
-async function answer(): Promise<void> {
+/** Returns how many of these runs fit into one request: at least one. */
+export function fittingKeys(keys: readonly string[]): number {
   let text = 0;
-  const end = [...wanted.keys()].findIndex((key, at) => (text += key.length) > BATCH_TEXT && at > 0);
-  const batch = [...wanted].slice(0, end === -1 ? BATCH : Math.min(end, BATCH));
+  const end = keys.findIndex((key, at) => (text += key.length) > BATCH_TEXT && at > 0);
+  return end === -1 ? BATCH : Math.min(end, BATCH);
+}
+
+async function answer(): Promise<void> {
+  const batch = [...wanted].slice(0, fittingKeys([...wanted.keys()]));
   for (const [key] of batch) wanted.delete(key);
   const { signal: own } = asking;
   try {

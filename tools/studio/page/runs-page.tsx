@@ -12,6 +12,8 @@ import { address, addressOfRun, change, go } from "./route.js";
 import { Import } from "./import-dialog.js";
 import * as list from "./runs-data.js";
 import { Searching, StatusChips, TimeChoice, statuses } from "./runs-filters.js";
+import * as usage from "./runs-usage.js";
+import { Tokens, UsageNote } from "./runs-usage-view.js";
 import { store } from "./store.js";
 import { Empty, ErrorBox, Id, Labels, Size, Skeleton, SpaceMark, StatusMark, news } from "./ui.js";
 import { type RowProps, VirtualList } from "./virtual.js";
@@ -22,6 +24,7 @@ const sorts = [
   ["", "Last active"],
   ["began", "Last started"],
   ["size", "Largest"],
+  ["tokens", "Most tokens"],
 ] as const;
 
 /** In the search, `version:` stands before a version, and `label:` before a label such as `customer=acme`. */
@@ -56,6 +59,7 @@ export function RunsPage() {
     return () => clearTimeout(timer);
   }, [key]);
   useEffect(() => listen(list.hear), []);
+  useEffect(() => () => usage.look([]), []);
   useSignalEffect(() => {
     if (!list.loading.value) news.value = `${counted(list.rows.value.length, "run")} listed`;
   });
@@ -69,6 +73,7 @@ export function RunsPage() {
       <Filters filter={filter.value} />
       <StatusChips space={space} status={status} />
       <Searching />
+      <UsageNote />
       {list.trouble.value !== null && <ErrorBox trouble={list.trouble.value} retry={() => void list.reload()} />}
       {list.rows.value.length === 0 && list.loading.value && <Skeleton rows={12} />}
       {list.rows.value.length === 0 && !list.loading.value && !list.isStopped.value && list.trouble.value === null && (
@@ -100,6 +105,8 @@ function Filters({ filter }: { filter: list.Filter }) {
     spaces.find((each) => each.space === filter.space)?.runs ?? spaces.reduce((sum, { runs }) => sum + runs, 0);
   // The store may not have the space that the address names.
   const names = [...new Set([...spaces.map(({ space }) => space), filter.space])].filter((space) => space !== "");
+  // Without a file of prices, there are no costs.
+  const orders = usage.hasCosts.value || filter.sort === "cost" ? [...sorts, ["cost", "Highest cost"] as const] : sorts;
   return (
     <div class="filters row" role="search" aria-label="Runs">
       <SearchField
@@ -124,7 +131,7 @@ function Filters({ filter }: { filter: list.Filter }) {
         onChoice={(status) => change({ status: status || null })}
       />
       <TimeChoice value={filter.since} />
-      <Choice name="Sort" value={filter.sort} options={sorts} onChoice={(sort) => change({ sort: sort || null })} />
+      <Choice name="Sort" value={filter.sort} options={orders} onChoice={(sort) => change({ sort: sort || null })} />
       <label class="field row">
         <input
           type="checkbox"
@@ -140,7 +147,10 @@ function Filters({ filter }: { filter: list.Filter }) {
 }
 
 function Rows() {
-  const rows = list.rows.value;
+  const rows = usage.shown.value;
+  const by = usage.sort.value;
+  // More rows would change the order: a button adds them.
+  const hasMore = by === null && list.cursor.value !== null;
   const current = rows.findIndex(({ key }) => key === list.selected.value);
   const move = (by: number) => {
     const next = rows[Math.max(0, Math.min(rows.length - 1, current === -1 ? 0 : current + by))];
@@ -158,7 +168,7 @@ function Rows() {
   });
   const largest = Math.max(1, ...rows.slice(0, 2_000).map(({ info }) => info.bytes?.stored ?? 0));
   return (
-    <div class="panel list stack grow" aria-busy={list.stale.value}>
+    <div class={`panel list stack grow ${by === null ? "" : "by-usage"}`} aria-busy={list.stale.value}>
       <div class="run-row header line dim small wide-only" aria-hidden="true">
         <span>Status</span>
         <span>Run</span>
@@ -166,6 +176,7 @@ function Rows() {
         <span>Newest step</span>
         <span class="number">Steps</span>
         <span class="number">Stored</span>
+        <span class="number">Tokens</span>
         <span class="number">Active</span>
       </div>
       <VirtualList
@@ -179,10 +190,12 @@ function Rows() {
         name="run"
         keepsPlace
         onWindow={(start, end) => {
-          list.look(start, end);
-          if (end > list.rows.value.length - 30) void list.loadMore();
+          const visible = rows.slice(start, end);
+          list.look(visible);
+          usage.look(visible);
+          if (hasMore && end > rows.length - 30) void list.loadMore();
         }}
-        tail={list.cursor.value !== null && <Skeleton rows={2} />}
+        tail={hasMore && <Skeleton rows={2} />}
         row={(row, own, index) => (
           <Row
             {...own}
@@ -203,7 +216,7 @@ interface ListedProps extends RowProps {
   onClick: () => void;
 }
 
-function Row({ row: { info, moved }, largest, ...own }: ListedProps) {
+function Row({ row: { key, info, moved }, largest, ...own }: ListedProps) {
   const { space, run, ns, group, latest, forkedFrom } = info;
   return (
     <div
@@ -244,6 +257,7 @@ function Row({ row: { info, moved }, largest, ...own }: ListedProps) {
       <span class="cut">{shown(stepName(latest) ?? "-", 60)}</span>
       <span class="number wide-only">{count(info.checkpoints)}</span>
       {info.bytes === null ? <span /> : <Size size={info.bytes.stored} most={largest} />}
+      <Tokens of={key} />
       <time class="number dim" title={at(info.active)}>
         {ago(info.active, now.value)}
       </time>
