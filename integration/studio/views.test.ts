@@ -53,4 +53,16 @@ inBrowser("every view", () => {
     }
     expect(found).toEqual({});
   });
+
+  test("the bar of a studio that only reads fits, too", async () => {
+    const { page, the } = await show({ of: recording.copy(longName), write: false });
+    await the("readonly").waitFor();
+    for (const { width, height, also } of sizes) {
+      for (const each of [width, also]) {
+        await page.setViewportSize({ width: each, height });
+        expect({ [each]: await tooWide(page) }).toEqual({ [each]: [] });
+      }
+      await page.screenshot({ path: join(pictures, `readonly-${width}.png`) });
+    }
+  });
 });
