@@ -1,0 +1,37 @@
+/** The list of recorded runs, with the filters of the page. */
+
+import type { RunInfo } from "../../ts/inspect/views.js";
+
+export type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
+
+const orders: Record<string, (run: RunInfo) => number> = {
+  active: ({ active }) => active,
+  began: ({ began }) => began ?? 0,
+  size: ({ bytes }) => bytes?.stored ?? 0,
+};
+
+/** Reads the parameter `of`: the list `[[space, run, ns], …]`. */
+function named(all: readonly RunInfo[], text: string): Array<RunInfo | null> {
+  const refs = JSON.parse(text) as Array<[string, string, string | null]>;
+  return refs.map(([space, run]) => all.find((each) => each.space === space && each.run === run) ?? null);
+}
+
+/** Returns the runs that a request asks for. There are few, so they are one page. */
+export function listed(all: readonly RunInfo[], parameters: Parameters): { runs: unknown[]; cursor: null } {
+  const { of, space, match, status, version, since, label, sort } = parameters;
+  if (typeof of === "string") return { runs: named(all, of), cursor: null };
+  const labels = Array.isArray(label) ? (label as string[]) : [];
+  const order = orders[String(sort ?? "active")] ?? orders["active"]!;
+  const runs = all.filter((run) => {
+    const own = Object.entries(run.labels).map(([key, value]) => `${key}=${value}`);
+    return (
+      (!space || run.space === space) &&
+      (!status || run.status === status) &&
+      (!match || run.run.includes(String(match))) &&
+      (!version || run.version?.version === version) &&
+      (!since || run.active >= Number(since)) &&
+      labels.every((each) => own.includes(each))
+    );
+  });
+  return { runs: runs.toSorted((a, b) => order(b) - order(a)), cursor: null };
+}
