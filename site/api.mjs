@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { Application } from "typedoc";
 import { anchorsOf } from "../scripts/links.mjs";
-import { guides, sentenceOf } from "./guides.mjs";
+import { guides, sentenceOf, titleOf } from "./guides.mjs";
 import { manifest, root, site } from "./places.mjs";
 import { writePage } from "./pages.mjs";
 
@@ -131,7 +131,7 @@ export async function writeApi() {
   for (const { path, name } of entries) {
     const text = texts.get(name);
     const guide = guideOf(name);
-    const lead = guide === undefined ? "" : `The guide of this module: [${name}](../${guide}).\n\n`;
+    const lead = guide === undefined ? "" : `Guide: [${titleOf(guide)}](../${guide})\n\n`;
     const code = `\`\`\`ts\nimport * as ${identifier(name)} from "${path}";\n\`\`\`\n`;
     writePage(`api/${name}.md`, `# ${path}\n\n${lead}${code}${text}`, {
       title: path,
@@ -150,7 +150,11 @@ What each import path of the package exports. These pages are made from the pack
 |---|---|
 ${rows.join("\n")}
 `;
-  writePage("api/index.md", text, { title: "API", description: "What each import path of forkpoint exports", editLink: false });
+  writePage("api/index.md", text, {
+    title: "API",
+    description: "What each import path of forkpoint exports",
+    editLink: false,
+  });
 }
 
 /** Returns a name for a variable. */

@@ -1,9 +1,9 @@
 /** Builds the site, and looks for a browser. With FORKPOINT_SITE=built, the tests use the site as it was built before. */
 
-import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { findChromium } from "../integration/studio/chromium.js";
+import { install, run } from "../scripts/setup.mjs";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -15,6 +15,6 @@ declare module "vitest" {
 export default function setup({ provide }: TestProject): void {
   provide("chromium", findChromium("the tests of the site in a browser"));
   if (process.env["FORKPOINT_SITE"] === "built") return;
-  const build = fileURLToPath(new URL("build.mjs", import.meta.url));
-  execFileSync(process.execPath, [build], { stdio: "inherit" });
+  install(fileURLToPath(new URL(".", import.meta.url)));
+  run(process.execPath, [fileURLToPath(new URL("build.mjs", import.meta.url))]);
 }

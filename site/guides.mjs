@@ -44,7 +44,12 @@ export function groups() {
     const [title, ...lines] = section.split("\n");
     return { title, rows: lines.filter((line) => line.startsWith("|")) };
   });
-  const [, title, last] = /^(\w+): (.+)/ms.exec(sections.at(-1).split(/\n{2,}/).at(-1));
+  const [, title, last] = /^(\w+): (.+)/ms.exec(
+    sections
+      .at(-1)
+      .split(/\n{2,}/)
+      .at(-1),
+  );
   found.push({ title, rows: [last] });
   const best = new Map();
   for (const { title: group, rows } of found) {

@@ -30,6 +30,9 @@ export function writePolicies(folder) {
     const html = readFileSync(folder + path, "utf8");
     if (html.includes("Content-Security-Policy")) continue;
     const meta = `<meta http-equiv="Content-Security-Policy" content="${policyOf(html)}">`;
-    writeFileSync(folder + path, html.replace(/<meta charset="utf-8">/i, (charset) => `${charset}\n    ${meta}`));
+    writeFileSync(
+      folder + path,
+      html.replace(/<meta charset="utf-8">/i, (charset) => `${charset}\n    ${meta}`),
+    );
   }
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createMarkdownRenderer } from "vitepress";
+import { type MarkdownOptions, createMarkdownRenderer } from "vitepress";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { tooWide, violations } from "../integration/studio/looking.js";
 import { launch, openPage } from "../integration/studio/pages.js";
@@ -24,8 +24,14 @@ describe("the built files", () => {
   it("would show a broken link and a broken anchor", () => {
     const folder = `${mkdtempSync(join(tmpdir(), "forkpoint-site-"))}/`;
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    writeFileSync(`${folder}a.html`, '<a href="b.html#here">b</a> <a href="/forkpoint/c.html">c</a> <a href="/a">a</a>');
-    writeFileSync(`${folder}b.html`, '<h2 id="there">b</h2> <a href="a.html">a</a> <a href="https://example.com">no</a>');
+    writeFileSync(
+      `${folder}a.html`,
+      '<a href="b.html#here">b</a> <a href="/forkpoint/c.html">c</a> <a href="/a">a</a>',
+    );
+    writeFileSync(
+      `${folder}b.html`,
+      '<h2 id="there">b</h2> <a href="a.html">a</a> <a href="https://example.com">no</a>',
+    );
     expect(brokenLinks(folder)).toEqual([
       "a.html: b.html#here has no such anchor",
       "a.html: /forkpoint/c.html does not exist",
@@ -41,14 +47,20 @@ describe("the built files", () => {
       expect(line[0]).toMatch(/\): .{10,}/);
       expect(textOf(path)).toMatch(/^# /m);
     }
-    expect(groups().flatMap(({ pages }) => pages).toSorted()).toEqual(guides);
+    expect(
+      groups()
+        .flatMap(({ pages }) => pages)
+        .toSorted(),
+    ).toEqual(guides);
     expect(textOf("llms-full.txt").length).toBeGreaterThan(300_000);
   });
 
   it("have a policy on each page, and no address of another origin to load from", () => {
     for (const path of htmlIn(out)) {
       const html = textOf(path);
-      expect(html, path).toMatch(/<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'/);
+      expect(html, path).toMatch(
+        /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'/,
+      );
       expect(html, path).not.toMatch(/<(?:script|img|iframe)[^>]* src="https?:|<link[^>]* href="https?:/);
     }
   });
@@ -56,11 +68,13 @@ describe("the built files", () => {
 
 describe("the Markdown of the guides", () => {
   it("shows what is written, also what looks like Vue or HTML", async () => {
-    const md = await createMarkdownRenderer(".", markdown);
+    const md = await createMarkdownRenderer(".", markdown as MarkdownOptions);
     const html = md.render("# A {{ b }} {#c}\n\nA `{{ code }}` of Map<T>, :smile: <b>and</b> agent.db { x }\n");
     expect(html).toContain('id="a--b--c"');
     expect(html).toContain("A &#123;&#123; b }} {#c}");
-    expect(html).toContain("<code v-pre>{{ code }}</code> of Map&lt;T&gt;, :smile: &lt;b&gt;and&lt;/b&gt; agent.db { x }");
+    expect(html).toContain(
+      "<code v-pre>{{ code }}</code> of Map&lt;T&gt;, :smile: &lt;b&gt;and&lt;/b&gt; agent.db { x }",
+    );
   });
 });
 
@@ -91,7 +105,7 @@ describe.skipIf(executablePath === "")("in a browser", () => {
     return opened;
   }
 
-  const shown = { landing: "", guide: "docs/langgraph.html", guides: "docs/", api: "api/langgraph.html" };
+  const shown = { landing: "", guide: "docs/langgraph.html", guides: "docs/", api: "api/claude-agent-sdk.html" };
   const sizes = [
     { width: 1440, height: 900 },
     { width: 390, height: 844 },
@@ -122,7 +136,9 @@ describe.skipIf(executablePath === "")("in a browser", () => {
     await page.locator(".VPLocalSearchBox .result").first().waitFor();
     await context.setOffline(true);
     await input.fill("recover");
-    await expect.poll(() => page.locator(".VPLocalSearchBox .result").allTextContents()).toContainEqual(expect.stringMatching(/recover|Resume/i));
+    await expect
+      .poll(() => page.locator(".VPLocalSearchBox .result").allTextContents())
+      .toContainEqual(expect.stringMatching(/recover|Resume/i));
     await page.screenshot({ path: join(pictures, "search.png") });
     expect(await violations(page)).toEqual([]);
   });
@@ -152,7 +168,9 @@ describe.skipIf(executablePath === "")("in a browser", () => {
     await frame.getByTestId("step-row").first().waitFor();
     await frame.getByTestId("tree-row").first().waitFor();
     await page.screenshot({ path: join(pictures, "landing-studio.png") });
-    expect(await frame.locator("body").evaluate((body) => getComputedStyle(body).backgroundColor)).toBe("rgb(13, 15, 19)");
+    expect(await frame.locator("body").evaluate((body) => getComputedStyle(body).backgroundColor)).toBe(
+      "rgb(13, 15, 19)",
+    );
     await frame.getByRole("link", { name: "Runs" }).first().click();
     await frame.getByTestId("run-row").first().waitFor();
   });

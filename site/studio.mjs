@@ -27,7 +27,6 @@ const shown = [
   ["langgraph", "research-lisbon"],
   ["langgraph", "chat-lisbon"],
   ["langgraph", "refund-9001"],
-  ["langgraph", "mail-17"],
   ["langgraph", "trip-two-questions"],
   ["langgraph", "import-failed"],
   ["agentos", "trip-4711-lisbon"],

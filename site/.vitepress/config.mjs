@@ -3,13 +3,13 @@ import { defineConfig } from "vitepress";
 import { entries } from "../api.mjs";
 import { groups, project, textOf, titleOf } from "../guides.mjs";
 import { address, base, manifest, repository } from "../places.mjs";
+import { accessible } from "./accessible.mjs";
 import { markdown, renderForSearch } from "./markdown.mjs";
 
 const linkOf = (path) => `/${path.replace(/\.md$/, "")}`;
 
-const guides = groups().map(({ title, pages }, at, { length }) => ({
+const guides = groups().map(({ title, pages }) => ({
   text: title,
-  collapsed: at > 0 && at === length - 1,
   items: pages.map((path) => ({ text: titleOf(path), link: linkOf(path) })),
 }));
 
@@ -17,7 +17,11 @@ const about = { text: "Project", items: project.map((path) => ({ text: titleOf(p
 
 const [, claim] = /\*\*(.+?)\*\*/.exec(textOf("README.md"));
 
-const api = { text: "API", link: "/api/", items: entries.map(({ path, name }) => ({ text: path, link: `/api/${name}` })) };
+const api = {
+  text: "API",
+  link: "/api/",
+  items: entries.map(({ path, name }) => ({ text: path, link: `/api/${name}` })),
+};
 
 const sidebar = [{ text: "All guides", link: "/docs/" }, ...guides, about];
 
@@ -32,6 +36,7 @@ export default defineConfig({
   head: [["link", { rel: "icon", href: `${base}icon.svg`, type: "image/svg+xml" }]],
   sitemap: { hostname: address },
   markdown,
+  vite: { plugins: [accessible()] },
   themeConfig: {
     logo: { src: "/icon.svg", alt: "" },
     nav: [
@@ -40,7 +45,11 @@ export default defineConfig({
       { text: "Studio", link: "/studio/index.html", target: "_self" },
       { text: `v${manifest.version}`, link: "/CHANGELOG" },
     ],
-    sidebar: { "/api/": [api], "/docs/": sidebar, ...Object.fromEntries(project.map((path) => [linkOf(path), sidebar])) },
+    sidebar: {
+      "/api/": [api],
+      "/docs/": sidebar,
+      ...Object.fromEntries(project.map((path) => [linkOf(path), sidebar])),
+    },
     outline: [2, 3],
     search: { provider: "local", options: { _render: renderForSearch } },
     socialLinks: [{ icon: "github", link: repository, ariaLabel: "GitHub" }],

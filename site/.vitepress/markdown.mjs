@@ -35,6 +35,8 @@ function showStudio(md) {
 
 export const markdown = {
   html: false,
+  // With these, comments can be read too.
+  theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   anchor: { slugify },
   // `{ lease: true }` at the end of a line is text.
   attrs: { disable: true },

@@ -1,6 +1,6 @@
 /** The list of recorded runs, with the filters of the page. */
 
-import type { RunInfo } from "../../ts/inspect/views.js";
+import type { RunInfo, StoreInfo } from "../../ts/inspect/views.js";
 
 export type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
@@ -23,15 +23,26 @@ export function listed(all: readonly RunInfo[], parameters: Parameters): { runs:
   const labels = Array.isArray(label) ? (label as string[]) : [];
   const order = orders[String(sort ?? "active")] ?? orders["active"]!;
   const runs = all.filter((run) => {
-    const own = Object.entries(run.labels).map(([key, value]) => `${key}=${value}`);
+    const own = new Set(Object.entries(run.labels).map(([key, value]) => `${key}=${value}`));
     return (
       (!space || run.space === space) &&
       (!status || run.status === status) &&
       (!match || run.run.includes(String(match))) &&
       (!version || run.version?.version === version) &&
       (!since || run.active >= Number(since)) &&
-      labels.every((each) => own.includes(each))
+      labels.every((each) => own.has(each))
     );
   });
   return { runs: runs.toSorted((a, b) => order(b) - order(a)), cursor: null };
+}
+
+/** Counts the runs of each framework. */
+export function spacesOf(all: readonly RunInfo[]): StoreInfo["spaces"] {
+  return [...new Set(all.map(({ space }) => space))].map((space) => {
+    const own = all.filter((run) => run.space === space);
+    const statuses = { waiting: 0, failed: 0, unfinished: 0, finished: 0, unknown: 0 };
+    for (const { status } of own) statuses[status ?? "unknown"] += 1;
+    const checkpoints = own.reduce((sum, run) => sum + run.checkpoints, 0);
+    return { space, runs: own.length, checkpoints, statuses };
+  });
 }

@@ -4,7 +4,7 @@ import { makeSource } from "../../tools/studio/embedded/source.js";
 import type { Taken } from "../../tools/studio/taken.js";
 import type { Question } from "../../ts/inspect/questions/views.js";
 import type { RunInfo } from "../../ts/inspect/views.js";
-import { type Parameters, listed } from "./list.js";
+import { type Parameters, listed, spacesOf } from "./list.js";
 
 /** The file `runs/store.json`. */
 interface Store {
@@ -43,10 +43,8 @@ function read<T>(name: string): Promise<T> {
 
 /** Answers from the files of the runs that a request names. */
 async function fromRuns({ version, runs }: Store, route: string, parameters: Parameters): Promise<Response> {
-  const names = [parameters["run"], parameters["toRun"], route === "runs" ? parameters["match"] : undefined];
-  const taken = await Promise.all(
-    runs.filter(({ run }) => names.includes(run.run)).map(({ file }) => read<Taken>(file)),
-  );
+  const names = new Set([parameters["run"], parameters["toRun"], route === "runs" ? parameters["match"] : undefined]);
+  const taken = await Promise.all(runs.filter(({ run }) => names.has(run.run)).map(({ file }) => read<Taken>(file)));
   const whole = { ...taken[0], version, runs: taken.flatMap((each) => each.runs) } as Taken;
   return makeSource(whole)(route, parameters);
 }
@@ -57,7 +55,7 @@ async function answer(store: Store, route: string, parameters: Parameters): Prom
   const { version, runs } = store;
   const all = runs.map(({ run }) => run);
   const own = runs.find(({ run }) => run.space === parameters["space"] && run.run === parameters["run"]);
-  if (route === "info") return { version, target: "", backend: "file", write: false, spaces: [] };
+  if (route === "info") return { version, target: "", backend: "file", write: false, spaces: spacesOf(all) };
   if (route === "runs" && !all.some(({ run }) => run === parameters["match"])) return listed(all, parameters);
   if (route === "questions" && own !== undefined)
     return { questions: isNewest(own.run, parameters) ? own.questions : [], more: 0 };
