@@ -73,7 +73,7 @@ describe("the Markdown of the guides", () => {
     expect(html).toContain('id="a--b--c"');
     expect(html).toContain("A &#123;&#123; b }} {#c}");
     expect(html).toContain(
-      "<code v-pre>{{ code }}</code> of Map&lt;T&gt;, :smile: &lt;b&gt;and&lt;/b&gt; agent.db { x }",
+      "<code>&#123;&#123; code }}</code> of Map&lt;T&gt;, :smile: &lt;b&gt;and&lt;/b&gt; agent.db { x }",
     );
   });
 });
@@ -105,7 +105,7 @@ describe.skipIf(executablePath === "")("in a browser", () => {
     return opened;
   }
 
-  const shown = { landing: "", guide: "docs/langgraph.html", guides: "docs/", api: "api/claude-agent-sdk.html" };
+  const shown = { landing: "", guide: "docs/leases.html", guides: "docs/", api: "api/claude-agent-sdk.html" };
   const sizes = [
     { width: 1440, height: 900 },
     { width: 390, height: 844 },

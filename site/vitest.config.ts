@@ -11,7 +11,7 @@ export default defineConfig({
     server: { deps: { external: [/\/node_modules\//, /\/dist\//, /\.mjs$/] } },
     // A test that asserts nothing fails.
     expect: { requireAssertions: true, poll: { timeout: 20_000 } },
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     hookTimeout: 120_000,
   },
 });

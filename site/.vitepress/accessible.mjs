@@ -21,6 +21,7 @@ const changes = {
     ],
     [/:role="[^"]*"\s+:aria-labelledby="[^"]*"/, ""],
     [/:aria-selected="[^"]*"\s+role="option"/, ""],
+    [/<kbd :aria-label/g, '<kbd role="img" :aria-label'],
     [/:aria-label="\[\.\.\.p\.titles, p\.title\][^"]*"/, ""],
   ],
 };

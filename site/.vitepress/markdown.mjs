@@ -20,10 +20,13 @@ function allowAnchors(md) {
   });
 }
 
-/** Vue would run what is in double braces. */
+/** Vue would run what is in double braces. In blocks of code, VitePress prevents it. */
 function escapeBraces(md) {
-  const text = md.renderer.rules.text;
-  md.renderer.rules.text = (...given) => text(...given).replaceAll("{{", "&#123;&#123;");
+  const { rules } = md.renderer;
+  for (const name of ["text", "code_inline"]) {
+    const render = rules[name];
+    rules[name] = (...given) => render(...given).replaceAll("{{", "&#123;&#123;");
+  }
 }
 
 /** The studio, in the landing page. */

@@ -1,6 +1,6 @@
 /** The list of recorded runs, with the filters of the page. */
 
-import type { RunInfo, StoreInfo } from "../../ts/inspect/views.js";
+import type { RunInfo, Status } from "../../ts/inspect/views.js";
 
 export type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
@@ -36,8 +36,15 @@ export function listed(all: readonly RunInfo[], parameters: Parameters): { runs:
   return { runs: runs.toSorted((a, b) => order(b) - order(a)), cursor: null };
 }
 
+interface Counted {
+  space: string;
+  runs: number;
+  checkpoints: number;
+  statuses: Record<Status, number>;
+}
+
 /** Counts the runs of each framework. */
-export function spacesOf(all: readonly RunInfo[]): StoreInfo["spaces"] {
+export function spacesOf(all: readonly RunInfo[]): Counted[] {
   return [...new Set(all.map(({ space }) => space))].map((space) => {
     const own = all.filter((run) => run.space === space);
     const statuses = { waiting: 0, failed: 0, unfinished: 0, finished: 0, unknown: 0 };
