@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { build } from "../node_modules/esbuild/lib/main.js";
 import { copyPackage } from "../integration/langgraph/copy-package.mjs";
@@ -88,7 +89,7 @@ async function writeStore(folder) {
 async function readPolicy() {
   const outfile = `${site}.cache/headers.mjs`;
   await build({ entryPoints: [`${root}tools/studio/headers.ts`], outfile, bundle: true, format: "esm" });
-  const { headers } = await import(outfile);
+  const { headers } = await import(pathToFileURL(outfile).href);
   return headers["Content-Security-Policy"].replace("frame-ancestors 'none'; ", "");
 }
 
