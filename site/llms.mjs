@@ -1,4 +1,4 @@
-// Writes the site for agents that read it: llms.txt lists the pages, llms-full.txt has all guides, and each page is also there as
+// Writes the site for agents that read it: llms.txt lists the pages, llms-full.txt has the guides for users, and each page is also there as
 // Markdown. See https://llmstxt.org.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -19,7 +19,7 @@ function index() {
 
 > ${claim} ${more}
 
-Install it with \`npm install ${manifest.name}\`. All guides in one file: ${address}llms-full.txt
+Install it with \`npm install ${manifest.name}\`. The guides in one file: ${address}llms-full.txt
 ${sections.join("")}
 ## API
 
@@ -42,6 +42,12 @@ export function writeForAgents(folder) {
     write(folder + path, text.replaceAll(/<a id="[\w-]+"><\/a> /g, ""));
   }
   write(`${folder}llms.txt`, index());
-  const guides = ["README.md", ...groups().flatMap(({ pages: own }) => own)];
+  // The last group is for contributors.
+  const guides = [
+    "README.md",
+    ...groups()
+      .slice(0, -1)
+      .flatMap(({ pages: own }) => own),
+  ];
   write(`${folder}llms-full.txt`, guides.map((path) => `${linked(path).trim()}\n`).join("\n---\n\n"));
 }
