@@ -51,6 +51,8 @@ export default defineConfig({
       "integration/langgraph-newest",
       // Shows the studio in a browser.
       "integration/studio",
+      // Builds the site, and shows it in a browser.
+      "site",
     ],
   },
 });

@@ -48,6 +48,7 @@ export function checkRest() {
     "integration/runtimes/tsconfig.tests.json",
     "integration/studio",
     "integration/langgraph-newest",
+    "site",
   );
 }
 

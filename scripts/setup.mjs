@@ -57,6 +57,9 @@ export function integrations() {
     .filter((folder) => folder !== peersFolder);
 }
 
+/** The folder of the site. Its generator is not needed for anything else. */
+export const siteFolder = `${root}site/`;
+
 /** Installs the packages that only the benchmarks need. */
 export function peers() {
   install(peersFolder);
@@ -65,11 +68,12 @@ export function peers() {
 }
 
 /**
- * Installs all dependencies and builds. `frameworks` are the folders in integration/ that are installed too: all of them by
- * default. If `release` is true, the addon is the one that is released.
+ * Installs all dependencies and builds. `frameworks` are the folders in integration/ that are installed too, or `site`: all of them
+ * by default. If `release` is true, the addon is the one that is released.
  */
 export function setup({ frameworks, release = false } = {}) {
   install(root);
   run(process.execPath, [`${root}scripts/build.mjs`, ...(release ? ["--release"] : [])]);
-  install(...integrations().filter((folder) => frameworks?.includes(basename(folder)) ?? true));
+  const folders = [...integrations(), siteFolder];
+  install(...folders.filter((folder) => frameworks?.includes(basename(folder)) ?? true));
 }

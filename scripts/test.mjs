@@ -1,5 +1,5 @@
 // Runs the tests: `npm test` runs what every change needs, and `npm run test:all` runs the rest too: slow tests, a pool of
-// threads, every contract on Postgres, a second LangGraph, other runtimes, bundlers, the studio in a browser, the
+// threads, every contract on Postgres, a second LangGraph, other runtimes, bundlers, the studio and the site in a browser, the
 // documentation of the Rust code.
 // `node scripts/test.mjs --rest` runs only this rest. `--half` runs one half of the slow tests and of the servers' and the
 // browser's: the commit tells which. CI does, and FORKPOINT_TEST_HALF=1 or 2 selects the half.
@@ -77,6 +77,7 @@ async function runRest() {
   const inTurn = slow.filter((file) => !ALWAYS.test(file)).filter(isIn);
   vitest("slow", ...projects(quick), ...slow.filter((file) => ALWAYS.test(file)), ...inTurn);
   vitest("threads", "--pool=threads", "--project=forkpoint", ...tagged("threads").filter(isIn));
+  vitest("site", "--project=site");
   vitest("rest", ...projects(rest), ...(half === undefined ? [] : [`--shard=${half}/2`]));
 }
 
