@@ -11,6 +11,8 @@ import { folder } from "./helpers.js";
 /** A kind of checkpointer. */
 export interface OtherSaver {
   name: string;
+  /** The threads of `fill` that it cannot hold. */
+  loses?: readonly string[];
   /** Makes an empty one for the running test. */
   make(): Promise<BaseCheckpointSaver> | BaseCheckpointSaver;
 }
@@ -41,18 +43,45 @@ const sqliteSaver: OtherSaver = {
 /** A Redis 8 or Redis Stack for these tests only: it is emptied. */
 const redisUrl = process.env["FORKPOINT_TEST_REDIS_URL"];
 
-export const redisSaver = (shallow = false): OtherSaver => ({
-  name: shallow ? "ShallowRedisSaver" : "RedisSaver",
+const redisSaver: OtherSaver = {
+  name: "RedisSaver",
+  // It writes the snapshot of a delta channel as a plain object.
+  loses: ["deltas"],
   async make() {
-    const { RedisSaver } = require("@langchain/langgraph-checkpoint-redis");
-    const { ShallowRedisSaver } = require("@langchain/langgraph-checkpoint-redis/shallow");
-    const saver = await (shallow ? ShallowRedisSaver : RedisSaver).fromUrl(redisUrl);
-    await saver.client.flushAll();
-    await saver.ensureIndexes();
-    onTestFinished(() => saver.end());
-    return withSerde(saver);
+    const saver = await plainRedisSaver();
+    const list = saver.list.bind(saver);
+    // For tests that compare lists: it lists 10 checkpoints unless it gets a limit, and returns a Send as a plain object.
+    saver.list = async function* all(config, options) {
+      const { serde } = saver;
+      const read = async (value: unknown) => serde.loadsTyped(...(await serde.dumpsTyped(value)));
+      for await (const tuple of list(config, { limit: 100_000, ...options })) {
+        const { checkpoint, pendingWrites = [] } = tuple;
+        const writes = pendingWrites.map(async ([task, channel, value]) => [task, channel, await read(value)] as const);
+        yield { ...tuple, checkpoint: await read(checkpoint), pendingWrites: (await Promise.all(writes)) as never };
+      }
+    };
+    return saver;
   },
-});
+};
+
+/** A saver that keeps only the newest checkpoint of each namespace. */
+export async function shallowRedisSaver(): Promise<BaseCheckpointSaver> {
+  const { ShallowRedisSaver } = require("@langchain/langgraph-checkpoint-redis/shallow");
+  return emptied(await ShallowRedisSaver.fromUrl(redisUrl));
+}
+
+/** A RedisSaver as it is. */
+export async function plainRedisSaver(): Promise<BaseCheckpointSaver> {
+  const { RedisSaver } = require("@langchain/langgraph-checkpoint-redis");
+  return emptied(await RedisSaver.fromUrl(redisUrl));
+}
+
+async function emptied(saver: any): Promise<any> {
+  await saver.client.flushAll();
+  await saver.ensureIndexes();
+  onTestFinished(() => saver.end());
+  return withSerde(saver);
+}
 
 /** A MongoDB server for these tests only. */
 const mongodbUrl = process.env["FORKPOINT_TEST_MONGODB_URL"];
@@ -74,12 +103,14 @@ const mongodbSaver: OtherSaver = {
   },
 };
 
-export const hasRedis = redisUrl !== undefined && isInstalled("@langchain/langgraph-checkpoint-redis");
-
-/** The checkpointers that can be tested here. */
+/** The checkpointers that need no server. */
 export const otherSavers: readonly OtherSaver[] = [
   memorySaver,
   ...(isInstalled("better-sqlite3/build/Release") ? [sqliteSaver] : []),
-  ...(hasRedis ? [redisSaver()] : []),
+];
+
+/** The checkpointers whose servers were given. */
+export const serverSavers: readonly OtherSaver[] = [
+  ...(redisUrl !== undefined && isInstalled("@langchain/langgraph-checkpoint-redis") ? [redisSaver] : []),
   ...(mongodbUrl !== undefined && isInstalled("@langchain/langgraph-checkpoint-mongodb") ? [mongodbSaver] : []),
 ];

@@ -206,7 +206,8 @@ export class SaverSource implements Source {
       const part: Part = { name: channel, tag, bytes: whole(bytes) };
       slots.set(slotOf({ task, index }), { task, index, part });
     }
-    return [...slots.values()];
+    // As the other sources order them: the answer to a question comes before the next question of its task.
+    return [...slots.values()].toSorted((a, b) => byCodePoint(a.task, b.task) || a.index - b.index);
   }
 
   /** Leaves out the writes that a checkpoint has got since it was read first. */

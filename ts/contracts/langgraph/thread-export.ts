@@ -173,7 +173,7 @@ export class ThreadExport {
         written.add(key);
       } else {
         const difference = await compareTuples(context.serde, this.#isSpecial, ours, theirs);
-        this.#tell(place, difference.changed);
+        this.#tellChanged(place, difference.changed);
         lacks = difference.lacks;
       }
       if (lacks.size > 0) written.add(key);
@@ -216,31 +216,35 @@ export class ThreadExport {
       if (!written.has(key)) continue;
       const theirs = await this.#theirs(place);
       if (theirs === undefined) {
-        this.#tell(place, "the checkpoint itself, which is missing: a saver may keep only the newest one");
+        this.#tell(place, (it) => `${it} is missing: the other saver may keep only the newest one`);
         continue;
       }
       const { tuple: ours } = await this.#ours(place);
       const { changed, lacks, more } = await compareTuples(serde, this.#isSpecial, ours, theirs);
-      this.#tell(place, changed);
+      this.#tellChanged(place, changed);
       for (const { special, regular } of lacks.values()) {
-        this.#tell(
-          place,
-          `a write to channel ${quote([...special.keys(), ...regular.map(([channel]) => channel)][0]!)}, which is missing`,
-        );
+        const channel = [...special.keys(), ...regular.map(([each]) => each)][0]!;
+        this.#tell(place, (it) => `a write to channel ${quote(channel)} of ${it} is missing`);
       }
-      if (more && isNew) this.#tell(place, "its writes, to which it adds others");
+      if (more && isNew) this.#tell(place, (it) => `${it} has more writes there`);
     }
     if (isAhead) return;
     for (const [namespace, id] of newest) {
       const theirs = await this.#theirs({ namespace });
-      if (theirs === undefined || idOf(theirs) !== id) this.#tell({ namespace, id }, "that it is the newest one");
+      if (theirs === undefined || idOf(theirs) !== id) {
+        this.#tell({ namespace, id }, (it) => `${it} is the newest one here, but not there`);
+      }
     }
   }
 
-  #tell({ namespace, id }: Pick<Place, "namespace" | "id">, what: string | undefined): void {
-    if (what === undefined) return;
+  #tellChanged(place: Place, what: string | undefined): void {
+    if (what !== undefined) this.#tell(place, (it) => `${what} of ${it} reads back differently`);
+  }
+
+  /** Keeps the first difference for the result. */
+  #tell({ namespace, id }: Pick<Place, "namespace" | "id">, say: (checkpoint: string) => string): void {
     const where = namespace === "" ? "" : ` in namespace ${quote(namespace)}`;
-    this.#differs ??= `checkpoint ${quote(id)}${where} reads back differently in ${what}`;
+    this.#differs ??= say(`checkpoint ${quote(id)}${where}`);
   }
 
   /**

@@ -74,8 +74,8 @@ async function changedIn(
   ours: CheckpointTuple,
   theirs: CheckpointTuple,
 ): Promise<string | undefined> {
-  if (parentOf(ours) !== parentOf(theirs)) return "its parent";
-  if (!(await areSame(serde, ours.metadata, theirs.metadata))) return "its metadata";
+  if (parentOf(ours) !== parentOf(theirs)) return "the parent";
+  if (!(await areSame(serde, ours.metadata, theirs.metadata))) return "the metadata";
   const [{ channel_values: values = {}, ...rest }, { channel_values: others = {}, ...otherRest }] = [
     ours.checkpoint,
     theirs.checkpoint,
@@ -84,7 +84,7 @@ async function changedIn(
     if (!(await areSame(serde, values[channel], others[channel]))) return `channel ${quote(channel)}`;
   }
   for (const [field, value] of Object.entries(rest)) {
-    if (!(await areSame(serde, value, otherRest[field as keyof typeof rest]))) return `its field ${quote(field)}`;
+    if (!(await areSame(serde, value, otherRest[field as keyof typeof rest]))) return `the field ${quote(field)}`;
   }
   return undefined;
 }
