@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { deserialize, serialize } from "node:v8";
 import { type CheckpointTuple, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
@@ -106,32 +107,30 @@ describe("a saver that is wrong about one thread", () => {
 });
 
 it("reports values that the other saver cannot hold", async () => {
-  const ours = saver("memory");
-  const values = { bytes: new Uint8Array([1, 255]), list: [1, { a: "ä" }], nothing: null };
-  const versions = { bytes: 1, list: 1, nothing: 1 };
-  const at = await ours.put(
-    thread("bytes"),
-    checkpoint({ channel_values: values, channel_versions: versions }),
-    metadata(),
-    versions,
-  );
-  await ours.put(
-    thread("fine"),
-    checkpoint({ channel_values: { list: [1] }, channel_versions: { list: 1 } }),
-    metadata(),
-    { list: 1 },
-  );
-  const other = new MemorySaver();
-  const { threads, skippedThreads } = await ours.exportTo(other);
-  expect([threads, skippedThreads]).toEqual([
-    1,
-    [
-      {
-        threadId: "bytes",
-        why: "differs",
-        message: `thread "bytes" is not the same in the other saver: channel "bytes" of checkpoint "${at.configurable!["checkpoint_id"]}" reads back differently. Nothing that the other saver has was replaced`,
-      },
-    ],
+  const structured = {
+    dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> => ["v8", serialize(value)],
+    loadsTyped: async (_: string, data: Uint8Array | string) => deserialize(data as Uint8Array),
+  };
+  const ours = saver("memory", { serde: structured });
+  const ids: string[] = [];
+  for (const [id, value] of [
+    ["bigint", 1n],
+    ["fine", { list: [1, { a: "ä" }], nothing: null }],
+  ] as const) {
+    const one = checkpoint({ channel_values: { value }, channel_versions: { value: 1 } });
+    await ours.put(thread(id), one, metadata(), { value: 1 });
+    ids.push(one.id);
+  }
+  const { threads, skippedThreads } = await ours.exportTo(new MemorySaver());
+  expect(threads).toBe(1);
+  expect(skippedThreads).toEqual([
+    {
+      threadId: "bigint",
+      why: "differs",
+      message:
+        `thread "bigint" is not the same in the other saver: channel "value" of checkpoint "${ids[0]}" reads back ` +
+        "differently. Nothing that the other saver has was replaced",
+    },
   ]);
 });
 
@@ -182,10 +181,10 @@ it("exports from a read-only store, and to another store of Forkpoint", async ()
   const result = await reader.exportTo(one);
   expect(result).toMatchObject({ threads: 6, skipped: 0 });
   expect(await tuplesOf(one)).toEqual(await tuplesOf(ours));
-  const before = await one.stats();
+  const { storedBytes } = await one.stats();
   expect(await one.exportTo(same)).toEqual(result);
   expect(await one.importFrom(same)).toMatchObject({ threads: 6, skipped: 0 });
-  expect(await one.stats()).toEqual(before);
+  expect(await one.stats()).toMatchObject({ storedBytes });
 });
 
 it("a clock that was set back: parents come before their children all the same", async () => {
@@ -228,7 +227,7 @@ describe.skipIf(isShort)("a process of its own", () => {
         parent = at.configurable!;
       }
     }
-    for (const count of [10, 60, 150]) {
+    for (const count of [10, 60]) {
       await exported(from, to, (line, kill) => line.startsWith("put") && Number(line.slice(4)) >= count && kill());
     }
     const other = open(to);
@@ -236,7 +235,7 @@ describe.skipIf(isShort)("a process of its own", () => {
     expect(there).toBeGreaterThan(0);
     expect(await ours.exportTo(other)).toMatchObject({ threads: 6, checkpoints: 120, writes: 120, skipped: 0 });
     expect(await tuplesOf(other)).toEqual(await tuplesOf(ours));
-  });
+  }, 180_000);
 
   it("2,000 checkpoints of a large state: the memory stays small", async () => {
     const [from, to] = [join(folder(), "from.db"), join(folder(), "to.db")];
