@@ -13,10 +13,10 @@ import { type SaverContext, byCodePoint } from "./tuples.js";
 import { encodeCheckpoint } from "./values.js";
 
 /**
- * The limit of a list. Some savers list 10 checkpoints if they get no limit, and RediSearch, which `RedisSaver` uses, refuses
- * a greater limit.
+ * The limit of a list. Some savers list 10 checkpoints if they get no limit. Redis refuses a limit above 1,000,000, and
+ * `ShallowRedisSaver` asks it for twice as many as its own limit.
  */
-const MOST = 1_000_000;
+const MOST = 500_000;
 
 /** A page ends after this number of checkpoints or bytes. */
 const [PAGE_ROWS, PAGE_BYTES] = [128, 2 << 20];
