@@ -22,7 +22,7 @@ const require = createRequire(peers);
 const isInstalled = (path: string) => existsSync(fileURLToPath(new URL(`node_modules/${path}`, peers)));
 
 /** Gives a saver the serializer of the LangGraph that these tests use. The saver has a copy of LangGraph of its own. */
-function withSerde<T extends BaseCheckpointSaver>(saver: T): T {
+export function withSerde<T extends BaseCheckpointSaver>(saver: T): T {
   saver.serde = new MemorySaver().serde;
   return saver;
 }
