@@ -80,7 +80,8 @@ export function importAgain(kinds: readonly Kind[], make: () => Promise<Old> | O
       const [listed, stats] = [await target.listThreads(), await target.stats()];
       await expectSame(old, target);
       expect(await target.listThreads()).toEqual(listed);
-      expect(await target.stats()).toEqual(stats);
+      // The memory that is kept for saves is given back after a while.
+      expect({ ...(await target.stats()), keptBytes: 0 }).toEqual({ ...stats, keptBytes: 0 });
     });
 
     it("the old program goes on: what is new is added", async () => {

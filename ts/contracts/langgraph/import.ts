@@ -111,18 +111,13 @@ export async function importPostgresSaver(target: Target, from: unknown, options
  * another saver, and if this saver would read the bytes with another serializer.
  */
 async function openDirectly(serde: SerializerProtocol, given: unknown): Promise<Source | undefined> {
-  const {
-    name,
-    serde: theirs,
-    pool,
-    path,
-  } = readingArgument("the saver to import", () => {
-    const { constructor, serde, pool, db } = given as Partial<Record<"serde" | "pool" | "db", any>>;
+  const { name, isSame, isDefault, pool, path } = readingArgument("the saver to import", () => {
+    const { constructor, serde: theirs, pool, db } = given as Partial<Record<"serde" | "pool" | "db", any>>;
     const path: unknown = db?.memory === false ? db.name : undefined;
-    return { name: constructor.name, serde: serde as object | undefined, pool: pool as unknown, path };
+    const isDefault = theirs?.constructor?.name === "JsonPlusSerializer";
+    return { name: constructor?.name as unknown, isSame: theirs === serde, isDefault, pool: pool as unknown, path };
   });
-  const isDefault = theirs?.constructor.name === "JsonPlusSerializer" && (await splitsExactly(serde));
-  if (theirs !== serde && !isDefault) return undefined;
+  if (!isSame && !(isDefault && (await splitsExactly(serde)))) return undefined;
   if (name === "PostgresSaver" && pool !== undefined) return openPostgresSaver(serde, given);
   if (name === "SqliteSaver" && typeof path === "string" && path !== "") {
     return new SqliteSaver(path, await splitsExactly(serde));

@@ -265,7 +265,7 @@ async function asking<T>(ask: () => T, hint = ""): Promise<Awaited<T>> {
 }
 
 function refOf({ config, checkpoint }: CheckpointTuple): CheckpointRef {
-  const { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } = config.configurable ?? {};
+  const { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } = config?.configurable ?? {};
   const found = { threadId, namespace: namespace ?? "", id: id ?? checkpoint?.id };
   if (Object.values(found).every((name) => typeof name === "string")) return found as CheckpointRef;
   throw new ForkpointError("UNSUPPORTED", "the saver to import returned a checkpoint without the ids of its thread");

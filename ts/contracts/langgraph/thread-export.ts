@@ -1,7 +1,7 @@
 /** Writes one thread into another saver, and compares what that saver returns. */
 
 import type { ChannelVersions, CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { ForkpointError, isForkpointError, quote, textOf } from "../../bridge/errors.js";
+import { ForkpointError, isForkpointError, quote, show, textOf, typeError } from "../../bridge/errors.js";
 import type { Checkpointer } from "./checkpointer.js";
 import { configOf } from "./config.js";
 import { headers } from "./list.js";
@@ -276,7 +276,12 @@ export class ThreadExport {
   #theirs({ namespace, id }: { namespace: string; id?: string }): Promise<CheckpointTuple | undefined> {
     const newest = { configurable: { thread_id: this.#threadId, checkpoint_ns: namespace } };
     const config = id === undefined ? newest : configOf({ threadId: this.#threadId, namespace, id });
-    return this.#asking("getTuple()", { id }, () => this.#exporting.to.getTuple(config));
+    return this.#asking("getTuple()", { id }, async () => {
+      const tuple = await this.#exporting.to.getTuple(config);
+      if (tuple === undefined || tuple === null) return undefined;
+      if (typeof tuple.checkpoint === "object" && tuple.checkpoint !== null) return tuple;
+      throw typeError(`it returned ${show(tuple)} instead of a checkpoint`);
+    });
   }
 
   async #asking<T>(call: string, { id }: { id?: string | undefined }, ask: () => Promise<T>): Promise<T> {
@@ -300,6 +305,6 @@ function beforeOf({ namespace, parent }: Place): string | undefined {
 }
 
 function idOf({ config, checkpoint }: CheckpointTuple): string {
-  const id = (config.configurable as Partial<Record<string, string>> | undefined)?.["checkpoint_id"];
+  const id = (config?.configurable as Partial<Record<string, string>> | undefined)?.["checkpoint_id"];
   return id ?? checkpoint.id;
 }
