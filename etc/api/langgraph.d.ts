@@ -9,6 +9,9 @@ recover
 };
 export type {
 ChangedThread
+ExportOptions
+ExportProgress
+ExportResult
 FailedThread
 ForkpointCacheOptions
 ForkpointStoreOptions
@@ -30,6 +33,7 @@ SkippedThread
 ThreadOutcome
 ThreadStatus
 ThreadsPage
+UnexportedThread
 WaitingThread
 };
 interface Builder {
@@ -55,6 +59,21 @@ interface ChangedThread extends ChangedRun {
     threadId: string;
 }
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
+interface ExportOptions {
+    threads?: readonly string[];
+    signal?: AbortSignal;
+    onProgress?: (progress: ExportProgress) => void;
+}
+interface ExportProgress {
+    threads: number;
+    ofThreads: number;
+    checkpoints: number;
+    writes: number;
+    skipped: number;
+}
+interface ExportResult extends ExportProgress {
+    skippedThreads: UnexportedThread[];
+}
 interface FailedThread {
     threadId: string;
     checkpointId: string;
@@ -104,6 +123,8 @@ declare class ForkpointSaver extends BaseCheckpointSaver {
     status(threadId: string): Promise<ThreadStatus | null>;
     importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportResult>;
     importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportResult>;
+    importFrom(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportResult>;
+    exportTo(to: BaseCheckpointSaver, options?: ExportOptions): Promise<ExportResult>;
     stats(options?: StatsOptions): Promise<SaverStats>;
     withLease(lease: Lease): ForkpointSaver;
 }
@@ -259,6 +280,11 @@ interface ThreadsPage {
         lease: LeaseHolder | null;
     }>;
     cursor: string | null;
+}
+interface UnexportedThread {
+    threadId: string;
+    why: "differs" | "changed in both" | "refused" | "damaged";
+    message: string;
 }
 interface WaitingThread {
     threadId: string;

@@ -9,7 +9,7 @@ import { isShort } from "./helpers.js";
 const oldDatabase = fileURLToPath(new URL("fixtures/sqlite-saver.sqlite", import.meta.url));
 
 testPages("langgraph", new URL(".", import.meta.url), {
-  prepare: { "docs/langgraph-migrate.md": (cwd) => copyFileSync(oldDatabase, join(cwd, "old.db")) },
+  prepare: { "docs/migrate-sqlite-saver.md": (cwd) => copyFileSync(oldDatabase, join(cwd, "old.db")) },
   // What the other pages print depends on the store, not on LangGraph's version.
   runs: isShort ? ["README.md", "docs/langgraph.md"] : undefined,
 });

@@ -53,6 +53,14 @@ const config = () => ({
 });
 const step = () => ({ dryRun: true, onProgress() {}, signal: new AbortController().signal });
 
+/** A saver that has nothing. What it returns is no argument, so it is not varied. */
+class Empty {
+  async getTuple() {}
+  async *list() {}
+  async put() {}
+  async putWrites() {}
+}
+
 const calls: Record<string, () => unknown[]> = {
   getTuple: () => [config()],
   list: () => [config(), { limit: 2, before: config(), filter: { source: "loop" } }],
@@ -70,6 +78,8 @@ const calls: Record<string, () => unknown[]> = {
   copyThread: () => ["thread", `copy-${Math.random()}`],
   listThreads: () => [{ limit: 1, cursor: null, order: "asc", filter: { a: 1 }, withNext: true }],
   status: () => ["thread"],
+  importFrom: () => [new Empty(), { onProgress() {}, signal: new AbortController().signal }],
+  exportTo: () => [new Empty(), { onProgress() {}, signal: new AbortController().signal }],
   importPostgresSaver: () => [{ pool: {} }, { onProgress() {}, signal: new AbortController().signal }],
   importSqliteSaver: () => ["no such file", { onProgress() {}, signal: new AbortController().signal }],
   check: () => [{ onProgress() {} }],

@@ -36,7 +36,7 @@ function say(saver: BaseCheckpointSaver, id: string, note: string): Promise<unkn
 /** Returns the tuples of a thread, or of all threads, by their places. Pending writes have no order here. */
 export async function tuplesOf(saver: BaseCheckpointSaver, id?: string): Promise<Map<string, object>> {
   const found = await all(saver.list(id === undefined ? {} : thread(id)));
-  const shown = ({ config, checkpoint, metadata, parentConfig, pendingWrites }: CheckpointTuple) =>
+  const shown = ({ config, checkpoint, metadata, parentConfig, pendingWrites = [] }: CheckpointTuple) =>
     [
       JSON.stringify(Object.entries(config.configurable!).toSorted()),
       {
@@ -45,11 +45,7 @@ export async function tuplesOf(saver: BaseCheckpointSaver, id?: string): Promise
         parent: parentConfig?.configurable?.["checkpoint_id"],
         // SqliteSaver reads bytes that are no UTF-8 as other bytes.
         writes: new Set(
-          pendingWrites!.map(([task, channel, value]) => [
-            task,
-            channel,
-            value instanceof Uint8Array ? "bytes" : value,
-          ]),
+          pendingWrites.map(([task, channel, value]) => [task, channel, value instanceof Uint8Array ? "bytes" : value]),
         ),
       },
     ] as const;
@@ -84,7 +80,8 @@ export function importAgain(kinds: readonly Kind[], make: () => Promise<Old> | O
       const [listed, stats] = [await target.listThreads(), await target.stats()];
       await expectSame(old, target);
       expect(await target.listThreads()).toEqual(listed);
-      expect(await target.stats()).toEqual(stats);
+      // The memory that is kept for saves is given back after a while.
+      expect({ ...(await target.stats()), keptBytes: 0 }).toEqual({ ...stats, keptBytes: 0 });
     });
 
     it("the old program goes on: what is new is added", async () => {

@@ -29,7 +29,7 @@ for (const [name, from] of [
   symlinkSync(here(from), link, "junction");
 }
 // graph.mjs, import.mjs, old.mjs and new.mjs
-for (const { file, code } of snippetsOf(readPage("docs/langgraph-migrate.md")))
+for (const { file, code } of snippetsOf(readPage("docs/migrate-postgres-saver.md")))
   if (file !== undefined) write(code, join(folder, basename(file, ".mts")));
 
 let graphOf: (checkpointer: unknown) => any;

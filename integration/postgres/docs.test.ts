@@ -15,7 +15,7 @@ function addPostgresSaver(cwd: string): void {
 
 // LangGraph and the package are installed there.
 testPages("postgres", new URL("../langgraph/", import.meta.url), {
-  prepare: { "docs/langgraph-migrate.md": addPostgresSaver },
+  prepare: { "docs/migrate-postgres-saver.md": addPostgresSaver, "docs/langgraph-leave.md": addPostgresSaver },
   env: () => ({ DATABASE_URL: makeDatabase() }),
 });
 

@@ -41,7 +41,17 @@ export async function compare(
     (await isSameValue(context, found.header.metadata, metadata, `the metadata of checkpoint ${quote(id)}`)) &&
     ((row.split && areEqual(found.parts, row.parts)) || (await isSame(context, row, found.parts)));
   const stored = current(found.writes);
-  return { stored, other: !same, ...compareWrites(stored, writes) };
+  const difference = { stored, other: !same, ...compareWrites(stored, writes) };
+  if (difference.changed.length === 0) return difference;
+  const held = new Map(stored.map((write) => [slotOf(write), write.part]));
+  const areSame = await Promise.all(
+    difference.changed.map(async (write) => {
+      const part = held.get(slotOf(write))!;
+      const what = `a write to channel ${quote(part.name)} of checkpoint ${quote(id)}`;
+      return part.name === write.part.name && (await isSameValue(context, part, write.part, what));
+    }),
+  );
+  return { ...difference, changed: difference.changed.filter((_, at) => !areSame[at]) };
 }
 
 /** True if the store has all of the checkpoint and its writes, and perhaps more writes. */
@@ -90,7 +100,7 @@ async function isSame(context: SaverContext, row: SourceCheckpoint, parts: Part[
   return areSame || isDeepStrictEqual(checkpoints[0], checkpoints[1]);
 }
 
-/** Compares two values. A serializer that encrypts writes other bytes each time. */
+/** Compares two serialized values. A serializer that encrypts writes other bytes each time. */
 async function isSameValue({ serde }: SaverContext, one: Stored, other: Stored, what: string): Promise<boolean> {
   return isEqual(one, other) || isDeepStrictEqual(await load(serde, one, what), await load(serde, other, what));
 }

@@ -18,6 +18,7 @@ import type { Store } from "../../store/store.js";
 import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
 import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
 import type { ThreadStatus } from "./status.js";
+import type { ExportOptions, ExportResult } from "./export.js";
 import type { ImportOptions, ImportResult } from "./import.js";
 import type { ContractStore } from "../../store/contract-store.js";
 import type { Lease } from "../../store/lease.js";
@@ -270,6 +271,50 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    * @example const { threads } = await saver.importPostgresSaver(postgresSaver, { threads: ["thread-1"] });
    */
   importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportResult>;
+
+  /**
+   * Copies threads of any LangGraph checkpointer, with their checkpoints, metadata and pending writes. The method only reads
+   * from the other saver, through `list` and `getTuple`. Each copied thread is read back and compared. The other saver stays
+   * open.
+   *
+   * Call it again to add what the other saver has got since, or after an import that was stopped. A thread that has changed in
+   * both is skipped and listed in `skippedThreads`. The database of a `SqliteSaver` or `PostgresSaver` is read directly, as
+   * `importSqliteSaver` and `importPostgresSaver` do.
+   *
+   * @param from the other saver. Name the threads with the option `threads` if the saver cannot list all of them.
+   * @throws TypeError for a wrong argument or option: nothing was copied. ForkpointError `INVALID_ARGUMENT` for this saver
+   *   itself, or if a value cannot be stored. `UNAVAILABLE` if the other saver cannot be read. `CONFLICT` with
+   *   `onConflict: "fail"`.
+   * @example
+   * ```ts
+   * import { MemorySaver } from "@langchain/langgraph-checkpoint";
+   *
+   * const old = new MemorySaver();
+   * const { threads, ofThreads, skippedThreads } = await saver.importFrom(old);
+   * ```
+   */
+  importFrom(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportResult>;
+
+  /**
+   * Copies threads to any LangGraph checkpointer, with their checkpoints, metadata and pending writes. The other saver gets
+   * them through `put` and `putWrites`, parents before their children. Then they are read back with `getTuple` and compared.
+   *
+   * A thread that the other saver does not return as it is here is listed in `skippedThreads`, with what differs. Nothing that
+   * the other saver has is replaced. Call the method again to add what this store has got since, or after an export that was
+   * stopped.
+   *
+   * @param to the other saver. Create its tables or indexes first.
+   * @throws TypeError for a wrong argument or option: nothing was copied. ForkpointError `INVALID_ARGUMENT` for this saver
+   *   itself. `CONFLICT` if a checkpoint is removed during the export. `CLOSED` if this saver is closed before the export ends.
+   * @example
+   * ```ts
+   * import { MemorySaver } from "@langchain/langgraph-checkpoint";
+   *
+   * const { threads, ofThreads, skippedThreads } = await saver.exportTo(new MemorySaver());
+   * for (const { threadId, message } of skippedThreads) console.error(`${threadId}: ${message}`);
+   * ```
+   */
+  exportTo(to: BaseCheckpointSaver, options?: ExportOptions): Promise<ExportResult>;
 
   /**
    * Returns how many LangGraph checkpoints are stored and how much storage they use.

@@ -1,11 +1,14 @@
-/** Imports the databases of SqliteSaver and PostgresSaver. */
+/** Imports the threads of other checkpointers: the databases of SqliteSaver and PostgresSaver, and any other one. */
 
-import { ForkpointError, typeError } from "../../bridge/errors.js";
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { ForkpointError, readingArgument, typeError } from "../../bridge/errors.js";
 import { type OptionParser, pathOf, readRecord } from "../../store/options.js";
 import { stepOptions } from "../../store/retention.js";
 import { ids } from "../shared/recovery.js";
+import { checkpointerOf } from "./checkpointer.js";
 import { SourceOutline } from "./outline.js";
-import { openPostgresSaver } from "./postgres-saver.js";
+import { PostgresSaver, openPostgresSaver } from "./postgres-saver.js";
+import { SaverSource } from "./saver-source.js";
 import { splitsExactly } from "./serde.js";
 import { type Source, type SourceThread, SqliteSaver } from "./source.js";
 import { type Importing, type SkippedThread, ThreadImport, type Turn, type WholeThread } from "./thread-import.js";
@@ -70,6 +73,23 @@ const importOptions: { [K in keyof Required<ImportOptions>]: OptionParser<unknow
 /** The saver that imports. */
 export type Target = Pick<Importing, "context" | "leaseOf" | "prunes">;
 
+export async function importFrom(
+  target: Target,
+  self: object,
+  given: unknown,
+  options: unknown,
+): Promise<ImportResult> {
+  const from = checkpointerOf(given, "the saver to import", self);
+  const read = readRecord(options, "options", importOptions) as ImportOptions;
+  const direct = await openDirectly(target.context.serde, given);
+  const source = direct ?? new SaverSource(from, target.context, () => read.signal?.throwIfAborted());
+  try {
+    return await importThreads(target, source, read);
+  } finally {
+    if (direct instanceof PostgresSaver) await direct.close();
+  }
+}
+
 export async function importSqliteSaver(target: Target, from: unknown, options: unknown): Promise<ImportResult> {
   const path = pathOf(from, "the database to import");
   const read = readRecord(options, "options", importOptions) as ImportOptions;
@@ -84,6 +104,25 @@ export async function importPostgresSaver(target: Target, from: unknown, options
   } finally {
     await source.close();
   }
+}
+
+/**
+ * Opens the database of a SqliteSaver or a PostgresSaver, which is read as one snapshot, byte for byte. Returns undefined for
+ * another saver, and if this saver would read the bytes with another serializer.
+ */
+async function openDirectly(serde: SerializerProtocol, given: unknown): Promise<Source | undefined> {
+  const { name, isSame, isDefault, pool, path } = readingArgument("the saver to import", () => {
+    const { constructor, serde: theirs, pool, db } = given as Partial<Record<"serde" | "pool" | "db", any>>;
+    const path: unknown = db?.memory === false ? db.name : undefined;
+    const isDefault = theirs?.constructor?.name === "JsonPlusSerializer";
+    return { name: constructor?.name as unknown, isSame: theirs === serde, isDefault, pool: pool as unknown, path };
+  });
+  if (!isSame && !(isDefault && (await splitsExactly(serde)))) return undefined;
+  if (name === "PostgresSaver" && pool !== undefined) return openPostgresSaver(serde, given);
+  if (name === "SqliteSaver" && typeof path === "string" && path !== "") {
+    return new SqliteSaver(path, await splitsExactly(serde));
+  }
+  return undefined;
 }
 
 /**

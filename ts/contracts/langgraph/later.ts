@@ -1,7 +1,8 @@
 /** What is not needed to open a saver, to save and to read. It is loaded when it is needed. */
 
 export { describe } from "./describing.js";
-export { importPostgresSaver, importSqliteSaver } from "./import.js";
+export { exportTo } from "./export.js";
+export { importFrom, importPostgresSaver, importSqliteSaver } from "./import.js";
 export { listThreads } from "./listing.js";
 export { recover } from "./recovery.js";
 export { hasStopped, status } from "./status.js";

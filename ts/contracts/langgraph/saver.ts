@@ -32,6 +32,7 @@ import { dependsOnParent } from "./dependence.js";
 import { newStatus, nextNodesOf } from "./next.js";
 import { stepNodes } from "./nodes.js";
 import { deltaHistory } from "./history.js";
+import type { ExportOptions, ExportResult } from "./export.js";
 import type { ImportOptions, ImportResult, Target } from "./import.js";
 import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
 import { Order } from "./order.js";
@@ -278,6 +279,14 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     importPostgresSaver(from: unknown, options?: ImportOptions): Promise<ImportResult> {
       return this.#read((context) => later().importPostgresSaver(this.#target(context), from, options));
+    }
+
+    importFrom(from: unknown, options?: ImportOptions): Promise<ImportResult> {
+      return this.#read((context) => later().importFrom(this.#target(context), this, from, options));
+    }
+
+    exportTo(to: unknown, options?: ExportOptions): Promise<ExportResult> {
+      return this.#read((context) => later().exportTo(context, this, to, options, () => this.#handle.closing));
     }
 
     lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {

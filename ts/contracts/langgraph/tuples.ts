@@ -54,13 +54,11 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
   const checkpoint = await decodeCheckpoint(serde, parts, what);
   if (checkpoint.v < 4 && parent) await migrate(context, checkpoint, { ...checkpointRef, id: parent });
   const pendingWrites = await Promise.all(
-    current(writes)
-      .filter((write) => !isRecord(write))
-      .map(async ({ task, part }): Promise<[string, string, unknown]> => [
-        task,
-        part.name,
-        await load(serde, part, writeTo(part.name, what)),
-      ]),
+    shownWrites(writes).map(async ({ task, part }): Promise<[string, string, unknown]> => [
+      task,
+      part.name,
+      await load(serde, part, writeTo(part.name, what)),
+    ]),
   );
   return {
     config: configOf(checkpointRef),
@@ -73,6 +71,11 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
 
 export function writeTo(channel: string, checkpoint: string): string {
   return `a write to channel ${quote(channel)} of ${checkpoint}`;
+}
+
+/** The writes that a tuple has, in its order. */
+export function shownWrites(writes: FoundWrite[]): FoundWrite[] {
+  return current(writes).filter((write) => !isRecord(write));
 }
 
 /**

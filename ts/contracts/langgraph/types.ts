@@ -5,6 +5,8 @@ export type { NodeError, ThreadStatus } from "./status.js";
 export type { ListThreadsOptions, ThreadsPage } from "./listing.js";
 export type { ImportOptions, ImportProgress, ImportResult } from "./import.js";
 export type { SkippedThread } from "./thread-import.js";
+export type { ExportOptions, ExportProgress, ExportResult } from "./export.js";
+export type { UnexportedThread } from "./thread-export.js";
 export { describe } from "./describe.js";
 export type { DescribeOptions, ProgramDescription } from "../../store/description.js";
 export { recover } from "./recover.js";
