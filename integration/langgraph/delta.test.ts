@@ -36,7 +36,8 @@ const log = (values: unknown) => (values as { log: string[] }).log;
 describe.each(mainKinds)("on %s", (kind) => {
   describe.each([1, 2, 3, 1_000])("a snapshot every %i updates", (frequency) => {
     it("every state of the history reads as it was", async () => {
-      const app = rounds(saver(kind), frequency);
+      const checkpointer = saver(kind);
+      const app = rounds(checkpointer, frequency);
       const expected: string[] = [];
       for (let round = 1; round <= 5; round++) {
         expected.push(`in${round}`, `a${round}`, `b${round}`);
@@ -50,6 +51,8 @@ describe.each(mainKinds)("on %s", (kind) => {
         expect((await app.getState(config)).values).toEqual(values);
         expect((await app.getState(config)).next).toEqual(next);
       }
+      // The first checkpoint has an empty channel and no parent.
+      expect(await checkpointer.check()).toMatchObject({ ok: true, findings: [] });
     });
 
     it("langgraphjs#2737: forks from one checkpoint do not see each other's writes", async () => {

@@ -30,8 +30,9 @@ export function dependsOnParent(
 ): (context: SaverContext, walk?: Walk) => Promise<boolean> {
   const { channel_values: values = {}, channel_versions: versions = {} } = checkpoint;
   const missing = Object.keys(versions).filter((channel) => values[channel] === undefined);
-  if (deltaChannels(metadata).some((channel) => values[channel] === undefined)) return () => Promise.resolve(true);
+  // The first checkpoint of a thread may have empty delta channels.
   if (parent === undefined) return () => Promise.resolve(false);
+  if (deltaChannels(metadata).some((channel) => values[channel] === undefined)) return () => Promise.resolve(true);
   // Checkpoints before version 4 read their pending sends from the parent's writes.
   const sends = checkpoint.v < 4;
   // A checkpoint of the graph's loop names its delta channels in its metadata. A checkpoint of an update does not.
