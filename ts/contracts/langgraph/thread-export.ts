@@ -280,7 +280,8 @@ export class ThreadExport {
       const tuple = await this.#exporting.to.getTuple(config);
       if (tuple === undefined || tuple === null) return undefined;
       if (typeof tuple.checkpoint === "object" && tuple.checkpoint !== null) return tuple;
-      throw typeError(`it returned ${show(tuple)} instead of a checkpoint`);
+      const given: unknown = typeof tuple === "object" ? tuple.checkpoint : tuple;
+      throw typeError(`it returned ${show(given)} instead of a checkpoint`);
     });
   }
 
