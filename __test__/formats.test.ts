@@ -68,6 +68,23 @@ describe("a database of an older format", () => {
     expect(formatOf(path)).toBe(2);
   });
 
+  test("has its old format or the new one after an upgrade that was killed, and is whole", async () => {
+    for (let n = 0; n < 10; n++) {
+      const path = ofFormat1();
+      const ended = await run("migrate.mjs", [path], (line, child) => {
+        if (line === "open") setTimeout(() => child.kill("SIGKILL"), Math.random() * 40);
+      });
+      expect(ended.errors).toBe("");
+      const store = await openStore(path);
+      const { from } = await store.migrate({ dryRun: true });
+      expect([1, 2]).toContain(from);
+      expect(await store.check()).toMatchObject({ ok: true });
+      expect(await store.migrate()).toEqual({ from, to: 2 });
+      expect(await store.check()).toMatchObject({ ok: true });
+      await store.close();
+    }
+  });
+
   test("is upgraded when a store opens it, if the store says so", async () => {
     const path = ofFormat1();
     await saveOne(path, "a", "auto");
