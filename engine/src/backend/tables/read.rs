@@ -348,13 +348,46 @@ fn in_order<'a>(orders: &'a [Cow<'a, Ordered>], page: &'a Page) -> impl Iterator
             RowOrder::NewestFirst => sources.get_mut(source)?.next_back(),
             RowOrder::OldestFirst => sources.get_mut(source)?.next(),
         };
-        place.map(|place| Reverse((InOrder { order, place }, source)))
+        place.map(|place| Reverse((InOrder { order, place: Prefixed::new(place) }, source)))
     };
     // The first place of each source.
     let mut first: BinaryHeap<_> = (0..orders.len()).filter_map(&mut next_of).collect();
     iter::from_fn(move || {
         let Reverse((InOrder { place, .. }, source)) = first.pop()?;
         first.extend(next_of(source));
-        Some(place)
+        Some(place.place)
     })
+}
+
+/// A place, with the beginning of its sort key. It is compared without a look at the memory of the sort key, unless two
+/// begin alike.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Prefixed<'a> {
+    /// The first bytes of the sort key, as a big-endian integer. A shorter sort key ends with zeros here.
+    prefix: u128,
+    place: &'a Place,
+}
+
+impl<'a> Prefixed<'a> {
+    fn new(place: &'a Place) -> Self {
+        let mut prefix = [0; size_of::<u128>()];
+        let SortKey(sort_key) = &place.0;
+        let length = sort_key.len().min(prefix.len());
+        prefix[..length].copy_from_slice(&sort_key[..length]);
+        Self { prefix: u128::from_be_bytes(prefix), place }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_with_a_prefix_are_in_the_order_of_places() {
+        let keys: [&[u8]; 7] = [b"", b"\0", b"\0\0", b"\0\x01", &[7; 16], &[7; 17], &[8; 15]];
+        let places: Vec<Place> = keys.iter().flat_map(|key| [1, 2].map(|seq| (SortKey(key.to_vec()), seq))).collect();
+        for (one, other) in places.iter().flat_map(|one| places.iter().map(move |other| (one, other))) {
+            assert_eq!(Prefixed::new(one).cmp(&Prefixed::new(other)), one.cmp(other), "{one:?} {other:?}");
+        }
+    }
 }
