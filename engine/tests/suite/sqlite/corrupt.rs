@@ -10,7 +10,7 @@ use forkpoint_engine::check::CheckCursor;
 use forkpoint_engine::contract::agentos;
 use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::{Pick, Query, RowOrder, Rows, RowsFrom};
+use forkpoint_engine::query::{MetaFilter, MetaTest, Page, Pick, Query, RowOrder, Rows, RowsFrom};
 use forkpoint_engine::record::{Checkpoint, Status};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use rusqlite::{Connection, params};
@@ -333,6 +333,16 @@ fn a_row_that_an_index_has_and_the_table_has_not_is_corrupt_and_not_absent() {
         let error = backend.answer(&query).unwrap_err();
         assert_eq!(error.code(), Code::Corrupt);
         assert!(error.message().contains("\"run\""), "it names the lineage: {error}");
+    }
+    // A page with a filter ends before it.
+    for test in [None, Some(MetaTest::new(|_, _| true))] {
+        let filter = Some(MetaFilter { all: Vec::new(), or: vec![0], end: b"}".to_vec(), key: None, test });
+        let order = RowOrder::OldestFirst;
+        let (of, after, looks, bytes) = (lineage("run"), None, usize::MAX, usize::MAX);
+        let page = Page { contract: common::CONTRACT_ID, of, order, after, skip: 0, filter, limit: 9, bytes, looks };
+        let page = backend.answer(&Query::Page(page)).unwrap().into_page().unwrap();
+        let found: Vec<_> = page.tuples.iter().map(|tuple| &*tuple.checkpoint.header.id).collect();
+        assert_eq!((found, page.next.is_some()), (vec!["before", "after"], true));
     }
     assert_eq!(get(&mut backend, "after"), Some(draft("run", "after").0));
 }
