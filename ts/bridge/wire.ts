@@ -151,13 +151,13 @@ export class Contract<C extends Calls<C>> {
   ): Promise<Result<C, K>> {
     const kind = this.#kindOf(call);
     const read = parse as (response: Response) => Result<C, K>;
-    if (!isWatched(kind)) return this.#send(store, call, fields, buffers, read);
+    if (!isWatched(kind)) return this.send(store, call, fields, buffers, read);
     const sizes = kind === "save" ? buffers.map(({ byteLength }) => byteLength) : [];
     const bytes = sizes.length === 0 ? null : sizes.reduce((sum, each) => sum + each);
     const context = this.#context(store, call, fields, bytes);
     if (kind !== "save") {
       const outcomeOf = (result: Result<C, K>) => ({ result: this.#counted(call, result, fields) });
-      return traced(kind, context, () => this.#send(store, call, fields, buffers, read), outcomeOf);
+      return traced(kind, context, () => this.send(store, call, fields, buffers, read), outcomeOf);
     }
     let cost: Cost | undefined;
     // A measured save responds with its cost. Every other save responds with null.
@@ -169,12 +169,13 @@ export class Contract<C extends Calls<C>> {
     return traced(
       kind,
       context,
-      () => this.#send(store, call, measured, buffers, unpack),
+      () => this.send(store, call, measured, buffers, unpack),
       () => ({ ...cost }),
     );
   }
 
-  #send<K extends keyof C & string>(
+  /** Runs a call whose response contains no parts, and publishes nothing on the channels. */
+  send<K extends keyof C & string>(
     store: NativeStore,
     call: K,
     fields: Fields<C, K>,
