@@ -31,12 +31,13 @@ onServer("newest", (server) => {
     const counted = { parsed: 0, prepared: 0, used: 0 };
     const spoil = { next: false };
     const statements: ReturnType<typeof statementOf>[] = [];
+    const once: ReturnType<typeof statementOf>[] = [];
     const proxy = await startProxy(port, {
       onMessage({ from, type, bytes }) {
         if (from !== "client" || !["P", "B"].includes(type)) return;
         const name = nameOf(type, bytes);
         if (type === "P") counted[name === "" ? "parsed" : "prepared"] += 1;
-        if (type === "P" && name !== "") statements.push(statementOf(bytes));
+        if (type === "P") (name === "" ? once : statements).push(statementOf(bytes));
         if (type === "B" && name !== "") {
           counted.used += 1;
           if (spoil.next) bytes[6] = "x".charCodeAt(0);
@@ -64,7 +65,7 @@ onServer("newest", (server) => {
         expect(await latest()).toBe(step);
       }
     };
-    return { counted, spoil, statements, database, save, latest, work };
+    return { counted, spoil, statements, once, saver, database, save, latest, work };
   }
 
   it("nothing is parsed any more after a few calls", async () => {
@@ -140,5 +141,19 @@ onServer("newest", (server) => {
       for (const table of tables) expect(plan).not.toContain(`Seq Scan on ${table}`);
       expect(plan).not.toMatch(/Hash Join|Merge Join|JIT/);
     }
+  });
+
+  it("a check looks up its payloads, however many rows the server expects", async () => {
+    const { once, saver, database, save } = await behindProxy();
+    await save();
+    expect(await saver.check()).toMatchObject({ ok: true });
+    const found = once.filter(({ text }) => text.includes("RECURSIVE chain") && text.includes("unnest($1)"));
+    expect(found).not.toEqual([]);
+    const many = `'{${Array.from({ length: 1_000 }, (_, n) => n).join(",")}}'`;
+    const sql = `PREPARE chains (bigint[], bigint[]) AS ${found[0]!.text}; EXPLAIN EXECUTE chains (${many}, '{}')`;
+    const rows: Record<string, string>[] = await server().query(sql, undefined, { database });
+    const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+    expect(plan).toContain("payload_pkey");
+    expect(plan).not.toMatch(/Hash Join|Merge Join|Seq Scan on payload/);
   });
 });
