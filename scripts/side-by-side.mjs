@@ -17,7 +17,12 @@ import { openStore } from "../dist/index.js";
 import { root } from "./setup.mjs";
 
 const SAVES = 200;
-const folders = { this: root, other: resolve(process.argv[2] ?? "") };
+const given = process.argv[2];
+if (given === undefined) {
+  console.error("Name the folder of the other release's package, such as target/other/node_modules/forkpoint");
+  process.exit(2);
+}
+const folders = { this: root, other: resolve(given) };
 const { version } = JSON.parse(readFileSync(join(folders.other, "package.json"), "utf8"));
 const worker = fileURLToPath(new URL("side-by-side/worker.mjs", import.meta.url));
 
