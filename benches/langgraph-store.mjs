@@ -24,6 +24,13 @@ const namespaceOf = {
   each: (n) => ["users", `${n}`],
 };
 
+/** The target of a schema of its own, as a URL. */
+function schemaOf(shape) {
+  const url = new URL(process.env.FORKPOINT_PG);
+  url.searchParams.set("schema", `bench_${process.pid}_${shape.replace(/\W/g, "")}`);
+  return url.href;
+}
+
 async function fill(store, namespace) {
   for (let at = 0; at < ITEMS; at += 5_000)
     await store.batch(
@@ -62,7 +69,7 @@ if (process.argv[2] === "--search") {
 
 machine();
 await inFolder(async (path) => {
-  const servers = process.env.FORKPOINT_PG ? { Postgres: (shape) => `${process.env.FORKPOINT_PG}#${shape}` } : {};
+  const servers = process.env.FORKPOINT_PG ? { Postgres: schemaOf } : {};
   const targets = {
     SQLite: (shape) => path(`${shape}.db`),
     "text files": (shape) => `jsonl:${path(shape)}`,
@@ -74,10 +81,9 @@ await inFolder(async (path) => {
   for (const shape of Object.keys(namespaceOf)) {
     for (const [name, target] of Object.entries(targets)) {
       progress(`${name}, ${shape}`);
-      const at = target(shape).split("#")[0];
-      const options = name === "Postgres" ? { schema: `bench_${shape.replace(/\W/g, "")}` } : {};
+      const at = target(shape);
       if (name !== "memory") {
-        const store = new ForkpointStore(at, { durability: "off", ...options });
+        const store = new ForkpointStore(at, { durability: "off" });
         await fill(store, namespaceOf[shape]);
         await store.close();
       }

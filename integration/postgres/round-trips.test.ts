@@ -1,6 +1,6 @@
 // Counts the round trips of saves and reads with a proxy between the store and the server.
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { ForkpointSaver } from "forkpoint/langgraph";
+import { ForkpointSaver, ForkpointStore } from "forkpoint/langgraph";
 import { expect, it, onTestFinished } from "vitest";
 import { makeDatabase, onServer, startProxy } from "./faults.js";
 
@@ -115,5 +115,32 @@ onServer("newest", (server) => {
       }
     });
     expect(await first).toBeLessThan(6);
+  });
+
+  it("a search takes two, and reads the values of the items that it finds only", async () => {
+    const database = await makeDatabase(server());
+    const bytes = { received: 0 };
+    const proxy = await startProxy(server().port, {
+      onMessage: ({ from, bytes: { length } }) => void (bytes.received += from === "server" ? length : 0),
+    });
+    const store = new ForkpointStore(server().url({ database, port: proxy.port, query: "?sslmode=disable" }));
+    onTestFinished(async () => {
+      await store.close();
+      await proxy.stop();
+    });
+    // The engine reads small values in the metadata of an item, and the last one here in its payload.
+    const text = "x".repeat(100_000);
+    const value = (n: number) => (n === 1_999 ? { n, text } : { n });
+    const put = (n: number) => ({ namespace: ["users", `${n % 100}`], key: `${n}`, value: value(n) });
+    await store.batch(Array.from({ length: 2_000 }, (_, n) => put(n)));
+    const keys = async (filter: object) => (await store.search(["users"], { filter, limit: 10 })).map(({ key }) => key);
+    expect(await keys({ n: -1 })).toEqual([]);
+    const { flights } = proxy.counted;
+    const { received } = bytes;
+    expect(await keys({ n: { $gt: 1_995 } })).toEqual(["1996", "1997", "1998", "1999"]);
+    // The end of a read is sent by itself, and nobody waits for it.
+    expect(proxy.counted.flights - flights).toBeLessThan(4);
+    expect(bytes.received - received).toBeGreaterThan(100_000);
+    expect(bytes.received - received).toBeLessThan(400_000);
   });
 });

@@ -12,6 +12,7 @@ mod batch;
 mod chain;
 mod clock;
 pub(crate) mod disk;
+mod first;
 mod header;
 mod inherit;
 mod interface;

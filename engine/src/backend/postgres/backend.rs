@@ -17,7 +17,7 @@ use super::schema::{self, Server};
 use super::session::Session;
 use super::transaction::Transaction;
 use super::url::{SslMode, Url};
-use super::{guess, page, prune, removal, write};
+use super::{guess, prune, removal, several, write};
 use crate::backend::batch::{self, Failure};
 use crate::backend::interface::{Backend, Limits};
 use crate::backend::lazy::Opener;
@@ -239,7 +239,7 @@ impl Backend for Postgres {
         if !self.has_begun.replace(true) {
             self.session.begin_call();
         }
-        page::takes_long(query) || self.indexes.look(&self.session, query, self.builds)
+        several::is_read_by(query) || self.indexes.look(&self.session, query, self.builds)
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {

@@ -48,6 +48,7 @@ mod rows;
 mod schema;
 mod session;
 mod set_labels;
+mod several;
 mod statement;
 mod stats;
 mod status;

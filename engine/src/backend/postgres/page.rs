@@ -1,5 +1,6 @@
 //! Reads a page of a listing: the rows, the payloads and the writes. All statements are sent together, so a page takes one
-//! round trip. The first one finds the rows, and the others learn from a setting of the transaction which they are.
+//! round trip. The first one finds the rows, and the others learn from a setting of the transaction which they are. The rows of
+//! a filter over several lineages are found before, which takes another round trip.
 
 use std::collections::HashMap;
 
@@ -12,15 +13,16 @@ use super::names::Names;
 use super::payloads::{self, Held, chains};
 use super::prefix::{begins_with, is_name};
 use super::row::{self, HeaderRow, columns_with_sum};
+use super::several;
 use super::transaction::Transaction;
 use super::value::{Value, values};
 use super::writes::{self, columns as write_columns};
-use crate::backend::number::unsigned;
+use crate::backend::number::{signed, unsigned};
 use crate::backend::page::Filler;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
-use crate::query::{MetaFilter, MetaKey, Of, Page, Query, RowOrder};
-use crate::record::{Place, SortKey, Tuple, TuplePage};
+use crate::query::{MetaFilter, MetaKey, Of, Page, RowOrder};
+use crate::record::{Place, Seq, SortKey, Tuple, TuplePage};
 
 /// The number of rows that the server sends for the test of a filter.
 const TESTED: usize = 10_000;
@@ -75,6 +77,12 @@ macro_rules! found {
         "unnest(string_to_array(current_setting('forkpoint.page'), ',')::bigint[]) WITH ORDINALITY AS found(seq, place)"
     };
 }
+
+/// Leaves the save numbers of `$1` for the next statements, as [`find`] does. The page has a number of bytes (`$2`).
+const CHOSEN: &str = "SELECT set_config('forkpoint.page', string_agg(m.seq::text, ',' ORDER BY m.place), true), NULL::bytea, NULL::bigint
+     FROM (SELECT c.seq, c.place, sum(p.size) OVER (ORDER BY c.place) - p.size AS before
+           FROM unnest($1) WITH ORDINALITY AS c(seq, place) LEFT JOIN @payload AS p USING (seq)) AS m
+     WHERE m.before IS NULL OR m.before < $2";
 
 const ROWS: &str = concat!(
     "SELECT ",
@@ -171,14 +179,30 @@ pub(super) fn page(
     page: &Page,
     index: Option<&MetaKey>,
 ) -> Result<TuplePage> {
-    let held = Held::new(cache, i64::MAX);
-    let mut values = parameters(page, index);
-    if let Some(key) = index {
-        values.push(key.value.as_str().into());
-        open.later_text(indexed(&open.session.names, key, page).into(), values);
+    let mut filler = Filler::new(page);
+    if several::is_of(page) {
+        filler.look_at_all();
+        let places = several::places(open, page, &filler)?;
+        if places.is_empty() {
+            return Ok(filler.finish(false));
+        }
+        let seqs: Vec<Seq> = places.into_iter().map(|(_, seq)| seq).collect();
+        open.later(CHOSEN, values![seqs, signed(page.bytes as u64)]);
     } else {
-        open.later(statement(statements(&page.of), page), values);
+        let mut values = parameters(page, index);
+        if let Some(key) = index {
+            values.push(key.value.as_str().into());
+            open.later_text(indexed(&open.session.names, key, page).into(), values);
+        } else {
+            open.later(statement(statements(&page.of), page), values);
+        }
     }
+    fill(open, cache, page, filler)
+}
+
+/// Reads the page whose rows the statement before has found.
+fn fill(open: &Transaction<'_>, cache: &PayloadCache, page: &Page, mut filler: Filler<'_>) -> Result<TuplePage> {
+    let held = Held::new(cache, i64::MAX);
     open.later(ROWS, Vec::new());
     open.later(PAYLOADS, values![held.seqs()]);
     open.later(WRITES, Vec::new());
@@ -192,10 +216,6 @@ pub(super) fn page(
     let mut writes: HashMap<Vec<u8>, Vec<&Row>> = HashMap::new();
     for row in &written {
         writes.entry(row.get(1)).or_default().push(row);
-    }
-    let mut filler = Filler::new(page);
-    if looks_at_all(page) {
-        filler.look_at_all();
     }
     // Rows that the server has left out for their number may pass the test.
     let is_filled = is_filled || rows.len() > page.limit.max(1) && rows.len() >= most(page);
@@ -226,20 +246,6 @@ pub(super) fn page(
     Ok(TuplePage { next: last.filter(|_| page.filter.is_some()), ..filler.finish(false) })
 }
 
-/// The server sorts the rows of all lineages for each page, so a filter looks at all of them.
-fn looks_at_all(page: &Page) -> bool {
-    page.filter.is_some() && matches!(page.of, Of::Lineages(_))
-}
-
-/// Returns true if the server reads the rows of all lineages of a page.
-pub(super) fn takes_long(query: &Query) -> bool {
-    match query {
-        Query::Page(page) => looks_at_all(page),
-        Query::All(queries) => queries.iter().any(takes_long),
-        _ => false,
-    }
-}
-
 /// The maximum number of rows that the server sends. It does not know the test of a filter.
 fn most(page: &Page) -> usize {
     let has_test = page.filter.as_ref().is_some_and(|filter| filter.test.is_some());
@@ -249,17 +255,13 @@ fn most(page: &Page) -> usize {
 fn parameters(page: &Page, index: Option<&MetaKey>) -> Vec<Value> {
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], *seq)).unzip();
     let (all, or, end) = match &page.filter {
-        // The value of a key is behind it, and more seldom.
-        Some(MetaFilter { all, or, end, .. }) => {
-            (Some(all.iter().rev().map(|text| containing(text)).collect::<Vec<_>>()), Some(&or[..]), Some(&end[..]))
-        }
+        Some(MetaFilter { all, or, end, .. }) => (Some(containing(all)), Some(&or[..]), Some(&end[..])),
         None => (None, None, None),
     };
-    let bytes = i64::try_from(page.bytes).unwrap_or(i64::MAX);
+    let bytes = signed(page.bytes as u64);
     // The index has already left out most of what the filter would leave out.
     let places = match index {
         Some(_) => page.limit,
-        None if looks_at_all(page) => usize::MAX,
         None => page.places(),
     };
     let (places, limit) = (row::limit(places), row::limit(most(page)));
@@ -274,15 +276,18 @@ fn parameters(page: &Page, index: Option<&MetaKey>) -> Vec<Value> {
     given
 }
 
-/// The pattern of `LIKE` for what contains a text.
-fn containing(text: &[u8]) -> Vec<u8> {
-    let mut pattern = vec![b'%'];
-    for byte in text {
-        if b"%_\\".contains(byte) {
-            pattern.push(b'\\');
+/// The patterns of `LIKE` for what contains some texts. The value of a key is behind it, and more seldom, so it comes first.
+pub(super) fn containing(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let pattern = |text: &Vec<u8>| {
+        let mut pattern = vec![b'%'];
+        for byte in text {
+            if b"%_\\".contains(byte) {
+                pattern.push(b'\\');
+            }
+            pattern.push(*byte);
         }
-        pattern.push(*byte);
-    }
-    pattern.push(b'%');
-    pattern
+        pattern.push(b'%');
+        pattern
+    };
+    texts.iter().rev().map(pattern).collect()
 }

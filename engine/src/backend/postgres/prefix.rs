@@ -3,9 +3,12 @@
 //! An index has at most the first 1,000 bytes of a name. Names are UTF-8, in which the byte FF is never used. All
 //! names that begin with a prefix are between the prefix and the prefix with this byte.
 
-/// True if a column begins with a prefix.
+/// True if a column begins with a prefix. Finds the rows by the index, whatever their number is.
 macro_rules! begins_with {
     ($column:literal, $prefix:literal) => {
+        $crate::backend::postgres::prefix::begins_with!($column, $prefix, "", "")
+    };
+    ($column:literal, $prefix:literal, $before:literal, $behind:literal) => {
         concat!(
             "substr(",
             $column,
@@ -17,16 +20,28 @@ macro_rules! begins_with {
             ", 1, 1000) <= substr(",
             $prefix,
             " || '\\xff'::bytea, 1, 1000)
-             AND substr(",
+             AND ",
+            $before,
+            "substr(",
             $column,
             ", 1, octet_length(",
             $prefix,
             ")) = ",
-            $prefix
+            $prefix,
+            $behind
         )
     };
 }
 pub(super) use begins_with;
+
+/// As [`begins_with`], for a statement that may read many rows. The planner knows how many they are: it takes a plain equality
+/// for one row of 200, and would look them up one by one.
+macro_rules! begins_with_many {
+    ($column:literal, $prefix:literal) => {
+        $crate::backend::postgres::prefix::begins_with!($column, $prefix, "coalesce(", ", false)")
+    };
+}
+pub(super) use begins_with_many;
 
 /// True if a column, whose index has its beginning, has this value.
 macro_rules! is_name {

@@ -6,7 +6,7 @@ use super::logs::Logs;
 use super::retention::PostgresCatalog;
 use super::row;
 use super::transaction::Transaction;
-use super::{asked, check, checkpoint, export, listing, page, rows, schema, stats, writes};
+use super::{asked, check, checkpoint, export, listing, page, rows, schema, several, stats, writes};
 use crate::backend::ancestors;
 use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
@@ -20,7 +20,8 @@ use crate::retention::preview;
 pub(super) fn takes_one_flight(query: &Query) -> bool {
     match query {
         Query::All(queries) => queries.iter().all(asked::is_asked),
-        Query::Page(_) | Query::Recent(_) => true,
+        Query::Page(page) => !several::is_of(page),
+        Query::Recent(_) => true,
         query => asked::is_asked(query),
     }
 }
@@ -29,8 +30,8 @@ pub(super) fn takes_one_flight(query: &Query) -> bool {
 pub(super) fn is_small(query: &Query) -> bool {
     match query {
         Query::All(queries) => queries.iter().all(is_small),
-        Query::Page(_)
-        | Query::List { .. }
+        Query::Page(page) => !several::is_of(page),
+        Query::List { .. }
         | Query::Get { .. }
         | Query::Newest { .. }
         | Query::Tuple { .. }

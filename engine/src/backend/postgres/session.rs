@@ -33,29 +33,43 @@ use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::options::Durability;
 
+/// Gets the rows of a statement, each when it arrives.
+pub(super) type Each<'a> = &'a mut dyn FnMut(&Row);
+
+/// Runs a statement. Returns its rows, unless `each` gets them.
 async fn run(
     Connected { client, prepared, .. }: &Connected,
     statement: &Statement,
+    each: Option<Each<'_>>,
 ) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
     let Some(values) = &statement.values else {
         return client.batch_execute(&statement.text).await.map(|()| Vec::new());
     };
     if statement.keep
+        && each.is_none()
         && let Some(prepared) = prepared.get(&statement.text)
     {
         let params: Vec<_> = values.iter().map(|value| value.typed().0).collect();
         return client.query(&prepared, &params).await;
     }
-    let params: Vec<_> = values.iter().map(Value::typed).collect();
-    client.query_typed(&statement.text, &params).await
+    let params = values.iter().map(Value::typed);
+    let Some(each) = each else { return client.query_typed(&statement.text, &params.collect::<Vec<_>>()).await };
+    let mut rows = pin!(client.query_typed_raw(&statement.text, params).await?);
+    while let Some(row) = rows.next().await {
+        each(&row?);
+    }
+    Ok(Vec::new())
 }
 
-/// Runs the statements. Returns the rows of each.
+/// Runs the statements. Returns the rows of each, without those of the last one if `each` gets them.
 async fn answers(
     connected: &Connected,
     statements: &[Statement],
+    mut each: Option<Each<'_>>,
 ) -> std::result::Result<Vec<Vec<Row>>, tokio_postgres::Error> {
-    let mut answers: FuturesOrdered<_> = statements.iter().map(|one| run(connected, one)).collect();
+    let last = statements.len().saturating_sub(1);
+    let each_of = |(at, one)| run(connected, one, if at == last { each.take() } else { None });
+    let mut answers: FuturesOrdered<_> = statements.iter().enumerate().map(each_of).collect();
     let (mut found, mut failed) = (Vec::with_capacity(statements.len()), None);
     while let Some(answer) = answers.next().await {
         match answer {
@@ -274,9 +288,9 @@ impl Session {
         self.placing.ask(self.is_direct())
     }
 
-    /// Sends the statements together. Returns the rows of each.
-    pub(super) fn send(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
-        let sent = self.exchange(statements);
+    /// Sends the statements together. Returns the rows of each, without those of the last one if `each` gets them.
+    pub(super) fn send(&self, statements: &[Statement], each: Option<Each<'_>>) -> Result<Vec<Vec<Row>>> {
+        let sent = self.exchange(statements, each);
         if self.broken.get() && self.client.take().is_some() {
             // The aborted task ends when it is polled the next time.
             self.runtime.block_on(tokio::task::yield_now());
@@ -284,13 +298,13 @@ impl Session {
         sent
     }
 
-    fn exchange(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
+    fn exchange(&self, statements: &[Statement], each: Option<Each<'_>>) -> Result<Vec<Vec<Row>>> {
         let client = self.client.borrow();
         let place = self.connector.place();
         let Some(connected) = client.as_ref() else { return Err(lost(place)) };
         let Connected { client, prepared, unreplicated, .. } = connected;
         let sent = self.runtime.block_on(async {
-            let answers = answers(connected, statements);
+            let answers = answers(connected, statements, each);
             // The statements are sent first, because they are polled first.
             let work = async { join(answers, prepare(connected, statements)).await.0 };
             self.in_time(self.left_here(), work).await
@@ -338,7 +352,7 @@ impl Session {
     /// Runs a statement outside of a transaction.
     pub(super) fn query(&self, template: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
         self.connect()?;
-        let found = self.send(&[Statement::new(self.text(template), Some(values), false)])?;
+        let found = self.send(&[Statement::new(self.text(template), Some(values), false)], None)?;
         Ok(found.into_iter().next_back().unwrap_or_default())
     }
 
@@ -346,7 +360,7 @@ impl Session {
     pub(super) fn run(&self, text: &str, patience: Duration) -> Result<()> {
         self.connect()?;
         let patience = self.patience.replace(patience);
-        let done = self.send(&[Statement::new(self.names.fill(text), None, false)]);
+        let done = self.send(&[Statement::new(self.names.fill(text), None, false)], None);
         self.patience.set(patience);
         done.map(drop)
     }

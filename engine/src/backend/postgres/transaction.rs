@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 
 use super::look::Look;
 use super::prepared::SETTINGS;
-use super::session::Session;
+use super::session::{Each, Session};
 use super::statement::Statement;
 use super::value::Value;
 use crate::error::Result;
@@ -75,6 +75,12 @@ impl Transaction<'_> {
         Ok(self.flush()?.pop().unwrap_or_default())
     }
 
+    /// Runs a statement. `each` gets its rows when they arrive, so that they need not all be in memory.
+    pub(super) fn for_each(&self, template: &'static str, values: Vec<Value>, each: Each<'_>) -> Result<()> {
+        self.later(template, values);
+        self.flush_to(Some(each)).map(drop)
+    }
+
     /// Sends the statements that wait. Returns the rows of the last `N` of them.
     pub(super) fn last<const N: usize>(&self) -> Result<[Vec<Row>; N]> {
         let mut found = self.flush()?;
@@ -104,6 +110,11 @@ impl Transaction<'_> {
 
     /// Sends the statements that wait. Returns the rows of each.
     pub(super) fn flush(&self) -> Result<Vec<Vec<Row>>> {
+        self.flush_to(None)
+    }
+
+    /// As [`Transaction::flush`]. If `each` is given, it gets the rows of the last statement instead.
+    fn flush_to(&self, each: Option<Each<'_>>) -> Result<Vec<Vec<Row>>> {
         let is_first = !self.sent.get();
         if is_first {
             self.session.connect()?;
@@ -131,7 +142,7 @@ impl Transaction<'_> {
         let wrote_place = place.is_some();
         // What is committed stays, whatever becomes of this statement.
         waiting.extend(place.map(|place| Statement { may_fail: true, ..place }));
-        let mut found = self.session.send(&waiting)?;
+        let mut found = self.session.send(&waiting, each)?;
         if ends && self.writes {
             let place = if wrote_place { found.pop() } else { None };
             self.session.placing.wrote(&place.unwrap_or_default());

@@ -1,16 +1,15 @@
 //! Finds the places of a page in several lineages. One statement reads the entries of all of them, because each further
 //! page would begin with all lineages again.
 
-use std::collections::BinaryHeap;
-
 use rusqlite::{Connection, params};
 
 use super::listing::describe;
 use super::row::index_damaged;
-use crate::backend::page::{Filler, InOrder};
+use crate::backend::first::First;
+use crate::backend::page::Filler;
 use crate::error::Result;
-use crate::query::{Of, Page, RowOrder};
-use crate::record::{ContractId, Place, SortKey};
+use crate::query::{Of, Page};
+use crate::record::{ContractId, Place};
 
 /// A page of this many lineages or fewer, without a filter, is found with a statement for each of them.
 const FEW: usize = 64;
@@ -66,59 +65,15 @@ pub(super) fn places(connection: &Connection, page: &Page, filler: &Filler<'_>) 
     let mut rows = statement.query(params![page.contract.0, prefix, end])?;
     while let Some(row) = rows.next()? {
         let place = (row.get_ref(0)?.as_blob_or_null()?.unwrap_or_default(), row.get(1)?);
-        if !first.has_room_for(place) {
-            continue;
-        }
-        if page.filter.is_none() || filler.wants(row.get_ref(2)?.as_blob_or_null()?.unwrap_or_default(), row.get(3)?) {
-            first.add(place);
-        }
+        let (meta, saved_at) = match &page.filter {
+            Some(_) => (row.get_ref(2)?.as_blob_or_null()?.unwrap_or_default(), row.get(3)?),
+            None => Default::default(),
+        };
+        first.add(place, || filler.wants(meta, saved_at));
     }
-    let places = first.into_places(page.skip);
+    let places = first.into_places();
     let is_twice = places.windows(2).any(|pair| pair[0] == pair[1]);
     if is_twice { Err(index_damaged(&describe(&page.of))) } else { Ok(places) }
-}
-
-/// The first places of an order.
-struct First<'a> {
-    order: RowOrder,
-    /// The places are behind this one.
-    after: Option<(&'a [u8], i64)>,
-    most: usize,
-    /// The last place is on top.
-    places: BinaryHeap<InOrder<(Vec<u8>, i64)>>,
-}
-
-impl<'a> First<'a> {
-    fn new(page: &'a Page) -> Self {
-        let after = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], *seq));
-        let most = page.skip.saturating_add(page.limit);
-        Self { order: page.order, after, most, places: BinaryHeap::new() }
-    }
-
-    fn is_behind(&self, place: (&[u8], i64), other: (&[u8], i64)) -> bool {
-        match self.order {
-            RowOrder::OldestFirst => place > other,
-            RowOrder::NewestFirst => place < other,
-        }
-    }
-
-    fn has_room_for(&self, place: (&[u8], i64)) -> bool {
-        self.after.is_none_or(|after| self.is_behind(place, after))
-            && (self.places.len() < self.most
-                || self.places.peek().is_some_and(|last| self.is_behind((&last.place.0, last.place.1), place)))
-    }
-
-    fn add(&mut self, (sort_key, seq): (&[u8], i64)) {
-        self.places.push(InOrder { order: self.order, place: (sort_key.to_vec(), seq) });
-        if self.places.len() > self.most {
-            self.places.pop();
-        }
-    }
-
-    fn into_places(self, skip: usize) -> Vec<Place> {
-        let places = self.places.into_sorted_vec().into_iter().skip(skip);
-        places.map(|InOrder { place: (sort_key, seq), .. }| (SortKey(sort_key), seq)).collect()
-    }
 }
 
 #[cfg(test)]
