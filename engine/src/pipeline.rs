@@ -41,7 +41,7 @@ impl Pipeline {
         deadline: Arc<Deadline>,
     ) -> Result<Self> {
         let backend = Lazy::new(open, Arc::clone(&deadline));
-        let writing = Writing { backend, sweeps, reader: Arc::clone(&reader) };
+        let writing = Writing { backend, sweeps, reader: Arc::clone(&reader), answered: None };
         let worker = Arc::new(Worker::start("forkpoint-writer", writing)?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
         Ok(Self { encoder, worker, reader, closing: Closing::new(), deadline, patience })
@@ -50,7 +50,9 @@ impl Pipeline {
     /// Answers a query. The query sees every unit that was queued before it.
     pub(crate) fn ask(&self, question: Question) {
         // Check the encoder before the worker, because messages move from the encoder to the worker's queue.
-        if self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.idle() {
+        let is_idle = self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.idle();
+        let is_answered_there = question.beside || self.reader.is_needed() || !self.worker.is_free();
+        if is_idle && is_answered_there {
             self.reader.ask(question);
         } else {
             self.send(WriterMessage::Ask(question));
@@ -59,13 +61,13 @@ impl Pipeline {
 
     /// Verifies one page of the stored data.
     pub(crate) fn check(&self, query: Query, reply: Reply<Answer>) {
-        self.reader.check(Question { query, reply, may_lag: false, beside: true });
+        self.reader.ask_slow(Question { query, reply, may_lag: false, beside: true });
     }
 
     /// Answers a query that a replica may answer.
     pub(crate) fn look(&self, question: Question) {
         match question.query {
-            Query::Check { .. } => self.reader.check(question),
+            Query::Check { .. } => self.reader.ask_slow(question),
             _ => self.ask(question),
         }
     }
@@ -118,6 +120,8 @@ struct Writing {
     backend: Lazy,
     sweeps: Sweeps,
     reader: Arc<Reader>,
+    /// When this thread was done with the query that it answered last.
+    answered: Option<Instant>,
 }
 
 /// The caller of a unit.
@@ -136,6 +140,11 @@ impl Caller {
 
 impl Task<WriterMessage> for Writing {
     fn work(&mut self, batch: Vec<WriterMessage>) {
+        let has_waited = |answered| batch.iter().any(|message| message.asked().is_some_and(|asked| asked < answered));
+        let has_query = || batch.iter().any(|message| matches!(message, WriterMessage::Ask(_)));
+        if self.answered.take().is_some_and(has_waited) || batch.len() > 1 && has_query() {
+            self.reader.need();
+        }
         let (mut units, mut callers) = (Vec::new(), VecDeque::new());
         let mut after = Vec::new();
         for message in batch.into_iter().filter_map(|message| self.admit(message)) {
@@ -152,7 +161,7 @@ impl Task<WriterMessage> for Writing {
             let Some(message) = self.admit(message) else { continue };
             match message {
                 // The query may also see later saves of this batch, which is harmless.
-                WriterMessage::Ask(question) => self.reader.ask(question),
+                WriterMessage::Ask(question) => self.answer(question),
                 WriterMessage::Work(work, _) => work(self.backend.get()),
                 WriterMessage::Close(closing) => {
                     self.reader.join();
@@ -186,6 +195,21 @@ impl Writing {
             }
             None => Some(message),
         }
+    }
+
+    /// Answers a query on this thread, if no other work wants it.
+    fn answer(&mut self, question: Question) {
+        if question.beside || self.reader.is_needed() {
+            return self.reader.ask(question);
+        }
+        let began = Instant::now();
+        let backend = match self.backend.get() {
+            Ok(backend) => backend,
+            Err(error) => return question.reply.send(Err(error)),
+        };
+        let (answered, failed) = self.reader.answer(backend, question);
+        self.answered = Some(answered);
+        self.backend.note(began, failed.as_ref());
     }
 
     /// Applies the units in batches of the size that the backend accepts, and replies to each caller.

@@ -1,9 +1,12 @@
-//! The reader thread. The reader thread has its own database connection, so that a read does not wait for a commit.
+//! The reader thread. The reader thread has its own database connection, so that a read does not wait for a commit. It is used
+//! from the first time on that a read and other work want the storage together. Until then, the writer thread answers.
 
+use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::backend::{Health, Lazy, Open, Replica, Turn};
+use crate::backend::{Backend, Health, Lazy, Open, Replica, Turn};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::query::{Answer, Query};
@@ -33,6 +36,7 @@ pub(crate) struct Reader {
     replica: Option<ReplicaReader>,
     worker: Arc<Worker<Question>>,
     slow: Arc<SlowReader>,
+    is_needed: AtomicBool,
 }
 
 impl Reader {
@@ -53,20 +57,49 @@ impl Reader {
         let worker = Arc::new(answering("forkpoint-reader", open, None, deadline, Some(Arc::clone(&slow)))?);
         let replica =
             replica.map(|(health, replica)| ReplicaReader::start(health, replica, Arc::clone(&worker))).transpose()?;
-        Ok(Self { replica, worker, slow })
+        let is_needed = AtomicBool::new(replica.is_some());
+        Ok(Self { replica, worker, slow, is_needed })
+    }
+
+    /// Returns true if the reader thread answers all queries from now on.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.is_needed.load(Ordering::Relaxed)
+    }
+
+    /// Lets the reader thread answer all queries from now on.
+    pub(crate) fn need(&self) {
+        self.is_needed.store(true, Ordering::Relaxed);
+    }
+
+    /// Answers a question with the backend of the calling thread, unless it takes long. Returns when the answer was there, and its
+    /// error.
+    pub(crate) fn answer(&self, backend: &mut Box<dyn Backend>, question: Question) -> (Instant, Option<Error>) {
+        let queries = if backend.takes_long(&question.query) { &[] } else { slice::from_ref(&question.query) };
+        let mut found = None;
+        backend.answer_all(queries, &mut |answer| found = Some(answer));
+        let done = Instant::now();
+        let failed = found.as_ref().and_then(|answer| answer.as_ref().err().cloned());
+        match found {
+            Some(answer) => question.reply.send(answer),
+            None => self.slow.ask(question),
+        }
+        (done, failed)
+    }
+
+    /// Lets the thread for what takes long answer.
+    pub(crate) fn ask_slow(&self, question: Question) {
+        self.slow.ask(question);
     }
 
     pub(crate) fn ask(&self, question: Question) {
         match &self.replica {
             _ if question.beside => self.slow.ask(question),
             Some(replica) if question.may_lag => replica.ask(question),
-            _ => send(&self.worker, question),
+            _ => {
+                self.need();
+                send(&self.worker, question);
+            }
         }
-    }
-
-    /// Verifies one page of a check.
-    pub(crate) fn check(&self, question: Question) {
-        self.slow.ask(question);
     }
 
     pub(crate) fn drain(&self) {

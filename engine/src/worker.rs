@@ -224,6 +224,12 @@ impl<T: Send + 'static> Worker<T> {
         state.messages.is_empty() && !state.working
     }
 
+    /// Returns true if the thread begins to work as soon as a message arrives.
+    pub(crate) fn is_free(&self) -> bool {
+        let state = self.shared.state();
+        state.messages.is_empty() && !state.working && !state.resting
+    }
+
     /// Waits until all messages that were queued so far are processed.
     pub(crate) fn drain(&self) {
         let mut state = self.shared.state();

@@ -101,6 +101,9 @@ impl Backend for Double {
     fn answer(&mut self, query: &Query) -> Result<Answer> {
         let _ = self.seen.send(Seen::Question);
         assert!(*query != get_query("panic"), "as the test wants");
+        if *query == get_query("slow") {
+            let _ = self.gate.lock().unwrap().recv();
+        }
         self.memory.lock().unwrap().answer(query)
     }
 
@@ -475,7 +478,7 @@ fn shutdown_leaves_no_thread_and_no_backend() {
     let threads = Arc::new(AtomicUsize::new(0));
     let memory = Arc::new(Mutex::new(Memory::new()));
     let (seen, log) = channel();
-    let (_, gate) = channel();
+    let (go, gate) = channel();
     let gate = Arc::new(Mutex::new(gate));
     let alive = Arc::clone(&threads);
     let open = move || -> Result<Box<dyn Backend>> {
@@ -485,13 +488,44 @@ fn shutdown_leaves_no_thread_and_no_backend() {
     };
     let store = Store::with_backend(open, None, Options::default()).unwrap();
     assert!(!store.is_inline());
+    go.send(()).unwrap();
     save(&store, "a").unwrap();
     assert!(store_get(&store, "a").unwrap().is_some());
+    assert_eq!(threads.load(Ordering::SeqCst), 1, "one thread saves and reads, as long as no call waits for another");
+    let first = pending(|reply| store.apply(put("b"), reply));
+    while log.recv().unwrap() != batch(["b"]) {}
+    let asked = pending(|reply| store.ask(get_query("b"), reply));
+    let second = pending(|reply| store.apply(put("c"), reply));
+    drop(go);
+    assert!([first, second].into_iter().all(|saved| saved.recv().unwrap().is_ok()));
+    assert!(asked.recv().unwrap().unwrap().into_checkpoint().unwrap().is_some());
     assert_eq!(threads.load(Ordering::SeqCst), 2, "one that writes and one that reads");
     let last = pending(|reply| store.apply(put("last"), reply));
     store.shutdown();
     assert_eq!(threads.load(Ordering::SeqCst), 0);
     assert!(last.try_recv().unwrap().is_ok());
+    assert_eq!(log.try_iter().filter(|seen| *seen == Seen::Dropped).count(), 2);
+}
+
+#[test]
+fn a_save_that_has_waited_for_a_read_waits_for_no_other() {
+    let (store, log, go) = doubles(Options::default());
+    let first = pending(|reply| store.ask(get_query("slow"), reply));
+    assert_eq!(log.recv().unwrap(), Seen::Question);
+    let waiting = pending(|reply| store.apply(put("a"), reply));
+    go.send(()).unwrap();
+    first.recv().unwrap().unwrap();
+    go.send(()).unwrap();
+    waiting.recv().unwrap().unwrap();
+    assert_eq!(log.recv().unwrap(), batch(["a"]));
+    let second = pending(|reply| store.ask(get_query("slow"), reply));
+    assert_eq!(log.recv().unwrap(), Seen::Question);
+    let saved = pending(|reply| store.apply(put("b"), reply));
+    assert_eq!(log.recv().unwrap(), batch(["b"]), "it has begun, although the read goes on");
+    drop(go);
+    second.recv().unwrap().unwrap();
+    saved.recv().unwrap().unwrap();
+    store.shutdown();
     assert_eq!(log.try_iter().filter(|seen| *seen == Seen::Dropped).count(), 2);
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode as Encryption};
+use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode as Encryption, TargetSessionAttrs};
 use tokio_postgres::{AsyncMessage, CancelToken, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -18,7 +18,7 @@ use super::prepared::Prepared;
 use super::resolve;
 use super::tls::client_config;
 use super::url::{Ask, SslMode, Url};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// The function of the server that waits for the synchronous replicas. It warns if it gave up, for a timeout or because
 /// somebody canceled it. The commit then succeeds, and the replicas may not have it.
@@ -68,6 +68,8 @@ pub(super) struct Connector {
     ask: Option<Ask>,
     /// True if statements may stay prepared on a connection that leads to one process of the server.
     prepares: bool,
+    /// True if the server must accept writes.
+    needs_writes: bool,
     tls: MakeRustlsConnect,
     /// The hosts and the database, for messages.
     place: String,
@@ -77,7 +79,8 @@ impl Connector {
     /// `read_only` is true if the store only reads.
     pub(super) fn new(url: &Url, read_only: bool) -> Result<Self> {
         let mut config = url.config.clone();
-        config.target_session_attrs(url.sessions(read_only)?);
+        let sessions = url.sessions(read_only)?;
+        config.target_session_attrs(sessions);
         if let Some(user) = url.role() {
             config.user(user);
         }
@@ -111,6 +114,7 @@ impl Connector {
             timeout: url.connect_timeout,
             ask: url.ask.clone(),
             prepares: url.prepares,
+            needs_writes: sessions == TargetSessionAttrs::ReadWrite,
             tls: MakeRustlsConnect::new(client_config(url)?),
             place: url.place(),
         })
@@ -118,6 +122,12 @@ impl Connector {
 
     pub(super) fn prepares(&self) -> bool {
         self.prepares
+    }
+
+    /// Returns an error if the store needs a server that accepts writes.
+    pub(super) fn refuse_read_only(&self) -> Result<()> {
+        let message = || format!("cannot connect to {}: the database accepts no writes", self.place);
+        if self.needs_writes { Err(Error::new(Code::Unavailable, message())) } else { Ok(()) }
     }
 
     pub(super) fn has_others(&self) -> bool {
@@ -158,6 +168,11 @@ impl Connector {
             if self.balance && !addresses.is_empty() {
                 let first = random() % addresses.len();
                 addresses.rotate_left(first);
+            }
+            // The driver asks whether a server accepts writes, which takes a round trip. The session asks the only server with other
+            // questions.
+            if let ([address], 1, true) = (&mut addresses[..], all, self.needs_writes) {
+                address.target_session_attrs(TargetSessionAttrs::Any);
             }
             for (tried, address) in addresses.iter().enumerate() {
                 let most = self.timeout.min(share(left(), addresses.len() - tried));

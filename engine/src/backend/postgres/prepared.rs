@@ -31,13 +31,14 @@ pub(super) struct Prepared {
 pub(super) const SETTINGS: [&str; 5] =
     ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit", "plan_cache_mode"];
 
-/// Asks for the setting of the role, and for the process of the connection. If this process has the number `$1`, the
+/// Asks for the setting of the role, for the process of the connection, and whether the server accepts no writes. If this process has the number `$1`, the
 /// connection gets the settings for plans that are kept.
 pub(super) const ASK: &str = "SELECT current_setting('synchronous_commit') NOT IN ('on', 'remote_apply'), is_direct,
        CASE WHEN is_direct THEN
          concat(set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
                 set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false),
-                set_config('plan_cache_mode', 'force_generic_plan', false)) END
+                set_config('plan_cache_mode', 'force_generic_plan', false)) END,
+       current_setting('transaction_read_only') = 'on'
      FROM (SELECT coalesce(pg_backend_pid() = $1, false) AS is_direct) AS process";
 
 impl Prepared {

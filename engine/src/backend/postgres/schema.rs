@@ -18,6 +18,7 @@ use tokio_postgres::Row;
 use super::late_index;
 use super::names::Names;
 use super::session::Session;
+use super::statement::Statement;
 use super::transaction::Transaction;
 use super::url::Url;
 use super::value::Value;
@@ -156,9 +157,16 @@ struct Found {
 /// `NOT_FOUND` if the tables are missing and are not made. `UNSUPPORTED` if the schema is of a newer version, or if it is another program's, or if the server is too old.
 pub(super) fn prepare(session: &Session, migrate: Migrate, read_only: bool) -> Result<Server> {
     let names = &session.names;
-    let found = Found::read(session, &session.query(LOOK, looked_for(names))?)?;
+    // Usually the tables are there, and one flight is enough.
+    let ask = |template, values| Statement::new(session.text(template), Some(values), false);
+    let settings = Statement { may_fail: true, ..ask(SETTINGS, settings_of(names)) };
+    session.connect()?;
+    let mut found = session.send(&[ask(LOOK, looked_for(names)), settings], None)?;
+    let (settings, found) = (found.pop().unwrap_or_default(), Found::read(session, &found.pop().unwrap_or_default())?);
     if found.settings {
-        let indexes = usable(session, read_only)?;
+        // An error of the statement is found by the next attempt.
+        let settings = if settings.is_empty() { session.query(SETTINGS, settings_of(names))? } else { settings };
+        let indexes = usable(names, &settings, read_only)?;
         return Ok(Server { indexes, ..found.server });
     }
     if read_only {
@@ -193,7 +201,7 @@ pub(super) fn prepare(session: &Session, migrate: Migrate, read_only: bool) -> R
         open.script(&names.fill(TABLES));
     }
     open.finish()?;
-    let indexes = usable(session, read_only)?;
+    let indexes = usable(names, &session.query(SETTINGS, settings_of(names))?, read_only)?;
     Ok(Server { indexes, ..found.server })
 }
 
@@ -221,13 +229,17 @@ impl Found {
     }
 }
 
+/// Reads the settings, and the indexes of checkpoints that the server uses. Parameter: the name of the table of checkpoints.
+const SETTINGS: &str = "SELECT name, value FROM @setting UNION ALL SELECT c.relname::text, NULL FROM pg_index AS i
+     JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($1) AND i.indisvalid";
+
+fn settings_of(names: &Names) -> Vec<Value> {
+    vec![Value::Text(names.table("checkpoint"))]
+}
+
 /// Verifies that the tables can be used, and returns the indexes of checkpoints that the server uses. The table of settings says
 /// which older releases may look at tables of a newer format, and which may write to them.
-fn usable(session: &Session, read_only: bool) -> Result<Vec<String>> {
-    let names = &session.names;
-    let sql = "SELECT name, value FROM @setting UNION ALL SELECT c.relname::text, NULL FROM pg_index AS i
-               JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($1) AND i.indisvalid";
-    let found = session.query(sql, vec![Value::Text(names.table("checkpoint"))])?;
+fn usable(names: &Names, found: &[Row], read_only: bool) -> Result<Vec<String>> {
     let setting = |name: &str| {
         found.iter().find(|row| row.get::<_, &str>(0) == name).and_then(|row| row.get::<_, Option<i64>>(1))
     };

@@ -270,6 +270,9 @@ impl Session {
             let (found, ()) = self.in_time(patience, found).await.ok_or_else(|| late(self.connector.place()))?;
             let found = found.map_err(|error| from_server(&error, self.connector.place()))?;
             let found = found.first().ok_or_else(|| lost(self.connector.place()))?;
+            if found.get(3) {
+                self.connector.refuse_read_only()?;
+            }
             self.commits_early.set(found.get(0));
             connected.prepared = Prepared::new(found.get(1));
             self.client.replace(Some(connected));
