@@ -106,6 +106,19 @@ describe.each(kinds)("on %s", (kind: Kind) => {
     expect(await store.getWrites(config)).toEqual([write({ payload })]);
   });
 
+  it("a large write is kept while other writes of its task are added, and its own memory is used again", async () => {
+    const store = await filled();
+    const payload = "0123456789abcdef".repeat(2 ** 18);
+    await store.putWrites(config, [write({ payload })]);
+    const others = Array.from({ length: 20 }, (_, at) => Buffer.alloc(payload.length + 2, at + 1));
+    await store.putWrites(config, [write({ idx: 1, payload: "small" })]);
+    await store.vacuum();
+    const wanted = [write({ payload }), write({ idx: 1, payload: "small" })];
+    expect(await store.getWrites(config)).toEqual(wanted);
+    expect((await store.getTuple(config))!.pendingWrites).toEqual(wanted);
+    expect(others.every((other, at) => other[0] === at + 1)).toBe(true);
+  });
+
   it("the checkpoint may be put later", async () => {
     const store = make(kind);
     await store.putWrites(config, [write()]);

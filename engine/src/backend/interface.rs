@@ -34,6 +34,8 @@ pub trait Backend: Send {
     ///   numbers of all saves of the call, in every lineage.
     /// - If the result of a unit is an error, the unit has changed nothing. The exception is an error whose outcome is
     ///   unknown.
+    /// - When the function returns, the backend has no reference to the bytes of the units any more, because their owner may free
+    ///   them. The backend in memory may keep them.
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>>;
 
     /// Tells the backend that it will only answer queries and check, so it can do with less memory.

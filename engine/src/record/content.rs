@@ -57,6 +57,12 @@ impl Content {
         }
     }
 
+    /// Copies the bytes into memory of their own.
+    #[must_use]
+    pub(crate) fn copied(&self) -> Self {
+        self.pieces().concat().into()
+    }
+
     /// Returns the bytes in one piece.
     pub fn into_joined(self) -> Bytes {
         match self.0 {

@@ -10,10 +10,13 @@ mod pages;
 mod rows;
 mod statuses;
 
+use std::sync::Arc;
+
 use crate::common::{
-    self, CONTRACT_ID, HOSTILE, apply, both, draft, expect, get, group, headers, ids, lineage, lineages, names, newest,
-    noise, part, remove, save, sqlite,
+    self, CONTRACT_ID, HOSTILE, append, apply, both, draft, expect, get, group, headers, ids, lineage, lineages, names,
+    newest, noise, part, remove, save, sqlite,
 };
+use bytes::Bytes;
 use forkpoint_engine::backend::jsonl::{self, Jsonl};
 use forkpoint_engine::backend::memory::Memory;
 #[cfg(all(feature = "postgres", unix))]
@@ -24,7 +27,7 @@ use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::op::{Applied, Expect, Must, Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Ancestors, Of, Pick, Query, Recent};
 use forkpoint_engine::record::{
-    Checkpoint, ContractId, Header, Labels, Seq, Sizes, SortKey, Stats, TaskState, Tuple, Write,
+    Checkpoint, ContractId, Header, Labels, Part, Record, Seq, Sizes, SortKey, Stats, TaskState, Tuple, Write,
 };
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
@@ -248,6 +251,7 @@ macro_rules! shared_suite {
                 a_condition_sees_what_another_backend_has_done,
                 logs_are_there_after_opening_again,
                 one_log_across_backends,
+                the_bytes_of_a_unit_are_free_when_it_is_answered,
             }
         }
     )+};
@@ -264,6 +268,52 @@ shared_suite! {
 #[cfg(all(feature = "postgres", unix))]
 shared_suite! {
     shared_postgres: server();
+}
+
+/// Bytes that tell whether something refers to them.
+struct Lent {
+    bytes: Vec<u8>,
+    _user: Arc<()>,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The owner of the bytes may free them as soon as the unit is answered, whatever the backend is asked later.
+fn the_bytes_of_a_unit_are_free_when_it_is_answered(place: &Place) {
+    let mut backend = (place.open)();
+    let users = Arc::new(());
+    for length in [10, 5_000, 3 << 20] {
+        let lent = |name: &str| {
+            let bytes = Bytes::from_owner(Lent { bytes: noise(1, length), _user: Arc::clone(&users) });
+            Part { bytes: bytes.into(), ..part(name, "t", "") }
+        };
+        let id = length.to_string();
+        let [put, write_to, append_to] = ["put", "write", "append"].map(lent);
+        let record = Record { key: None, tag: "t".to_owned(), bytes: append_to.bytes.into_joined() };
+        let wait = |index| Write { part: write_to.clone(), ..written("task", index, None, "") };
+        let unit = vec![
+            draft("run", &id).parts(vec![put.clone()]).put(),
+            write(&id, false, &[wait(0)]),
+            append("run", "log", vec![record]),
+        ];
+        apply(&mut *backend, unit).unwrap();
+        let other = draft("run", &format!("{id} again")).parent(&id).parts(vec![put, write_to.clone()]).put();
+        apply(&mut *backend, vec![other, write(&id, false, &[wait(1)])]).unwrap();
+        drop(write_to);
+        assert_eq!(Arc::strong_count(&users), 1, "{length}");
+        // What was written before is there with what is written now.
+        apply(&mut *backend, vec![write(&id, false, &[written("task", 2, None, "small")])]).unwrap();
+        backend.vacuum().unwrap();
+        for backend in [&mut backend, &mut (place.open)()] {
+            let found = tuple(&mut **backend, &id).unwrap();
+            let writes: Vec<_> = found.writes.iter().map(|write| write.part.bytes.len()).collect();
+            assert_eq!((found.checkpoint.payload.parts[0].bytes.len(), writes), (length, vec![length, length, 5]));
+        }
+    }
 }
 
 fn a_payload_comes_back_exactly(backend: &mut dyn Backend) {

@@ -7,7 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::common::{call, draft, get, get_query, lineage, part, pending, remove, sqlite, store_get, store_ids};
+use bytes::Bytes;
+
+use crate::common::{call, draft, get, get_query, lineage, noise, part, pending, remove, sqlite, store_get, store_ids};
 use forkpoint_engine::Reply;
 use forkpoint_engine::backend::memory::Memory;
 use forkpoint_engine::backend::sqlite::Journal;
@@ -15,7 +17,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::op::{Applied, Op, Unit};
 use forkpoint_engine::query::{Answer, Query};
-use forkpoint_engine::record::Notice;
+use forkpoint_engine::record::{Notice, Part};
 use forkpoint_engine::retention::{Cursor, Policy, Prune, Pruned, Rule};
 use forkpoint_engine::store::{Event, Options, Store};
 use forkpoint_engine::target::Target;
@@ -505,6 +507,45 @@ fn shutdown_leaves_no_thread_and_no_backend() {
     assert_eq!(threads.load(Ordering::SeqCst), 0);
     assert!(last.try_recv().unwrap().is_ok());
     assert_eq!(log.try_iter().filter(|seen| *seen == Seen::Dropped).count(), 2);
+}
+
+/// Bytes that tell whether something refers to them.
+struct Lent {
+    bytes: Vec<u8>,
+    _user: Arc<()>,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Large units are encoded on a thread of their own first.
+#[test]
+fn the_bytes_of_a_unit_are_free_when_its_caller_has_the_reply() {
+    let folder = tempfile::tempdir().unwrap();
+    for target in [Target::Sqlite(folder.path().join("store.db")), Target::Jsonl(folder.path().join("store"))] {
+        let store = Store::open(&target, Options::default()).unwrap();
+        let users = Arc::new(());
+        for (n, length) in [10, 5_000, 3 << 20, 3 << 20, 20 << 20].into_iter().enumerate() {
+            let lent = Lent { bytes: noise(1, length), _user: Arc::clone(&users) };
+            let part = Part { bytes: Bytes::from_owner(lent).into(), ..part("state", "t", "") };
+            let put = draft("run", &n.to_string()).parent(&n.wrapping_sub(1).to_string()).parts(vec![part]).put();
+            call(|reply| {
+                let users = Arc::clone(&users);
+                let counted = move |outcome: Result<Applied>| {
+                    // This function has one of the references.
+                    reply.send(outcome.map(|_| Arc::strong_count(&users)));
+                };
+                store.apply(vec![put].into(), Reply::new(counted));
+            })
+            .map(|count| assert_eq!(count, 2, "{target:?} {length}"))
+            .unwrap();
+        }
+        assert_eq!(store_ids(&store, lineage("run")).unwrap().len(), 5);
+        store.shutdown();
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::backend::writes;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
-use crate::record::{ContractId, Draft, Header, LabelChanges, Labels, Payload, Seq, SortKey, Write};
+use crate::record::{ContractId, Draft, Header, LabelChanges, Labels, Part, Payload, Seq, SortKey, Write};
 use crate::retention::{self, Prune, Pruned};
 
 impl<C: Contents> Tables<C> {
@@ -219,6 +219,8 @@ impl<C: Contents> Tables<C> {
     }
 
     fn write(&mut self, contract: ContractId, id: &str, writes: &[Write], replace: bool) {
+        let writes: Vec<Write> = writes.iter().map(kept).collect();
+        let writes = &writes[..];
         self.change_writes((contract, id.to_owned()), |rows| {
             if writes::answers(writes) {
                 for row in rows.iter_mut().filter(|row| row.claimed_by.is_none()) {
@@ -316,4 +318,10 @@ impl<C: Contents> Tables<C> {
         }
         Ok((bytes, ended))
     }
+}
+
+/// A write as the tables keep it. The caller may free the bytes of a unit when it is answered.
+fn kept(write: &Write) -> Write {
+    let part = Part { bytes: write.part.bytes.copied(), ..write.part.clone() };
+    Write { part, ..write.clone() }
 }
