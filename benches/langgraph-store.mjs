@@ -1,11 +1,12 @@
 // Measures LangGraph's store and cache, beside LangGraph's own in memory. Searches run in a fresh process each.
-// Run: `npm run bench -- langgraph-store [--quick] [--write]`. With FORKPOINT_PG, also on a server.
+// Run: `npm run bench -- langgraph-store [--quick] [--write]`. Also on a server, if the machine has Postgres.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { installed, startServer } from "../integration/postgres/server.mjs";
 import { ForkpointCache, ForkpointStore, InMemoryCache, InMemoryStore } from "./langgraph/packages.mjs";
 import { clock, inTurns, quick, sized, summary } from "./lib/measure.mjs";
 import { inFolder } from "./lib/peers.mjs";
-import { bytes, machine, print, progress, spread, table, time, write } from "./lib/report.mjs";
+import { bytes, leaveOut, machine, print, progress, spread, table, time, write } from "./lib/report.mjs";
 
 const ITEMS = sized(100_000, 5_000);
 const filters = {
@@ -24,12 +25,7 @@ const namespaceOf = {
   each: (n) => ["users", `${n}`],
 };
 
-/** The target of a schema of its own, as a URL. */
-function schemaOf(shape) {
-  const url = new URL(process.env.FORKPOINT_PG);
-  url.searchParams.set("schema", `bench_${process.pid}_${shape.replace(/\W/g, "")}`);
-  return url.href;
-}
+const databaseOf = (shape) => `bench_${shape.replace(/\W/g, "")}`;
 
 async function fill(store, namespace) {
   for (let at = 0; at < ITEMS; at += 5_000)
@@ -69,12 +65,13 @@ if (process.argv[2] === "--search") {
 
 machine();
 await inFolder(async (path) => {
-  const servers = process.env.FORKPOINT_PG ? { Postgres: schemaOf } : {};
+  const server = installed().size > 0 ? await startServer({ version: "newest", sync: true }) : undefined;
+  if (server === undefined) leaveOut("the rows of Postgres", "there is no Postgres server on this machine");
   const targets = {
     SQLite: (shape) => path(`${shape}.db`),
     "text files": (shape) => `jsonl:${path(shape)}`,
     memory: () => "memory:",
-    ...servers,
+    ...(server && { Postgres: (shape) => server.url({ database: databaseOf(shape) }) }),
   };
   const rows = [];
   const grown = [];
@@ -82,11 +79,14 @@ await inFolder(async (path) => {
     for (const [name, target] of Object.entries(targets)) {
       progress(`${name}, ${shape}`);
       const at = target(shape);
+      if (name === "Postgres") await server.query(`CREATE DATABASE ${databaseOf(shape)}`);
       if (name !== "memory") {
         const store = new ForkpointStore(at, { durability: "off" });
         await fill(store, namespaceOf[shape]);
         await store.close();
       }
+      // A server does that by itself within a minute.
+      if (name === "Postgres") await server.query("VACUUM (ANALYZE)", [], { database: databaseOf(shape) });
       const runs = Array.from({ length: sized(7, 1) }, () => {
         const args = [
           "--expose-gc",
@@ -105,6 +105,7 @@ await inFolder(async (path) => {
       grown.push(Math.max(...runs.map((run) => run.grown)));
     }
   }
+  await server?.stop();
   print(
     `A search for 10 items of ${ITEMS.toLocaleString("en")} with about 170 bytes each, under one prefix, in a fresh process:\n`,
   );

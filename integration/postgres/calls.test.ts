@@ -11,7 +11,7 @@ import { checkpoint as agentos } from "../../__test__/helpers.js";
 import { makeDatabase, onServer, startProxy } from "./faults.js";
 
 /** The calls of a framework in their order, with their round trips. */
-type Calls = Record<string, [trips: number, call: () => Promise<unknown>]>;
+type Calls = Record<string, [trips: number | [least: number, most: number], call: () => Promise<unknown>]>;
 
 const thread = (thread_id: string, checkpoint_id?: string) => ({
   configurable: { thread_id, checkpoint_ns: "", ...(checkpoint_id !== undefined && { checkpoint_id }) },
@@ -152,7 +152,8 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         "appendMessages, the first": [4, () => store.appendMessages("s", [{ role: "user", content: "a" }])],
         appendMessages: [3, () => store.appendMessages("s", [{ role: "user", content: "b" }])],
         getMessages: [1, () => store.getMessages("s")],
-        saveCheckpoint: [5, () => store.saveCheckpoint(checkpoint as never)],
+        // It reads first. The end of that is sent alone, or together with the beginning of the save.
+        saveCheckpoint: [[4, 5], () => store.saveCheckpoint(checkpoint as never)],
         getCheckpoint: [1, () => store.getCheckpoint("s/1")],
         listCheckpoints: [1, () => store.listCheckpoints("s")],
         // The sessions, and then their leases.
@@ -188,15 +189,17 @@ onServer("newest", (server) => {
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     };
-    // The connection for reads is opened.
+    // The connection is opened.
     await (store as unknown as { stats(): Promise<unknown> }).stats();
     await quiet();
-    const counted: Record<string, number> = {};
-    for (const [what, [, call]] of Object.entries(calls)) {
+    const counted: Record<string, unknown> = {};
+    for (const [what, [trips, call]] of Object.entries(calls)) {
       const before = proxy.counted.flights;
       await call();
       await quiet();
-      counted[what] = proxy.counted.flights - before;
+      const taken = proxy.counted.flights - before;
+      const isWithin = typeof trips === "object" && trips[0] <= taken && taken <= trips[1];
+      counted[what] = isWithin ? trips : taken;
     }
     expect(counted).toEqual(Object.fromEntries(Object.entries(calls).map(([what, [trips]]) => [what, trips])));
   });
