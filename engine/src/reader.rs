@@ -34,14 +34,15 @@ pub(crate) struct Reader {
     // The replica's thread sends questions to the worker, and the worker to the slow reader, so they must end in this order.
     // Fields are dropped in the order of their declaration.
     replica: Option<ReplicaReader>,
-    worker: Arc<Worker<Question>>,
-    slow: Arc<SlowReader>,
+    often: Arc<Thread>,
+    /// For checks and for queries that take long. Other reads must not wait for them.
+    slow: Arc<Thread>,
     is_needed: AtomicBool,
 }
 
 impl Reader {
-    /// Starts the reader thread. `open` runs on the reader thread, and `open_for_long` on the thread for what takes long.
-    pub(crate) fn start(
+    /// `open` runs on the reader thread, and `open_for_long` on the thread for what takes long.
+    pub(crate) fn new(
         open: Open,
         open_for_long: Open,
         replicas: Option<Replicas>,
@@ -51,14 +52,14 @@ impl Reader {
             Some(Replicas { health, often, for_long }) => (Some((health, often)), Some(for_long)),
             None => (None, None),
         };
-        let for_long = ForLong { open: open_for_long, replica: for_long };
-        let (open_once, worker) = (Mutex::new(Some(for_long)), OnceLock::new());
-        let slow = Arc::new(SlowReader { open: open_once, worker, deadline: Arc::clone(&deadline) });
-        let worker = Arc::new(answering("forkpoint-reader", open, None, deadline, Some(Arc::clone(&slow)))?);
+        let slow = Start { name: "forkpoint-slow-reader", open: open_for_long, replica: for_long, slow: None };
+        let slow = Arc::new(Thread::new(slow, Arc::clone(&deadline)));
+        let often = Start { name: "forkpoint-reader", open, replica: None, slow: Some(Arc::clone(&slow)) };
+        let often = Arc::new(Thread::new(often, deadline));
         let replica =
-            replica.map(|(health, replica)| ReplicaReader::start(health, replica, Arc::clone(&worker))).transpose()?;
+            replica.map(|(health, replica)| ReplicaReader::start(health, replica, Arc::clone(&often))).transpose()?;
         let is_needed = AtomicBool::new(replica.is_some());
-        Ok(Self { replica, worker, slow, is_needed })
+        Ok(Self { replica, often, slow, is_needed })
     }
 
     /// Returns true if the reader thread answers all queries from now on.
@@ -97,53 +98,71 @@ impl Reader {
             Some(replica) if question.may_lag => replica.ask(question),
             _ => {
                 self.need();
-                send(&self.worker, question);
+                self.often.ask(question);
             }
         }
     }
 
     pub(crate) fn drain(&self) {
         self.replica.iter().for_each(|replica| replica.worker.drain());
-        self.worker.drain();
-        if let Some(Ok(slow)) = self.slow.worker.get() {
-            slow.drain();
-        }
+        self.often.drain();
+        self.slow.drain();
     }
 
     pub(crate) fn join(&self) {
         self.replica.iter().for_each(|replica| replica.worker.join());
-        self.worker.join();
-        // A thread that was not started yet is not started any more.
-        if let Ok(slow) = self.slow.worker.get_or_init(|| Err(Error::closed())) {
-            slow.join();
-        }
+        self.often.join();
+        self.slow.join();
     }
 }
 
-/// What the thread for queries that take long opens.
-struct ForLong {
+/// What a thread starts with.
+struct Start {
+    name: &'static str,
     open: Open,
+    /// Asked first.
     replica: Option<Box<dyn Replica>>,
+    /// Answers the queries that take long.
+    slow: Option<Arc<Thread>>,
 }
 
-/// The thread for checks and for queries that take long, with its own connection. Other reads must not wait for them.
-struct SlowReader {
-    /// Opens the backend of the thread, and its replica. The first question that takes long starts the thread.
-    open: Mutex<Option<ForLong>>,
+/// A thread that answers queries with its own connection. The first question starts it.
+struct Thread {
+    start: Mutex<Option<Start>>,
     worker: OnceLock<Result<Worker<Question>>>,
     deadline: Arc<Deadline>,
 }
 
-impl SlowReader {
+impl Thread {
+    fn new(start: Start, deadline: Arc<Deadline>) -> Self {
+        Self { start: Mutex::new(Some(start)), worker: OnceLock::new(), deadline }
+    }
+
     fn ask(&self, question: Question) {
         let started = self.worker.get_or_init(|| {
-            let once = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let ForLong { open, replica } = once.ok_or_else(Error::poisoned)?;
-            answering("forkpoint-slow-reader", open, replica, Arc::clone(&self.deadline), None)
+            let start = self.start.lock().unwrap_or_else(PoisonError::into_inner).take();
+            answering(start.ok_or_else(Error::poisoned)?, Arc::clone(&self.deadline))
         });
         match started {
-            Ok(worker) => send(worker, question),
+            Ok(worker) => {
+                if let Err((question, error)) = worker.push(question) {
+                    question.reply.send(Err(error));
+                }
+            }
             Err(error) => question.reply.send(Err(error.clone())),
+        }
+    }
+
+    fn drain(&self) {
+        if let Some(Ok(worker)) = self.worker.get() {
+            worker.drain();
+        }
+    }
+
+    /// Ends the thread. One that was not started yet is not started any more.
+    fn join(&self) {
+        if let Ok(worker) = self.worker.get_or_init(|| Err(Error::closed())) {
+            worker.join();
         }
     }
 }
@@ -152,19 +171,19 @@ impl SlowReader {
 struct ReplicaReader {
     health: Arc<Health>,
     worker: Worker<Option<Question>>,
-    primary: Arc<Worker<Question>>,
+    primary: Arc<Thread>,
 }
 
 impl ReplicaReader {
     /// `primary` answers what the replica does not answer.
-    fn start(health: Arc<Health>, mut replica: Box<dyn Replica>, primary: Arc<Worker<Question>>) -> Result<Self> {
+    fn start(health: Arc<Health>, mut replica: Box<dyn Replica>, primary: Arc<Thread>) -> Result<Self> {
         let others = Arc::clone(&primary);
         let worker = Worker::start("forkpoint-replica", move |questions: Vec<Option<Question>>| {
             for question in questions {
                 match question {
                     Some(question) => {
                         if let Some(question) = looked(&mut replica, question) {
-                            send(&others, question);
+                            others.ask(question);
                         }
                     }
                     None => replica.try_again(),
@@ -179,7 +198,7 @@ impl ReplicaReader {
         let asked = match turn {
             Turn::Ask => self.worker.push(Some(question)),
             Turn::Skip | Turn::SkipAndTry => {
-                send(&self.primary, question);
+                self.primary.ask(question);
                 if turn == Turn::Skip { Ok(()) } else { self.worker.push(None) }
             }
         };
@@ -200,15 +219,9 @@ fn looked(replica: &mut Box<dyn Replica>, question: Question) -> Option<Question
     }
 }
 
-/// Starts a thread that answers queries with its own backend. If `replica` is given, it is asked first. If `slow` is given,
-/// that thread answers the queries that take long.
-fn answering(
-    name: &str,
-    mut open: Open,
-    mut replica: Option<Box<dyn Replica>>,
-    deadline: Arc<Deadline>,
-    slow: Option<Arc<SlowReader>>,
-) -> Result<Worker<Question>> {
+/// Starts a thread that answers queries.
+fn answering(start: Start, deadline: Arc<Deadline>) -> Result<Worker<Question>> {
+    let Start { name, mut open, mut replica, slow } = start;
     let open_for_reading = move || {
         let mut backend = open()?;
         backend.only_reads()?;
@@ -255,10 +268,4 @@ fn answering(
         });
         lazy.note(began, failed.as_ref());
     })
-}
-
-fn send(worker: &Worker<Question>, question: Question) {
-    if let Err((question, error)) = worker.push(question) {
-        question.reply.send(Err(error));
-    }
 }

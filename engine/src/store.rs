@@ -106,7 +106,7 @@ impl Store {
             for_long: open(&events),
         });
         let (open_reader, open_for_long) = (Box::new(open.clone()), Box::new(open.clone()));
-        let reader = Arc::new(Reader::start(open_reader, open_for_long, replica, Arc::clone(&deadline))?);
+        let reader = Arc::new(Reader::new(open_reader, open_for_long, replica, Arc::clone(&deadline))?);
         let patience = options.busy_timeout;
         let sweeps = if sweeps_apart && sweeper.is_limited() && !options.read_only {
             Sweeps::apart(sweeper, Lazy::new(Box::new(open.clone()), Arc::clone(&deadline)))?

@@ -61,10 +61,10 @@ macro_rules! find {
                (array_agg(m.sort_key) FILTER (WHERE m.place = $4))[1], (array_agg(m.seq) FILTER (WHERE m.place = $4))[1] FROM (
                SELECT m.*, sum(p.size) FILTER (WHERE m.passes) OVER (ORDER BY m.place) - p.size AS before FROM (
                  SELECT l.* FROM (
-                   SELECT l.seq, l.sort_key, row_number() OVER () AS place,
-                     $5::bytea[] IS NULL OR l.meta LIKE ALL ($5) OR position($6 IN l.meta) > 0
-                     OR substr(l.meta, greatest(1, octet_length(l.meta) - octet_length($9) + 1)) <> $9 AS passes
-                   FROM (SELECT c.seq, c.sort_key, c.meta FROM ", $from, $after, ordered!($direction), " OFFSET $10) AS l) AS l
+                   SELECT l.seq, l.sort_key, l.passes, row_number() OVER () AS place
+                   FROM (SELECT c.seq, c.sort_key, $5::bytea[] IS NULL OR c.meta LIKE ALL ($5) OR position($6 IN c.meta) > 0
+                           OR substr(c.meta, greatest(1, octet_length(c.meta) - octet_length($9) + 1)) <> $9 AS passes
+                         FROM ", $from, $after, ordered!($direction), " OFFSET $10) AS l) AS l
                  WHERE l.passes OR l.place = $4 LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
              WHERE m.before IS NULL OR m.before < $8"
         )
