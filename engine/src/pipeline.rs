@@ -141,8 +141,10 @@ impl Caller {
 impl Task<WriterMessage> for Writing {
     fn work(&mut self, batch: Vec<WriterMessage>) {
         let has_waited = |answered| batch.iter().any(|message| message.asked().is_some_and(|asked| asked < answered));
-        let has_query = || batch.iter().any(|message| matches!(message, WriterMessage::Ask(_)));
-        if self.answered.take().is_some_and(has_waited) || batch.len() > 1 && has_query() {
+        let count = |is_one: fn(&&WriterMessage) -> bool| batch.iter().filter(is_one).count();
+        let queries = count(|message| matches!(message, WriterMessage::Ask(_)));
+        let units = count(|message| matches!(message, WriterMessage::Apply(_)));
+        if self.answered.take().is_some_and(has_waited) || queries > 0 && queries + units > 1 {
             self.reader.need();
         }
         let (mut units, mut callers) = (Vec::new(), VecDeque::new());

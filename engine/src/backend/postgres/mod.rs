@@ -21,6 +21,7 @@ mod key;
 mod known;
 mod labels;
 mod late_index;
+mod like;
 mod lineage;
 mod listing;
 mod locks;

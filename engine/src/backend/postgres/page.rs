@@ -9,6 +9,7 @@ use tokio_postgres::Row;
 use super::checkpoint::whole;
 use super::key::number;
 use super::late_index;
+use super::like::containing;
 use super::names::Names;
 use super::payloads::{self, Held, chains};
 use super::prefix::{begins_with, is_name};
@@ -274,20 +275,4 @@ fn parameters(page: &Page, index: Option<&MetaKey>) -> Vec<Value> {
         Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
     }
     given
-}
-
-/// The patterns of `LIKE` for what contains some texts. The value of a key is behind it, and more seldom, so it comes first.
-pub(super) fn containing(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let pattern = |text: &Vec<u8>| {
-        let mut pattern = vec![b'%'];
-        for byte in text {
-            if b"%_\\".contains(byte) {
-                pattern.push(b'\\');
-            }
-            pattern.push(*byte);
-        }
-        pattern.push(b'%');
-        pattern
-    };
-    texts.iter().rev().map(pattern).collect()
 }

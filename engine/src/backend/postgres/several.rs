@@ -2,7 +2,7 @@
 //! further page would begin with all lineages again. It neither sorts nor counts what it reads.
 
 use super::key::number;
-use super::page::containing;
+use super::like::containing;
 use super::prefix::begins_with_many;
 use super::transaction::Transaction;
 use super::value::values;

@@ -1,0 +1,17 @@
+//! Patterns of `LIKE`.
+
+/// The patterns of `LIKE` for what contains some texts. The value of a key is behind it, and more seldom, so it comes first.
+pub(super) fn containing(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let pattern = |text: &Vec<u8>| {
+        let mut pattern = vec![b'%'];
+        for byte in text {
+            if b"%_\\".contains(byte) {
+                pattern.push(b'\\');
+            }
+            pattern.push(*byte);
+        }
+        pattern.push(b'%');
+        pattern
+    };
+    texts.iter().rev().map(pattern).collect()
+}
