@@ -73,8 +73,8 @@ impl Store {
         }
     }
 
-    /// Creates a store with backends that the caller provides. `open` is called once for a backend that writes, once
-    /// for a backend that reads, and once more at the first check. `pre_encoder`, if given, encodes large ops ahead of
+    /// Creates a store with backends that the caller provides. `open` is called for a backend that saves and
+    /// reads, once more for a backend that reads when calls overlap, and once more at the first check. `pre_encoder`, if given, encodes large ops ahead of
     /// time.
     pub fn with_backend(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,

@@ -13,10 +13,9 @@ mod statuses;
 use std::sync::Arc;
 
 use crate::common::{
-    self, CONTRACT_ID, HOSTILE, append, apply, both, draft, expect, get, group, headers, ids, lineage, lineages, names,
-    newest, noise, part, remove, save, sqlite,
+    self, CONTRACT_ID, HOSTILE, append, apply, both, draft, expect, get, group, headers, ids, lent, lineage, lineages,
+    names, newest, noise, part, remove, save, sqlite,
 };
-use bytes::Bytes;
 use forkpoint_engine::backend::jsonl::{self, Jsonl};
 use forkpoint_engine::backend::memory::Memory;
 #[cfg(all(feature = "postgres", unix))]
@@ -270,29 +269,14 @@ shared_suite! {
     shared_postgres: server();
 }
 
-/// Bytes that tell whether something refers to them.
-struct Lent {
-    bytes: Vec<u8>,
-    _user: Arc<()>,
-}
-
-impl AsRef<[u8]> for Lent {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 /// The owner of the bytes may free them as soon as the unit is answered, whatever the backend is asked later.
 fn the_bytes_of_a_unit_are_free_when_it_is_answered(place: &Place) {
     let mut backend = (place.open)();
     let users = Arc::new(());
     for length in [10, 5_000, 3 << 20] {
-        let lent = |name: &str| {
-            let bytes = Bytes::from_owner(Lent { bytes: noise(1, length), _user: Arc::clone(&users) });
-            Part { bytes: bytes.into(), ..part(name, "t", "") }
-        };
+        let of = |name: &str| Part { bytes: lent(noise(1, length), &users).into(), ..part(name, "t", "") };
         let id = length.to_string();
-        let [put, write_to, append_to] = ["put", "write", "append"].map(lent);
+        let [put, write_to, append_to] = ["put", "write", "append"].map(of);
         let record = Record { key: None, tag: "t".to_owned(), bytes: append_to.bytes.into_joined() };
         let wait = |index| Write { part: write_to.clone(), ..written("task", index, None, "") };
         let unit = vec![

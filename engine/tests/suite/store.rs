@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-
-use crate::common::{call, draft, get, get_query, lineage, noise, part, pending, remove, sqlite, store_get, store_ids};
+use crate::common::{
+    call, draft, get, get_query, lent, lineage, noise, part, pending, remove, sqlite, store_get, store_ids,
+};
 use forkpoint_engine::Reply;
 use forkpoint_engine::backend::memory::Memory;
 use forkpoint_engine::backend::sqlite::Journal;
@@ -509,18 +509,6 @@ fn shutdown_leaves_no_thread_and_no_backend() {
     assert_eq!(log.try_iter().filter(|seen| *seen == Seen::Dropped).count(), 2);
 }
 
-/// Bytes that tell whether something refers to them.
-struct Lent {
-    bytes: Vec<u8>,
-    _user: Arc<()>,
-}
-
-impl AsRef<[u8]> for Lent {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 /// Large units are encoded on a thread of their own first.
 #[test]
 fn the_bytes_of_a_unit_are_free_when_its_caller_has_the_reply() {
@@ -529,8 +517,7 @@ fn the_bytes_of_a_unit_are_free_when_its_caller_has_the_reply() {
         let store = Store::open(&target, Options::default()).unwrap();
         let users = Arc::new(());
         for (n, length) in [10, 5_000, 3 << 20, 3 << 20, 20 << 20].into_iter().enumerate() {
-            let lent = Lent { bytes: noise(1, length), _user: Arc::clone(&users) };
-            let part = Part { bytes: Bytes::from_owner(lent).into(), ..part("state", "t", "") };
+            let part = Part { bytes: lent(noise(1, length), &users).into(), ..part("state", "t", "") };
             let put = draft("run", &n.to_string()).parent(&n.wrapping_sub(1).to_string()).parts(vec![part]).put();
             call(|reply| {
                 let users = Arc::clone(&users);

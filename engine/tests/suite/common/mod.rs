@@ -8,8 +8,10 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use bytes::Bytes;
 use forkpoint_engine::Reply;
 use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint_engine::backend::{Backend, Durability};
@@ -253,6 +255,22 @@ pub(crate) fn record(bytes: impl Into<Vec<u8>>) -> Record {
 /// A record with a key. The tests recognize the record by its content.
 pub(crate) fn keyed(key: &str, bytes: impl Into<Vec<u8>>) -> Record {
     Record { key: Some(key.to_owned()), ..record(bytes) }
+}
+
+/// Bytes that refer to `users` until nothing refers to them.
+pub(crate) fn lent(bytes: Vec<u8>, users: &Arc<()>) -> Bytes {
+    struct Lent {
+        bytes: Vec<u8>,
+        _user: Arc<()>,
+    }
+
+    impl AsRef<[u8]> for Lent {
+        fn as_ref(&self) -> &[u8] {
+            &self.bytes
+        }
+    }
+
+    Bytes::from_owner(Lent { bytes, _user: Arc::clone(users) })
 }
 
 /// Returns the op that appends these records.
