@@ -73,9 +73,9 @@ impl Store {
         }
     }
 
-    /// Creates a store with backends that the caller provides. `open` is called for a backend that saves and
-    /// reads, once more for a backend that reads when calls overlap, and once more at the first check. `pre_encoder`, if given, encodes large ops ahead of
-    /// time.
+    /// Creates a store with backends that the caller provides. `open` is called for a backend that saves and reads,
+    /// once more for a backend that reads when calls overlap, and once more at the first check. `pre_encoder`, if given,
+    /// encodes large ops ahead of time.
     pub fn with_backend(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
