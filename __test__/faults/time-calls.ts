@@ -205,7 +205,8 @@ export function callsOverTime(place: () => Promise<Place> | Place, once = false)
     })();
     const shown = () => seen.flatMap((event) => (event.type === "saved" ? [event.checkpoint.id] : []));
     const until = async (so: () => boolean) => {
-      while (!so()) await Promise.race([sleep(5), watching]);
+      const ended = () => Promise.reject(new Error("the watch has ended"));
+      while (!so()) await Promise.race([sleep(5), watching.then(ended)]);
     };
     await until(() => shown().length === 1);
     let backs = 0;

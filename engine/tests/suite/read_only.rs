@@ -94,6 +94,30 @@ fn what_others_save_meanwhile_is_seen() {
     }
 }
 
+/// The connections of a store answer one after the other. What one of them has counted says nothing of what another one reads.
+#[test]
+fn the_version_of_a_feed_belongs_to_a_connection() {
+    for journal in [Journal::Wal, Journal::Rollback] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let mut writer = fill(&path, journal);
+        let mut sqlites = [0; 2].map(|_| sqlite(&path, journal, Durability::Off).unwrap());
+        let mut readers = [0; 2].map(|_| look(&path));
+        let [first, second] = &mut sqlites;
+        let [third, fourth] = &mut readers;
+        let all: [&mut dyn Backend; 4] = [first, second, third, fourth];
+        let mut seen = std::collections::HashSet::new();
+        for backend in all {
+            for n in 0..3 {
+                save(&mut writer, [draft("run", &format!("{} {n}", seen.len())).sort_key(99.0 + seen.len() as f64)]);
+                let feed = Feed { after: 0, order: RowOrder::NewestFirst, limit: 99, version: None, wait: None };
+                let page = backend.answer(&Query::Feed(feed)).unwrap().into_feed().unwrap();
+                assert!(seen.insert(page.version.unwrap()), "{journal:?} {:?} {seen:?}", page.version);
+            }
+        }
+    }
+}
+
 /// Copies the files of a database that a process has open, as if the process had been killed.
 fn left_behind(from: &Path, to: &Path, suffixes: &[&str]) {
     for suffix in suffixes {

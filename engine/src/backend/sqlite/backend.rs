@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::changes::Changes;
 use super::error::from_commit;
 use super::identity::Claim;
 use super::options::{Journal, Options};
@@ -36,6 +37,7 @@ pub struct Sqlite {
     /// connection to close removes the WAL.
     pub(super) checkpointer: Option<Checkpointer>,
     pub(super) connection: Connection,
+    pub(super) changes: Changes,
     /// This field is declared after `connection`, because the last connection to close removes the reserve.
     pub(super) reserve: Reserve,
     pub(super) journal: Journal,
@@ -222,7 +224,7 @@ impl Backend for Sqlite {
         if let Err(error) = self.watch.look_sometimes(&self.connection) {
             return queries.iter().for_each(|_| tell(Err(error.clone())));
         }
-        self.call(|backend| read::answer_all(&backend.connection, &backend.cache, queries, tell));
+        self.call(|backend| read::answer_all(&backend.connection, backend.changes, &backend.cache, queries, tell));
     }
 
     fn has_one_lock(&self) -> bool {

@@ -4,6 +4,7 @@
 mod backend;
 pub mod backup;
 mod chain;
+mod changes;
 mod check;
 mod connection;
 mod error;

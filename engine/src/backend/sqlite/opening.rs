@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::backend::Sqlite;
+use super::changes::Changes;
 use super::connection::{connect, set_journal};
 use super::identity::{Claim, one_copy_at_a_time};
 use super::options::{Journal, Options};
@@ -86,6 +87,7 @@ impl Sqlite {
         Ok(Self {
             checkpointer,
             connection,
+            changes: Changes::of_new_connection(),
             reserve,
             journal,
             patience,

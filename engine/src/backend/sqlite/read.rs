@@ -3,6 +3,7 @@
 
 use rusqlite::{Connection, Transaction, params};
 
+use super::changes::Changes;
 use super::lineage::{self, LineageRow};
 use super::listing::{self, Walk};
 use super::logs::Logs;
@@ -25,6 +26,7 @@ use crate::retention::preview;
 /// Answers queries from one snapshot, one after the other. Each has its own outcome.
 pub(super) fn answer_all(
     connection: &Connection,
+    changes: Changes,
     cache: &PayloadCache,
     queries: &[Query],
     tell: &mut dyn FnMut(Result<Answer>),
@@ -33,7 +35,7 @@ pub(super) fn answer_all(
     for query in queries {
         let answer = steps::within(|| {
             let open = with_indexes(connection, snapshot.take(), query)?;
-            Reading { connection: snapshot.insert(open), cache }.answer(query)
+            Reading { connection: snapshot.insert(open), changes, cache }.answer(query)
         });
         tell(answer);
     }
@@ -60,9 +62,14 @@ fn with_indexes<'a>(
 
 /// Answers a query of a database that must not be changed. If the query needs an index that does not exist, it reads more
 /// rows instead.
-pub(super) fn answer_unchanged(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
+pub(super) fn answer_unchanged(
+    connection: &Connection,
+    changes: Changes,
+    cache: &PayloadCache,
+    query: &Query,
+) -> Result<Answer> {
     let snapshot = connection.unchecked_transaction()?;
-    steps::within(|| Reading { connection: &snapshot, cache }.answer(query))
+    steps::within(|| Reading { connection: &snapshot, changes, cache }.answer(query))
 }
 
 /// Returns true if the query may read a part of every row.
@@ -104,6 +111,7 @@ fn needed(connection: &Connection, query: &Query) -> Result<Vec<LateIndex>> {
 /// Reads from one snapshot of the database.
 struct Reading<'a> {
     connection: &'a Connection,
+    changes: Changes,
     cache: &'a PayloadCache,
 }
 
@@ -141,7 +149,7 @@ impl Reading<'_> {
             }
             Query::Recent(recent) => self.recent(recent).map(Answer::Recent),
             Query::Rows(wanted) => rows::rows(snapshot, wanted).map(Answer::Rows),
-            Query::Feed(feed) => rows::feed(snapshot, feed).map(Answer::Feed),
+            Query::Feed(feed) => rows::feed(snapshot, self.changes, feed).map(Answer::Feed),
             Query::Forks { contract, lineage } => self.forks(*contract, lineage).map(Answer::Lineages),
             Query::Log(range) => self.log(range).map(Answer::Log),
             Query::Logged { contract, pick, log } => {

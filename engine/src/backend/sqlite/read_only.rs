@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::changes::Changes;
 use super::file::beside;
 use super::identity::{is_open_here, unless_open_here};
 use super::schema;
@@ -17,7 +18,7 @@ use crate::backend::interface::{Backend, read_only};
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Unit};
-use crate::query::{Answer, Feed, Query};
+use crate::query::{Answer, Query};
 use crate::retention::{Prune, Pruned};
 
 /// How often a query starts again because the files changed while it ran.
@@ -33,8 +34,8 @@ pub struct ReadOnly {
     cache: PayloadCache,
     /// The database, and the identity that its file had.
     opened: Option<(Unchanged, Option<FileId>)>,
-    /// The number of times that the database was opened.
-    times: i64,
+    /// The changes that the open connection has seen.
+    changes: Changes,
 }
 
 impl ReadOnly {
@@ -46,7 +47,14 @@ impl ReadOnly {
     /// program, or to a newer version.
     pub fn open(path: &Path, busy_timeout: Duration, cache_bytes: usize) -> Result<Self> {
         let cache = PayloadCache::new(cache_bytes);
-        let mut opened = Self { path: path.to_owned(), busy_timeout, cache_bytes, cache, opened: None, times: 0 };
+        let mut opened = Self {
+            path: path.to_owned(),
+            busy_timeout,
+            cache_bytes,
+            cache,
+            opened: None,
+            changes: Changes::of_new_connection(),
+        };
         opened.refresh()?;
         Ok(opened)
     }
@@ -68,7 +76,7 @@ impl ReadOnly {
             }
             let context = |error: Error| error.context(&format!("cannot open \"{}\"", self.path.display()));
             self.opened = Some(steps::within_schema(|| self.open_file()).map_err(context)?);
-            self.times += 1;
+            self.changes = Changes::of_new_connection();
         }
         Ok(())
     }
@@ -98,16 +106,7 @@ impl ReadOnly {
 
     fn answer_once(&mut self, query: &Query) -> Result<Answer> {
         let Some((database, _)) = &self.opened else { return Err(Error::poisoned()) };
-        let Query::Feed(feed) = query else {
-            return read::answer_unchanged(database.connection(), &self.cache, query);
-        };
-        // A version belongs to a connection.
-        let opened = self.times << 32;
-        let feed = Feed { version: feed.version.map(|version| version - opened), ..feed.clone() };
-        let answer = read::answer_unchanged(database.connection(), &self.cache, &Query::Feed(feed))?;
-        let mut page = answer.into_feed()?;
-        page.version = page.version.map(|version| version + opened);
-        Ok(Answer::Feed(page))
+        read::answer_unchanged(database.connection(), self.changes, &self.cache, query)
     }
 }
 

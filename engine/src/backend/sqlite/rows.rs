@@ -3,6 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::chain;
+use super::changes::Changes;
 use super::lineage::{self, LineageRow};
 use super::retention::SqliteCatalog;
 use super::row::{self, index_damaged};
@@ -98,10 +99,8 @@ fn sums(connection: &Connection, lin: i64) -> Result<RowSums> {
     Ok(sums)
 }
 
-pub(super) fn feed(connection: &Connection, feed: &Feed) -> Result<FeedPage> {
-    // The first number grows with the commits of others, and the second one with the changes through this connection.
-    let others: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
-    let version = others.saturating_add_unsigned(connection.total_changes());
+pub(super) fn feed(connection: &Connection, changes: Changes, feed: &Feed) -> Result<FeedPage> {
+    let version = changes.version(connection)?;
     if feed.version == Some(version) {
         return Ok(FeedPage { next: feed.after, version: Some(version), ..FeedPage::default() });
     }
