@@ -47,7 +47,7 @@ describe("the buffers of a call", () => {
   const call = open({}).calls();
 
   test.each([3, 2 ** 31, 2 ** 32 - 1, -1])("a call that says that it has %d", (count) => {
-    expect(() => call(1, shape, count, rest, rest)).toThrow("fewer buffers");
+    expect(() => call(1, true, shape, count, rest, rest)).toThrow("fewer buffers");
   });
 
   test.each([
@@ -58,18 +58,18 @@ describe("the buffers of a call", () => {
     [7, 0, 1],
     [0, 0],
   ])("a piece that is not in its chunk: %d %d %d", (...piece) => {
-    expect(() => call(1, shape, 2, [rest, Uint32Array.of(...piece)], rest, ...values)).toThrow("no chunk");
+    expect(() => call(1, true, shape, 2, [rest, Uint32Array.of(...piece)], rest, ...values)).toThrow("no chunk");
   });
 
   test("pieces that overlap and would fill the memory", () => {
     const count = 2 ** 20;
     const pieces = new Uint32Array(3 * count);
     for (let at = 0; at < count; at += 1) pieces[3 * at + 2] = 2 ** 20;
-    const failure = call(1, shape, 2, [Buffer.alloc(2 ** 20), pieces], rest, ...values);
+    const failure = call(1, true, shape, 2, [Buffer.alloc(2 ** 20), pieces], rest, ...values);
     expect(failure).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("maxPayloadBytes") });
   });
 
   test("buffers and pieces that are there", () => {
-    expect(call(1, shape, 2, [rest, Uint32Array.of(0, 0, 1, 0, 1, 1)], rest, ...values)).toBeNull();
+    expect(call(1, true, shape, 2, [rest, Uint32Array.of(0, 0, 1, 0, 1, 1)], rest, ...values)).toBeNull();
   });
 });

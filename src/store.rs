@@ -13,8 +13,8 @@ use crate::options::NativeOptions;
 use crate::server::{self, Passwords};
 use crate::values::{Failure, Field, Value, value};
 use forkpoint_engine::Reply;
-use forkpoint_engine::contract::{self, call::RawCall};
-use forkpoint_engine::error::Error;
+use forkpoint_engine::contract::{self, call::RawCall, response::Response};
+use forkpoint_engine::error::{Error, Result};
 use forkpoint_engine::record::Content;
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
@@ -106,6 +106,18 @@ impl NativeStore {
 
 type Outcome = Either3<(), Value, Failure>;
 
+/// The arguments of a call before its buffers.
+const BUFFERS_AT: usize = 4;
+
+/// Where the outcome of a call goes.
+enum Slot {
+    /// JavaScript is still in the call.
+    Running,
+    Filled(Result<Option<Response>>),
+    /// The call has returned without an outcome.
+    Left,
+}
+
 #[derive(Clone)]
 struct Calls {
     store: Arc<Store>,
@@ -115,21 +127,23 @@ struct Calls {
 impl Calls {
     /// Runs a call of a contract.
     ///
-    /// The arguments are: the call's id, the number of the call's shape, the number of buffers, the buffers, and the
-    /// values of the fields. A buffer may consist of pieces: see [`Calls::take_pieces`]. The shape contains the names of the fields, in the same order as the values.
+    /// The arguments are: the call's id, whether it may be answered at once, the number of the call's shape, the number of
+    /// buffers, the buffers, and the values of the fields. A buffer may consist of pieces: see [`Calls::take_pieces`]. The shape
+    /// contains the names of the fields, in the same order as the values.
     ///
-    /// Returns the outcome if the store answers immediately. Otherwise returns undefined, and the completion queue
-    /// later delivers the outcome with the call's id.
+    /// Returns the outcome if it is there already. Otherwise returns undefined, and the completion queue later delivers the
+    /// outcome with the call's id.
     fn run(&self, context: &FunctionCallContext<'_>) -> napi::Result<Outcome> {
         let call_id: u32 = context.get(0)?;
-        let shape = self.completions.shape(context.get(1)?)?;
-        let fields_at = 3 + context.get::<u32>(2)? as usize;
+        let at_once = context.get(1)?;
+        let shape = self.completions.shape(context.get(2)?)?;
+        let fields_at = BUFFERS_AT + context.get::<u32>(3)? as usize;
         // Room is made for what is there, whatever the number says.
         if fields_at > context.length() {
             return Err(napi::Error::from_reason("a call has fewer buffers than it says"));
         }
-        let mut buffers = Vec::with_capacity(fields_at - 3);
-        for at in 3..fields_at {
+        let mut buffers = Vec::with_capacity(fields_at - BUFFERS_AT);
+        for at in BUFFERS_AT..fields_at {
             buffers.push(match context.get(at)? {
                 Either::A(bytes) => self.take(context.env, bytes)?.into(),
                 Either::B(pieces) => self.take_pieces(&pieces)?,
@@ -139,24 +153,25 @@ impl Calls {
         for at in fields_at..context.length() {
             values.push(context.get::<Field>(at)?.0);
         }
-        Ok(self.outcome(call_id, RawCall::new(&shape, values, buffers)))
+        Ok(self.outcome(call_id, at_once, RawCall::new(&shape, values, buffers)))
     }
 
-    fn outcome(&self, call_id: u32, call: RawCall<'_>) -> Outcome {
-        if self.store.is_inline() {
-            let slot = Arc::new(Mutex::new(None));
-            let filled = Arc::clone(&slot);
-            let fill = move |outcome| *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-            contract::run(&self.store, call, Reply::new(fill));
-            let outcome = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return match outcome.unwrap_or_else(|| Err(Error::poisoned())) {
-                Ok(response) => Either3::B(value(response)),
-                Err(error) => Either3::C(error.into()),
-            };
+    fn outcome(&self, call_id: u32, at_once: bool, call: RawCall<'_>) -> Outcome {
+        let slot = Arc::new(Mutex::new(Slot::Running));
+        let (filled, completions) = (Arc::clone(&slot), Arc::clone(&self.completions));
+        let reply = Reply::new(move |outcome| {
+            let mut slot = filled.lock().unwrap_or_else(PoisonError::into_inner);
+            match *slot {
+                Slot::Left => completions.push(call_id, outcome),
+                _ => *slot = Slot::Filled(outcome),
+            }
+        });
+        contract::run(&self.store, call, at_once, reply);
+        match std::mem::replace(&mut *slot.lock().unwrap_or_else(PoisonError::into_inner), Slot::Left) {
+            Slot::Filled(Ok(response)) => Either3::B(value(response)),
+            Slot::Filled(Err(error)) => Either3::C(error.into()),
+            Slot::Running | Slot::Left => Either3::A(()),
         }
-        let completions = Arc::clone(&self.completions);
-        contract::run(&self.store, call, Reply::new(move |outcome| completions.push(call_id, outcome)));
-        Either3::A(())
     }
 
     /// Takes the bytes of a buffer that a serializer has made. `ts/bridge/serializer.ts` ensures that no other code uses the

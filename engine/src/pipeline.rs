@@ -2,7 +2,9 @@
 //! caller's save is durable.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::ahead::Lead;
@@ -23,6 +25,8 @@ pub(crate) struct Pipeline {
     // the order of their declaration.
     encoder: Option<Encoder>,
     worker: Arc<Worker<WriterMessage>>,
+    writing: Weak<Mutex<Writing>>,
+    zeal: Zeal,
     reader: Arc<Reader>,
     closing: Arc<Closing>,
     deadline: Arc<Deadline>,
@@ -42,9 +46,30 @@ impl Pipeline {
     ) -> Result<Self> {
         let backend = Lazy::new(open, Arc::clone(&deadline));
         let writing = Writing { backend, sweeps, reader: Arc::clone(&reader), answered: None };
-        let worker = Arc::new(Worker::start("forkpoint-writer", writing)?);
+        let writer = Writer(Arc::new(Mutex::new(writing)));
+        // The thread closes the backend, so it must be the last to have it.
+        let writing = Arc::downgrade(&writer.0);
+        let worker = Arc::new(Worker::start("forkpoint-writer", writer)?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
-        Ok(Self { encoder, worker, reader, closing: Closing::new(), deadline, patience })
+        let zeal = Zeal::default();
+        Ok(Self { encoder, worker, writing, zeal, reader, closing: Closing::new(), deadline, patience })
+    }
+
+    /// Answers a query on the calling thread, with little work and without waiting, as it would be answered after every unit that
+    /// was queued before. `None`: the query must be asked. See [`Backend::answer_at_once`].
+    pub(crate) fn answer_at_once(&self, query: &Query) -> Option<Answer> {
+        let is_idle = self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.is_free();
+        if !is_idle || !self.zeal.tries() {
+            return None;
+        }
+        let writing = self.writing.upgrade()?;
+        let mut writing = writing.try_lock().ok()?;
+        let backend = writing.backend.opened()?;
+        let answer = catch_unwind(AssertUnwindSafe(|| backend.answer_at_once(query)));
+        // As if the thread had answered.
+        let answer = answer.inspect_err(|_| self.worker.poison()).ok()?;
+        self.zeal.note(answer.is_some());
+        answer
     }
 
     /// Answers a query. The query sees every unit that was queued before it.
@@ -115,6 +140,49 @@ impl Pipeline {
     }
 }
 
+/// Whether queries are answered at once. Where most of them cannot be, fewer are tried.
+#[derive(Default)]
+struct Zeal {
+    /// The tries in a row that were in vain.
+    in_vain: AtomicU32,
+    /// The queries that are not tried before the next try.
+    skipped: AtomicU32,
+}
+
+impl Zeal {
+    fn tries(&self) -> bool {
+        self.skipped.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+
+    fn note(&self, was_answered: bool) {
+        if was_answered {
+            return self.in_vain.store(0, Ordering::Relaxed);
+        }
+        let in_vain = self.in_vain.fetch_add(1, Ordering::Relaxed);
+        self.skipped.store((1 << in_vain.min(6)) - 1, Ordering::Relaxed);
+    }
+}
+
+/// The writer thread. Another thread may read with its backend while it waits for messages.
+struct Writer(Arc<Mutex<Writing>>);
+
+impl Writer {
+    fn writing(&self) -> MutexGuard<'_, Writing> {
+        // A panic ends the worker, so nothing is done after it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Task<WriterMessage> for Writer {
+    fn work(&mut self, batch: Vec<WriterMessage>) {
+        self.writing().work(batch);
+    }
+
+    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Option<Duration> {
+        self.writing().rest(wanted)
+    }
+}
+
 /// The state of the writer thread.
 struct Writing {
     backend: Lazy,
@@ -138,7 +206,7 @@ impl Caller {
     }
 }
 
-impl Task<WriterMessage> for Writing {
+impl Writing {
     fn work(&mut self, batch: Vec<WriterMessage>) {
         let has_waited = |answered| batch.iter().any(|message| message.asked().is_some_and(|asked| asked < answered));
         let count = |is_one: fn(&&WriterMessage) -> bool| batch.iter().filter(is_one).count();
@@ -183,9 +251,7 @@ impl Task<WriterMessage> for Writing {
         }
         self.sweeps.rest(&mut **backend)
     }
-}
 
-impl Writing {
     /// Returns the message, unless its call has used up its time while earlier work waited for the storage.
     fn admit(&self, message: WriterMessage) -> Option<WriterMessage> {
         match message.asked().and_then(|asked| self.backend.missed(asked)) {

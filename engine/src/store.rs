@@ -214,6 +214,15 @@ impl Store {
         }
     }
 
+    /// Answers a query on the calling thread if that takes little work and no waiting: the thread may be an event loop. The answer
+    /// is that of [`Store::ask`]. `None`: ask.
+    pub fn answer_at_once(&self, query: &Query) -> Option<Answer> {
+        match &self.engine {
+            Engine::Inline(_) => None,
+            Engine::Threads(writer) => largest::within(self.options.largest_payload(), || writer.answer_at_once(query)),
+        }
+    }
+
     /// Answers a query whose answer is only shown. A replica may answer it, if the storage has one. The answer has everything
     /// that this store has saved, and is never older than an earlier answer of this store, but other stores may have saved more.
     pub fn look(&self, query: Query, reply: Reply<Answer>) {

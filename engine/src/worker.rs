@@ -230,6 +230,11 @@ impl<T: Send + 'static> Worker<T> {
         state.messages.is_empty() && !state.working && !state.resting
     }
 
+    /// Ends the thread as a panic in its work does.
+    pub(crate) fn poison(&self) {
+        self.shared.end(Error::poisoned());
+    }
+
     /// Waits until all messages that were queued so far are processed.
     pub(crate) fn drain(&self) {
         let mut state = self.shared.state();

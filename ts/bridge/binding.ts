@@ -45,6 +45,7 @@ export interface NativeStore {
   /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */
   readonly call: (
     callId: number,
+    atOnce: boolean,
     shape: number,
     bufferCount: number,
     ...buffersAndFields: Array<Uint8Array | PackedPieces | Field>

@@ -108,6 +108,24 @@ function settle(callId: number, response: Response, error: Failure | null | unde
   }
 }
 
+/** When the first call of this turn of the event loop was answered at once, in ms. Undefined if none was. */
+let answeredSince: number | undefined;
+
+/**
+ * Returns true if a call may be answered before it returns. A program that awaits such calls one after the other gives the
+ * event loop no turn, so after a while a call lets it have one.
+ */
+function mayAnswerAtOnce(): boolean {
+  return answeredSince === undefined || performance.now() - answeredSince < TURN_MS;
+}
+
+/** Notes that a call was answered at once. */
+function noteTurn(): void {
+  if (answeredSince !== undefined) return;
+  answeredSince = performance.now();
+  setImmediate(() => (answeredSince = undefined));
+}
+
 /**
  * Registers the field names of a call with the engine and returns their number. Later calls send only the number and
  * the values.
@@ -134,8 +152,9 @@ export function submit<T>(
   // The engine reads the pieces until the call has its outcome.
   const pieces = buffers.some(isPieces) ? buffers.filter(isPieces) : NO_PIECES;
   for (const each of pieces) each.hold();
-  const outcome = store.call(callId, shape, buffers.length, ...given, ...fields);
+  const outcome = store.call(callId, mayAnswerAtOnce(), shape, buffers.length, ...given, ...fields);
   if (outcome !== undefined) {
+    noteTurn();
     for (const each of pieces) each.letGo();
     return isFailure(outcome) ? Promise.reject(errorOf(outcome)) : Promise.resolve(open(outcome));
   }

@@ -61,6 +61,13 @@ pub trait Backend: Send {
         }
     }
 
+    /// Answers a query with little work, from memory, and without waiting for a disk, a lock or the network: the calling thread
+    /// may be an event loop. `None`: the backend cannot, and the query is then asked again with [`Backend::answer`].
+    fn answer_at_once(&mut self, query: &Query) -> Option<Answer> {
+        let _ = query;
+        None
+    }
+
     /// Returns true if the answer takes time in proportion to the number of stored checkpoints. Then another backend on the
     /// same database answers the query, and no other query waits for it.
     fn takes_long(&self, query: &Query) -> bool {

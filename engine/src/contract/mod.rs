@@ -53,8 +53,9 @@ use crate::record::{ContractId, Labels, Notice};
 use crate::store::Store;
 use crate::worker::Reply;
 
-/// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.
-pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
+/// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null. With `at_once`,
+/// a query may be answered on this thread, before the function returns: see [`Store::answer_at_once`].
+pub fn run(store: &Store, call: RawCall<'_>, at_once: bool, reply: Reply<Option<Response>>) {
     let measure = call.common(MEASURE) == Some(&Value::Bool(true));
     let may_lag = call.common(MAY_LAG) == Some(&Value::Bool(true));
     match request(call, &store.options().labels) {
@@ -64,7 +65,13 @@ pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
         }
         Ok(Request::Apply(unit)) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
         Ok(Request::Ask(query, respond)) if may_lag => store.look(query, then(reply, respond)),
-        Ok(Request::Ask(query, respond)) => store.ask(query, then(reply, respond)),
+        Ok(Request::Ask(query, respond)) => {
+            let reply = then(reply, respond);
+            match at_once.then(|| store.answer_at_once(&query)).flatten() {
+                Some(answer) => reply.send(Ok(answer)),
+                None => store.ask(query, reply),
+            }
+        }
         Ok(Request::LookAtEach(queries, collect, beside)) => look_at_each(store, queries, collect, beside, reply),
         Ok(Request::Prune(prune)) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
         Ok(Request::Check(cursor, limit, respond)) if may_lag => {

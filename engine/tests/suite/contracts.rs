@@ -34,7 +34,7 @@ pub(crate) fn call(store: &Store, contract: &str, call: &str, fields: &Json, buf
         other => Value::Text(other.to_string()),
     };
     let raw = RawCall::new(&shape, fields.values().map(value).collect(), vec![b"bytes"[..].into(); buffers]);
-    let response = common::call(|reply| contract::run(store, raw, reply))?;
+    let response = common::call(|reply| contract::run(store, raw, false, reply))?;
     Ok(response.map_or(Json::Null, |response| serde_json::from_str(&response.text).unwrap()))
 }
 

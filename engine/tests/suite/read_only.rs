@@ -108,8 +108,9 @@ fn the_version_of_a_feed_belongs_to_a_connection() {
         let all: [&mut dyn Backend; 4] = [first, second, third, fourth];
         let mut seen = std::collections::HashSet::new();
         for backend in all {
-            for n in 0..3 {
-                save(&mut writer, [draft("run", &format!("{} {n}", seen.len())).sort_key(99.0 + seen.len() as f64)]);
+            for _ in 0..3 {
+                let n = u32::try_from(seen.len()).unwrap();
+                save(&mut writer, [draft("run", &format!("new {n}")).sort_key(99.0 + f64::from(n))]);
                 let feed = Feed { after: 0, order: RowOrder::NewestFirst, limit: 99, version: None, wait: None };
                 let page = backend.answer(&Query::Feed(feed)).unwrap().into_feed().unwrap();
                 assert!(seen.insert(page.version.unwrap()), "{journal:?} {:?} {seen:?}", page.version);

@@ -16,7 +16,7 @@ use super::reserve::{Reserve, is_full, reserve_only};
 use super::verify::Verify;
 use super::wal::Checkpointer;
 use super::watch::{StoreFiles, Watch};
-use super::{connection, locks, read, retention, schema, totals, vfs, write};
+use super::{connection, from_memory, locks, read, retention, schema, totals, vfs, write};
 use crate::backend::batch::{self, Failure};
 use crate::backend::interface::Backend;
 use crate::backend::lazy::Opener;
@@ -225,6 +225,17 @@ impl Backend for Sqlite {
             return queries.iter().for_each(|_| tell(Err(error.clone())));
         }
         self.call(|backend| read::answer_all(&backend.connection, backend.changes, &backend.cache, queries, tell));
+    }
+
+    fn answer_at_once(&mut self, query: &Query) -> Option<Answer> {
+        // With a rollback journal, a reader may have to roll back what a killed process left, and the file may be far away.
+        if self.journal != Journal::Wal || self.watch.look_sometimes(&self.connection).is_err() {
+            return None;
+        }
+        let Self { connection, changes, cache, .. } = self;
+        let answer = from_memory::within(|| read::answer_at_once(connection, *changes, cache, query));
+        locks::release(&self.connection, self.journal);
+        answer.ok()
     }
 
     fn has_one_lock(&self) -> bool {

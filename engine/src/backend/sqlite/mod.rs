@@ -10,6 +10,7 @@ mod connection;
 mod error;
 mod export;
 mod file;
+mod from_memory;
 mod handle;
 mod identity;
 mod known_schema;

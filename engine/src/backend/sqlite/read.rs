@@ -18,7 +18,8 @@ use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
-use crate::error::Result;
+use crate::codec::largest;
+use crate::error::{Code, Error, Result};
 use crate::query::{Answer, LogRange, MetaFilter, Of, Page, Pick, Query, Recent};
 use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::preview;
@@ -70,6 +71,54 @@ pub(super) fn answer_unchanged(
 ) -> Result<Answer> {
     let snapshot = connection.unchecked_transaction()?;
     steps::within(|| Reading { connection: &snapshot, changes, cache }.answer(query))
+}
+
+/// The largest payload that is read at once, in bytes.
+const AT_ONCE_BYTES: usize = 32 << 10;
+
+/// Answers a query whose answer takes little work.
+///
+/// # Errors
+///
+/// Any error says that the query must be answered in another way.
+pub(super) fn answer_at_once(
+    connection: &Connection,
+    changes: Changes,
+    cache: &PayloadCache,
+    query: &Query,
+) -> Result<Answer> {
+    let too_much = || Error::new(Code::Unavailable, "the query takes too much work");
+    if !takes_little(query) {
+        return Err(too_much());
+    }
+    let snapshot = connection.unchecked_transaction()?;
+    steps::within_little(|| {
+        for index in needed(&snapshot, query)? {
+            if !index.exists(&snapshot)? {
+                return Err(too_much());
+            }
+        }
+        let reading = Reading { connection: &snapshot, changes, cache };
+        largest::within(AT_ONCE_BYTES.min(largest::get()), || reading.answer(query))
+    })
+}
+
+/// Returns true if the query looks up some rows by an index, as most calls of a program do.
+fn takes_little(query: &Query) -> bool {
+    match query {
+        Query::Get { .. }
+        | Query::Newest { .. }
+        | Query::Tuple { .. }
+        | Query::List { .. }
+        | Query::Whole { .. }
+        | Query::Count { .. }
+        | Query::Log(_)
+        | Query::Logged { .. }
+        | Query::Logs { .. } => true,
+        Query::Page(page) => page.filter.is_none(),
+        Query::All(queries) => queries.iter().all(takes_little),
+        _ => false,
+    }
 }
 
 /// Returns true if the query may read a part of every row.

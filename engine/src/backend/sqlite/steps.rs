@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use super::file::beside;
 
 /// How many steps of `SQLite`'s machine are taken between two looks.
-const EACH: u32 = 100_000;
+const EACH: u32 = 1_000;
 /// The steps that a read may take in a file of any size. They take about a second.
 const FREE: u64 = 20_000_000;
 /// The further steps for each byte of the file. A row takes at least ten bytes, and no query takes a thousand steps for each
@@ -23,10 +23,14 @@ const PER_BYTE: u64 = 256;
 /// The steps that a look at the schema may take. A schema has some dozen rows.
 const OF_SCHEMA: u64 = 100_000;
 
+/// The steps that a read at once may take. They take some tenths of a millisecond.
+const AT_ONCE: u64 = 8_000;
+
 /// What a thread reads.
 #[derive(Clone, Copy)]
 enum Reading {
     Schema,
+    Little,
     Data,
 }
 
@@ -43,6 +47,11 @@ pub(super) fn within<T>(read: impl FnOnce() -> T) -> T {
 /// Opens a file or looks at its schema, which takes few steps in a file of any size.
 pub(super) fn within_schema<T>(read: impl FnOnce() -> T) -> T {
     counted(Reading::Schema, read)
+}
+
+/// Does a read that must take little time. Its statements fail if they take many steps together.
+pub(super) fn within_little<T>(read: impl FnOnce() -> T) -> T {
+    counted(Reading::Little, read)
 }
 
 fn counted<T>(reading: Reading, read: impl FnOnce() -> T) -> T {
@@ -73,6 +82,7 @@ fn takes_too_long(bytes: impl Fn() -> Option<u64>) -> bool {
     TAKEN.set(Some((reading, taken + u64::from(EACH))));
     match reading {
         Reading::Schema => taken >= OF_SCHEMA,
+        Reading::Little => taken >= AT_ONCE,
         Reading::Data => taken > FREE && bytes().is_some_and(|bytes| (taken - FREE) / PER_BYTE > bytes),
     }
 }

@@ -1,4 +1,4 @@
-//! The layer between `SQLite` and the operating system (a `SQLite` VFS): a copy of the default one with three changes.
+//! The layer between `SQLite` and the operating system (a `SQLite` VFS): a copy of the default one with four changes.
 //!
 //! Waits. `SQLite` waits for a lock in two ways. Its busy handler waits for the busy timeout, again in each statement.
 //! A reader of the write-ahead log that cannot lock its index waits up to 10 s, whatever the busy timeout is. Both
@@ -10,6 +10,8 @@
 //!
 //! Failed reads. For a read that fails with EIO, `SQLite` reports `SQLITE_CORRUPT`, as if the bytes were damaged. The
 //! `xRead` of this file returns the error of a device instead.
+//!
+//! Reads that do not wait for the disk: see `from_memory.rs`.
 #![expect(unsafe_code, reason = "rusqlite has no functions for a VFS")]
 
 use std::cell::Cell;
@@ -20,6 +22,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
+
+use super::from_memory;
 
 const NAME: &CStr = c"forkpoint";
 
@@ -60,6 +64,7 @@ pub(super) fn name() -> &'static CStr {
             let default = ffi::sqlite3_vfs_find(ptr::null());
             if let Some(original) = default.as_ref() {
                 let _ = DEFAULT.set(Default(default));
+                from_memory::ask_the_system(default);
                 let copy = sqlite3_vfs {
                     pNext: ptr::null_mut(),
                     zName: NAME.as_ptr(),
@@ -168,6 +173,9 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, length: c_
     unsafe {
         let methods = (*file).pMethods.cast::<Methods>();
         let Some(read) = (*(*methods).original).xRead else { return ffi::SQLITE_IOERR_READ };
+        if from_memory::refuses_files() {
+            return ffi::SQLITE_IOERR_READ;
+        }
         match read(file, into, length, at) {
             ffi::SQLITE_IOERR_CORRUPTFS => ffi::SQLITE_IOERR_READ,
             code => code,
