@@ -59,7 +59,7 @@ impl Pipeline {
     /// was queued before. `None`: the query must be asked. See [`Backend::answer_at_once`].
     pub(crate) fn answer_at_once(&self, query: &Query) -> Option<Answer> {
         let is_idle = self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.is_free();
-        if !is_idle || !self.zeal.tries() {
+        if !is_idle || self.worker.has_ended() || !self.zeal.tries() {
             return None;
         }
         let writing = self.writing.upgrade()?;

@@ -230,6 +230,11 @@ impl<T: Send + 'static> Worker<T> {
         state.messages.is_empty() && !state.working && !state.resting
     }
 
+    /// Returns true if the worker accepts no more messages.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.shared.state().ended.is_some()
+    }
+
     /// Ends the thread as a panic in its work does.
     pub(crate) fn poison(&self) {
         self.shared.end(Error::poisoned());

@@ -2,6 +2,7 @@
 //! layer between `SQLite` and the file system is there for the whole process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
+mod at_once;
 mod backend_contract;
 mod cache;
 mod check;

@@ -8,12 +8,15 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::AsRawFd;
 use std::ptr::null;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use crate::common::{self, draft, get, save};
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::backend::sqlite::{Options, Sqlite};
 use forkpoint_engine::error::Code;
+use forkpoint_engine::query::Answer;
+use forkpoint_engine::store::{self, Store};
+use forkpoint_engine::target::Target;
 use rusqlite::ffi;
 
 type Read = unsafe extern "C" fn(c_int, *mut c_void, usize, i64) -> isize;
@@ -36,8 +39,13 @@ unsafe extern "C" fn read(file: c_int, into: *mut c_void, length: usize, offset:
     unsafe { ORIGINAL.get().unwrap()(file, into, length, offset) }
 }
 
-/// Puts this file's `pread` below the one of the engine.
+/// Puts this file's `pread` below the one of the engine, or above it.
 fn replace_read() {
+    static REPLACED: Once = Once::new();
+    REPLACED.call_once(replace);
+}
+
+fn replace() {
     let mut broken = File::open("/proc/self/mem").unwrap();
     assert_eq!(broken.read(&mut [0]).unwrap_err().raw_os_error(), Some(5), "EIO");
     BROKEN.set(broken).unwrap();
@@ -91,4 +99,41 @@ fn every_read_that_fails_once_is_an_io_error_and_the_next_call_works() {
     for name in &names {
         assert_eq!(get(&mut backend, name), Some(draft("run", name).0));
     }
+}
+
+/// A read that fails here stands for bytes that are not in memory: the thread that asks does not wait for them.
+#[test]
+fn what_is_not_in_memory_is_not_answered_at_once() {
+    replace_read();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let bytes = |seed| vec![common::part("p", "json", common::noise(seed, 3_000))];
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    for at in 0..200 {
+        save(&mut backend, [draft(&format!("run {at}"), &format!("checkpoint {at}")).parts(bytes(at))]);
+    }
+    drop(backend);
+
+    let query = common::get_query("checkpoint 150");
+    let mut failures = 0;
+    for at in 0.. {
+        let store = Store::open(&Target::Sqlite(path.clone()), store::Options::default()).unwrap();
+        assert!(common::store_get(&store, "checkpoint 3").unwrap().is_some(), "the file is open now");
+        LEFT.set(at);
+        let at_once = store.answer_at_once(&query);
+        let fired = LEFT.replace(-1) < 0;
+        if fired {
+            failures += 1;
+            assert_eq!(at_once, None, "read {at}");
+        }
+        let found = common::call(|reply| store.ask(query.clone(), reply)).unwrap();
+        assert_eq!(found, Answer::Checkpoint(Some(Box::new(draft("run 150", "checkpoint 150").parts(bytes(150)).0))));
+        store.drain();
+        assert_eq!(store.answer_at_once(&query), Some(found), "it is in memory now");
+        store.shutdown();
+        if !fired {
+            break;
+        }
+    }
+    assert!(failures >= 2, "only {failures} reads failed");
 }
