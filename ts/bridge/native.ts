@@ -156,7 +156,12 @@ export function submit<T>(
   if (outcome !== undefined) {
     noteTurn();
     for (const each of pieces) each.letGo();
-    return isFailure(outcome) ? Promise.reject(errorOf(outcome)) : Promise.resolve(open(outcome));
+    if (isFailure(outcome)) return Promise.reject(errorOf(outcome));
+    try {
+      return Promise.resolve(open(outcome));
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
   }
   return new Promise<T>((resolve, reject) => {
     if (pending.size === 0) hold.ref();

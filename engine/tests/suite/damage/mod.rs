@@ -532,6 +532,11 @@ pub(crate) fn look(known: &Known, path: &Path, tally: &mut Tally) -> Outcome {
     let (mut told, mut absent) = (0, 0);
     for (at, Question { query, .. }) in known.questions.iter().enumerate() {
         let found = backend.answer(query);
+        if let Some(at_once) = backend.answer_at_once(query)
+            && found.as_ref() != Ok(&at_once)
+        {
+            outcome.violations.push(shorten(format!("{query:?} answers {at_once:?} at once")));
+        }
         let said = found.as_ref().err().map(|error: &Error| error.message().to_owned());
         match (judge(known, at, found), query) {
             (Verdict::Same, Query::Get { contract, id }) => drop(outcome.whole.insert((*contract, id.clone()))),
