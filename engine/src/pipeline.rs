@@ -26,7 +26,7 @@ pub(crate) struct Pipeline {
     encoder: Option<Encoder>,
     worker: Arc<Worker<WriterMessage>>,
     writing: Weak<Mutex<Writing>>,
-    zeal: Zeal,
+    backoff: Backoff,
     reader: Arc<Reader>,
     closing: Arc<Closing>,
     deadline: Arc<Deadline>,
@@ -51,15 +51,15 @@ impl Pipeline {
         let writing = Arc::downgrade(&writer.0);
         let worker = Arc::new(Worker::start("forkpoint-writer", writer)?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
-        let zeal = Zeal::default();
-        Ok(Self { encoder, worker, writing, zeal, reader, closing: Closing::new(), deadline, patience })
+        let backoff = Backoff::default();
+        Ok(Self { encoder, worker, writing, backoff, reader, closing: Closing::new(), deadline, patience })
     }
 
     /// Answers a query on the calling thread, with little work and without waiting, as it would be answered after every unit that
     /// was queued before. `None`: the query must be asked. See [`Backend::answer_at_once`].
     pub(crate) fn answer_at_once(&self, query: &Query) -> Option<Answer> {
         let is_idle = self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.is_free();
-        if !is_idle || self.worker.has_ended() || !self.zeal.tries() {
+        if !is_idle || self.worker.has_ended() || !self.backoff.allows() {
             return None;
         }
         let writing = self.writing.upgrade()?;
@@ -68,7 +68,7 @@ impl Pipeline {
         let answer = catch_unwind(AssertUnwindSafe(|| backend.answer_at_once(query)));
         // As if the thread had answered.
         let answer = answer.inspect_err(|_| self.worker.poison()).ok()?;
-        self.zeal.note(answer.is_some());
+        self.backoff.note(answer.is_some());
         answer
     }
 
@@ -140,17 +140,17 @@ impl Pipeline {
     }
 }
 
-/// Whether queries are answered at once. Where most of them cannot be, fewer are tried.
+/// Leaves out queries that would be tried at once, if the tries before were in vain.
 #[derive(Default)]
-struct Zeal {
+struct Backoff {
     /// The tries in a row that were in vain.
     in_vain: AtomicU32,
     /// The queries that are not tried before the next try.
     skipped: AtomicU32,
 }
 
-impl Zeal {
-    fn tries(&self) -> bool {
+impl Backoff {
+    fn allows(&self) -> bool {
         self.skipped.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
     }
 
