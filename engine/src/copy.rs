@@ -220,7 +220,7 @@ impl Copy {
         let Shared { from, options, .. } = &self.shared;
         let (mut checkpoints, mut records) = (0, 0);
         if options.lineages.is_none() {
-            let stats = from.ask(Query::Stats { contract: None, largest: 0 })?.into_stats()?;
+            let stats = from.ask(Query::Stats { contract: None, largest: 0, by_status: false })?.into_stats()?;
             let is_left_out = |of| options.left_out.contains(&of) || options.effects.contains(&of);
             let copied = stats.sum(|contract| !is_left_out(contract));
             (checkpoints, records) = (copied.checkpoints, copied.records);

@@ -112,6 +112,8 @@ pub enum Query {
         contract: Option<ContractId>,
         /// The maximum number of lineages to list by name. The largest lineages are listed.
         largest: usize,
+        /// Whether lineages are counted by their status, which may take time in proportion to the number of open ones.
+        by_status: bool,
     },
     /// The time on the store's clock. Answers [`Answer::Clock`].
     ///

@@ -347,7 +347,13 @@ mod tests {
     }
 
     fn left(backend: &mut Memory) -> u64 {
-        backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap().total().checkpoints
+        backend
+            .answer(&Query::Stats { contract: None, largest: 0, by_status: false })
+            .unwrap()
+            .into_stats()
+            .unwrap()
+            .total()
+            .checkpoints
     }
 
     #[test]

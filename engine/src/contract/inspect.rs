@@ -88,7 +88,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, _) = call.read()?;
     Ok(match call {
         Call::Remove { of, ids, reopen } => remove(&of, ids, reopen)?,
-        Call::Spaces {} => Request::ask(Query::Stats { contract: None, largest: 0 }, spaces),
+        Call::Spaces {} => Request::ask(Query::Stats { contract: None, largest: 0, by_status: true }, spaces),
         Call::SetLabels { spaces, run, ns, changes } => {
             let op = |space: &String| {
                 let contract = named(space)?;

@@ -66,7 +66,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Stats { contract, largest } => {
             let contract = optional_id(contract)?;
-            Request::ask(Query::Stats { contract, largest }, move |answer| stats(answer.into_stats()?, contract))
+            let query = Query::Stats { contract, largest, by_status: false };
+            Request::ask(query, move |answer| stats(answer.into_stats()?, contract))
         }
         Call::Format {} => Request::ask(Query::Format, |answer| respond(&answer.into_format()?)),
         Call::QuickCheck {} => Request::ask(Query::QuickCheck, |answer| checked(answer.into_checked()?)),

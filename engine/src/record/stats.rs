@@ -48,7 +48,8 @@ pub struct Sizes {
     pub records: u64,
     /// The total size of these records, in bytes.
     pub record_bytes: u64,
-    /// The number of lineages with each status, by the number of the status. Those of effects are not counted.
+    /// The number of lineages with each status, by the number of the status, if the query asks for them. Those of effects are not
+    /// counted.
     pub statuses: [u64; Status::ALL.len()],
 }
 

@@ -101,7 +101,7 @@ fn what_takes_much_work_is_left_to_the_threads() {
         let found = ask(&store, &query).unwrap();
         assert_eq!(soon(&store, &query), found, "{query:?}");
     }
-    for query in [Query::Stats { contract: None, largest: 0 }, Query::QuickCheck, Query::Clock] {
+    for query in [Query::Stats { contract: None, largest: 0, by_status: true }, Query::QuickCheck, Query::Clock] {
         assert_eq!(at_once(&store, &query), None, "{query:?}");
     }
     store.shutdown();

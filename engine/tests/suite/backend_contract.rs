@@ -1208,7 +1208,7 @@ fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> (u64, u64, i64) 
 }
 
 fn stats(backend: &mut dyn Backend, contract: Option<ContractId>, largest: usize) -> Stats {
-    backend.answer(&Query::Stats { contract, largest }).unwrap().into_stats().unwrap()
+    backend.answer(&Query::Stats { contract, largest, by_status: true }).unwrap().into_stats().unwrap()
 }
 
 /// A checkpoint with 10,000 bytes that do not compress.

@@ -437,7 +437,7 @@ fn reads_and_saves_go_on_while_a_page_is_checked() {
 fn reads_and_saves_go_on_while_something_takes_long() {
     let (store, opened, begun, go) = slow_store();
     call(|reply| store.apply(vec![draft("run", "a").put()].into(), reply)).unwrap();
-    let stats = Query::Stats { contract: None, largest: 1 };
+    let stats = Query::Stats { contract: None, largest: 1, by_status: true };
     let found = pending(|reply| store.ask(stats.clone(), reply));
     begun.recv_timeout(Duration::from_secs(30)).unwrap();
     store_get(&store, "a").unwrap().unwrap();

@@ -464,7 +464,12 @@ fn reads_back(path: &Path, version: u8, (expected, logs): &(Vec<Expected>, Vec<L
     // The sizes of the stored records. A record that several logs share counts once.
     let records: Vec<i64> = decode(path).logs.records().map(|record| record.body.len().try_into().unwrap()).collect();
     check(&mut backend, expected.len() as u64, records.len() as u64);
-    let stats = backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap().total();
+    let stats = backend
+        .answer(&Query::Stats { contract: None, largest: 0, by_status: true })
+        .unwrap()
+        .into_stats()
+        .unwrap()
+        .total();
     let raw = |one: &Expected| forkpoint_engine::codec::frame::length(&one.checkpoint.payload) as u64;
     assert_eq!((stats.checkpoints, stats.logical_bytes), (expected.len() as u64, expected.iter().map(raw).sum()));
     let bytes = records.iter().sum::<i64>().cast_unsigned();

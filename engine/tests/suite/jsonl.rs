@@ -592,7 +592,7 @@ fn a_run_that_keeps_its_newest_does_not_grow_for_ever() {
         apply(&mut store, vec![put, keep]).unwrap();
         store.sweep().unwrap();
         if n % 100 == 0 {
-            let query = Query::Stats { contract: None, largest: 0 };
+            let query = Query::Stats { contract: None, largest: 0, by_status: true };
             let bytes = reader.answer(&query).unwrap().into_stats().unwrap().file_bytes.unwrap();
             largest = largest.max(bytes);
             assert_eq!(ids(&mut reader, lineage("run")).len(), 10.min(n + 1));

@@ -1389,7 +1389,7 @@ fn check_in_time(
                 prop_assert_eq!((checkpoints, lineages), (expected.0 as u64, expected.1 as u64), "{:?}", rule);
             }
             Step::Stats(contract) => {
-                let asked = Query::Stats { contract, largest: usize::MAX };
+                let asked = Query::Stats { contract, largest: usize::MAX, by_status: true };
                 let stats = backend.answer(&asked).unwrap().into_stats().unwrap();
                 let mut sizes = stats.sum(|of| contract.is_none_or(|contract| contract == of));
                 let mut largest = stats.largest;

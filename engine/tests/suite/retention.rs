@@ -34,7 +34,11 @@ fn place() -> Place {
 }
 
 fn stats(backend: &mut dyn Backend) -> Stats {
-    backend.answer(&Query::Stats { contract: None, largest: usize::MAX }).unwrap().into_stats().unwrap()
+    backend
+        .answer(&Query::Stats { contract: None, largest: usize::MAX, by_status: true })
+        .unwrap()
+        .into_stats()
+        .unwrap()
 }
 
 fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> Vec<Pruned> {

@@ -86,7 +86,9 @@ impl Reading<'_> {
             // A quick check looks at the pages of a file. The server checks its own pages.
             Query::QuickCheck => Ok(Answer::Checked(Box::default())),
             Query::Format => schema::formats(self.open).map(Answer::Format),
-            Query::Stats { contract, largest } => stats::stats(self.open, *contract, *largest).map(Answer::Stats),
+            Query::Stats { contract, largest, by_status } => {
+                stats::stats(self.open, *contract, *largest, *by_status).map(Answer::Stats)
+            }
             Query::Saves { after, bytes } => export::saves(self.open, *after, *bytes).map(Answer::Saves),
             Query::Starts { after, limit } => export::starts(self.open, *after, *limit).map(Answer::Starts),
             Query::Writes { after, bytes } => export::all_writes(self.open, after.as_ref(), *bytes).map(Answer::Writes),

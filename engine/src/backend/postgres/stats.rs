@@ -34,9 +34,10 @@ macro_rules! sample {
 /// The number of rows of an index that are counted. If there are more, their number is estimated.
 const COUNTED: u64 = 10_000;
 
-/// The lineages of each contract (without a status), and those with each status but the last one. If the table is small, `found`
+/// The lineages of each contract (without a status), and those with each of `$statuses`. If the table is small, `found`
 /// is their number, and `few` is null. Otherwise, `few` counts them up to [`COUNTED`], and `found` is an estimate.
-const LINEAGES: &str = concat!(
+macro_rules! lineages {
+    ($statuses:literal) => { concat!(
     "WITH RECURSIVE of(contract) AS (
        SELECT min(contract) FROM @lineage UNION ALL
        SELECT (SELECT min(l.contract) FROM @lineage AS l WHERE l.contract > of.contract) FROM of WHERE of.contract IS NOT NULL
@@ -56,8 +57,15 @@ const LINEAGES: &str = concat!(
               ELSE (SELECT count(*) FROM (
                 SELECT FROM @lineage AS l WHERE l.contract = of.contract AND l.status = s.status AND l.contract < 128 AND l.status <> 4
                 LIMIT 10001) AS few) END AS few
-     FROM of CROSS JOIN unnest('{NULL,0,1,2,3}'::smallint[]) AS s(status) CROSS JOIN part WHERE of.contract IS NOT NULL"
-);
+     FROM of CROSS JOIN unnest('",
+    $statuses,
+    "'::smallint[]) AS s(status) CROSS JOIN part WHERE of.contract IS NOT NULL"
+) };
+}
+
+const LINEAGES: &str = lineages!("{NULL}");
+/// Those with the last status are the others.
+const BY_STATUS: &str = lineages!("{NULL,0,1,2,3}");
 
 /// Estimates the checkpoints of each contract.
 const CHECKPOINTS: &str = concat!(
@@ -103,8 +111,13 @@ const LARGEST: &str = "SELECT l.contract, l.name, count(*), coalesce(sum(p.size)
 
 /// Counts what the contracts hold. A store with many checkpoints answers with estimates. At most `most` lineages are listed:
 /// finding them reads every checkpoint.
-pub(super) fn stats(open: &Transaction<'_>, contract: Option<ContractId>, most: usize) -> Result<Stats> {
-    for statement in [LINEAGES, CHECKPOINTS, PAYLOADS, RECORDS, FILE] {
+pub(super) fn stats(
+    open: &Transaction<'_>,
+    contract: Option<ContractId>,
+    most: usize,
+    by_status: bool,
+) -> Result<Stats> {
+    for statement in [if by_status { BY_STATUS } else { LINEAGES }, CHECKPOINTS, PAYLOADS, RECORDS, FILE] {
         open.later(statement, values![]);
     }
     let [lineages, checkpoints, payloads, records, file] = open.last()?;
@@ -129,7 +142,7 @@ pub(super) fn stats(open: &Transaction<'_>, contract: Option<ContractId>, most: 
         }
     }
     for (contract, sizes) in &mut stats.contracts {
-        if !contract.is_effects() {
+        if by_status && !contract.is_effects() {
             // The others are finished.
             sizes.statuses[Status::Finished as usize] = sizes.lineages.saturating_sub(sizes.statuses.iter().sum());
         }

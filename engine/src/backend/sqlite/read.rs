@@ -228,7 +228,9 @@ impl Reading<'_> {
                 check::page(snapshot, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
             Query::QuickCheck => quick_check::quick_check(snapshot).map(|page| Answer::Checked(Box::new(page))),
-            Query::Stats { contract, largest } => stats(snapshot, *contract, *largest).map(Answer::Stats),
+            Query::Stats { contract, largest, by_status } => {
+                stats(snapshot, *contract, *largest, *by_status).map(Answer::Stats)
+            }
             Query::Format => schema::formats(snapshot).map(|found| Answer::Format(Some(found))),
             Query::Clock => Ok(Answer::Clock(machine_clock())),
             Query::Prunable { contract, rules } => {

@@ -18,7 +18,12 @@ use crate::record::{ContractId, LineageStats, Sizes, Stats, Status};
 
 /// Computes [`Stats`]. The totals come from the running totals. At most `most` lineages are listed: finding them takes time
 /// in proportion to the number of checkpoints.
-pub(super) fn stats(connection: &Connection, contract: Option<ContractId>, most: usize) -> Result<Stats> {
+pub(super) fn stats(
+    connection: &Connection,
+    contract: Option<ContractId>,
+    most: usize,
+    by_status: bool,
+) -> Result<Stats> {
     let totals = Totals::now(connection)?;
     let page_size = pragma(connection, "page_size")?;
     let mut stats = Stats {
@@ -38,7 +43,9 @@ pub(super) fn stats(connection: &Connection, contract: Option<ContractId>, most:
             ..Sizes::default()
         };
     }
-    count_statuses(connection, &mut stats)?;
+    if by_status {
+        count_statuses(connection, &mut stats)?;
+    }
     if most > 0 {
         list_largest(connection, contract, most, &mut stats)?;
     }

@@ -92,7 +92,7 @@ impl<C: Contents> Tables<C> {
             }
             Query::Check { .. } => Answer::Checked(Box::new(self.check())),
             Query::QuickCheck => Answer::Checked(Box::default()),
-            Query::Stats { contract, largest } => Answer::Stats(self.stats(*contract, *largest)),
+            Query::Stats { contract, largest, by_status } => Answer::Stats(self.stats(*contract, *largest, *by_status)),
             Query::Format => Answer::Format(None),
             Query::Clock => Answer::Clock(machine_clock()),
             Query::Prunable { contract, rules } => Answer::Pruned(retention::preview(self, *contract, rules)?),
@@ -297,7 +297,7 @@ impl<C: Contents> Tables<C> {
         }
     }
 
-    fn stats(&self, contract: Option<ContractId>, largest: usize) -> Stats {
+    fn stats(&self, contract: Option<ContractId>, largest: usize, by_status: bool) -> Stats {
         let mut stats = Stats::default();
         self.count_records(&mut stats);
         for lineage_row in self.lineages.values() {
@@ -305,7 +305,7 @@ impl<C: Contents> Tables<C> {
             let (checkpoints, bytes) = (lineage_row.order.len() as u64, rows.map(|row| row.bytes).sum::<u64>());
             let sizes = stats.contract(lineage_row.contract);
             sizes.lineages += 1;
-            if !lineage_row.contract.is_effects() {
+            if by_status && !lineage_row.contract.is_effects() {
                 sizes.statuses[self.status(lineage_row) as usize] += 1;
             }
             sizes.checkpoints += checkpoints;

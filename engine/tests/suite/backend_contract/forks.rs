@@ -186,7 +186,12 @@ pub(crate) fn a_unit_that_fails_leaves_nothing_behind(backend: &mut dyn Backend)
         let listed: Vec<_> =
             lineages(backend, "", None, 9).into_iter().map(|line| (line.checkpoints, line.newest)).collect();
         let logs = ["run", "short", "new", "fork"].map(|name| log(backend, name, "log"));
-        let stats = backend.answer(&Query::Stats { contract: None, largest: 9 }).unwrap().into_stats().unwrap().total();
+        let stats = backend
+            .answer(&Query::Stats { contract: None, largest: 9, by_status: true })
+            .unwrap()
+            .into_stats()
+            .unwrap()
+            .total();
         let stats = (stats.checkpoints, stats.lineages, stats.records);
         let found = ["a", "b", "c", "d", "e", "f"].map(|id| get(backend, id));
         (listed, logs, stats, found, backend.answer(&tuple).unwrap(), ids(backend, Of::Group("g".to_owned())))

@@ -25,7 +25,8 @@ fn error(backend: &mut dyn Backend, unit: impl Into<Unit>) -> (Code, String) {
 
 /// The number of stored records. A shared record counts once.
 fn records(backend: &mut dyn Backend, contract: Option<ContractId>) -> u64 {
-    let stats = backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap();
+    let stats =
+        backend.answer(&Query::Stats { contract: None, largest: 0, by_status: true }).unwrap().into_stats().unwrap();
     stats.sum(|of| contract.is_none_or(|contract| contract == of)).records
 }
 
@@ -435,7 +436,12 @@ pub(crate) fn a_live_log_outlasts_its_checkpoints(backend: &mut dyn Backend) {
     // A lineage ends when it has neither records nor checkpoints.
     apply(backend, vec![truncate("run", "log", 0), draft("run", "4").put()]).unwrap();
     assert!(lineages(backend, "", None, 1)[0].position > position, "it has begun anew");
-    let stats = backend.answer(&Query::Stats { contract: None, largest: 9 }).unwrap().into_stats().unwrap().total();
+    let stats = backend
+        .answer(&Query::Stats { contract: None, largest: 9, by_status: true })
+        .unwrap()
+        .into_stats()
+        .unwrap()
+        .total();
     assert_eq!((stats.lineages, stats.records), (2, 0));
     // A lineage that has only a log has no newest checkpoint, because a log is not a checkpoint.
     apply(backend, vec![texts("logged", "log", &["a"])]).unwrap();
@@ -544,7 +550,8 @@ pub(crate) fn a_log_of_100_000_records(backend: &mut dyn Backend) {
     let all = page(backend, log_range("run", "log", None)).unwrap().records;
     assert_eq!(all.len(), 100_200);
     assert_eq!(logs(backend, "run"), [("log".to_owned(), 100_200)]);
-    let stats = backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap();
+    let stats =
+        backend.answer(&Query::Stats { contract: None, largest: 0, by_status: true }).unwrap().into_stats().unwrap();
     let found = stats.total().records;
     assert!(if stats.is_estimate { (80_000..120_000).contains(&found) } else { found == 100_200 }, "{found}");
     assert_eq!(checked_records(backend), 100_200);

@@ -69,7 +69,7 @@ pub(super) fn sizes_are_those_of_the_statistics(backend: &mut dyn Backend) {
         save(backend, [draft("run", &number.to_string()).sort_key(f64::from(number))]);
     }
     let page = rows(backend, "run", RowsFrom::End, RowOrder::OldestFirst, 99);
-    let stats = Query::Stats { contract: Some(CONTRACT_ID), largest: 9 };
+    let stats = Query::Stats { contract: Some(CONTRACT_ID), largest: 9, by_status: true };
     let stats = backend.answer(&stats).unwrap().into_stats().unwrap().of(CONTRACT_ID);
     let sums = page.sums.unwrap();
     assert_eq!((sums.logical_bytes, sums.stored_bytes), (stats.logical_bytes, stats.stored_bytes));

@@ -3,7 +3,7 @@
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Query, Recent};
-use forkpoint_engine::record::{Labels, Status, TaskState, Write};
+use forkpoint_engine::record::{Labels, Sizes, Status, TaskState, Write};
 
 use crate::common::{CONTRACT_ID, Draft, apply, draft, lineages, part, remove, save};
 
@@ -151,8 +151,12 @@ pub(crate) fn lineages_are_found_and_counted_by_their_status(backend: &mut dyn B
     // The index follows later saves.
     save(backend, [at("w1", "w1 later", 2.0, Status::Finished), at("done 3", "done 3 later", 2.0, Status::Waiting)]);
     assert_eq!(with(backend, &[Status::Waiting]), ["done 3", "w2"]);
-    let stats = backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap();
+    let stats =
+        backend.answer(&Query::Stats { contract: None, largest: 0, by_status: true }).unwrap().into_stats().unwrap();
     let [unknown, waiting, failed, unfinished, finished] = stats.of(CONTRACT_ID).statuses;
     assert_eq!((unknown, waiting, failed, unfinished, finished), (1, 2, 1, 0, 1_100));
     assert!(!stats.is_estimate);
+    let sizes = Query::Stats { contract: None, largest: 0, by_status: false };
+    let sizes = backend.answer(&sizes).unwrap().into_stats().unwrap().of(CONTRACT_ID);
+    assert_eq!(sizes, Sizes { statuses: [0; 5], ..stats.of(CONTRACT_ID) });
 }

@@ -274,7 +274,7 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
         }
     }
     for contract in [None, Some(common::CONTRACT_ID), Some(OTHER)] {
-        all.push(one(Query::Stats { contract, largest: 3 }));
+        all.push(one(Query::Stats { contract, largest: 3, by_status: true }));
         for rule in [Rule::SavedBefore(3000), Rule::KeepLast(2), Rule::MaxBytes(4000)] {
             all.push(one(Query::Prunable { contract, rules: vec![rule] }));
         }

@@ -659,7 +659,7 @@ fn a_rule_removes_payloads_that_are_damaged_too() {
             family.flip(id, column, at);
         }
         let mut backend = open(&family.path);
-        let stats = Query::Stats { contract: None, largest: 9 };
+        let stats = Query::Stats { contract: None, largest: 9, by_status: true };
         backend.answer(&stats).unwrap();
         let prune = |rule| Prune { contract: None, rule, cursor: Cursor::default(), most: 100 };
         let pruned = backend.prune(&prune(Rule::SavedBefore(1))).unwrap();

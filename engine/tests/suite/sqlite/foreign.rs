@@ -127,7 +127,7 @@ fn a_scan_of_pages_that_are_no_tree_ends_and_so_do_the_next_reads() {
     file[28..32].copy_from_slice(&(pages + 18).to_be_bytes());
     fs::write(&path, file).unwrap();
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
-    let stats = Query::Stats { contract: None, largest: 10 };
+    let stats = Query::Stats { contract: None, largest: 10, by_status: true };
     for _ in 0..2 {
         let error = backend.answer(&stats).unwrap_err();
         assert_eq!(error.code(), Code::Corrupt, "{error}");

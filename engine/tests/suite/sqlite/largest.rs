@@ -33,7 +33,7 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 fn stats(backend: &mut Sqlite, contract: Option<ContractId>, largest: usize) -> Stats {
-    backend.answer(&Query::Stats { contract, largest }).unwrap().into_stats().unwrap()
+    backend.answer(&Query::Stats { contract, largest, by_status: true }).unwrap().into_stats().unwrap()
 }
 
 /// The largest lineages, as plain SQL finds them.
@@ -97,7 +97,7 @@ fn what_reads_every_row_is_said_to_take_long() {
     let folder = tempfile::tempdir().unwrap();
     let mut backend = Sqlite::open(&Options::new(folder.path().join("agent.db"))).unwrap();
     apply(&mut backend, vec![draft("run", "a").put(), remove("b")]).unwrap();
-    let asked = |largest| Query::Stats { contract: None, largest };
+    let asked = |largest| Query::Stats { contract: None, largest, by_status: true };
     assert!(backend.takes_long(&asked(1)) && backend.takes_long(&Query::All(vec![asked(0), asked(1)])));
     assert!(backend.takes_long(&Query::Prunable { contract: None, rules: Vec::new() }));
     assert!(!backend.takes_long(&asked(0)) && !backend.takes_long(&Query::All(vec![asked(0)])));

@@ -57,7 +57,7 @@ fn rest(backend: &mut Sqlite) {
 }
 
 fn stats(backend: &mut Sqlite) -> Stats {
-    backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap()
+    backend.answer(&Query::Stats { contract: None, largest: 0, by_status: true }).unwrap().into_stats().unwrap()
 }
 
 /// The formats of all payloads (the first bytes of their envelopes) in save order, and the bytes that they take.
