@@ -1,7 +1,9 @@
 //! Answers queries with SQL statements. An index finds the numbers of the rows. Each row is then read by its number
 //! and verified.
 
-use rusqlite::{Connection, Transaction, params};
+use std::ops::Deref;
+
+use rusqlite::{Connection, params};
 
 use super::changes::Changes;
 use super::lineage::{self, LineageRow};
@@ -11,6 +13,7 @@ use super::meta_index::MetaIndex;
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::schema::{self, LateIndex};
+use super::statement::execute;
 use super::stats::stats;
 use super::{check, export, page, payloads, quick_check, recent, rows, several, steps, writes};
 use crate::backend::ancestors;
@@ -23,6 +26,34 @@ use crate::error::{Code, Error, Result};
 use crate::query::{Answer, LogRange, MetaFilter, Of, Page, Pick, Query, Recent};
 use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::preview;
+
+/// A read transaction. It ends when it is dropped. Its statements are prepared once, because parsing them is a part of the time of
+/// a small read.
+struct Snapshot<'a>(&'a Connection);
+
+impl<'a> Snapshot<'a> {
+    fn begin(connection: &'a Connection) -> Result<Self> {
+        execute(connection, "BEGIN", [])?;
+        Ok(Self(connection))
+    }
+}
+
+impl Deref for Snapshot<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.0
+    }
+}
+
+impl Drop for Snapshot<'_> {
+    fn drop(&mut self) {
+        // An error may have ended the transaction already.
+        if !self.0.is_autocommit() {
+            let _ = execute(self.0, "ROLLBACK", []);
+        }
+    }
+}
 
 /// Answers queries from one snapshot, one after the other. Each has its own outcome.
 pub(super) fn answer_all(
@@ -43,19 +74,15 @@ pub(super) fn answer_all(
 }
 
 /// Returns a snapshot of a database that has the indexes that a query needs.
-fn with_indexes<'a>(
-    connection: &'a Connection,
-    open: Option<Transaction<'a>>,
-    query: &Query,
-) -> Result<Transaction<'a>> {
-    let mut snapshot = open.map_or_else(|| connection.unchecked_transaction(), Ok)?;
+fn with_indexes<'a>(connection: &'a Connection, open: Option<Snapshot<'a>>, query: &Query) -> Result<Snapshot<'a>> {
+    let mut snapshot = open.map_or_else(|| Snapshot::begin(connection), Ok)?;
     for index in needed(&snapshot, query)? {
         if !index.exists(&snapshot)? {
             // Building the index writes to the database. End the snapshot before the build and begin a new snapshot
             // afterwards.
             drop(snapshot);
             index.build(connection)?;
-            snapshot = connection.unchecked_transaction()?;
+            snapshot = Snapshot::begin(connection)?;
         }
     }
     Ok(snapshot)
@@ -69,7 +96,7 @@ pub(super) fn answer_unchanged(
     cache: &PayloadCache,
     query: &Query,
 ) -> Result<Answer> {
-    let snapshot = connection.unchecked_transaction()?;
+    let snapshot = Snapshot::begin(connection)?;
     steps::within(|| Reading { connection: &snapshot, changes, cache }.answer(query))
 }
 
@@ -91,7 +118,7 @@ pub(super) fn answer_at_once(
     if !takes_little(query) {
         return Err(too_much());
     }
-    let snapshot = connection.unchecked_transaction()?;
+    let snapshot = Snapshot::begin(connection)?;
     steps::within_little(|| {
         for index in needed(&snapshot, query)? {
             if !index.exists(&snapshot)? {
