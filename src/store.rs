@@ -1,6 +1,7 @@
 //! The native handle of a store.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use bytes::Bytes;
 use napi::bindgen_prelude::{
@@ -13,8 +14,8 @@ use crate::options::NativeOptions;
 use crate::server::{self, Passwords};
 use crate::values::{Failure, Field, Value, value};
 use forkpoint_engine::Reply;
-use forkpoint_engine::contract::{self, call::RawCall, response::Response};
-use forkpoint_engine::error::{Error, Result};
+use forkpoint_engine::contract::{self, call::RawCall};
+use forkpoint_engine::error::Error;
 use forkpoint_engine::record::Content;
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
@@ -109,15 +110,6 @@ type Outcome = Either3<(), Value, Failure>;
 /// The arguments of a call before its buffers.
 const BUFFERS_AT: usize = 4;
 
-/// Where the outcome of a call goes.
-enum Slot {
-    /// JavaScript is still in the call.
-    Running,
-    Filled(Result<Option<Response>>),
-    /// The call has returned without an outcome.
-    Left,
-}
-
 #[derive(Clone)]
 struct Calls {
     store: Arc<Store>,
@@ -157,20 +149,23 @@ impl Calls {
     }
 
     fn outcome(&self, call_id: u32, at_once: bool, call: RawCall<'_>) -> Outcome {
-        let slot = Arc::new(Mutex::new(Slot::Running));
+        let slot = Arc::new(Mutex::new(None));
         let (filled, completions) = (Arc::clone(&slot), Arc::clone(&self.completions));
+        let (caller, is_inline) = (thread::current().id(), self.store.is_inline());
+        // Other outcomes go through the queue, also if one is here already: they arrive in their order.
         let reply = Reply::new(move |outcome| {
-            let mut slot = filled.lock().unwrap_or_else(PoisonError::into_inner);
-            match *slot {
-                Slot::Left => completions.push(call_id, outcome),
-                _ => *slot = Slot::Filled(outcome),
+            if is_inline || at_once && outcome.is_ok() && thread::current().id() == caller {
+                *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            } else {
+                completions.push(call_id, outcome);
             }
         });
         contract::run(&self.store, call, at_once, reply);
-        match std::mem::replace(&mut *slot.lock().unwrap_or_else(PoisonError::into_inner), Slot::Left) {
-            Slot::Filled(Ok(response)) => Either3::B(value(response)),
-            Slot::Filled(Err(error)) => Either3::C(error.into()),
-            Slot::Running | Slot::Left => Either3::A(()),
+        let outcome = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match outcome {
+            Some(Ok(response)) => Either3::B(value(response)),
+            Some(Err(error)) => Either3::C(error.into()),
+            None => Either3::A(()),
         }
     }
 

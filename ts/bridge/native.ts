@@ -171,7 +171,8 @@ export function submit<T>(
     try {
       return Promise.resolve(open(outcome));
     } catch (thrown) {
-      return Promise.reject(thrown);
+      // The caller may await something else first, as it may with a call that takes longer.
+      return new Promise((_, reject) => setImmediate(reject, thrown));
     }
   }
   return new Promise<T>((resolve, reject) => {
