@@ -120,11 +120,11 @@ let together = 0;
 let answeredSince: number | undefined;
 
 /**
- * Returns true if a call may be answered before it returns. A program that awaits such calls one after the other gives the
+ * Returns true if a call may be answered before it returns. The answer overtakes no earlier call. A program that awaits such calls one after the other gives the
  * event loop no turn, so after a while a call lets it have one.
  */
 function mayAnswerAtOnce(): boolean {
-  if (together >= MOST_TOGETHER) return false;
+  if (pending.size > 0 || together >= MOST_TOGETHER) return false;
   return answeredSince === undefined || performance.now() - answeredSince < TURN_MS;
 }
 
