@@ -63,12 +63,12 @@ impl WriterMessage {
 
 /// Queues a message. After [`WriterMessage::Close`], the worker accepts no more messages.
 pub(crate) fn send(worker: &Worker<WriterMessage>, message: WriterMessage) {
-    let last = matches!(message, WriterMessage::Close(_));
-    if let Err((message, error)) = worker.push(message) {
+    let queued = match message {
+        WriterMessage::Close(_) => worker.push_last(message),
+        _ => worker.push(message),
+    };
+    if let Err((message, error)) = queued {
         message.refuse(error);
-    }
-    if last {
-        worker.close();
     }
 }
 

@@ -203,12 +203,24 @@ impl<T: Send + 'static> Worker<T> {
     /// Queues a message. Never waits, because the caller may be an event loop: `ts/bridge/native.ts` limits what is queued. If
     /// the worker has ended, the message is returned with an error.
     pub(crate) fn push(&self, message: T) -> Result<(), (T, Error)> {
+        self.queue(message, false)
+    }
+
+    /// Queues the last message. No other thread can queue one behind it.
+    pub(crate) fn push_last(&self, message: T) -> Result<(), (T, Error)> {
+        self.queue(message, true)
+    }
+
+    fn queue(&self, message: T, is_last: bool) -> Result<(), (T, Error)> {
         let mut state = self.shared.state();
         if let Some(error) = &state.ended {
             let error = error.clone();
             return Err((message, error));
         }
         state.messages.push(message);
+        if is_last {
+            state.ended = Some(Error::closed());
+        }
         // Wake the thread only once: further wake-ups are needless until the thread takes the queue.
         let wake = std::mem::take(&mut state.sleeping);
         drop(state);

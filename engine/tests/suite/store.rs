@@ -399,6 +399,33 @@ fn a_closed_store_says_so_and_may_be_closed_again() {
     }
 }
 
+/// Other threads may call a store while it closes. What comes behind the close opens nothing again.
+#[test]
+fn calls_that_meet_the_close_are_done_before_it_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..200 {
+        let path = folder.path().join(format!("{round}.db"));
+        let store = Arc::new(Store::open(&Target::Sqlite(path.clone()), Options::default()).unwrap());
+        save(&store, "a").unwrap();
+        let (asking, saving) = (Arc::clone(&store), Arc::clone(&store));
+        let asking = std::thread::spawn(move || {
+            loop {
+                if let Err(error) = store_get(&asking, "a") {
+                    return error;
+                }
+            }
+        });
+        let saving =
+            std::thread::spawn(move || (0..).find_map(|n: usize| save(&saving, &n.to_string()).err()).unwrap());
+        close(&store).unwrap();
+        for error in [asking.join().unwrap(), saving.join().unwrap()] {
+            assert_eq!(error.code(), Code::Closed, "{error}");
+        }
+        store.shutdown();
+        assert!(!path.with_extension("db-wal").exists(), "nothing has opened the file again");
+    }
+}
+
 #[test]
 fn a_closed_file_can_be_opened_by_another_store() {
     let folder = tempfile::tempdir().unwrap();
