@@ -56,7 +56,7 @@ impl Pipeline {
     }
 
     /// Answers a query on the calling thread, with little work and without waiting, as it would be answered after every unit that
-    /// was queued before. `None`: the query must be asked. See [`Backend::answer_at_once`].
+    /// was queued before. `None`: the query must be asked. See [`crate::backend::Backend::answer_at_once`].
     pub(crate) fn answer_at_once(&self, query: &Query) -> Option<Answer> {
         let is_idle = self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.is_free();
         if !is_idle || self.worker.has_ended() || !self.backoff.allows() {
