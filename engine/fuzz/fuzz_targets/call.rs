@@ -253,7 +253,7 @@ fuzz_target!(|calls: Vec<Call>| {
             continue;
         }
         let call = RawCall::new(&shape, values, buffers.into_iter().map(Into::into).collect());
-        if let Err(error) = outcome(|reply| forkpoint_engine::contract::run(&store, call, reply)) {
+        if let Err(error) = outcome(|reply| forkpoint_engine::contract::run(&store, call, true, reply)) {
             assert!(!matches!(error.code(), Code::Unavailable | Code::Corrupt | Code::Closed), "{shape:?}: {error}");
         }
     }
