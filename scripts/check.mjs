@@ -10,6 +10,7 @@ const types = (...projects) => {
 /** Checks what every change needs. */
 export function check() {
   run("cargo", ["fmt", "--check"]);
+  run("cargo", ["fmt", "--check", "--manifest-path", `${root}engine/fuzz/Cargo.toml`]);
   run("cargo", ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]);
   tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
   run(process.execPath, [`${root}scripts/circles.mjs`]);

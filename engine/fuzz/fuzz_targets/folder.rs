@@ -14,7 +14,9 @@ use forkpoint_engine::backend::Backend;
 use forkpoint_engine::backend::jsonl::{Jsonl, Options};
 use forkpoint_engine::op::{LogMust, Op, Unit};
 use forkpoint_engine::query::Query;
-use forkpoint_engine::record::{ContractId, Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write};
+use forkpoint_engine::record::{
+    ContractId, Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write,
+};
 use libfuzzer_sys::fuzz_target;
 
 use self::whole_check::whole_check;
@@ -74,10 +76,16 @@ fn whole() -> &'static Vec<(PathBuf, Vec<u8>)> {
                 age_offset: 0,
                 depends_on_parent: false,
                 exempt: false,
-            status: Status::Unknown,
+                status: Status::Unknown,
                 meta: vec![number],
             };
-            let write = Write { task: "task".to_owned(), index: 0, claimed_by: None, state: TaskState::default(), part: part.clone() };
+            let write = Write {
+                task: "task".to_owned(),
+                index: 0,
+                claimed_by: None,
+                state: TaskState::default(),
+                part: part.clone(),
+            };
             let record = Record { key: Some(format!("key-{number}")), tag: "json".to_owned(), bytes: Bytes::from("1") };
             let log = "messages".to_owned();
             let logs = vec![LogPin { log: log.clone(), length: None }];
@@ -85,7 +93,15 @@ fn whole() -> &'static Vec<(PathBuf, Vec<u8>)> {
             let id = header.id.clone();
             let ops = vec![
                 Op::Append { contract: CONTRACT, lineage, log, records: vec![record], must: LogMust::BeAny },
-                Op::Put(Box::new(Draft { header, payload, inherit, like, logs, labels: Labels::default(), encoded: None })),
+                Op::Put(Box::new(Draft {
+                    header,
+                    payload,
+                    inherit,
+                    like,
+                    logs,
+                    labels: Labels::default(),
+                    encoded: None,
+                })),
                 Op::Write { contract: CONTRACT, id, writes: vec![write], replace: false, encoded: None },
             ];
             backend.apply(&[Unit::from(ops)]).pop().unwrap().unwrap();

@@ -53,11 +53,19 @@ fn put(number: u8) -> Op {
         age_offset: 0,
         depends_on_parent: false,
         exempt: false,
-            status: Status::Unknown,
+        status: Status::Unknown,
         meta: vec![],
     };
     let payload = Payload { parts: vec![part] };
-    Op::Put(Box::new(Draft { header, payload, inherit: vec![], like: vec![], logs: vec![], labels: Labels::default(), encoded: None }))
+    Op::Put(Box::new(Draft {
+        header,
+        payload,
+        inherit: vec![],
+        like: vec![],
+        logs: vec![],
+        labels: Labels::default(),
+        encoded: None,
+    }))
 }
 
 /// The database and its log, as a killed process leaves them.

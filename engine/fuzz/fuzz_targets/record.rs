@@ -11,7 +11,9 @@ use forkpoint_engine::contract::call::RawCall;
 use forkpoint_engine::contract::fields::{Shape, Value};
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{LogMust, Op, Unit};
-use forkpoint_engine::record::{Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write};
+use forkpoint_engine::record::{
+    Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write,
+};
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
 use libfuzzer_sys::fuzz_target;
@@ -67,7 +69,13 @@ fn ops(from: &Checkpoint) -> Vec<Op> {
     if !from.records.is_empty() {
         let record = |part: Part| Record { key: None, tag: part.tag, bytes: part.bytes.into_joined() };
         let records = from.records.iter().map(|bytes| record(part(bytes))).collect();
-        ops.push(Op::Append { contract, lineage: lineage.clone(), log: "messages".to_owned(), records, must: LogMust::BeAny });
+        ops.push(Op::Append {
+            contract,
+            lineage: lineage.clone(),
+            log: "messages".to_owned(),
+            records,
+            must: LogMust::BeAny,
+        });
     }
     if !from.writes.is_empty() {
         let write = |(task, index, bytes): &(u8, i8, Stored)| Write {
@@ -92,12 +100,20 @@ fn ops(from: &Checkpoint) -> Vec<Op> {
         age_offset: from.age_offset % 16,
         depends_on_parent: from.depends_on_parent,
         exempt: false,
-            status: Status::Unknown,
+        status: Status::Unknown,
         meta: from.meta.clone(),
     };
     let logs = if from.records.is_empty() { vec![] } else { vec![LogPin { log: "messages".to_owned(), length: None }] };
     let payload = Payload { parts: from.parts.iter().map(part).collect() };
-    ops.push(Op::Put(Box::new(Draft { header, payload, inherit: vec![], like: vec![], logs, labels: Labels::default(), encoded: None })));
+    ops.push(Op::Put(Box::new(Draft {
+        header,
+        payload,
+        inherit: vec![],
+        like: vec![],
+        logs,
+        labels: Labels::default(),
+        encoded: None,
+    })));
     ops
 }
 
@@ -152,7 +168,7 @@ fuzz_target!(|checkpoints: Vec<Checkpoint>| {
                 other => Value::Text(other.to_owned()),
             };
             let call = RawCall::new(&shape, fields.iter().map(value).collect(), vec![]);
-            if let Err(error) = outcome(|reply| forkpoint_engine::contract::run(&store, call, reply)) {
+            if let Err(error) = outcome(|reply| forkpoint_engine::contract::run(&store, call, true, reply)) {
                 let ours = matches!(error.code(), Code::Unavailable | Code::Closed | Code::InvalidArgument);
                 assert!(!ours, "{shape:?}: {error}");
             }
