@@ -141,17 +141,21 @@ function withoutBlanks({ value, readable }: Read, blanks: readonly string[]): un
   return fields;
 }
 
-/** Each channel is a part. One more part holds the rest of the checkpoint. */
-function langgraph(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
+/** Each channel is a part. One more part holds the rest of the checkpoint, without its id. */
+function langgraph(parts: Parts, row: Row, found: FoundCheckpoint): [unknown, unknown] {
   const state: Array<[string, unknown]> = [];
   let rest: unknown = null;
   for (const part of found.parts) {
     const channel = channelOf(part.name);
     const { value } = parts.read(part, channel ?? "checkpoint");
-    if (channel === undefined) rest = value;
+    if (channel === undefined) rest = withId(value, row.id);
     else state.push([channel, value]);
   }
   return [Object.fromEntries(state), rest];
+}
+
+function withId(rest: unknown, id: string): unknown {
+  return typeof rest === "object" && rest !== null && "id" in rest ? Object.assign(rest, { id }) : rest;
 }
 
 /** The state is stored in a list, because a state may be any value. */

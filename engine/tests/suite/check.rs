@@ -125,13 +125,16 @@ fn what_is_damaged_is_named() {
     let cases = [
         ("UPDATE checkpoint SET saved_at = 77 WHERE id = 'b'", vec![corrupt(run, Some("b"))]),
         ("UPDATE checkpoint SET meta = x'00' WHERE id = 'b'", vec![corrupt(run, Some("b"))]),
+        // These bits say what the ids lack.
+        ("UPDATE checkpoint SET flags = flags | 32 WHERE id = 'b'", vec![corrupt(run, None)]),
+        ("UPDATE checkpoint SET flags = flags | 128 WHERE id = 'b'", vec![corrupt(run, Some("b"))]),
         ("UPDATE checkpoint SET body = x'0100' WHERE id = 'c'", vec![corrupt(run, Some("c"))]),
         (
             "UPDATE checkpoint SET body = x'' WHERE id = 'a'",
             vec![corrupt(run, Some("a")), corrupt(run, Some("b")), corrupt(run, Some("c"))],
         ),
         (
-            "UPDATE checkpoint SET chain = zeroblob(56) WHERE id = 'c'",
+            "UPDATE checkpoint SET chain = zeroblob(30) WHERE id = 'c'",
             vec![corrupt(run, Some("b")), corrupt(run, Some("c"))],
         ),
         ("UPDATE write SET claimed = 'c'", vec![corrupt(None, Some("b"))]),

@@ -77,11 +77,9 @@ fn rows(path: &Path) -> BTreeMap<i64, Row> {
     let connection = rusqlite::Connection::open(path).unwrap();
     let mut statement = connection.prepare("SELECT seq, chain, body FROM checkpoint").unwrap();
     let read = |row: &rusqlite::Row<'_>| {
-        let (seq, chain): (i64, [u8; 56]) = (row.get(0)?, row.get(1)?);
-        let number = |at: usize| {
-            let number = i64::from_le_bytes(chain[8 * at..][..8].try_into().unwrap());
-            (number != 0).then_some(number)
-        };
+        let (seq, chain): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        let chain = common::chain_of(seq, &chain);
+        let number = |at: usize| Some(chain[at]).filter(|number| *number != 0);
         let row = Row { base: number(0), first_dependant: number(4), next_sibling: number(5), body: row.get(2)? };
         Ok((seq, row))
     };

@@ -87,9 +87,9 @@ async function isSame(context: SaverContext, row: SourceCheckpoint, parts: Part[
   const { serde } = context;
   const what = `checkpoint ${quote(row.id)}`;
   const original: Checkpoint = row.split
-    ? await decodeCheckpoint(serde, row.parts, what)
-    : await load(serde, row.parts[0]!, what);
-  const checkpoints = [original, await decodeCheckpoint(serde, parts, what)];
+    ? await decodeCheckpoint(serde, row.parts, row.id, what)
+    : { ...((await load(serde, row.parts[0]!, what)) as Checkpoint), id: row.id };
+  const checkpoints = [original, await decodeCheckpoint(serde, parts, row.id, what)];
   const [a, b] = await Promise.all(
     checkpoints.map(({ channel_values: values = {}, ...rest }) => {
       const sorted = Object.entries(values).toSorted(([x], [y]) => (x < y ? -1 : 1));

@@ -244,17 +244,18 @@ export class ThreadWriter {
 
   async #read(row: SourceCheckpoint): Promise<Read> {
     const { serde } = this.#context;
-    const rest = (await load(
+    const stored = (await load(
       serde,
       row.parts.find(({ name }) => name === "")!,
       `checkpoint ${quote(row.id)} of the database to import`,
     )) as Checkpoint;
-    if (typeof rest !== "object" || rest === null || !("channel_versions" in rest)) {
+    if (typeof stored !== "object" || stored === null || !("channel_versions" in stored)) {
       throw new ForkpointError(
         "UNSUPPORTED",
         `checkpoint ${quote(row.id)} of the database to import was not made by LangGraph.js`,
       );
     }
+    const rest = { ...stored, id: row.id };
     if (row.split) {
       const channels = row.parts.map(({ name }) => channelOf(name)).filter((channel) => channel !== undefined);
       const values = Object.fromEntries(channels.map((channel) => [channel, true]));

@@ -51,7 +51,7 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
   const checkpointRef = refOf(header);
   const { parent, metadata } = header;
   const what = `checkpoint ${quote(checkpointRef.id)}`;
-  const checkpoint = await decodeCheckpoint(serde, parts, what);
+  const checkpoint = await decodeCheckpoint(serde, parts, checkpointRef.id, what);
   if (checkpoint.v < 4 && parent) await migrate(context, checkpoint, { ...checkpointRef, id: parent });
   const pendingWrites = await Promise.all(
     shownWrites(writes).map(async ({ task, part }): Promise<[string, string, unknown]> => [

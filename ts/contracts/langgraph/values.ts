@@ -55,9 +55,13 @@ interface ChannelValue {
   value: unknown;
 }
 
-/** Reads every field of a checkpoint once. `changed` are the channels with new versions. */
+/**
+ * Reads every field of a checkpoint once. `changed` are the channels with new versions. The row has the checkpoint's id, so `rest`
+ * has null in its place, which keeps the order of the keys.
+ */
 function split(checkpoint: Checkpoint, newVersions: ChannelVersions) {
-  const { channel_values: values = {}, ...rest } = checkpoint;
+  const { channel_values: values = {}, ...fields } = checkpoint;
+  const rest = Object.hasOwn(fields, "id") ? { ...fields, id: null } : fields;
   const versions = rest.channel_versions ?? {};
   const [changed, unchanged]: [ChannelValue[], ChannelValue[]] = [[], []];
   for (const [channel, value] of Object.entries(values)) {
@@ -71,7 +75,13 @@ function split(checkpoint: Checkpoint, newVersions: ChannelVersions) {
   return { rest, changed, unchanged, isCopy: Object.keys(newVersions).length === 0 };
 }
 
-export async function decodeCheckpoint(serde: SerializerProtocol, parts: Part[], what: string): Promise<Checkpoint> {
+/** Puts the parts of the checkpoint with this id together. */
+export async function decodeCheckpoint(
+  serde: SerializerProtocol,
+  parts: Part[],
+  id: string,
+  what: string,
+): Promise<Checkpoint> {
   let checkpoint: Checkpoint | undefined;
   const values: Array<[string, unknown]> = [];
   for (const part of parts) {
@@ -82,5 +92,5 @@ export async function decodeCheckpoint(serde: SerializerProtocol, parts: Part[],
   }
   if (checkpoint === undefined)
     throw new ForkpointError("CORRUPT", `${what} has no part that holds the checkpoint itself: restore a backup`);
-  return { ...checkpoint, channel_values: Object.fromEntries(values) };
+  return { ...checkpoint, id, channel_values: Object.fromEntries(values) };
 }

@@ -3,7 +3,10 @@
 //!
 //! All deltas against one base form a linked list through their rows. The row of the base contains the number of the
 //! newest delta, and the row of each delta contains the number of the next older delta. The dependants of a payload
-//! are found without an index. The column has a fixed size, so saving a delta updates the column of its base in place.
+//! are found without an index. The column keeps its size, so saving a delta updates the column of its base in place.
+//!
+//! The short form says how far another row is from this one. A row of format 1 has the wide form, and so has a row whose numbers
+//! are too large for the short form.
 
 use std::collections::HashSet;
 
@@ -14,8 +17,10 @@ use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
 
-/// The size of the column, in bytes: six numbers and a checksum.
-const SIZE: usize = 56;
+/// The size of the column, in bytes: six numbers of eight bytes and a checksum.
+const WIDE: usize = 56;
+/// The size of its short form: the same numbers with fewer bytes, and the checksum.
+const SHORT: usize = 30;
 
 /// The decoded column `chain`: how one payload is stored, and its links to other payloads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,28 +37,59 @@ pub(super) struct Chain {
     pub first_dependant: Option<Seq>,
     /// The next older payload that is a delta against the same base.
     pub next_sibling: Option<Seq>,
+    /// True if the column has the wide form.
+    pub is_wide: bool,
 }
 
 impl Chain {
     /// Decodes the column of row `seq` and verifies its checksum.
     pub(super) fn decode(seq: Seq, column: &[u8]) -> Result<Self> {
-        let Ok(column) = <&[u8; SIZE]>::try_from(column) else { return Err(damaged(seq)) };
-        let (numbers, _) = column.as_chunks::<8>();
-        let [base, depth, budget, size, first, next, sum] =
-            [0, 1, 2, 3, 4, 5, 6].map(|at| i64::from_le_bytes(numbers[at]));
-        let named = |seq: Seq| (seq != 0).then_some(seq);
-        let chain =
-            Self { base: named(base), depth, budget, size, first_dependant: named(first), next_sibling: named(next) };
-        if chain.sum(seq) == sum { Ok(chain) } else { Err(damaged(seq)) }
+        Self::parse(seq, column)
+            .filter(|(chain, sum)| chain.sum(seq) == *sum)
+            .map_or_else(|| Err(damaged(seq)), |(chain, _)| Ok(chain))
     }
 
     /// Returns the base that the column names, without verifying the column's checksum. This is safe when payloads are
     /// read and when dependants are searched: a payload has its own checksum, so a wrong base never gives a wrong
     /// payload.
     pub(super) fn named_base(seq: Seq, column: &[u8]) -> Result<Option<Seq>> {
-        let Ok(column) = <&[u8; SIZE]>::try_from(column) else { return Err(damaged(seq)) };
-        let base = column.first_chunk().map_or(0, |base| i64::from_le_bytes(*base));
-        Ok((base != 0).then_some(base))
+        Self::parse(seq, column).map_or_else(|| Err(damaged(seq)), |(chain, _)| Ok(chain.base))
+    }
+
+    /// Reads the numbers of the column and its checksum. `None`: it has neither form, or it names the row 0, which no store has.
+    fn parse(seq: Seq, column: &[u8]) -> Option<(Self, i64)> {
+        match column.len() {
+            SHORT => Self::parse_short(seq, column.first_chunk()?),
+            WIDE => Some(Self::parse_wide(column.first_chunk()?)),
+            _ => None,
+        }
+    }
+
+    fn parse_wide(column: &[u8; WIDE]) -> (Self, i64) {
+        let (numbers, _) = column.as_chunks::<8>();
+        let [base, depth, budget, size, first, next, sum] =
+            [0, 1, 2, 3, 4, 5, 6].map(|at| i64::from_le_bytes(numbers[at]));
+        let [base, first_dependant, next_sibling] = [base, first, next].map(|seq| (seq != 0).then_some(seq));
+        (Self { base, depth, budget, size, first_dependant, next_sibling, is_wide: true }, sum)
+    }
+
+    fn parse_short(seq: Seq, column: &[u8; SHORT]) -> Option<(Self, i64)> {
+        let number = |at: usize| i64::from(u32::from_le_bytes(std::array::from_fn(|byte| column[at + byte])));
+        let row = |away: i64| match seq.checked_add(away)? {
+            0 => None,
+            _ if away == 0 => Some(None),
+            row => Some(Some(row)),
+        };
+        let chain = Self {
+            base: row(-number(0))?,
+            depth: u16::from_le_bytes([column[4], column[5]]).into(),
+            budget: number(6),
+            size: number(10),
+            first_dependant: row(number(14))?,
+            next_sibling: row(-number(18))?,
+            is_wide: false,
+        };
+        Some((chain, i64::from_le_bytes(std::array::from_fn(|byte| column[22 + byte]))))
     }
 
     /// The size of the raw payload in bytes. Counts a damaged row as size 0: statistics must not fail because of it, and
@@ -65,25 +101,44 @@ impl Chain {
     /// Converts a damaged column to the column of a keyframe: removes the base and leaves the other fields unchanged.
     /// The checksum of the column still does not match, because the list of dependants is unknown. [`dependants`] then
     /// searches all rows.
-    pub(super) fn damaged_keyframe(column: &[u8]) -> [u8; SIZE] {
-        let mut keyframe = <[u8; SIZE]>::try_from(column).unwrap_or([0xff; SIZE]);
-        keyframe[..8].fill(0);
+    pub(super) fn damaged_keyframe(column: &[u8]) -> Vec<u8> {
+        let mut keyframe = match column.len() {
+            SHORT | WIDE => column.to_vec(),
+            _ => vec![0xff; WIDE],
+        };
+        let base = if keyframe.len() == SHORT { 4 } else { 8 };
+        keyframe[..base].fill(0);
         keyframe
     }
 
     /// Encodes the column for row `seq`.
-    pub(super) fn encode(&self, seq: Seq) -> [u8; SIZE] {
-        let mut column = [0; SIZE];
-        let numbers = self.numbers().into_iter().chain([self.sum(seq)]);
-        for (place, number) in column.as_chunks_mut::<8>().0.iter_mut().zip(numbers) {
-            *place = number.to_le_bytes();
-        }
+    pub(super) fn encode(&self, seq: Seq) -> Vec<u8> {
+        let short = if self.is_wide { None } else { self.short(seq) };
+        let wide = || self.numbers().into_iter().flat_map(i64::to_le_bytes).collect();
+        let mut column: Vec<u8> = short.unwrap_or_else(wide);
+        column.extend(self.sum(seq).to_le_bytes());
         column
+    }
+
+    /// The numbers of the short form. `None`: one is too large for it.
+    fn short(&self, seq: Seq) -> Option<Vec<u8>> {
+        // A row is never 0 away from another one, so 0 says that there is no other row.
+        let away = |from: Seq, to: Seq| u32::try_from(from.checked_sub(to)?).ok().filter(|away| *away != 0);
+        let older = |other: Option<Seq>| other.map_or(Some(0), |other| away(seq, other));
+        let newer = |other: Option<Seq>| other.map_or(Some(0), |other| away(other, seq));
+        let mut column = Vec::with_capacity(SHORT);
+        column.extend(older(self.base)?.to_le_bytes());
+        column.extend(u16::try_from(self.depth).ok()?.to_le_bytes());
+        column.extend(u32::try_from(self.budget).ok()?.to_le_bytes());
+        column.extend(u32::try_from(self.size).ok()?.to_le_bytes());
+        column.extend(newer(self.first_dependant)?.to_le_bytes());
+        column.extend(older(self.next_sibling)?.to_le_bytes());
+        Some(column)
     }
 
     fn numbers(&self) -> [i64; 6] {
         let named = |seq: Option<Seq>| seq.unwrap_or(0);
-        let Self { base, depth, budget, size, first_dependant, next_sibling } = self;
+        let Self { base, depth, budget, size, first_dependant, next_sibling, is_wide: _ } = self;
         [named(*base), *depth, *budget, *size, named(*first_dependant), named(*next_sibling)]
     }
 
@@ -220,4 +275,55 @@ pub(super) fn listed_under(connection: &Connection, dependant: Seq) -> Result<Op
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(base: Option<Seq>, first_dependant: Option<Seq>, next_sibling: Option<Seq>) -> Chain {
+        Chain { base, depth: 3, budget: 70_000, size: 200, first_dependant, next_sibling, is_wide: false }
+    }
+
+    #[test]
+    fn the_short_form_has_what_fits_and_the_wide_form_the_rest() {
+        let far = 1 << 32;
+        let cases = [
+            (1, chain(None, None, None), SHORT),
+            (77, chain(Some(76), Some(78), Some(1)), SHORT),
+            (far + 5, chain(Some(6), Some(2 * far + 4), Some(6)), SHORT),
+            (far + 5, chain(Some(5), None, None), WIDE),
+            (5, chain(None, Some(far + 5), None), WIDE),
+            (far + 5, chain(None, None, Some(5)), WIDE),
+            // Only a damaged database has such links.
+            (5, chain(Some(5), None, None), WIDE),
+            (5, chain(Some(9), None, None), WIDE),
+            (5, chain(None, Some(4), None), WIDE),
+            (i64::MAX, chain(Some(i64::MIN), None, None), WIDE),
+            (5, Chain { depth: 1 << 16, ..Chain::default() }, WIDE),
+            (5, Chain { budget: far, ..Chain::default() }, WIDE),
+            (5, Chain { budget: -1, ..Chain::default() }, WIDE),
+            (5, Chain { size: far, ..Chain::default() }, WIDE),
+            (5, Chain { is_wide: true, ..Chain::default() }, WIDE),
+        ];
+        for (seq, chain, length) in cases {
+            let column = chain.encode(seq);
+            assert_eq!(column.len(), length, "{seq}: {chain:?}");
+            let decoded = Chain { is_wide: length == WIDE, ..chain };
+            assert_eq!(Chain::decode(seq, &column), Ok(decoded.clone()), "{seq}");
+            assert_eq!(Chain::named_base(seq, &column), Ok(decoded.base), "{seq}");
+            assert!(Chain::decode(seq + i64::from(seq < i64::MAX) - i64::from(seq == i64::MAX), &column).is_err());
+            for at in 0..column.len() {
+                let mut damaged = column.clone();
+                damaged[at] ^= 1;
+                assert!(Chain::decode(seq, &damaged).is_err(), "{seq}: byte {at}");
+            }
+            let keyframe = Chain::damaged_keyframe(&column);
+            assert_eq!((keyframe.len(), Chain::named_base(seq, &keyframe)), (length, Ok(None)));
+        }
+        for column in [&[] as &[u8], &[0; 29], &[0; 31], &[0; 57]] {
+            assert!(Chain::decode(1, column).is_err() && Chain::named_base(1, column).is_err());
+            assert_eq!(Chain::named_base(1, &Chain::damaged_keyframe(column)), Ok(None));
+        }
+    }
 }

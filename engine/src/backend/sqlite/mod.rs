@@ -13,6 +13,7 @@ mod file;
 mod from_memory;
 mod handle;
 mod identity;
+mod ids;
 mod known_schema;
 mod labels;
 mod limits;

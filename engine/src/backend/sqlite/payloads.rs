@@ -10,7 +10,9 @@ use bytes::Bytes;
 use rusqlite::{Connection, MAIN_DB, ffi, params};
 
 use super::chain::{self, Chain};
+use super::ids::{StoredIds, id};
 use super::row::{self, HeaderRow};
+use super::schema::Format;
 use super::setting;
 use super::statement::{execute, first, one};
 use super::totals::Totals;
@@ -38,7 +40,9 @@ const MOST_IN_MEMORY: usize = 32 << 20;
 pub(super) struct New<'a> {
     pub seq: Seq,
     pub lin: i64,
+    /// The header, as a row of the file's format stores it.
     pub header: &'a Header,
+    pub format: Format,
     /// The content of the column `logs`.
     pub logs: Option<Vec<u8>>,
     pub raw: Bytes,
@@ -93,7 +97,7 @@ impl<'a> Payloads<'a> {
 
     /// Stores a checkpoint with its payload.
     pub(super) fn store(&mut self, new: New<'_>) -> Result<()> {
-        let New { seq, lin, header, logs, raw, encoded, base, supersedes } = new;
+        let New { seq, lin, header, format, logs, raw, encoded, base, supersedes } = new;
         let base = base.map(|base| self.base(base)).transpose()?.flatten();
         let (row, misses) = plan(&raw, base, encoded, self.effort, |key| {
             self.cache.get(key).map_or_else(|| self.load(key.seq), Ok).map(CachedPayload::into_base)
@@ -109,9 +113,11 @@ impl<'a> Payloads<'a> {
             self.raw.first.get_or_insert(seq);
             self.raw.bytes += body.len() as u64;
         }
-        let chain = Chain { base, depth, budget, size, first_dependant: None, next_sibling };
+        let is_wide = !format.has_short_rows();
+        let chain = Chain { base, depth, budget, size, first_dependant: None, next_sibling, is_wide };
         let (flags, sum) = flags_and_sum(seq, header, logs.as_deref());
-        let Header { contract, id, parent, group, label, sort_key, saved_at, meta, .. } = header;
+        let Header { contract, id, group, label, sort_key, saved_at, meta, .. } = header;
+        let ids = if is_wide { StoredIds::whole(header) } else { StoredIds::short(header) };
         execute(
             self.connection,
             "INSERT INTO checkpoint
@@ -122,11 +128,11 @@ impl<'a> Payloads<'a> {
                 lin,
                 row::id_hash(*contract, id),
                 saved_at,
-                flags,
+                i64::from(flags) | ids.flags,
                 chain.encode(seq),
                 sum,
-                id,
-                parent,
+                ids.id,
+                ids.parent,
                 group,
                 label,
                 sort_key.0,
@@ -230,7 +236,8 @@ impl rebase::Payloads for Payloads<'_> {
     }
 
     fn describe(&self, seq: Seq) -> String {
-        let id: Result<Option<String>> = one(self.connection, "SELECT id FROM checkpoint WHERE seq = ?", [seq], first);
+        let sql = concat!("SELECT ", id!("c"), " FROM checkpoint AS c WHERE seq = ?");
+        let id: Result<Option<String>> = one(self.connection, sql, [seq], first);
         id.ok().flatten().map_or_else(|| format!("row {seq}"), |id| format!("checkpoint {id:?}"))
     }
 

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, Params, Row, params};
 
 use super::chain::{Chain, dependants};
+use super::ids::id;
 use super::statement::{all, first, number, one};
 use crate::backend::number::{signed, unsigned};
 use crate::error::{Code, Error, Result};
@@ -19,11 +20,14 @@ const OLDEST_BY_AGE: &str =
 const NEWEST: &str = "SELECT seq, sort_key FROM checkpoint WHERE lin = ? ORDER BY sort_key DESC, seq DESC LIMIT ?";
 const ANY_DEPENDENT: &str = "SELECT EXISTS (SELECT 1 FROM checkpoint WHERE flags & 1)";
 const HAS_DEPENDENT: &str = "SELECT EXISTS (SELECT 1 FROM checkpoint WHERE lin = ? AND flags & 1)";
-const DEPENDENT_ON: &str = "
-SELECT child.seq, child.lin, child.saved_at
-FROM checkpoint AS parent CROSS JOIN checkpoint AS child
-  ON child.lin = parent.lin AND child.parent = parent.id AND child.flags & 1
-WHERE parent.seq = ? ORDER BY child.seq";
+const DEPENDENT_ON: &str = concat!(
+    "SELECT child.seq, child.lin, child.saved_at
+     FROM checkpoint AS parent CROSS JOIN checkpoint AS child
+       ON child.lin = parent.lin AND child.parent = ",
+    id!("parent"),
+    " AND child.flags & 1
+     WHERE parent.seq = ? ORDER BY child.seq"
+);
 
 /// The [`Catalog`] of a database. Retention plans its removals with this catalog. The caller holds the transaction.
 ///

@@ -11,6 +11,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::ids::{StoredIds, id, parent};
 use super::lineage::{self, LineageRow};
 use super::statement::{all, each, execute, first, one};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum, status_in};
@@ -22,7 +23,13 @@ use crate::record::{ContractId, Header, Seq, SortKey};
 /// column costs as much time as looking up the row.
 macro_rules! columns {
     () => {
-        "c.seq, c.lin, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs"
+        concat!(
+            "c.seq, c.lin, c.saved_at, c.flags, c.sum, ",
+            id!("c"),
+            ", ",
+            parent!("c"),
+            ", c.grp, c.label, c.sort_key, c.meta, c.logs"
+        )
     };
 }
 
@@ -171,7 +178,10 @@ fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Opti
     };
     let id = &header.id;
     let computed = flags_and_sum(seq, &header, logs.as_deref());
-    if (i64::from(computed.0), computed.1) != (flags, row.get(4)?)
+    // A row of an older format has whole ids.
+    let of_ids = flags & StoredIds::FLAGS;
+    if (i64::from(computed.0), computed.1) != (flags & !StoredIds::FLAGS, row.get(4)?)
+        || of_ids != 0 && of_ids != StoredIds::short(&header).flags
         || hash.is_some_and(|hash| id_hash(contract, id) != hash)
     {
         let message = format!("checkpoint {id:?}: its row {seq} does not match its checksum: restore a backup");
@@ -185,7 +195,7 @@ fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Opti
 pub(super) fn claims(connection: &Connection, seq: Seq) -> About {
     let lineage = lineage_of(connection, seq).ok().flatten().and_then(|lin| lineage::read(connection, lin).ok()?);
     let contract = lineage.as_ref().map(|lineage| lineage.contract);
-    let sql = "SELECT id, id_hash FROM checkpoint WHERE seq = ?";
+    let sql = concat!("SELECT ", id!("c"), ", id_hash FROM checkpoint AS c WHERE seq = ?");
     let id: Result<Option<(String, i64)>> = one(connection, sql, [seq], |row| Ok((row.get(0)?, row.get(1)?)));
     let is_whole = |(id, hash): &(String, i64)| contract.is_some_and(|contract| id_hash(contract, id) == *hash);
     let id = id.ok().flatten().filter(is_whole).map(|(id, _)| id);

@@ -50,11 +50,11 @@ CREATE TABLE checkpoint (
   lin      INTEGER NOT NULL,
   id_hash  INTEGER NOT NULL,                -- of contract and id
   saved_at INTEGER NOT NULL,                -- ms since the epoch; only retention goes by it
-  flags    INTEGER NOT NULL,                -- 1: it cannot be read without its parent. 2: no rule on age or size removes it. 3 bits: its status
-  chain    BLOB NOT NULL,                   -- 56 bytes: how the payload is stored, and what is built on it (chain.rs)
+  flags    INTEGER NOT NULL,                -- 1: it cannot be read without its parent. 2: no rule on age or size removes it. 3 bits: its status. 3 bits: what the ids lack
+  chain    BLOB NOT NULL,                   -- 30 or 56 bytes: how the payload is stored, and what is built on it (chain.rs)
   sum      INTEGER NOT NULL,                -- of the header: contract, lineage's name, id, parent, group, label, sort key, ...
-  id       TEXT NOT NULL,
-  parent   TEXT,
+  id       TEXT NOT NULL,                   -- without what grp and sort_key have of it (ids.rs)
+  parent   TEXT,                            -- the id of the parent, without what grp has of it
   grp      TEXT NOT NULL,
   label    TEXT NOT NULL,
   sort_key BLOB NOT NULL,
@@ -178,6 +178,12 @@ impl Format {
 
     /// Returns true if rows have the status of a run, of a checkpoint and of a task. Since format 2.
     pub(super) fn has_statuses(self) -> bool {
+        self.0 >= 2
+    }
+
+    /// Returns true if rows leave out what other columns have (ids.rs), and have the short form of `chain` (chain.rs). Since
+    /// format 2.
+    pub(super) fn has_short_rows(self) -> bool {
         self.0 >= 2
     }
 }

@@ -6,6 +6,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::ids::id;
 use super::statement::{all, execute, first, one};
 use super::task_state;
 use crate::backend::header::status_in;
@@ -35,10 +36,14 @@ pub(super) fn is_missing(error: &Error) -> bool {
 
 /// Computes the status of a lineage from its newest checkpoint and the writes to it.
 pub(super) fn derived(connection: &Connection, lin: i64) -> Result<Status> {
-    let sql = "SELECT l.contract, c.id, c.flags FROM (
-                 SELECT seq FROM checkpoint INDEXED BY checkpoint_lineage
-                 WHERE lin = ?1 ORDER BY sort_key DESC, seq DESC LIMIT 1) AS i
-               CROSS JOIN checkpoint AS c ON c.seq = i.seq CROSS JOIN lineage AS l ON l.lin = ?1";
+    let sql = concat!(
+        "SELECT l.contract, ",
+        id!("c"),
+        ", c.flags FROM (
+           SELECT seq FROM checkpoint INDEXED BY checkpoint_lineage
+           WHERE lin = ?1 ORDER BY sort_key DESC, seq DESC LIMIT 1) AS i
+         CROSS JOIN checkpoint AS c ON c.seq = i.seq CROSS JOIN lineage AS l ON l.lin = ?1"
+    );
     let newest = one(connection, sql, [lin], |row| {
         Ok((ContractId(row.get(0)?), row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
     })?;

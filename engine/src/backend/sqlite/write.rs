@@ -257,6 +257,7 @@ impl<'a> Writing<'a> {
             seq,
             lin: lineage.lin,
             header: &self.format.header(header),
+            format: self.format,
             logs: encode_marks(&marks),
             raw,
             encoded,

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use rusqlite::{Connection, params};
 
+use super::ids::id;
 use super::row::{id_hash, index_damaged};
 use super::schema::Format;
 use super::statement::{all, execute, first, number, one};
@@ -229,10 +230,14 @@ fn written(
 
 /// Returns the lineage whose newest checkpoint has this id.
 fn newest_with(connection: &Connection, contract: ContractId, id: &str) -> Result<Option<i64>> {
-    let sql = "SELECT l.lin FROM checkpoint AS c INDEXED BY checkpoint_id JOIN lineage AS l ON l.lin = c.lin
-               WHERE c.id_hash = ?1 AND c.id = ?2 AND l.contract = ?3 AND c.seq = (
-                 SELECT seq FROM checkpoint AS n INDEXED BY checkpoint_lineage
-                 WHERE n.lin = c.lin ORDER BY n.sort_key DESC, n.seq DESC LIMIT 1)";
+    let sql = concat!(
+        "SELECT l.lin FROM checkpoint AS c INDEXED BY checkpoint_id JOIN lineage AS l ON l.lin = c.lin
+         WHERE c.id_hash = ?1 AND ",
+        id!("c"),
+        " = ?2 AND l.contract = ?3 AND c.seq = (
+           SELECT seq FROM checkpoint AS n INDEXED BY checkpoint_lineage
+           WHERE n.lin = c.lin ORDER BY n.sort_key DESC, n.seq DESC LIMIT 1)"
+    );
     one(connection, sql, params![id_hash(contract, id), id, contract.0], first)
 }
 

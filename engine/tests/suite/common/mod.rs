@@ -561,3 +561,23 @@ pub(crate) fn told() {
     std::io::stdin().read_line(&mut line).unwrap();
     assert_eq!(line, "go\n");
 }
+
+/// The expression for the id of a row of `checkpoint`, as the documentation of the format says.
+pub(crate) const ID: &str = "(iif(flags & 32, grp, '') || id || iif(flags & 64, CAST(sort_key AS TEXT), ''))";
+
+/// Reads the column `chain` of a row: base, depth, budget, size, first dependant, next sibling, and the checksum. 0 is no row.
+pub(crate) fn chain_of(seq: i64, column: &[u8]) -> [i64; 7] {
+    let number = |at: usize, bytes: usize| {
+        let mut number = [0; 8];
+        number[..bytes].copy_from_slice(&column[at..at + bytes]);
+        i64::from_le_bytes(number)
+    };
+    if column.len() == 56 {
+        return std::array::from_fn(|at| number(8 * at, 8));
+    }
+    assert_eq!(column.len(), 30, "row {seq}");
+    let older = |away: i64| if away == 0 { 0 } else { seq - away };
+    let newer = |away: i64| if away == 0 { 0 } else { seq + away };
+    let [base, first, next] = [older(number(0, 4)), newer(number(14, 4)), older(number(18, 4))];
+    [base, number(4, 2), number(6, 4), number(10, 4), first, next, number(22, 8)]
+}

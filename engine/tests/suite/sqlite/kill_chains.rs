@@ -764,8 +764,8 @@ fn read_chains(connection: &Connection) {
     let mut statement = connection.prepare("SELECT seq, chain, body FROM main.checkpoint").unwrap();
     let mut rows = statement.query([]).unwrap();
     while let Some(row) = rows.next().unwrap() {
-        let (seq, chain, body): (i64, [u8; 56], Vec<u8>) = (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(2));
-        let numbers = std::array::from_fn(|at| i64::from_le_bytes(chain[8 * at..][..8].try_into().unwrap()));
+        let (seq, chain, body): (i64, Vec<u8>, Vec<u8>) = (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(2));
+        let numbers = common::chain_of(seq, &chain);
         let base = (numbers[0] != 0).then_some(numbers[0]);
         connection.execute("INSERT INTO payload VALUES (?, ?, ?, ?)", (seq, base, numbers[1], body)).unwrap();
         chains.insert(seq, numbers);

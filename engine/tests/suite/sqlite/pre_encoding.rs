@@ -47,9 +47,10 @@ fn drafted(made: common::Draft) -> Draft {
 /// Returns the base and the body of the newest row.
 fn stored(folder: &TempDir) -> (Option<i64>, Vec<u8>) {
     let rows = Connection::open(folder.path().join("agent.db")).unwrap();
-    let newest = "SELECT chain, body FROM checkpoint ORDER BY seq DESC LIMIT 1";
-    let (chain, body): (Vec<u8>, Vec<u8>) = rows.query_row(newest, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-    let base = i64::from_le_bytes(chain[..8].try_into().unwrap());
+    let newest = "SELECT seq, chain, body FROM checkpoint ORDER BY seq DESC LIMIT 1";
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let (seq, chain, body): (i64, Vec<u8>, Vec<u8>) = rows.query_row(newest, [], read).unwrap();
+    let base = common::chain_of(seq, &chain)[0];
     ((base != 0).then_some(base), body)
 }
 
