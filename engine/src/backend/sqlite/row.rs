@@ -11,7 +11,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::ids::{StoredIds, id, parent};
+use super::ids::{StoredIds, id, restore};
 use super::lineage::{self, LineageRow};
 use super::statement::{all, each, execute, first, one};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum, status_in};
@@ -23,13 +23,7 @@ use crate::record::{ContractId, Header, Seq, SortKey};
 /// column costs as much time as looking up the row.
 macro_rules! columns {
     () => {
-        concat!(
-            "c.seq, c.lin, c.saved_at, c.flags, c.sum, ",
-            id!("c"),
-            ", ",
-            parent!("c"),
-            ", c.grp, c.label, c.sort_key, c.meta, c.logs"
-        )
+        "c.seq, c.lin, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs"
     };
 }
 
@@ -156,7 +150,8 @@ pub(super) fn indexed_rows(
 /// `id_hash`, because the contract and the id determine `id_hash`.
 fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Option<i64>) -> Result<HeaderRow> {
     let (seq, lin, flags, logs) = (row.get(0)?, row.get(1)?, row.get::<_, i64>(3)?, row.get::<_, Option<Vec<u8>>>(11)?);
-    let id: String = row.get(5)?;
+    let (group, sort_key): (String, Vec<u8>) = (row.get(7)?, row.get(9)?);
+    let (id, parent) = restore(flags, (row.get(5)?, row.get(6)?), &group, &sort_key);
     let Some((contract, lineage, age_offset)) = lineage else {
         let message = format!("checkpoint {id:?}: the row of its run is missing: restore a backup");
         return Err(Error::new(Code::Corrupt, message));
@@ -165,10 +160,10 @@ fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Opti
         contract,
         lineage,
         id,
-        parent: row.get(6)?,
-        group: row.get(7)?,
+        parent,
+        group,
         label: row.get(8)?,
-        sort_key: SortKey(row.get(9)?),
+        sort_key: SortKey(sort_key),
         saved_at: row.get(2)?,
         age_offset,
         depends_on_parent: flags & i64::from(DEPENDS_ON_PARENT) != 0,

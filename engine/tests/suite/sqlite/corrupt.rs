@@ -600,9 +600,9 @@ const NUMBERS: [usize; 7] = [0, 4, 6, 10, 14, 18, 22];
 fn whoever_goes_where_a_list_of_dependants_is_damaged_takes_no_healthy_checkpoint_along() {
     for damaged in ["base", "f4", "f2", "next", "f1", "f2 next"] {
         // Flips a bit of each number in the column.
-        for number in 0..7 {
+        for (number, at) in NUMBERS.into_iter().enumerate() {
             let family = family();
-            family.flip(damaged, "chain", NUMBERS[number]);
+            family.flip(damaged, "chain", at);
             let mut healthy = family.healthy();
             if number > 0 {
                 assert_eq!(healthy.len(), family.all.len(), "{damaged}, {number}: only the base decides what is read");
@@ -644,9 +644,9 @@ fn removing_a_damaged_checkpoint_removes_its_findings() {
     for damaged in ["f4", "next", "f2", "f1"] {
         // If the base of a payload is unknown, the dependants of that payload cannot be read either.
         let from = usize::from(damaged == "f2");
-        for number in from..7 {
+        for (number, at) in NUMBERS.into_iter().enumerate().skip(from) {
             let family = family();
-            family.flip(damaged, "chain", NUMBERS[number]);
+            family.flip(damaged, "chain", at);
             assert!(family.findings() > 0, "{damaged}, {number}");
             family.remove(damaged);
             assert_eq!(family.findings(), 0, "{damaged}, {number}: the list of its base is made anew");
