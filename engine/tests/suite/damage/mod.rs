@@ -106,7 +106,8 @@ pub(crate) fn build(page_size: u32) -> Vec<u8> {
         .parts(step(common::CONTRACT_ID, "x", 77).0.payload.parts);
     save(b, [base, step(common::CONTRACT_ID, "run 2", 2).sort_key(0.5)]);
     for number in 0..4 {
-        let dependent = step(common::CONTRACT_ID, "dependents", number);
+        // The ids begin with the group, so they are not stored whole.
+        let dependent = step(common::CONTRACT_ID, "dependents", number).group("dependents");
         save(b, [if number > 0 { dependent.depends_on_parent() } else { dependent }]);
     }
     for number in 0..3_u8 {
@@ -123,7 +124,7 @@ pub(crate) fn build(page_size: u32) -> Vec<u8> {
         b,
         [
             draft("a fork", "fork/0").parent("run/3").group(GROUPS[1]),
-            draft("a fork", "fork/1").parent("fork/0").sort_key(1.0),
+            draft("a fork", "fork/1").parent("fork/0").sort_key(1.0).group("fork"),
         ],
     );
     apply(b, vec![fork("run/5", "copy/0", "a copy")]).unwrap();
