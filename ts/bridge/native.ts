@@ -63,12 +63,22 @@ let settled = 64;
 /** When the last turn began that settled as many calls as it could, in ms. Undefined if the last turn did not. */
 let turnBegan: number | undefined;
 
+/** Whether the calls that have completed have waited for a turn of the event loop. */
+let hasWaited = false;
+
 /**
  * Settles the calls that have completed. A long queue is processed in several turns of the event loop, so that timers
  * and I/O run between them.
  */
 function look(): void {
   const now = performance.now();
+  // Node may call this function again in the same turn. After reads that were answered at once, other work has its turn first.
+  if (!hasWaited && answeredSince !== undefined && now - answeredSince >= TURN_MS) {
+    hasWaited = true;
+    setImmediate(look);
+    return;
+  }
+  hasWaited = false;
   if (turnBegan !== undefined) {
     const took = now - turnBegan;
     if (took > TURN_MS) settled = Math.max(1, Math.floor(settled / 2));

@@ -552,6 +552,8 @@ fn is_upgraded_on_request(path: &Path) {
     // A process that has the file open goes on with the new version.
     let mut other = Sqlite::open(&Options::new(path)).unwrap();
     save(&mut other, [draft("other", "before")]);
+    save(&mut other, [langgraph_put("2ef0-a", None, false), langgraph_put("2ef0-b", Some("2ef0-a"), false)]);
+    chains_are_as_documented(&decode(path).checkpoints);
     let mut backend = Sqlite::open(&Options::new(path)).unwrap();
     for _ in 0..2 {
         backend.migrate().unwrap();
@@ -564,9 +566,16 @@ fn is_upgraded_on_request(path: &Path) {
     let changes = LabelChanges::from([("plan".to_owned(), Some("free".to_owned()))]);
     let set = Op::SetLabels { contract: OTHER, lineage: "begun".to_owned(), changes };
     apply(&mut other, vec![set]).unwrap();
+    // Rows of both versions are built on each other.
+    save(&mut other, [langgraph_put("2ef0-c", Some("2ef0-b"), true), langgraph_put("2ef0-d", Some("2ef0-c"), false)]);
+    for id in ["2ef0-a", "2ef0-b", "2ef0-c", "2ef0-d"] {
+        let get = Query::Get { contract: langgraph::CONTRACT_ID, id: format!("6:thread2:ns{id}") };
+        let found = backend.answer(&get).unwrap().into_checkpoint().unwrap().unwrap();
+        assert_eq!(found.header.sort_key.0, id.as_bytes());
+    }
     drop((other, backend));
     assert_eq!(format_of(path), 2);
-    decode(path);
+    chains_are_as_documented(&decode(path).checkpoints);
     assert_eq!(common::integrity(path), "ok");
 }
 

@@ -60,8 +60,8 @@ interface ChannelValue {
  * has null in its place, which keeps the order of the keys.
  */
 function split(checkpoint: Checkpoint, newVersions: ChannelVersions) {
-  const { channel_values: values = {}, ...fields } = checkpoint;
-  const rest = Object.hasOwn(fields, "id") ? { ...fields, id: null } : fields;
+  const { channel_values: values = {}, ...rest }: Omit<Checkpoint, "id"> & { id: string | null } = checkpoint;
+  if (Object.hasOwn(rest, "id")) rest.id = null;
   const versions = rest.channel_versions ?? {};
   const [changed, unchanged]: [ChannelValue[], ChannelValue[]] = [[], []];
   for (const [channel, value] of Object.entries(values)) {

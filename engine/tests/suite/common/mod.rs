@@ -562,9 +562,6 @@ pub(crate) fn told() {
     assert_eq!(line, "go\n");
 }
 
-/// The expression for the id of a row of `checkpoint`, as the documentation of the format says.
-pub(crate) const ID: &str = "(iif(flags & 32, grp, '') || id || iif(flags & 64, CAST(sort_key AS TEXT), ''))";
-
 /// Reads the column `chain` of a row: base, depth, budget, size, first dependant, next sibling, and the checksum. 0 is no row.
 pub(crate) fn chain_of(seq: i64, column: &[u8]) -> [i64; 7] {
     let number = |at: usize, bytes: usize| {
