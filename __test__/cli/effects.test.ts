@@ -4,8 +4,10 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
 import { effects } from "forkpoint/effects";
+import type { CheckpointInfo, EffectInfo } from "forkpoint/inspect";
 import { describe, expect, test } from "vitest";
 import { checkpoint, folder, rejection, run as runProgram } from "../helpers.js";
+import { placedEffects } from "../../tools/cli/effect-signs.js";
 import { answer, bytesOf, cli, json, refused, start, withRun } from "./run.js";
 
 const run = { space: "agentos", run: "order-7" };
@@ -72,6 +74,23 @@ describe("looking", () => {
     expect(tree[2]).toMatch(/^\| {4}✗ failed {2}mail/);
     const last = await answer(["show", "order-7", "--last", "1", "--db", path]);
     expect(rows(last).map((line) => /order \d|ship|mail|charge|quote/.exec(line)?.[0])).toEqual(["order 1", "ship"]);
+  });
+
+  test("an effect whose checkpoint is left out is before the one that was saved in its millisecond", () => {
+    const [later, latest] = [
+      { id: "order 1", savedAt: 7 },
+      { id: "order 2", savedAt: 9 },
+    ] as CheckpointInfo[];
+    const effectsAt = [6, 7, 8, 9].map((startedAt) => ({ checkpointId: "order 0", startedAt })) as EffectInfo[];
+    const own = { checkpointId: "order 2", startedAt: 9 } as EffectInfo;
+    const given = [...effectsAt, own];
+    expect(placedEffects([later!, latest!], given, true)).toEqual(
+      new Map([
+        [later, effectsAt.slice(2)],
+        [latest, [own]],
+      ]),
+    );
+    expect(placedEffects([later!, latest!], given, false).get(null)).toEqual(effectsAt.slice(0, 2));
   });
 
   test("get prints a result, or the value at a path of it", async () => {

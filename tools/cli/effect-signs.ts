@@ -18,8 +18,9 @@ export type PlacedEffects = ReadonlyMap<CheckpointInfo | null, readonly EffectIn
 
 /**
  * Returns the effects that come after each checkpoint, and those before the first one under `null`. The checkpoints are in
- * ascending order. If the checkpoint that an effect began from is not among them, the times decide. `isPart`: earlier
- * checkpoints are left out, so effects before the first one are left out too.
+ * ascending order. If the checkpoint that an effect began from is not among them, the times decide: a later checkpoint was saved
+ * after the effect began, perhaps in the same millisecond. `isPart`: earlier checkpoints are left out, so effects before the first
+ * one are left out too.
  */
 export function placedEffects(
   checkpoints: readonly CheckpointInfo[],
@@ -32,7 +33,7 @@ export function placedEffects(
     const { checkpointId, startedAt } = effect;
     const after =
       (checkpointId === null ? undefined : byId.get(checkpointId)) ??
-      checkpoints.findLast(({ savedAt }) => checkpointId !== null && savedAt <= startedAt) ??
+      checkpoints.findLast(({ savedAt }) => checkpointId !== null && savedAt < startedAt) ??
       null;
     if (after === null && isPart) continue;
     placed.set(after, [...(placed.get(after) ?? []), effect]);

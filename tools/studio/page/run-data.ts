@@ -69,7 +69,7 @@ export class RunView {
   readonly #baseOf = ({ checkpointId, startedAt }: EffectInfo): string => {
     if (checkpointId === null) return "";
     const steps = this.steps.value;
-    const base = steps.find(({ id }) => id === checkpointId) ?? steps.find(({ savedAt }) => savedAt <= startedAt);
+    const base = steps.find(({ id }) => id === checkpointId) ?? steps.find(({ savedAt }) => savedAt < startedAt);
     return base?.id ?? "";
   };
 
