@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { CheckpointStore, copyStore, openStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { checkpoint } from "../../__test__/helpers.js";
 import { type Server, inMemory, startServer } from "./server.mjs";
 
@@ -20,6 +20,12 @@ beforeAll(async () => {
   replica = await primary.replica();
   writing = new CheckpointStore(primary.url());
   for (const n of [1, 2]) await save(n);
+  // The replica gets the tables a moment later.
+  const sees = async () => {
+    await using store = await openStore(replica.url(), { readOnly: true });
+    expect(await ids(new CheckpointStore(store))).toContain("c2");
+  };
+  await vi.waitFor(sees, 30_000);
 }, 120_000);
 
 afterAll(async () => {
