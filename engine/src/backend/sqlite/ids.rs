@@ -2,7 +2,7 @@
 //!
 //! Many ids are made of what other columns have: LangGraph's begin with the thread, which is the group, and end with the
 //! `checkpoint_id`, which is the sort key. The row of such a checkpoint has only what is between them. Three bits of `flags` say
-//! what is missing. This saves a fifth of the bytes of a short thread.
+//! what is missing. This saves a tenth of the bytes of a short thread.
 
 use crate::record::Header;
 
