@@ -63,15 +63,19 @@ export async function begin(parameters: Record<string, string>, again = false): 
       const { done, value } = await reader.read();
       if (own.aborted) return;
       if (done) throw new Error("the studio ended the search");
-      const lines = (rest + value).split("\n");
-      rest = lines.pop()!;
-      batch(() => take(lines.map((line) => JSON.parse(line) as GrepLine)));
-      // The server waits while nothing is read.
-      if (hits.value.length >= room && state.value === "running") {
-        state.value = "waiting";
-        await new Promise<void>((resolve) => (goOn = resolve));
-        if (own.aborted) return;
-        state.value = "running";
+      const texts = (rest + value).split("\n");
+      rest = texts.pop()!;
+      const lines = texts.map((line) => JSON.parse(line) as GrepLine);
+      // A slow browser gets many hits at once.
+      while (lines.length > 0) {
+        batch(() => take(lines.splice(0, linesWith(lines, room - hits.value.length))));
+        // The server waits while nothing is read.
+        if (hits.value.length >= room && state.value === "running") {
+          state.value = "waiting";
+          await new Promise<void>((resolve) => (goOn = resolve));
+          if (own.aborted) return;
+          state.value = "running";
+        }
       }
     }
   } catch (error) {
@@ -81,6 +85,13 @@ export async function begin(parameters: Record<string, string>, again = false): 
       state.value = "stopped";
     });
   }
+}
+
+/** Returns how many of the lines have at most so many hits. */
+function linesWith(lines: readonly GrepLine[], most: number): number {
+  let found = 0;
+  const end = lines.findIndex(({ type }) => type === "hit" && ++found > most);
+  return end === -1 ? lines.length : end;
 }
 
 function take(lines: readonly GrepLine[]): void {
