@@ -1,10 +1,9 @@
 /** The options of effects, and what users see of effects. */
 
+import type { MaybePromise } from "../bridge/maybe-promise.js";
 import { callback, oneOf, signalOption, whole, type Parsed } from "./options.js";
 
 export type { Effect } from "./effect.js";
-
-export type MaybePromise<T> = T | Promise<T>;
 
 /** What the function of an effect gets. */
 export interface EffectAttempt {

@@ -9,6 +9,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
+import type { MaybePromise } from "../bridge/maybe-promise.js";
 import type { RunKey } from "../bridge/native.js";
 import { deserialize } from "../bridge/serializer.js";
 import { Attempt, type Ended, type Running, isLeft } from "./effect-attempt.js";
@@ -16,7 +17,6 @@ import {
   type Effect,
   type EffectAttempt,
   type EffectOptions,
-  type MaybePromise,
   type ReadOptions,
   type UnknownEffect,
   effectOptions,

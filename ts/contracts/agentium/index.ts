@@ -19,7 +19,7 @@ export type { ProgramDescription } from "../../store/description.js";
 export { Workflow, type WorkflowRegistry, registry } from "./workflow.js";
 export type * from "./contract.js";
 export type * from "./options.js";
-export type { MaybePromise } from "../shared/driver.js";
+export type { MaybePromise } from "../../bridge/maybe-promise.js";
 export type {
   RunContext,
   StepContext,

@@ -3,7 +3,7 @@
 import type { FailedStep, RetryPolicy, StepDef } from "./steps.js";
 import type { StorageDriver } from "./drivers.js";
 import type { WorkflowCheckpointStore } from "./store.js";
-import type { MaybePromise } from "../shared/driver.js";
+import type { MaybePromise } from "../../bridge/maybe-promise.js";
 
 /** The definition of a workflow. An unknown field is a TypeError that suggests the right name. */
 export interface WorkflowConfig<TState = Record<string, unknown>> {

@@ -8,7 +8,7 @@ import { readTimeLimit } from "../shared/time-limit.js";
 import { isRecord } from "./state.js";
 import type { RunTool } from "./wire.js";
 import type { EventBus } from "./events.js";
-import type { MaybePromise } from "../shared/driver.js";
+import type { MaybePromise } from "../../bridge/maybe-promise.js";
 import type { ContextOnce } from "../shared/once.js";
 
 /**

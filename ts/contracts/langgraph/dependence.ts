@@ -5,6 +5,7 @@ import { quote } from "../../bridge/errors.js";
 import { upwards } from "./history.js";
 import type { CheckpointRef } from "./config.js";
 import { load } from "./serde.js";
+import type { MaybePromise } from "../../bridge/maybe-promise.js";
 import { metadataOf } from "./list.js";
 import { type SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
@@ -27,16 +28,17 @@ export function dependsOnParent(
   checkpoint: Checkpoint,
   metadata: Metadata | undefined,
   parent: CheckpointRef | undefined,
-): (context: SaverContext, walk?: Walk) => Promise<boolean> {
+): (context: SaverContext, walk?: Walk) => MaybePromise<boolean> {
   const { channel_values: values = {}, channel_versions: versions = {} } = checkpoint;
   const missing = Object.keys(versions).filter((channel) => values[channel] === undefined);
   // The first checkpoint of a thread may have empty delta channels.
-  if (parent === undefined) return () => Promise.resolve(false);
-  if (deltaChannels(metadata).some((channel) => values[channel] === undefined)) return () => Promise.resolve(true);
+  if (parent === undefined) return () => false;
+  if (deltaChannels(metadata).some((channel) => values[channel] === undefined)) return () => true;
   // Checkpoints before version 4 read their pending sends from the parent's writes.
   const sends = checkpoint.v < 4;
   // A checkpoint of the graph's loop names its delta channels in its metadata. A checkpoint of an update does not.
   const unsaid = metadata?.["source"] !== "loop" && missing.length > 0;
+  if (!sends && !unsaid) return () => false;
   return async (context, walk = upwards) =>
     (sends && (await hasSends(context, walk, parent))) ||
     (unsaid && (await deltaChannelsFrom(context, walk, parent, missing)).some((channel) => missing.includes(channel)));

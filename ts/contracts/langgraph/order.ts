@@ -1,9 +1,10 @@
-/** The earlier calls of a thread. */
-interface Tail {
-  /** Settles when the last call has been sent to the engine. */
-  handed: Promise<unknown>;
-  /** Settles when all calls have ended. */
-  done: Promise<unknown>;
+import type { MaybePromise } from "../../bridge/maybe-promise.js";
+
+/** The calls of a thread that have not ended. */
+interface Calls {
+  /** Settles when the last call has been sent to the engine. Undefined: all have been sent. */
+  handed: Promise<unknown> | undefined;
+  running: Set<Promise<unknown>>;
 }
 
 /**
@@ -11,32 +12,49 @@ interface Tail {
  * call. Calls of different threads do not wait for each other.
  */
 export class Order {
-  readonly #tails = new Map<string, Tail>();
+  readonly #threads = new Map<string, Calls>();
 
   /**
    * Runs work when `prepared` is ready and the earlier calls are `"done"` or `"handed"`. Work that needs their results waits until
-   * they are done. For other work, only the order matters.
+   * they are done. For other work, only the order matters. Work that need not wait runs at once.
    */
-  async after<P, T>(
-    state: keyof Tail,
+  after<P, T>(
+    state: "done" | "handed",
     threadId: string,
-    prepared: Promise<P>,
+    prepared: MaybePromise<P>,
     work: (prepared: P) => Promise<T>,
   ): Promise<T> {
-    const before = this.#tails.get(threadId);
-    const begun = (async () => {
-      // Wait for both promises, so that neither causes an unhandled rejection.
-      const [ready] = await Promise.allSettled([prepared, before?.[state]]);
-      if (ready.status === "rejected") throw ready.reason;
-      return { result: work(ready.value) };
-    })();
-    const ended = begun.then(({ result }) => result);
-    const tail = { handed: begun, done: Promise.allSettled([before?.done, ended]) };
-    this.#tails.set(threadId, tail);
-    try {
-      return await ended;
-    } finally {
-      if (this.#tails.get(threadId) === tail) this.#tails.delete(threadId);
-    }
+    const calls: Calls = this.#threads.get(threadId) ?? { handed: undefined, running: new Set() };
+    const before = state === "done" && calls.running.size > 0 ? Promise.allSettled(calls.running) : calls.handed;
+    const ended =
+      before === undefined && !(prepared instanceof Promise) ? work(prepared) : later(calls, before, prepared, work);
+    this.#threads.set(threadId, calls);
+    calls.running.add(ended);
+    const end = () => {
+      calls.running.delete(ended);
+      if (calls.running.size === 0) this.#threads.delete(threadId);
+    };
+    ended.then(end, end);
+    return ended;
   }
+}
+
+function later<P, T>(
+  calls: Calls,
+  before: Promise<unknown> | undefined,
+  prepared: MaybePromise<P>,
+  work: (prepared: P) => Promise<T>,
+): Promise<T> {
+  const handed = (async () => {
+    // Wait for both promises, so that neither causes an unhandled rejection.
+    const [ready] = await Promise.allSettled([prepared, before]);
+    if (ready.status === "rejected") throw ready.reason;
+    return { result: work(ready.value) };
+  })();
+  calls.handed = handed;
+  const clear = () => {
+    if (calls.handed === handed) calls.handed = undefined;
+  };
+  handed.then(clear, clear);
+  return handed.then(({ result }) => result);
 }

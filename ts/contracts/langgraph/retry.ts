@@ -3,20 +3,18 @@
 import { ForkpointError } from "../../bridge/errors.js";
 
 /** The waits before the second, third and fourth attempt, in ms. */
-const WAITS = [50, 200, 800];
+const WAITS: readonly number[] = [50, 200, 800];
 
 /**
  * Retries an operation that failed with a retryable error. LangGraph's default durability writes in the background,
  * where a rejection is unhandled and ends the process (langgraphjs#2838).
  */
-export async function retrying<T>(work: () => Promise<T>): Promise<T> {
-  for (const wait of WAITS) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof ForkpointError) || !error.retryable) throw error;
-      await new Promise((resolve) => setTimeout(resolve, wait));
-    }
-  }
-  return work();
+export function retrying<T>(work: () => Promise<T>, waits: readonly number[] = WAITS): Promise<T> {
+  const [wait, ...others] = waits;
+  if (wait === undefined) return work();
+  return work().catch(async (error: unknown) => {
+    if (!(error instanceof ForkpointError) || !error.retryable) throw error;
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    return retrying(work, others);
+  });
 }

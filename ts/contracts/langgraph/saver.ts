@@ -53,6 +53,7 @@ import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
 import { list } from "./list.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
 import { dump, serdeOption, trust } from "./serde.js";
+import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";
 import { encodeCheckpoint } from "./values.js";
 import { langgraph } from "./wire.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
@@ -163,28 +164,26 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const next = readingArgument("checkpoint", () => nextNodesOf(checkpoint));
         const nodes = readingArgument("checkpoint", () => stepNodes(checkpoint, metadata, next));
         const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
-        const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata", held)]);
+        const dumped = both(encoded, dump(this.serde, metadata, "the metadata", held));
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
         const stored = this.#order.after("done", threadId, dumped, ([pieces, metadata]) =>
           this.#leases.write(context, write, (native) =>
-            retrying(async () => {
+            retrying(() => {
               const mark = encodeMark({ ...(namespace === "" && { ...identity, ...by() }), nodes });
-              const dependsOnParent = await depends(context);
-              const put = (pieces: Awaited<typeof encoded>) =>
-                putCheckpoint(
-                  native,
-                  checkpointRef,
-                  parent,
-                  { ...pieces, metadata, mark, dependsOnParent, status: newStatus(next) },
-                  only,
-                );
-              await put(pieces).catch(async (error) => {
-                if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
-                // The parent does not exist any more: it was deleted, or the database was restored. Store all values
-                // in the checkpoint itself.
-                const all = { ...checkpoint.channel_versions, ...newVersions };
-                return put(await encodeCheckpoint(this.serde, checkpoint, all, held));
-              });
+              const store = (dependsOnParent: boolean) => {
+                const rest = { metadata, mark, dependsOnParent, status: newStatus(next) };
+                const put = (pieces: Awaited<typeof encoded>) =>
+                  putCheckpoint(native, checkpointRef, parent, { ...pieces, ...rest }, only);
+                return put(pieces).catch(async (error) => {
+                  if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
+                  // The parent does not exist any more: it was deleted, or the database was restored. Store all values
+                  // in the checkpoint itself.
+                  const versions = { ...checkpoint.channel_versions, ...newVersions };
+                  return put(await encodeCheckpoint(this.serde, checkpoint, versions, held));
+                });
+              };
+              const depending = depends(context);
+              return depending instanceof Promise ? depending.then(store) : store(depending);
             }),
           ),
         );
@@ -212,16 +211,16 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         // Writes to LangGraph's own channels count for nothing here. With the durability "exit", LangGraph hands over an
         // error of a task again before the task's result, and the result must keep the index that it had alone.
         let regular = 0;
-        const dumped = given.map(async ({ channel, value }): Promise<IndexedWrite> => {
+        const dumped = given.map(({ channel, value }): MaybePromise<IndexedWrite> => {
           const index = special(channel) ?? regular++;
-          const typed = await dump(this.serde, value, `the write to channel ${quote(channel)}`, held);
-          return { index, part: { name: channel, ...typed } };
+          const typed = dump(this.serde, value, `the write to channel ${quote(channel)}`, held);
+          return when(typed, ({ tag, bytes }) => ({ index, part: { name: channel, tag, bytes } }));
         });
         const replace = given.every(({ channel }) => special(channel) !== undefined);
         const stops =
           namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");
         const write = { threadId, id: checkpointRef.id, config, stops, mayBeLast: false };
-        await this.#order.after("handed", threadId, Promise.all(dumped), (indexed) =>
+        await this.#order.after("handed", threadId, all(dumped), (indexed) =>
           this.#leases.write(context, write, (native) =>
             retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
           ),
@@ -231,7 +230,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     deleteThread(threadId: string): Promise<void> {
       return this.#handle.run((engine) =>
-        this.#order.after("done", threadId, Promise.resolve(), () => later().remove(engine, threadId)),
+        this.#order.after("done", threadId, undefined, () => later().remove(engine, threadId)),
       );
     }
 
@@ -259,7 +258,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
       return this.#read((context) =>
-        this.#order.after("done", targetThreadId, Promise.resolve(), () =>
+        this.#order.after("done", targetThreadId, undefined, () =>
           later().copy(context, sourceThreadId, targetThreadId),
         ),
       );

@@ -6,6 +6,7 @@ import type { Held } from "../../store/backlog.js";
 import { ForkpointError, isOwnError, refusal, show, textOf, typeError } from "../../bridge/errors.js";
 import { type Serialized, type Stored, notReadable } from "../../bridge/serializer.js";
 import { toJson } from "./json.js";
+import type { MaybePromise } from "../../bridge/maybe-promise.js";
 
 const decoder = new TextDecoder();
 
@@ -20,15 +21,21 @@ export function serdeOption(value: unknown, name: string): SerializerProtocol {
 
 /**
  * Serializes a value. Reads the value synchronously, before the caller can change it. `what` names the value in
- * messages. `held` counts the bytes.
+ * messages. `held` counts the bytes. An error is always a rejection, because other values may be on their way.
  */
-export async function dump(serde: SerializerProtocol, value: unknown, what: string, held?: Held): Promise<Serialized> {
+export function dump(serde: SerializerProtocol, value: unknown, what: string, held?: Held): MaybePromise<Serialized> {
   try {
-    return await serialize(serde, value, what, held);
+    const json = isJsonPlus(serde) ? toJson(value, serde) : undefined;
+    if (json === undefined) return serialize(serde, value, what, held);
+    held?.take(json);
+    return { tag: "json", bytes: json };
   } catch (error) {
-    if (isOwnError(error)) throw error;
-    throw refusal(what, `the serializer threw ${textOf(error)}`, error);
+    return Promise.reject(refused(what, error));
   }
+}
+
+function refused(what: string, error: unknown): unknown {
+  return isOwnError(error) ? error : refusal(what, `the serializer threw ${textOf(error)}`, error);
 }
 
 async function serialize(
@@ -37,11 +44,19 @@ async function serialize(
   what: string,
   held: Held | undefined,
 ): Promise<Serialized> {
-  const json = isJsonPlus(serde) ? toJson(value, serde) : undefined;
-  if (json !== undefined) {
-    held?.take(json);
-    return { tag: "json", bytes: json };
+  try {
+    return await dumpTyped(serde, value, what, held);
+  } catch (error) {
+    throw refused(what, error);
   }
+}
+
+async function dumpTyped(
+  serde: SerializerProtocol,
+  value: unknown,
+  what: string,
+  held: Held | undefined,
+): Promise<Serialized> {
   const [tag, bytes] = await serde.dumpsTyped(value);
   if (typeof tag !== "string" || tag.includes("\0") || !tag.isWellFormed() || !types.isUint8Array(bytes)) {
     const made = `[${show(tag)}, ${show(bytes)}]`;
@@ -65,22 +80,34 @@ async function serialize(
   return { tag, bytes };
 }
 
-export async function load(serde: SerializerProtocol, stored: Stored, what: string): Promise<any> {
+/** Reads a value. An error is always a rejection. */
+export function load(serde: SerializerProtocol, stored: Stored, what: string): MaybePromise<any> {
+  const { tag, bytes } = stored;
+  if (tag === "json" && isJsonPlus(serde)) {
+    const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    // If the text contains neither of these two marks, the serializer would only copy the parsed JSON, so it is not
+    // called. The second mark is the start of "__proto__"; searching for the entire name is several times slower.
+    if (!json.includes('"lc":') && !json.includes('"__p')) {
+      try {
+        return JSON.parse(decoder.decode(json));
+      } catch (error) {
+        return Promise.reject(notReadable(tag, what, error));
+      }
+    }
+  }
+  return deserialize(serde, stored, what);
+}
+
+async function deserialize(serde: SerializerProtocol, stored: Stored, what: string): Promise<unknown> {
   try {
-    return await deserialize(serde, stored);
+    return await loadTyped(serde, stored);
   } catch (error) {
     if (isOwnError(error)) throw error;
     throw notReadable(stored.tag, what, error);
   }
 }
 
-async function deserialize(serde: SerializerProtocol, { tag, bytes }: Stored): Promise<unknown> {
-  if (tag === "json" && isJsonPlus(serde)) {
-    const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    // If the text contains neither of these two marks, the serializer would only copy the parsed JSON, so it is not
-    // called. The second mark is the start of "__proto__"; searching for the entire name is several times slower.
-    if (!json.includes('"lc":') && !json.includes('"__p')) return JSON.parse(decoder.decode(json));
-  }
+async function loadTyped(serde: SerializerProtocol, { tag, bytes }: Stored): Promise<unknown> {
   // Copy the bytes, because LangGraph's serializer may return its argument as the value. The value must be a plain
   // Uint8Array, not a Buffer, and must not share memory with other parts.
   return serde.loadsTyped(tag, new Uint8Array(bytes));

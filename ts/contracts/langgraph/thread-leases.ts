@@ -73,18 +73,19 @@ export class ThreadLeases {
     return this.#ttlMs !== undefined || this.#handle.isLeased || this.#threads.has(threadId);
   }
 
-  async write(
+  write(context: SaverContext, write: ThreadWrite, work: (native: NativeStore) => Promise<unknown>): Promise<unknown> {
+    const held = this.#threads.get(write.threadId);
+    const needsNone = held === undefined && this.#ttlMs === undefined;
+    return needsNone ? work(context.native) : this.#underLease(context, write, held, work);
+  }
+
+  async #underLease(
     context: SaverContext,
-    write: ThreadWrite,
+    { threadId, id, config, stops, mayBeLast }: ThreadWrite,
+    held: Held | undefined,
     work: (native: NativeStore) => Promise<unknown>,
   ): Promise<void> {
     const { native } = context;
-    const { threadId, id, config, stops, mayBeLast } = write;
-    let held = this.#threads.get(threadId);
-    if (held === undefined && this.#ttlMs === undefined) {
-      await work(native);
-      return;
-    }
     const inRun = isRun(config);
     // A write outside of a run, such as updateState, has no part in a lease that an earlier run has lost.
     if (held !== undefined && !inRun && (await isLost(held))) {

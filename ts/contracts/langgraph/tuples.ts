@@ -13,6 +13,7 @@ import type { NativeStore } from "../../bridge/native.js";
 import { isRecord } from "./answered.js";
 import { type CheckpointRef, configOf } from "./config.js";
 import { load } from "./serde.js";
+import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";
 import { decodeCheckpoint } from "./values.js";
 import { type Found, type FoundWrite, type Header, langgraph, openFound } from "./wire.js";
 
@@ -51,19 +52,24 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
   const checkpointRef = refOf(header);
   const { parent, metadata } = header;
   const what = `checkpoint ${quote(checkpointRef.id)}`;
-  const checkpoint = await decodeCheckpoint(serde, parts, checkpointRef.id, what);
-  if (checkpoint.v < 4 && parent) await migrate(context, checkpoint, { ...checkpointRef, id: parent });
-  const pendingWrites = await Promise.all(
-    shownWrites(writes).map(async ({ task, part }): Promise<[string, string, unknown]> => [
-      task,
-      part.name,
-      await load(serde, part, writeTo(part.name, what)),
-    ]),
+  const loaded = both(
+    decodeCheckpoint(serde, parts, checkpointRef.id, what),
+    both(
+      load(serde, metadata, `the metadata of ${what}`) as MaybePromise<Metadata>,
+      all(
+        shownWrites(writes).map(({ task, part }): MaybePromise<[string, string, unknown]> => {
+          const value: MaybePromise<unknown> = load(serde, part, writeTo(part.name, what));
+          return when(value, (value) => [task, part.name, value]);
+        }),
+      ),
+    ),
   );
+  const [checkpoint, [shown, pendingWrites]] = loaded instanceof Promise ? await loaded : loaded;
+  if (checkpoint.v < 4 && parent) await migrate(context, checkpoint, { ...checkpointRef, id: parent });
   return {
     config: configOf(checkpointRef),
     checkpoint,
-    metadata: (await load(serde, metadata, `the metadata of ${what}`)) as Metadata,
+    metadata: shown,
     ...(parent && { parentConfig: configOf({ ...checkpointRef, id: parent }) }),
     pendingWrites,
   };

@@ -6,6 +6,7 @@ import { ForkpointError, quote, readingArgument, show, typeError } from "../../b
 import { requireId } from "../../store/ids.js";
 import type { NewPart, Part } from "../../bridge/wire.js";
 import { dump, load } from "./serde.js";
+import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";
 import type { Pieces } from "./writing.js";
 
 /** Names the part that holds a channel's value at a version. Throws if the part could not be found under its name. */
@@ -28,15 +29,15 @@ export function channelOf(name: string): string | undefined {
  * Splits a checkpoint into parts. Changed channels and the rest become bytes; unchanged channels are named in
  * `inherit`. `held` counts the bytes.
  */
-export async function encodeCheckpoint(
+export function encodeCheckpoint(
   serde: SerializerProtocol,
   checkpoint: Checkpoint,
   newVersions: ChannelVersions,
   held?: Held,
-): Promise<Pick<Pieces, "parts" | "inherit" | "like">> {
+): MaybePromise<Pick<Pieces, "parts" | "inherit" | "like">> {
   const { rest, changed, unchanged, isCopy } = readingArgument("checkpoint", () => split(checkpoint, newVersions));
   const part = (name: string, value: unknown, what: string) =>
-    dump(serde, value, what, held).then(({ tag, bytes }): NewPart => ({ name, tag, bytes }));
+    when(dump(serde, value, what, held), ({ tag, bytes }): NewPart => ({ name, tag, bytes }));
   // Start all serializations before awaiting the first one, because the graph continues during an await and may change
   // the values.
   const channelPart = ({ name, channel, value }: ChannelValue) => part(name, value, `channel ${quote(channel)}`);
@@ -44,9 +45,10 @@ export async function encodeCheckpoint(
   // A checkpoint without new versions may be a copy of another checkpoint. Its parent may then hold other values, so
   // `like` carries the values that the checkpoint expects.
   const like = isCopy ? unchanged.map(channelPart) : [];
-  const [dumped, looks] = await Promise.all([Promise.all(parts), Promise.all(like)]);
   const inherit = unchanged.map(({ name }) => name);
-  return { parts: dumped.toSorted((a, b) => (a.name < b.name ? -1 : 1)), inherit, like: looks };
+  return when(both(all(parts), all(like)), ([dumped, looks]) => {
+    return { parts: dumped.toSorted((a, b) => (a.name < b.name ? -1 : 1)), inherit, like: looks };
+  });
 }
 
 interface ChannelValue {
@@ -76,21 +78,22 @@ function split(checkpoint: Checkpoint, newVersions: ChannelVersions) {
 }
 
 /** Puts the parts of the checkpoint with this id together. */
-export async function decodeCheckpoint(
+export function decodeCheckpoint(
   serde: SerializerProtocol,
   parts: Part[],
   id: string,
   what: string,
-): Promise<Checkpoint> {
-  let checkpoint: Checkpoint | undefined;
-  const values: Array<[string, unknown]> = [];
-  for (const part of parts) {
+): MaybePromise<Checkpoint> {
+  const loaded = parts.map((part): MaybePromise<[channel: string | undefined, value: unknown]> => {
     const channel = channelOf(part.name);
-    const value = await load(serde, part, channel === undefined ? what : `channel ${quote(channel)} of ${what}`);
-    if (channel === undefined) checkpoint = value as Checkpoint;
-    else values.push([channel, value]);
-  }
-  if (checkpoint === undefined)
-    throw new ForkpointError("CORRUPT", `${what} has no part that holds the checkpoint itself: restore a backup`);
-  return { ...checkpoint, id, channel_values: Object.fromEntries(values) };
+    const value = load(serde, part, channel === undefined ? what : `channel ${quote(channel)} of ${what}`);
+    return when(value, (value) => [channel, value]);
+  });
+  return when(all(loaded), (values) => {
+    const rest = values.find(([channel]) => channel === undefined);
+    if (rest === undefined)
+      throw new ForkpointError("CORRUPT", `${what} has no part that holds the checkpoint itself: restore a backup`);
+    const channels = values.filter(([channel]) => channel !== undefined) as Array<[string, unknown]>;
+    return { ...(rest[1] as Checkpoint), id, channel_values: Object.fromEntries(channels) };
+  });
 }

@@ -7,9 +7,6 @@ import { type DrainController, onDrain } from "./drain.js";
 import { Tool } from "../../bridge/native.js";
 import { parse } from "../../bridge/wire.js";
 
-/** A value, or a promise of it. */
-export type MaybePromise<T> = T | Promise<T>;
-
 interface Stops {
   signal?: AbortSignal;
   drain?: Pick<DrainController, "drained" | "waitForDrain">;

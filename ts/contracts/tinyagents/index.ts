@@ -22,7 +22,7 @@ export type { GraphCheckpointer } from "./graph/recorder.js";
 export type { GraphRunOptions } from "./graph/plan.js";
 export type { GraphResult, GraphEvent } from "./graph/events.js";
 export type { TaskSnapshot, StateSnapshot, HistoryOptions } from "./graph/inspection.js";
-export type { MaybePromise } from "../shared/driver.js";
+export type { MaybePromise } from "../../bridge/maybe-promise.js";
 export type {
   GraphInterrupt,
   NodeContext,

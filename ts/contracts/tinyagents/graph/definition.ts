@@ -7,7 +7,7 @@ import { readRetry } from "../../shared/retry.js";
 import { readTimeLimit } from "../../shared/time-limit.js";
 import { END, START, Send, type Goto } from "../command.js";
 import type { GraphTool, Target } from "./wire.js";
-import type { MaybePromise } from "../../shared/driver.js";
+import type { MaybePromise } from "../../../bridge/maybe-promise.js";
 import type { MemoryConsistency, MemoryHooks, NodeOptions, Subgraph } from "./node.js";
 
 /** Where an edge leads: to nodes, or to the nodes that a function of the state chooses. */

@@ -1,7 +1,7 @@
 /** The nodes of graphs: their functions, what they may return, and their policies. */
 
 import type { Namespace } from "../contract.js";
-import type { MaybePromise } from "../../shared/driver.js";
+import type { MaybePromise } from "../../../bridge/maybe-promise.js";
 import type { ContextOnce } from "../../shared/once.js";
 import type { Command } from "../command.js";
 
