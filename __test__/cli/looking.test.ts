@@ -1,4 +1,5 @@
 // Tests the commands that look: what they answer as JSON, and for a human.
+// @module-tag slow
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
@@ -426,7 +427,9 @@ describe("stats", () => {
     const path = await filled();
     const stats = await json(["stats", "--db", path]);
     const inspector = await inspect(path);
-    expect(stats).toEqual(JSON.parse(JSON.stringify(await inspector.stats())));
+    const versions = await inspector.versions();
+    expect(versions).toContainEqual(expect.objectContaining({ space: "agentos", version: null, runs: 4 }));
+    expect(stats).toEqual(JSON.parse(JSON.stringify({ ...(await inspector.stats()), versions })));
     expect(stats).toMatchObject({
       walBytes: expect.toBeOneOf([expect.any(Number), null]),
       freeBytes: expect.any(Number),
@@ -445,6 +448,7 @@ describe("stats", () => {
     expect(text).toMatch(/^FRAMEWORK +RUNS +WAITING +FAILED +UNFINISHED +CHECKPOINTS +SIZE +STORED$/m);
     expect(text).toMatch(/^agentos +4 +0 +0 +4 +30 /m);
     expect(text).toMatch(/^LARGEST RUN /m);
+    expect(text).not.toContain("VERSION");
   });
 });
 

@@ -1,4 +1,5 @@
 // Tests what the command line says when it is not used as it should be, its help, and its exit codes.
+// @module-tag slow
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

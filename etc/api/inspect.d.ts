@@ -46,6 +46,7 @@ TokenUsage
 ToolResult
 Usage
 UsageOptions
+VersionCount
 WatchedEffect
 WaterfallRow
 WriteInfo

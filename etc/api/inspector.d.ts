@@ -59,6 +59,7 @@ TokenUsage
 ToolResult
 Usage
 UsageOptions
+VersionCount
 WatchedEffect
 WaterfallRow
 WriteInfo
@@ -485,6 +486,9 @@ declare class StoreInspector implements AsyncDisposable {
     stats(options?: {
         largest?: number;
     }): Promise<InspectedStats>;
+    versions(options?: {
+        space?: Space | undefined;
+    }): Promise<VersionCount[]>;
     activity(options?: {
         hours?: number;
     }): Promise<SavedPerHour[]>;
@@ -550,6 +554,14 @@ interface UsageOptions {
     last?: number | undefined;
     maxBytes?: number | undefined;
     signal?: AbortSignal | undefined;
+}
+interface VersionCount {
+    space: Space;
+    program: string | null;
+    version: ProgramVersion | null;
+    runs: number;
+    statuses: Record<Exclude<Status, "finished">, number>;
+    isEstimate: boolean;
 }
 interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" | "branch"> {
     state: EffectState;

@@ -165,7 +165,7 @@ interface EffectAttempt {
 }
 type EffectCall = "beginEffect" | "endEffect";
 interface EffectOptions<T = unknown> {
-    onUnknown?: "retry" | "fail" | ((effect: UnknownEffect) => MaybePromise$1<UnknownDecision<T>>);
+    onUnknown?: "retry" | "fail" | ((effect: UnknownEffect) => MaybePromise<UnknownDecision<T>>);
     effectClass?: "write" | "external";
     remember?: "results" | "errors";
     ttlMs?: number;
@@ -230,7 +230,6 @@ interface LineageStats {
     storedBytes: number;
 }
 type MaybePromise<T> = T | Promise<T>;
-type MaybePromise$1<T> = T | Promise<T>;
 interface MigrateOptions {
     dryRun?: boolean;
 }

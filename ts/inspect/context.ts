@@ -89,6 +89,9 @@ export const IN_NAMESPACES: ReadonlySet<string> = new Set(["storage", "claude-ag
 /** The contracts whose runs have one checkpoint, with the name of the run as its id. */
 export const SINGLE: ReadonlySet<string> = new Set(["storage", "ai-streams", "claude-agent-sdk", "openai-agents"]);
 
+/** The frameworks whose checkpoints tell which version of a program made them. */
+export const WITH_VERSIONS = ["langgraph", "agentos", "agentium", "tinyagents"] as const satisfies Space[];
+
 /** Returns true if a run is a graph or a session itself, and not the namespace of a subgraph. */
 export function isMain(space: string, ns: string | null): boolean {
   return !WITH_NAMESPACES.has(space) || ns === "" || ns === null;

@@ -136,6 +136,7 @@ export type {
   SpaceStats,
   InspectedStats,
   SavedPerHour,
+  VersionCount,
 } from "./views.js";
 export type { RunQuery } from "./runs.js";
 export type { StoreEvent, WatchedEffect } from "./watch.js";

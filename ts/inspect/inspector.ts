@@ -36,6 +36,7 @@ import type { SearchHit, SearchOptions } from "./search-views.js";
 import { findRun, listForks, listRuns, type RunQuery } from "./runs.js";
 import { infoOfStore, statsOf } from "./store-info.js";
 import { verify } from "./verify.js";
+import { countVersions } from "./versions.js";
 import { watch, type StoreEvent } from "./watch.js";
 import { idOrNull } from "../store/ids.js";
 import type { ProgramDescription } from "../store/description.js";
@@ -55,6 +56,7 @@ import type {
   SavedPerHour,
   Space,
   StoreInfo,
+  VersionCount,
 } from "./views.js";
 import type { VerifyReport } from "../bridge/wire.js";
 import type { Conversation, ConversationQuery } from "./conversation/message.js";
@@ -235,6 +237,18 @@ export class StoreInspector implements AsyncDisposable {
   /** How much is stored. `largest`: how many of the largest runs to name (10 unless given). */
   stats(options?: { largest?: number }): Promise<InspectedStats> {
     return this.#read((context) => statsOf(context, options));
+  }
+
+  /**
+   * Counts the open runs of each version of the programs, the most first: LangGraph, AgentOS, Agentium and TinyAgents. Reads
+   * the newest checkpoints of at most 500 runs of each framework. `space`: of this framework only.
+   * @example
+   * ```ts
+   * for (const { program, version, runs } of await inspector.versions()) console.log(program, version?.version, runs);
+   * ```
+   */
+  versions(options?: { space?: Space | undefined }): Promise<VersionCount[]> {
+    return this.#read((context) => countVersions(context, options));
   }
 
   /** How much was saved in each of the last hours, the oldest first. `hours`: 24 unless given, at most 168. */

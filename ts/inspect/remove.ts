@@ -4,7 +4,7 @@ import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, spaceOf } from "./context.js";
-import { everyRow, newestOf, readLineups, recentRuns } from "./rows.js";
+import { everyRow, newestOf, readLineups } from "./rows.js";
 import { type Key, inspect } from "./wire.js";
 
 export async function remove(context: Context, key: Key, given: unknown): Promise<{ removed: number }> {
@@ -34,11 +34,9 @@ export async function remove(context: Context, key: Key, given: unknown): Promis
 /** Returns the namespaces that belong to a thread, itself included. Those of effects if the key is one of effects. */
 export async function namespacesOf(context: Pick<Context, "engine">, key: Key): Promise<Key[]> {
   if (key.ns !== "" || !["langgraph", "tinyagents"].includes(spaceOf(key.space))) return [key];
-  const keys: Key[] = [];
-  for await (const found of recentRuns(context, { spaces: [key.space], matching: key.run, limit: 500 })) {
-    for (const { run, ns } of found) if (run === key.run) keys.push({ ...key, ns: ns ?? "" });
-  }
-  return keys;
+  const { space, run } = key;
+  const found = await inspect.call(context.engine.native, "namespaces", { space, run });
+  return found.map((ns) => ({ space, run, ns }));
 }
 
 /** Returns the remaining checkpoints whose children are all removed. */

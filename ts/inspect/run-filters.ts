@@ -1,7 +1,7 @@
 /** Finds the runs of a filter that no index has, without showing each run. */
 
 import { programsIn } from "../store/programs.js";
-import { type Context, SESSIONS, shownNs, spaceOf } from "./context.js";
+import { type Context, SESSIONS, WITH_VERSIONS, shownNs, spaceOf } from "./context.js";
 import { newestOf, readLineups } from "./rows.js";
 import { type FoundRun, type Row, inspect, openFeed } from "./wire.js";
 import type { Space, Status } from "./views.js";
@@ -41,7 +41,7 @@ export class NewestFilter {
     const { version, space } = this.#query;
     if (version === undefined) return true;
     const { native } = this.#context.engine;
-    const spaces = ["langgraph", "agentos", "agentium", "tinyagents"].filter((each) => (space ?? each) === each);
+    const spaces = WITH_VERSIONS.filter((each) => (space ?? each) === each);
     const programs = (await Promise.all(spaces.map((each) => programsIn(native, each)))).flat();
     const named = programs.filter(({ shape }) => shape.version === version);
     this.#shapes = new Set(named.map(({ id }) => id));

@@ -214,7 +214,25 @@ export interface SpaceStats {
   logicalBytes: number;
   /** The size of the checkpoints in bytes, as they are stored. */
   storedBytes: number;
-  /** True if these numbers are estimates: see {@link StoreStats.isEstimate}. */
+  /**
+   * True if these numbers are estimates: see {@link StoreStats.isEstimate}. On SQLite, `statuses` are estimates if more than a million
+   * runs of a framework are not finished.
+   */
+  isEstimate: boolean;
+}
+
+/** How many open runs a version of a program has. A run is open unless it is finished. */
+export interface VersionCount {
+  space: Space;
+  /** The name of the program. Null: it has none, or the store does not know it. */
+  program: string | null;
+  /** The version that saved the newest checkpoint of these runs. Null: the checkpoints do not tell it. */
+  version: ProgramVersion | null;
+  /** The number of open runs. Namespaces of a graph are not counted. */
+  runs: number;
+  /** How many of them have each status. */
+  statuses: Record<Exclude<Status, "finished">, number>;
+  /** True if the framework has more than 500 open runs. Then 500 that are spread evenly over all stand for all. */
   isEstimate: boolean;
 }
 

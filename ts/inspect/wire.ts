@@ -117,6 +117,26 @@ export interface Sieve {
   names: number[][];
 }
 
+/** An open run, as its newest checkpoint tells it. */
+export interface OpenRun<P = Part> {
+  ns: string | null;
+  status: Status;
+  /** The name of the program that made the checkpoint, and the hash of its shape. Null: not known, or in the metadata. */
+  program: string | null;
+  shape: string | null;
+  metadata: P | null;
+}
+
+/** The open runs of a contract, or some of them. */
+export interface OpenRuns<P = Part> {
+  /** The number of all of them. */
+  count: number;
+  /** True if `count` is an estimate. */
+  isEstimate: boolean;
+  /** At most as many as were asked for, spread evenly over all. */
+  runs: Array<OpenRun<P>>;
+}
+
 interface InspectCalls {
   spaces(fields: {}): Array<StoreInfo["spaces"][number]>;
   recent(fields: {
@@ -129,7 +149,10 @@ interface InspectCalls {
     after: number | undefined;
     limit: number;
   }): FoundRun[];
+  /** The open runs of each of these contracts. */
+  open(fields: { spaces: readonly string[]; most: number }): Array<OpenRuns<PackedPart>>;
   began(fields: { space: string; group: string; before: number | undefined; limit: number }): FoundRun[];
+  namespaces(fields: { space: string; run: string }): string[];
   forks(fields: Key): FoundRun[];
   rows(fields: { pages: Wanted[] }): Array<RowPage<PackedPart>>;
   feed(fields: {
@@ -177,6 +200,12 @@ const openRow: Unpack<Row<PackedPart>, Row> = (row, part) => ({ ...row, metadata
 
 export const openPages: Unpack<Array<RowPage<PackedPart>>, RowPage[]> = (pages, part) =>
   pages.map((page) => ({ ...page, rows: page.rows.map((row) => openRow(row, part)) }));
+
+export const openOpenRuns: Unpack<Array<OpenRuns<PackedPart>>, OpenRuns[]> = (found, part) =>
+  found.map((of) => ({
+    ...of,
+    runs: of.runs.map((run) => ({ ...run, metadata: run.metadata && part(run.metadata) })),
+  }));
 
 export const openFeed: Unpack<FeedPage<PackedPart>, FeedPage> = (page, part) => ({
   ...page,

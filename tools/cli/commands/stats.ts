@@ -3,19 +3,26 @@ import { command } from "../command.js";
 import type { Output } from "../output.js";
 import { type Column, table } from "../table.js";
 import { number, plural, size } from "../units.js";
-import type { InspectedStats } from "../../../ts/inspect/views.js";
+import { versionName } from "../style.js";
+import type { InspectedStats, VersionCount } from "../../../ts/inspect/views.js";
 
 export const stats = () =>
   command("stats", "show how much is stored, by framework and by run", async (context) => {
     const inspector = await context.open();
     const found = await inspector.stats();
     const { output } = context;
-    if (output.json) return output.printJson(found);
+    const versions = await inspector.versions();
+    if (output.json) return output.printJson({ ...found, versions });
     const { target, backend } = await inspector.info();
-    for (const line of report(`${safeText(target)} (${backend})`, found, output)) output.print(line);
+    for (const line of report(`${safeText(target)} (${backend})`, found, versions, output)) output.print(line);
   });
 
-function* report(title: string, found: InspectedStats, output: Output): Generator<string> {
+function* report(
+  title: string,
+  found: InspectedStats,
+  versions: readonly VersionCount[],
+  output: Output,
+): Generator<string> {
   const { style } = output;
   yield style("bold", title);
   yield "";
@@ -38,6 +45,11 @@ function* report(title: string, found: InspectedStats, output: Output): Generato
   if (spaces.length > 0) {
     yield "";
     yield* table(spaceColumns, spaces, output);
+  }
+  // Without a version, the table above tells the same.
+  if (versions.some(({ version }) => version !== null)) {
+    yield "";
+    yield* table(versionColumns, versions, output);
   }
   if (found.largest.length > 0) {
     yield "";
@@ -64,6 +76,23 @@ const spaceColumns: Array<Column<Space>> = [
     cell: ({ statuses }) => ({ text: number(statuses[status]) }),
   })),
   ...sizes,
+];
+
+const versionColumns: Array<Column<VersionCount>> = [
+  { title: "PROGRAM", drop: 4, cell: ({ program }) => ({ text: program ?? "-", format: "bold" }) },
+  { title: "VERSION", cell: ({ version }) => ({ text: versionName(version) }) },
+  { title: "FRAMEWORK", drop: 3, cell: ({ space }) => ({ text: space, format: "dim" }) },
+  {
+    title: "OPEN RUNS",
+    align: "right",
+    cell: ({ runs, isEstimate }) => ({ text: `${isEstimate ? "about " : ""}${number(runs)}` }),
+  },
+  ...(["waiting", "failed", "unfinished"] as const).map((status): Column<VersionCount> => ({
+    title: status.toUpperCase(),
+    align: "right",
+    drop: 5,
+    cell: ({ statuses }) => ({ text: number(statuses[status]) }),
+  })),
 ];
 
 const runColumns: Array<Column<InspectedStats["largest"][number]>> = [

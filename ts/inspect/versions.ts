@@ -1,0 +1,65 @@
+/** Counts the open runs of each version of the programs. */
+
+import { readRecord } from "../store/options.js";
+import { programsIn } from "../store/programs.js";
+import { type Context, WITH_VERSIONS, isMain, readSpace } from "./context.js";
+import { readValue } from "./values.js";
+import { type OpenRun, type OpenRuns, inspect, openOpenRuns } from "./wire.js";
+import type { Space, Status, VersionCount } from "./views.js";
+
+/** The most runs of a framework whose newest checkpoints are read. If more are open, these stand for all. */
+const MOST = 500;
+
+const versionsOptions = { space: readSpace };
+
+export async function countVersions(context: Context, given: unknown): Promise<VersionCount[]> {
+  const { space } = readRecord(given, "options", versionsOptions);
+  const spaces = WITH_VERSIONS.filter((each) => (space ?? each) === each);
+  const found = await inspect.find(context.engine.native, "open", { spaces, most: MOST }, openOpenRuns);
+  const counts = spaces.map((each, at) => countIn(context, each, found[at]!));
+  return (await Promise.all(counts)).flat().toSorted((a, b) => b.runs - a.runs);
+}
+
+async function countIn(context: Context, space: Space, { count, isEstimate, runs }: OpenRuns): Promise<VersionCount[]> {
+  const groups = new Map<string, { program: string | null; shape: string | null; runs: OpenRun[] }>();
+  for (const run of runs.filter(({ ns }) => isMain(space, ns))) {
+    const { program, shape } = makerOf(context, run);
+    const key = JSON.stringify([program, shape]);
+    const group = groups.get(key) ?? { program, shape, runs: [] };
+    groups.set(key, group);
+    group.runs.push(run);
+  }
+  if (groups.size === 0) return [];
+  const programs = new Map((await programsIn(context.engine.native, space)).map(({ id, shape }) => [id, shape]));
+  // Each run that was read stands for so many.
+  const scale = Math.max(1, count / runs.length);
+  return [...groups.values()].map((group) => {
+    const { shape } = group;
+    const known = shape === null ? undefined : programs.get(shape);
+    const of = (status: Status) => Math.round(scale * group.runs.filter((run) => run.status === status).length);
+    const statuses = {
+      waiting: of("waiting"),
+      failed: of("failed"),
+      unfinished: of("unfinished"),
+      unknown: of("unknown"),
+    };
+    return {
+      space,
+      program: group.program ?? known?.program ?? null,
+      version: shape === null ? null : { version: known?.version ?? null, shape },
+      runs: Object.values(statuses).reduce((sum, number) => sum + number),
+      statuses,
+      isEstimate: isEstimate || scale > 1,
+    };
+  });
+}
+
+/** The metadata of a TinyAgents checkpoint has the name and the shape of the graph. */
+function makerOf(context: Context, { program, shape, metadata }: OpenRun): Pick<OpenRun, "program" | "shape"> {
+  if (metadata === null) return { program, shape };
+  const { value } = readValue(context, metadata);
+  const made = (value as { metadata?: { graph?: unknown; shape?: unknown } } | null)?.metadata;
+  return { program: textOrNull(made?.graph), shape: textOrNull(made?.shape) };
+}
+
+const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
