@@ -59,7 +59,8 @@ pub enum Query {
         /// Only checkpoints whose sort key begins with these bytes are returned.
         prefix: Vec<u8>,
     },
-    /// Lists lineages. The lineage that was created last comes first. Answers [`Answer::Lineages`].
+    /// Lists lineages. The lineage that was created last comes first. An index finds the lineages of a group that few have.
+    /// Answers [`Answer::Lineages`].
     Lineages {
         contract: ContractId,
         /// Only lineages whose first checkpoint had a group with this prefix are returned. Groups are compared
@@ -70,8 +71,17 @@ pub enum Query {
         /// The maximum number of results.
         limit: usize,
     },
+    /// The names of the lineages whose names begin with a prefix. The lineage that was created last comes first. A lineage may have
+    /// no checkpoint. The checkpoints are not read. Answers [`Answer::Names`].
+    Names { contract: ContractId, prefix: String },
     /// Lists lineages by their last activity. Answers [`Answer::Recent`].
     Recent(Recent),
+    /// Lineages of a contract that are not finished. Answers [`Answer::Open`].
+    Open {
+        contract: ContractId,
+        /// The maximum number of results. If there are more, the results are spread evenly over all of them.
+        most: usize,
+    },
     /// Lists the checkpoints of a lineage with their places and sizes. Answers [`Answer::Rows`].
     Rows(Rows),
     /// Lists the checkpoints of all contracts in save order. Answers [`Answer::Feed`].

@@ -18,7 +18,7 @@ pub use self::content::Content;
 pub use self::export::{FirstCheckpoint, LogRun, Origin, Saved, Start, Written};
 pub use self::key::{ContractId, PayloadKey, Place, Seq, SortKey};
 pub use self::labels::{LabelChanges, Labels};
-pub use self::lineage::{Active, Lineage};
+pub use self::lineage::{Active, Lineage, OpenLineage, OpenLineages};
 pub use self::log::{LogMark, LogPage, LogPin, Record};
 pub use self::notice::Notice;
 pub use self::rows::{FeedPage, FeedWait, Listed, RowPage, RowSums};

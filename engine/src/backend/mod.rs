@@ -32,6 +32,7 @@ mod rebase;
 #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "only a server has replicas"))]
 mod replica;
 mod rows;
+mod spread;
 pub mod sqlite;
 mod stages;
 mod tables;

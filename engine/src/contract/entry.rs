@@ -93,19 +93,26 @@ pub struct Shown {
     pub meta: Option<serde_json::Value>,
     /// The same, if only the contract's serializer can read it.
     pub serialized: Option<Part>,
-    /// The hash of the shape of the program that made the checkpoint. `ts/store/program.ts` makes it.
-    pub shape: Option<String>,
+    /// The program that made the checkpoint.
+    pub maker: Maker,
     /// The mark of a LangGraph checkpoint, which says more than the shape: see `ts/store/mark.ts`.
     pub mark: Option<String>,
 }
 
-/// Returns the hash of a shape from a mark, which `ts/store/mark.ts` writes.
-pub(super) fn shape_in(mark: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Mark {
-        shape: Option<String>,
+/// A program, as far as a checkpoint tells it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Maker {
+    /// Its name.
+    pub program: Option<String>,
+    /// The hash of its shape. `ts/store/program.ts` makes it.
+    pub shape: Option<String>,
+}
+
+impl Maker {
+    /// Reads a mark, which `ts/store/mark.ts` writes.
+    pub(super) fn in_mark(mark: &str) -> Self {
+        serde_json::from_str(mark).unwrap_or_default()
     }
-    serde_json::from_str::<Mark>(mark).ok()?.shape
 }
 
 /// The names that the framework's users know: of the run, its namespace and the checkpoint.

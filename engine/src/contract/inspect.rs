@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use self::read::{At, read};
 use self::remove::{Key, remove};
-use self::show::{Wait, shown_feed, shown_id, shown_pages};
+use self::show::{Wait, shown_feed, shown_id, shown_open, shown_pages};
 use self::sift::{Sieve, sift};
 use super::call::{RawCall, Request};
 use super::entry::Names;
@@ -41,10 +41,14 @@ enum Call {
         after: Option<Seq>,
         limit: usize,
     },
+    /// The open runs of each of these contracts. If there are more than `most`, some that are spread evenly over all.
+    Open { spaces: Vec<String>, most: usize },
     /// Changes the labels of a run. `spaces` are the contracts that have it.
     SetLabels { spaces: Vec<String>, run: String, ns: String, changes: LabelChanges },
     /// Lists runs, the last begun first.
     Began { space: String, group: String, before: Option<i64>, limit: usize },
+    /// The names of the namespaces of a thread, the last begun first.
+    Namespaces { space: String, run: String },
     /// Lists the runs that began from a checkpoint of this run.
     Forks { space: String, run: String, ns: String },
     /// Pages of checkpoints of several runs, all from one snapshot.
@@ -107,9 +111,23 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 runs(found.map(|Active { seq, lineage }| Found { position: seq, lineage }))
             })
         }
+        Call::Open { spaces, most } => {
+            let ask = |space: &String| Ok(Query::Open { contract: named(space)?.id, most });
+            Request::ask(Query::All(spaces.iter().map(ask).collect::<Result<_>>()?), shown_open)
+        }
         Call::Began { space, group, before, limit } => {
             let query = Query::Lineages { contract: named(&space)?.id, group_prefix: group, before, limit };
             Request::ask(query, lineages)
+        }
+        Call::Namespaces { space, run } => {
+            let contract = named(&space)?;
+            // The names of all namespaces begin with that of the thread.
+            let prefix = (contract.lineage_of)(&run, "");
+            Request::ask(Query::Names { contract: contract.id, prefix }, move |answer| {
+                let names = answer.into_names()?.into_iter();
+                let ns = |name| (contract.name_of)(Some(name), None).ns;
+                Response::json(&names.filter_map(ns).collect::<Vec<_>>()).map(Some)
+            })
         }
         Call::Forks { space, run, ns } => {
             let contract = named(&space)?;

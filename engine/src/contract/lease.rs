@@ -54,11 +54,6 @@ impl Run {
     }
 }
 
-/// The group of a lease. No group is the beginning of another one.
-fn group(lineage: &str) -> String {
-    thread::prefix(lineage)
-}
-
 /// The holder of a lease, as stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Holding {
@@ -162,12 +157,11 @@ fn request(call: RawCall<'_>) -> Result<Request> {
 
 fn read(of: &Run) -> Result<Request> {
     let lineage = of.lineage()?;
-    let position = Query::Lineages { contract: CONTRACT_ID, group_prefix: group(&lineage), before: None, limit: 1 };
+    let start = Query::Start { contract: CONTRACT_ID, lineage: lineage.clone() };
     let newest = Query::Newest { contract: CONTRACT_ID, lineage, label: None };
-    Ok(Request::ask(Query::All(vec![newest, position, Query::Clock]), |answer| {
-        let [newest, lineages, now] = answer.into_all()?;
-        // Releases of this package that know no tokens store a lease without a group. It has no token.
-        let token = lineages.into_lineages()?.first().map_or(0, |lineage| lineage.position);
+    Ok(Request::ask(Query::All(vec![newest, start, Query::Clock]), |answer| {
+        let [newest, start, now] = answer.into_all()?;
+        let token = start.into_starts()?.first().map_or(0, |start| start.position);
         let now = now.into_clock()?;
         let lease = newest.into_checkpoint()?.map(|checkpoint| {
             let Header { id, saved_at, meta, .. } = checkpoint.header;
@@ -239,7 +233,6 @@ fn put(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Op> {
     check_id("the id of a lease", &id)?;
     let lineage = of.lineage()?;
     let header = Header {
-        group: group(&lineage),
         saved_at,
         exempt: true,
         meta: serde_json::to_vec(holding)

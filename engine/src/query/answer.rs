@@ -3,8 +3,8 @@
 use crate::check::CheckPage;
 use crate::error::{Code, Error, Result};
 use crate::record::{
-    Active, Checkpoint, FeedPage, Formats, Header, Lineage, LogMark, LogPage, LogRun, Logged, RowPage, Saved, Start,
-    Stats, Tuple, TuplePage, Written,
+    Active, Checkpoint, FeedPage, Formats, Header, Lineage, LogMark, LogPage, LogRun, Logged, OpenLineages, RowPage,
+    Saved, Start, Stats, Tuple, TuplePage, Written,
 };
 use crate::retention::Pruned;
 
@@ -27,8 +27,12 @@ pub enum Answer {
     All(Vec<Answer>),
     /// A page of lineages.
     Lineages(Vec<Lineage>),
+    /// Names of lineages.
+    Names(Vec<String>),
     /// A page of lineages, with their last activity.
     Recent(Vec<Active>),
+    /// Lineages that are not finished, or some of them.
+    Open(OpenLineages),
     /// Records of a log. `None` if the checkpoint in the query does not exist or does not name the log.
     Log(Option<LogPage>),
     /// One checkpoint with the records of a log that it names, or none.
@@ -106,9 +110,19 @@ impl Answer {
         Ok(lineages)
     }
 
+    pub fn into_names(self) -> Result<Vec<String>> {
+        let Answer::Names(names) = self else { return Err(wrong_kind()) };
+        Ok(names)
+    }
+
     pub fn into_recent(self) -> Result<Vec<Active>> {
         let Answer::Recent(lineages) = self else { return Err(wrong_kind()) };
         Ok(lineages)
+    }
+
+    pub fn into_open(self) -> Result<OpenLineages> {
+        let Answer::Open(open) = self else { return Err(wrong_kind()) };
+        Ok(open)
     }
 
     pub fn into_log(self) -> Result<Option<LogPage>> {

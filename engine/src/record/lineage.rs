@@ -27,3 +27,29 @@ pub struct Active {
     pub seq: Seq,
     pub lineage: Lineage,
 }
+
+/// The lineages of a contract that are not finished, or some of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenLineages {
+    /// The number of all of them.
+    pub count: u64,
+    /// True if `count` is an estimate, because counting would read too many rows.
+    pub is_estimate: bool,
+    /// All of them, or some that are spread evenly over all. A lineage without checkpoints is left out.
+    pub some: Vec<OpenLineage>,
+}
+
+impl OpenLineages {
+    /// `some` are all of them, without those that have no checkpoint.
+    pub(crate) fn all(some: Vec<OpenLineage>) -> Self {
+        Self { count: some.len() as u64, is_estimate: false, some }
+    }
+}
+
+/// A lineage that is not finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenLineage {
+    /// The header of the newest checkpoint. It contains the lineage's name.
+    pub newest: Header,
+    pub status: Status,
+}

@@ -24,8 +24,8 @@ use forkpoint_engine::query::{
 };
 use forkpoint_engine::record::{
     Active, Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Labels, Lineage, LineageStats, Listed, LogMark,
-    LogPage, LogPin, LogRun, Logged, Origin, Part, Payload, Record, RowPage, Saved, Sizes, SortKey, Start, Status,
-    TaskState, Tuple, TuplePage, Write, Written,
+    LogPage, LogPin, LogRun, Logged, OpenLineage, OpenLineages, Origin, Part, Payload, Record, RowPage, Saved, Sizes,
+    SortKey, Start, Status, TaskState, Tuple, TuplePage, Write, Written,
 };
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -687,6 +687,17 @@ impl Model {
                 let found = found.into_iter().take(recent.limit);
                 Answer::Recent(found.map(|(_, lineage)| Active { seq: 0, lineage }).collect())
             }
+            Query::Open { contract, most } => {
+                let shown = self.listed().into_iter().filter(|begun| begun.contract == *contract);
+                let open = shown.map(|begun| self.shown(begun)).filter(|shown| shown.status != Status::Finished);
+                let some: Vec<_> = open.map(|Lineage { newest, status, .. }| OpenLineage { newest, status }).collect();
+                assert!(some.len() <= *most, "the model returns all");
+                Answer::Open(OpenLineages { count: some.len() as u64, is_estimate: false, some })
+            }
+            Query::Names { contract, prefix } => {
+                let begun = self.begun.iter().rev().filter(|begun| begun.contract == *contract);
+                Answer::Names(begun.map(|begun| begun.name.clone()).filter(|name| name.starts_with(prefix)).collect())
+            }
             Query::Forks { contract, lineage } => {
                 let from = self.begun(*contract, lineage).map(|begun| begun.position);
                 let is_fork = |begun: &&Begun| begun.origin.as_ref().is_some_and(|(_, of)| Some(*of) == from);
@@ -1071,6 +1082,10 @@ fn one_query() -> impl Strategy<Value = Query> {
         (contract(), of.clone(), prefix).prop_map(|(contract, of, prefix)| Query::Whole { contract, of, prefix }),
         (contract(), id()).prop_map(|(contract, id)| Query::Get { contract, id }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Forks { contract, lineage }),
+        (contract(), run(), 0..4_usize).prop_map(|(contract, run, length)| {
+            let prefix = run.chars().take(length).collect();
+            Query::Names { contract, prefix }
+        }),
         (contract(), prop::collection::vec(status(), 0..3), labels(), any::<bool>(), any::<bool>(), 0..6_usize)
             .prop_map(|(contract, statuses, labels, named_as_group, latest, limit)| {
                 let order = if latest { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
@@ -1091,6 +1106,7 @@ fn one_query() -> impl Strategy<Value = Query> {
                 Query::Rows(Rows { contract, lineage, from, order, limit, sums: false })
             }
         ),
+        contract().prop_map(|contract| Query::Open { contract, most: 1_000 }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Logs { contract, lineage }),
         (contract(), of.clone()).prop_map(|(contract, of)| Query::Count { contract, of }),
         (contract(), run(), log(), prop::option::of(id())).prop_map(|(contract, lineage, log, at)| Query::LogRuns {
@@ -1302,6 +1318,7 @@ fn everything() -> Vec<Query> {
             }
             all.push(Query::Logs { contract, lineage: run.to_owned() });
             all.push(Query::Forks { contract, lineage: run.to_owned() });
+            all.push(Query::Names { contract, prefix: run.to_owned() });
             all.push(Query::List { contract, of: Of::Lineage(run.to_owned()), before: None, limit: None });
             all.push(Query::Whole { contract, of: Of::Lineage(run.to_owned()), prefix: Vec::new() });
         }

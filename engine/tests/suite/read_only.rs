@@ -64,6 +64,28 @@ fn a_closed_database_is_read_and_no_file_changes() {
 }
 
 #[test]
+fn a_group_is_listed_without_its_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let mut writer = sqlite(&path, Journal::Wal, Durability::Off).unwrap();
+    let begin = |name: String, group: &str| draft(&name, &name).group(group).put();
+    let rare = ["a", "b"].map(|name| begin(name.to_owned(), "rare"));
+    let often = (0..10_500).map(|n| begin(n.to_string(), "often"));
+    let all: Vec<_> = rare.into_iter().chain(often).collect();
+    apply(&mut writer, all).unwrap();
+    drop(writer);
+    let has_index = || {
+        let sql = "SELECT 1 FROM sqlite_schema WHERE name = 'lineage_group'";
+        rusqlite::Connection::open(&path).unwrap().prepare(sql).unwrap().exists([]).unwrap()
+    };
+    assert_eq!(names(&mut look(&path), "rare"), ["b", "a"]);
+    assert!(!has_index());
+    assert_eq!(names(&mut sqlite(&path, Journal::Wal, Durability::Off).unwrap(), "rare"), ["b", "a"]);
+    assert!(has_index());
+    assert_eq!(names(&mut look(&path), "rare"), ["b", "a"]);
+}
+
+#[test]
 fn what_others_save_meanwhile_is_seen() {
     for journal in [Journal::Wal, Journal::Rollback] {
         let folder = tempfile::tempdir().unwrap();

@@ -19,10 +19,17 @@ use crate::query::{MetaKey, Of, Page, Query};
 /// How long a store does without an index that could not be built, before it looks for the index again.
 const AGAIN: Duration = Duration::from_secs(60);
 
+/// The number of rows of a table that the server has not counted yet, as it tells it.
+const UNCOUNTED: i64 = -1;
+
+/// The number of lineages from which on their groups have an index. A listing walks through fewer.
+const MANY_LINEAGES: i64 = 10_000;
+
 /// The indexes that do not depend on a key, for those who make the tables by hand.
 pub(super) const SCRIPT: &str = "
 CREATE INDEX @-checkpoint_group ON @checkpoint (contract, substr(sha256(grp), 1, 16), substr(sort_key, 1, 1000), seq) WHERE grp <> '';
 CREATE INDEX @-checkpoint_order ON @checkpoint (contract, substr(sort_key, 1, 1000), seq);
+CREATE INDEX @-lineage_group ON @lineage (contract, substr(grp, 1, 1000)) WHERE grp <> '';
 ";
 
 enum LateIndex<'a> {
@@ -30,6 +37,8 @@ enum LateIndex<'a> {
     Groups,
     /// The checkpoints of all lineages in their order.
     Order,
+    /// The lineages of each group.
+    LineageGroups,
     /// The checkpoints by the value of a key of their metadata.
     Meta(&'a MetaKey),
 }
@@ -41,9 +50,18 @@ impl LateIndex<'_> {
         match self {
             Self::Groups => "checkpoint_group".to_owned(),
             Self::Order => "checkpoint_order".to_owned(),
+            Self::LineageGroups => "lineage_group".to_owned(),
             Self::Meta(key) => {
                 format!("checkpoint_meta_{:016x}", Sum::new().bytes(&key.begins).text(&key.key).finish())
             }
+        }
+    }
+
+    /// The table of the index, and how many rows it has at least before the index is built.
+    fn table(&self) -> (&'static str, i64) {
+        match self {
+            Self::LineageGroups => ("lineage", MANY_LINEAGES),
+            Self::Groups | Self::Order | Self::Meta(_) => ("checkpoint", UNCOUNTED),
         }
     }
 
@@ -54,6 +72,7 @@ impl LateIndex<'_> {
                 "(contract, substr(sha256(grp), 1, 16), substr(sort_key, 1, 1000), seq) WHERE grp <> ''".to_owned()
             }
             Self::Order => "(contract, substr(sort_key, 1, 1000), seq)".to_owned(),
+            Self::LineageGroups => "(contract, substr(grp, 1, 1000)) WHERE grp <> ''".to_owned(),
             Self::Meta(key) => {
                 let entry = entry(key, "meta");
                 format!("(contract, {entry}, substr(sort_key, 1, 1000), seq) WHERE {entry} IS NOT NULL")
@@ -106,6 +125,11 @@ impl LateIndexes {
         key(page).filter(|key| self.is_ready(&LateIndex::Meta(key)))
     }
 
+    /// Returns true if the index of the groups of lineages may be used.
+    pub(super) fn has_lineage_groups(&self) -> bool {
+        self.is_ready(&LateIndex::LineageGroups)
+    }
+
     /// The indexes that a query needs, and that should be looked for.
     fn lacking<'a>(&self, query: &'a Query) -> Vec<LateIndex<'a>> {
         let known = self.known();
@@ -134,7 +158,7 @@ impl LateIndexes {
 
     /// Looks for the indexes that a query needs. Returns true if one of them should be built.
     pub(super) fn look(&self, session: &Session, query: &Query, builds: bool) -> bool {
-        self.lacking(query).iter().any(|index| match look(session, &index.name()) {
+        self.lacking(query).iter().any(|index| match look(session, index) {
             Ok(Found::Missing | Found::Broken) if builds => true,
             found => {
                 self.note(index, matches!(found, Ok(Found::Ready)));
@@ -162,6 +186,7 @@ fn needed(query: &Query) -> Vec<LateIndex<'_>> {
             None => &page.of,
         },
         Query::List { of, .. } | Query::Whole { of, .. } => of,
+        Query::Lineages { group_prefix, .. } if !group_prefix.is_empty() => return vec![LateIndex::LineageGroups],
         Query::All(queries) => return queries.iter().flat_map(needed).collect(),
         _ => return Vec::new(),
     };
@@ -172,10 +197,10 @@ fn needed(query: &Query) -> Vec<LateIndex<'_>> {
     }
 }
 
-/// Parameters: the names of the table and of the index. Only the owner of the table may build the index. Another process that
-/// builds an index holds a lock on the table.
+/// Parameters: the names of the table and of the index, and the least number of rows. Only the owner of the table may build the index.
+/// Another process that builds an index holds a lock on the table.
 const LOOK: &str = "SELECT i.indisvalid,
-      pg_has_role(t.relowner, 'USAGE') AND has_schema_privilege(t.relnamespace, 'CREATE') AND NOT pg_is_in_recovery()
+      t.reltuples >= $3 AND pg_has_role(t.relowner, 'USAGE') AND has_schema_privilege(t.relnamespace, 'CREATE') AND NOT pg_is_in_recovery()
         AND NOT current_setting('default_transaction_read_only')::bool,
       EXISTS (SELECT FROM pg_locks AS o WHERE o.relation = t.oid AND o.mode = 'ShareUpdateExclusiveLock' AND o.granted
               AND o.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
@@ -185,16 +210,17 @@ const LOOK: &str = "SELECT i.indisvalid,
 #[derive(Clone, Copy)]
 enum Found {
     Ready,
-    /// Another session builds it, or this role may not.
+    /// Another session builds it, this role may not, or the table is small.
     NotForUs,
     Missing,
     /// A build was cut off. The server keeps what it has built, and does not use it.
     Broken,
 }
 
-fn look(session: &Session, name: &str) -> Result<Found> {
-    let named = ["checkpoint", name].map(|name| Value::Text(session.names.table(name)));
-    let found = session.query(LOOK, named.to_vec())?;
+fn look(session: &Session, index: &LateIndex<'_>) -> Result<Found> {
+    let (table, least) = index.table();
+    let [table, name] = [table, &index.name()].map(|name| session.names.table(name));
+    let found = session.query(LOOK, vec![Value::Text(table), Value::Text(name), Value::Int(Some(least))])?;
     let Some(row) = found.first() else { return Ok(Found::NotForUs) };
     let (is_valid, is_allowed, is_locked) = (row.get::<_, Option<bool>>(0), row.get::<_, bool>(1), row.get(2));
     Ok(match is_valid {
@@ -209,7 +235,7 @@ fn look(session: &Session, name: &str) -> Result<Found> {
 /// Returns true if the database has the index, or has got it now.
 fn build(session: &Session, index: &LateIndex<'_>) -> Result<bool> {
     // Another process may have built it since.
-    let found = look(session, &index.name())?;
+    let found = look(session, index)?;
     if matches!(found, Found::Ready | Found::NotForUs) {
         return Ok(matches!(found, Found::Ready));
     }
@@ -233,9 +259,10 @@ fn build_within(session: &Session, index: &LateIndex<'_>, found: Found, patience
     if matches!(found, Found::Broken) {
         drop()?;
     }
-    let statement = format!("CREATE INDEX CONCURRENTLY IF NOT EXISTS @-{name} ON @checkpoint {}", index.rows());
+    let (table, _) = index.table();
+    let statement = format!("CREATE INDEX CONCURRENTLY IF NOT EXISTS @-{name} ON @{table} {}", index.rows());
     let built = session.run(&statement, patience);
-    let found = look(session, &name)?;
+    let found = look(session, index)?;
     if built.is_err() && matches!(found, Found::Broken) {
         drop()?;
     }

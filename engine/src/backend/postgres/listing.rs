@@ -148,7 +148,7 @@ pub(super) fn from_sort_key(open: &Transaction<'_>, lin: i64, sort_key: &SortKey
 /// Selects `l.lin` and `n.seq`, the save number of the newest checkpoint, of lineages `l`. The condition selects from those
 /// that have checkpoints.
 macro_rules! newest_of {
-    ($lineages:literal, $condition:expr) => {
+    ($lineages:expr, $condition:expr) => {
         concat!(
             "SELECT l.lin, n.seq FROM ",
             $lineages,
@@ -197,6 +197,44 @@ pub(super) fn ask_lineages(
         "l.lin DESC"
     );
     open.later(SQL, values![number(contract), group_prefix, before, row::limit(limit)]);
+}
+
+/// A listing of the lineages of a group looks at this many of the last lineages before it asks the index for all lineages of the group.
+const GROUP_VISITS: i64 = 10_000;
+
+/// A page of the lineages whose groups begin with a prefix, the latest first, by the index of groups.
+pub(super) fn lineages_of_groups(
+    open: &Transaction<'_>,
+    contract: ContractId,
+    group_prefix: &str,
+    before: Option<i64>,
+    limit: usize,
+) -> Result<Vec<Lineage>> {
+    const SQL: &str = lineages!(
+        concat!(
+            "WITH far AS MATERIALIZED (SELECT least($3, (SELECT max(lin) FROM @lineage) + 1) - $5 AS lin), near AS MATERIALIZED (",
+            newest_of!(
+                "@lineage AS l",
+                "l.contract = $1 AND substr(l.grp, 1, octet_length($2)) = $2 AND l.lin < $3 AND l.lin >= (SELECT lin FROM far)
+                 ORDER BY l.lin DESC LIMIT $4"
+            ),
+            ") SELECT lin, seq FROM near UNION ALL SELECT lin, seq FROM (",
+            // OFFSET 0: the index finds the lineages of the group, and they are put in order before their checkpoints are looked up.
+            newest_of!(
+                concat!(
+                    "(SELECT g.lin FROM @lineage AS g WHERE g.contract = $1 AND g.grp <> '' AND g.lin < (SELECT lin FROM far) AND ",
+                    begins_with!("g.grp", "$2"),
+                    " ORDER BY g.lin DESC OFFSET 0) AS l"
+                ),
+                "true ORDER BY l.lin DESC LIMIT $4 - (SELECT count(*) FROM near)"
+            ),
+            ") AS others"
+        ),
+        "l.lin DESC"
+    );
+    let before = before.unwrap_or(i64::MAX);
+    let given = values![number(contract), group_prefix, before, row::limit(limit), GROUP_VISITS];
+    open.query(SQL, given).and_then(|rows| read_lineages(&rows))
 }
 
 pub(super) fn read_lineages(rows: &[Row]) -> Result<Vec<Lineage>> {

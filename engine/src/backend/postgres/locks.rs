@@ -122,9 +122,8 @@ macro_rules! select_locked {
          ON k.contract = w.contract AND substr(sha256(k.name), 1, 16) = substr(sha256(w.name), 1, 16) AND k.name = w.name
        UNION SELECT c.lin FROM unnest($3, $4) AS w(contract, id) JOIN @checkpoint AS c
          ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id
-       UNION SELECT k.lin FROM unnest($5, $6) AS w(contract, prefix) JOIN @lineage AS k
-         ON k.contract = w.contract AND ",
-            $crate::backend::postgres::prefix::begins_with!("k.name", "w.prefix"),
+       UNION SELECT o.lin FROM unnest($5, $6) AS w(contract, prefix) ",
+            $crate::backend::postgres::prefix::join_beginning!("lin", "@lineage", "o.name"),
             ") ORDER BY l.lin FOR NO KEY UPDATE"
         )
     };

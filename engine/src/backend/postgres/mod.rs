@@ -30,6 +30,7 @@ mod log_read;
 mod logs;
 mod look;
 mod names;
+mod open_lineages;
 mod page;
 mod passfile;
 mod payloads;

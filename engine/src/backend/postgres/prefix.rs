@@ -34,6 +34,23 @@ macro_rules! begins_with {
 }
 pub(super) use begins_with;
 
+/// Joins the rows of a table that begin with one of several prefixes: `w.prefix`, of the contract `w.contract`. Without `OFFSET 0`, the
+/// planner would walk through a large table, and compare each row with all prefixes.
+macro_rules! join_beginning {
+    ($key:literal, $table:literal, $column:literal) => {
+        concat!(
+            "CROSS JOIN LATERAL (SELECT o.",
+            $key,
+            " FROM ",
+            $table,
+            " AS o WHERE o.contract = w.contract AND ",
+            $crate::backend::postgres::prefix::begins_with!($column, "w.prefix"),
+            " OFFSET 0) AS o"
+        )
+    };
+}
+pub(super) use join_beginning;
+
 /// As [`begins_with`], for a statement that may read many rows. The planner knows how many they are: it takes a plain equality
 /// for one row of 200, and would look them up one by one.
 macro_rules! begins_with_many {

@@ -6,7 +6,7 @@ use super::logs::Logs;
 use super::retention::PostgresCatalog;
 use super::row;
 use super::transaction::Transaction;
-use super::{asked, check, checkpoint, export, listing, page, rows, schema, several, stats, writes};
+use super::{asked, check, checkpoint, export, listing, open_lineages, page, rows, schema, several, stats, writes};
 use crate::backend::ancestors;
 use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
@@ -21,7 +21,7 @@ pub(super) fn takes_one_flight(query: &Query) -> bool {
     match query {
         Query::All(queries) => queries.iter().all(asked::is_asked),
         Query::Page(page) => !several::is_of(page),
-        Query::Recent(_) => true,
+        Query::Names { .. } | Query::Recent(_) | Query::Open { .. } => true,
         query => asked::is_asked(query),
     }
 }
@@ -31,12 +31,14 @@ pub(super) fn is_small(query: &Query) -> bool {
     match query {
         Query::All(queries) => queries.iter().all(is_small),
         Query::Page(page) => !several::is_of(page),
+        Query::Rows(wanted) => rows::is_newest(wanted),
         Query::List { .. }
         | Query::Get { .. }
         | Query::Newest { .. }
         | Query::Tuple { .. }
         | Query::Ancestors(_)
         | Query::Count { .. }
+        | Query::Names { .. }
         | Query::Log(_)
         | Query::Logged { .. }
         | Query::Logs { .. }
@@ -56,6 +58,11 @@ pub(super) struct Reading<'a> {
 impl Reading<'_> {
     pub(super) fn answer(&self, query: &Query) -> Result<Answer> {
         match query {
+            Query::Lineages { contract, group_prefix, before, limit }
+                if !group_prefix.is_empty() && self.indexes.has_lineage_groups() =>
+            {
+                listing::lineages_of_groups(self.open, *contract, group_prefix, *before, *limit).map(Answer::Lineages)
+            }
             query if asked::is_asked(query) => {
                 asked::answer_all(self.open, self.cache, [query])?.pop().ok_or_else(Error::poisoned)
             }
@@ -73,7 +80,12 @@ impl Reading<'_> {
                 let rows = listing::oldest(self.open, *contract, of, prefix)?;
                 checkpoint::load_all(self.open, self.cache, &rows).map(Answer::Checkpoints)
             }
+            Query::Names { contract, prefix } => {
+                let found = lineage::with_prefix(self.open, *contract, prefix)?;
+                Ok(Answer::Names(found.into_iter().rev().map(|row| row.name).collect()))
+            }
             Query::Recent(recent) => listing::recent(self.open, recent).map(Answer::Recent),
+            Query::Open { contract, most } => open_lineages::some(self.open, *contract, *most).map(Answer::Open),
             Query::Rows(wanted) => rows::rows(self.open, wanted).map(Answer::Rows),
             Query::Feed(feed) => rows::feed(self.open, feed).map(Answer::Feed),
             Query::Forks { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {

@@ -10,7 +10,7 @@
 use super::batch::{Batch, Memory};
 use super::key::{Name, columns, name};
 use super::locks;
-use super::prefix::{begins_with, is_name};
+use super::prefix::{is_name, join_beginning};
 use super::session::Session;
 use super::status;
 use super::transaction::Transaction;
@@ -34,10 +34,9 @@ const REMOVE: &str = concat!(
            JOIN @checkpoint AS c ON c.lin = l.lin AND c.sort_key >= w.sort_key
          UNION SELECT c.seq FROM unnest($4, $5) AS w(contract, id)
            JOIN @checkpoint AS c ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id
-         UNION SELECT c.seq FROM unnest($6, $7) AS w(contract, prefix)
-           JOIN @lineage AS l ON l.contract = w.contract AND ",
-    begins_with!("l.name", "w.prefix"),
-    "      JOIN @checkpoint AS c ON c.lin = l.lin) AS found
+         UNION SELECT c.seq FROM unnest($6, $7) AS w(contract, prefix) ",
+    join_beginning!("lin", "@lineage", "o.name"),
+    "      JOIN @checkpoint AS c ON c.lin = o.lin) AS found
        JOIN @checkpoint AS c ON c.seq = found.seq
      ), guess AS MATERIALIZED (
        SELECT NOT EXISTS (SELECT FROM victim WHERE NOT is_plain OR lin NOT IN (SELECT lin FROM locked))
@@ -64,10 +63,10 @@ const REMOVE: &str = concat!(
        DELETE FROM @write AS w USING going WHERE w.contract = going.contract AND ",
     is_name!("w.id", "going.id"),
     "), others AS (
-       DELETE FROM @write AS w USING unnest($8, $9) AS given(contract, prefix)
-       WHERE (SELECT is_right FROM guess) AND w.contract = given.contract AND ",
-    begins_with!("w.id", "given.prefix"),
-    "), lineages AS (
+       DELETE FROM @write AS given USING unnest($8, $9) AS w(contract, prefix) ",
+    join_beginning!("num", "@write", "o.id"),
+    "  WHERE (SELECT is_right FROM guess) AND given.num = o.num
+     ), lineages AS (
        DELETE FROM @lineage AS l USING locked
        WHERE (SELECT is_right FROM guess) AND l.lin = locked.lin AND NOT EXISTS (
          SELECT FROM @checkpoint AS c WHERE c.lin = l.lin AND c.seq NOT IN (SELECT seq FROM victim))

@@ -229,15 +229,15 @@ impl Found {
     }
 }
 
-/// Reads the settings, and the indexes of checkpoints that the server uses. Parameter: the name of the table of checkpoints.
+/// Reads the settings, and the indexes of checkpoints and lineages that the server uses. Parameters: the names of the two tables.
 const SETTINGS: &str = "SELECT name, value FROM @setting UNION ALL SELECT c.relname::text, NULL FROM pg_index AS i
-     JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($1) AND i.indisvalid";
+     JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indrelid IN (to_regclass($1), to_regclass($2)) AND i.indisvalid";
 
 fn settings_of(names: &Names) -> Vec<Value> {
-    vec![Value::Text(names.table("checkpoint"))]
+    ["checkpoint", "lineage"].map(|table| Value::Text(names.table(table))).to_vec()
 }
 
-/// Verifies that the tables can be used, and returns the indexes of checkpoints that the server uses. The table of settings says
+/// Verifies that the tables can be used, and returns the indexes that the server uses. The table of settings says
 /// which older releases may look at tables of a newer format, and which may write to them.
 fn usable(names: &Names, found: &[Row], read_only: bool) -> Result<Vec<String>> {
     let setting = |name: &str| {

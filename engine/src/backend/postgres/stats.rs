@@ -23,16 +23,25 @@ macro_rules! percent {
         )
     };
 }
+pub(super) use percent;
 
 /// Some rows of a table: see [`percent`]. The same pages are read again as long as the table has the same size.
 macro_rules! sample {
     ($table:literal, $alias:literal, $pages:literal) => {
-        concat!($table, " AS ", $alias, " TABLESAMPLE SYSTEM (", percent!($table, $pages), ") REPEATABLE (0)")
+        concat!(
+            $table,
+            " AS ",
+            $alias,
+            " TABLESAMPLE SYSTEM (",
+            $crate::backend::postgres::stats::percent!($table, $pages),
+            ") REPEATABLE (0)"
+        )
     };
 }
+pub(super) use sample;
 
 /// The number of rows of an index that are counted. If there are more, their number is estimated.
-const COUNTED: u64 = 10_000;
+pub(super) const COUNTED: u64 = 10_000;
 
 /// The lineages of each contract (without a status), and those with each of `$statuses`. If the table is small, `found`
 /// is their number, and `few` is null. Otherwise, `few` counts them up to [`COUNTED`], and `found` is an estimate.

@@ -56,7 +56,7 @@ impl Known {
 
 /// All tables and indexes, but for the indexes of metadata keys.
 static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
-    let late = [LateIndex::Groups, LateIndex::Forks, LateIndex::Order, LateIndex::Status].map(|index| index.sql());
+    let late = LateIndex::NAMED.map(|index| index.sql());
     let parts = STEPS.iter().copied().chain([setting::TABLE, labels::TABLE, logs::TABLES, EARLIER, OF_SQLITE]);
     let statements = parts.chain(late.iter().map(String::as_str)).map(plain).collect::<Vec<_>>().join(";");
     let mut known: Vec<Known> = statements.split(';').filter_map(Known::of).collect();
@@ -171,9 +171,7 @@ mod tests {
         connection.execute_batch(setting::TABLE).unwrap();
         connection.execute_batch(labels::TABLE).unwrap();
         let of_keys = ["user", "it's", "a  -- b\nc", ""].map(|key| LateIndex::Meta(index(key)));
-        for late in
-            [LateIndex::Groups, LateIndex::Forks, LateIndex::Order, LateIndex::Status].into_iter().chain(of_keys)
-        {
+        for late in LateIndex::NAMED.into_iter().chain(of_keys) {
             late.build(&connection).unwrap();
         }
         connection.execute_batch("INSERT INTO log VALUES (1, 1, 'a', 1, 1, 1); ANALYZE").unwrap();

@@ -1,10 +1,13 @@
 //! Reads, finds, inserts and removes the rows of the table `lineage`.
 
-use rusqlite::{Connection, params};
+use std::ops::Range;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, ToSql, params};
 
 use super::schema::LateIndex;
 use super::statement::{all, execute, first, number, one};
-use super::{labels, setting, status};
+use super::{labels, setting, statement, status};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, Labels, Status};
@@ -68,52 +71,99 @@ impl LineageRow {
     }
 }
 
+/// Two statements that select the columns of lineages that [`verified`] reads: one for a file that has statuses and labels, and one for
+/// a file of format 1. `from` has the table as `l`.
+macro_rules! select {
+    ($from:literal) => {
+        [select!("l.status, l.labels", $from), select!("0, NULL", $from)]
+    };
+    ($columns:literal, $from:literal) => {
+        concat!(
+            "SELECT l.lin, l.contract, l.name, l.grp, l.age_offset, l.origin, l.origin_lin, l.sum, ",
+            $columns,
+            " FROM ",
+            $from
+        )
+    };
+}
+
+/// Calls `read` with each row of one of the two statements, until it returns true.
+fn until(
+    connection: &Connection,
+    [sql, of_format_1]: [&str; 2],
+    params: &[&dyn ToSql],
+    mut read: impl FnMut(&Row<'_>) -> Result<bool>,
+) -> Result<()> {
+    match statement::until(connection, sql, params, &mut read) {
+        Err(error) if status::is_missing(&error) => statement::until(connection, of_format_1, params, read),
+        done => done,
+    }
+}
+
+/// Reads a row and verifies its checksum.
+fn verified(connection: &Connection, row: &Row<'_>) -> Result<LineageRow> {
+    let (lin, contract) = (row.get(0)?, ContractId(row.get(1)?));
+    let (name, group, age_offset) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    let origin = row.get::<_, Option<String>>(5)?.zip(row.get(6)?).map(|(id, lin)| Origin { id, lin });
+    let status = match status::opened(lin, row.get(8)?) {
+        Some(status) => status,
+        None => status::derived(connection, lin)?,
+    };
+    let lineage = LineageRow { lin, contract, name, group, age_offset, origin, status, sealed_labels: row.get(9)? };
+    if lineage.sum() == row.get::<_, i64>(7)? {
+        return Ok(lineage);
+    }
+    let message = format!("run {:?}: its row {lin} does not match its checksum: restore a backup", lineage.name);
+    Err(Error::new(Code::Corrupt, message))
+}
+
 /// Reads the lineage with the number `lin` and verifies its checksum.
 pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRow>> {
-    let found = read_with(
-        connection,
-        lin,
-        "SELECT contract, name, grp, age_offset, origin, origin_lin, sum, status, labels FROM lineage WHERE lin = ?",
-    );
-    match found {
-        Err(error) if status::is_missing(&error) => read_with(
-            connection,
-            lin,
-            "SELECT contract, name, grp, age_offset, origin, origin_lin, sum, 0, NULL FROM lineage WHERE lin = ?",
-        ),
-        found => found,
-    }
+    let mut found = None;
+    until(connection, select!("lineage AS l WHERE l.lin = ?"), params![lin], |row| {
+        found = Some(verified(connection, row)?);
+        Ok(true)
+    })?;
+    Ok(found)
 }
 
-fn read_with(connection: &Connection, lin: i64, sql: &str) -> Result<Option<LineageRow>> {
-    one(connection, sql, [lin], |row| {
-        let origin = row.get::<_, Option<String>>(4)?.zip(row.get(5)?).map(|(id, lin)| Origin { id, lin });
-        let contract = ContractId(row.get(0)?);
-        let (name, group, age_offset) = (row.get(1)?, row.get(2)?, row.get(3)?);
-        let status = match status::opened(lin, row.get(7)?) {
-            Some(status) => status,
-            None => status::derived(connection, lin)?,
-        };
-        let sealed_labels = row.get(8)?;
-        let lineage = LineageRow { lin, contract, name, group, age_offset, origin, status, sealed_labels };
-        if lineage.sum() == row.get::<_, i64>(6)? {
-            return Ok(lineage);
-        }
-        let message = format!("run {:?}: its row {lin} does not match its checksum: restore a backup", lineage.name);
-        Err(Error::new(Code::Corrupt, message))
-    })
-}
-
-/// Finds a lineage by its name and verifies the row of the lineage.
+/// Finds a lineage by its name and verifies the row of the lineage. One statement looks up the name and the row.
 pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
-    let Some(lin) = indexed(connection, contract, name)? else { return Ok(None) };
-    match read(connection, lin)? {
-        Some(row) if row.contract == contract && row.name == name => Ok(Some(row)),
-        _ => {
+    let sql = select!(
+        "lineage AS i INDEXED BY lineage_name LEFT JOIN lineage AS l ON l.lin = i.lin WHERE i.contract = ? AND i.name = ?"
+    );
+    let mut found = None;
+    until(connection, sql, params![contract.0, name], |row| {
+        let is_there = row.get_ref(0)? != ValueRef::Null;
+        let lineage = if is_there { Some(verified(connection, row)?) } else { None };
+        let lineage = lineage.filter(|row| row.contract == contract && row.name == name);
+        found = Some(lineage.ok_or_else(|| {
             let message = format!("run {name:?}: the index of names leads to the wrong row: restore a backup");
-            Err(Error::new(Code::Corrupt, message))
-        }
-    }
+            Error::new(Code::Corrupt, message)
+        })?);
+        Ok(true)
+    })?;
+    Ok(found)
+}
+
+/// Calls `walk` with the lineages of a contract that have these numbers and groups with this prefix, the greatest number first,
+/// until it returns true. Returns whether it has.
+pub(super) fn newest_first(
+    connection: &Connection,
+    contract: ContractId,
+    numbers: Range<i64>,
+    group_prefix: &str,
+    walk: &mut impl FnMut(LineageRow) -> Result<bool>,
+) -> Result<bool> {
+    let sql = select!("lineage AS l NOT INDEXED WHERE l.lin >= ? AND l.lin < ? AND l.contract = ? ORDER BY l.lin DESC");
+    let mut is_over = false;
+    until(connection, sql, params![numbers.start, numbers.end, contract.0], |row| {
+        // Compare the prefix in Rust. In SQL, a pattern has wildcards, and the text functions stop at a NUL.
+        let is_wanted = row.get_ref(3)?.as_bytes()?.starts_with(group_prefix.as_bytes());
+        is_over = is_wanted && walk(verified(connection, row)?)?;
+        Ok(is_over)
+    })?;
+    Ok(is_over)
 }
 
 /// Finds the number of a lineage in the index of names. The row of the lineage is not read.
@@ -156,15 +206,16 @@ pub(super) fn began_from(connection: &Connection, origin: i64) -> Result<Vec<i64
     all(connection, sql, [origin], first)
 }
 
-/// Inserts a new lineage, from the header of its first checkpoint.
+/// Inserts a new lineage with the number `lin`, from the header of its first checkpoint.
 pub(super) fn begin(
     connection: &Connection,
+    lin: i64,
     header: &Header,
     origin: Option<Origin>,
     labels: &Labels,
 ) -> Result<LineageRow> {
-    let row = insert(connection, LineageRow::new(next(connection)?, header, origin, labels))?;
-    labels::index(connection, row.lin, labels)?;
+    let row = insert(connection, LineageRow::new(lin, header, origin, labels))?;
+    labels::index(connection, lin, labels)?;
     Ok(row)
 }
 
@@ -185,9 +236,14 @@ pub(super) fn describe(
     Ok(row)
 }
 
-/// Inserts a new lineage that has a log but no checkpoint yet.
-pub(super) fn begin_with_log(connection: &Connection, contract: ContractId, name: &str) -> Result<LineageRow> {
-    let (lin, name) = (next(connection)?, name.to_owned());
+/// Inserts a new lineage with the number `lin` that has a log but no checkpoint yet.
+pub(super) fn begin_with_log(
+    connection: &Connection,
+    lin: i64,
+    contract: ContractId,
+    name: &str,
+) -> Result<LineageRow> {
+    let name = name.to_owned();
     let (group, status, sealed_labels) = (String::new(), Status::Unknown, None);
     insert(connection, LineageRow { lin, contract, name, group, age_offset: 0, origin: None, status, sealed_labels })
 }
@@ -195,8 +251,9 @@ pub(super) fn begin_with_log(connection: &Connection, contract: ContractId, name
 /// Selects the greatest number of a lineage.
 const LAST: &str = "SELECT coalesce(max(lin), 0) FROM lineage";
 
-fn next(connection: &Connection) -> Result<i64> {
-    Ok(setting::last(connection, LAST, setting::LIN_FLOOR)? + 1)
+/// Returns the last number that a lineage has got.
+pub(super) fn last(connection: &Connection) -> Result<i64> {
+    setting::last(connection, LAST, setting::LIN_FLOOR)
 }
 
 fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {

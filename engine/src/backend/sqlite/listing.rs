@@ -203,6 +203,13 @@ pub(super) fn newest(connection: &Connection, lin: i64) -> Result<Option<Seq>> {
     one(connection, sql, [lin], first)
 }
 
+/// Returns the verified row of the newest checkpoint of a lineage.
+pub(super) fn newest_row(connection: &Connection, lin: i64) -> Result<Option<HeaderRow>> {
+    let Some(seq) = newest(connection, lin)? else { return Ok(None) };
+    let row = row::read(connection, seq)?.filter(|row| row.lin == lin);
+    row.map(Some).ok_or_else(|| row::index_damaged(&format!("run number {lin}")))
+}
+
 /// Returns the verified rows of a lineage, the newest first. Each row is read when it is asked for.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 
 mod backend;
 pub mod backup;
+mod begun;
 mod chain;
 mod changes;
 mod check;
@@ -27,6 +28,7 @@ mod log_rows;
 mod logs;
 mod meta_index;
 mod new_file;
+mod open_lineages;
 mod opening;
 mod options;
 mod page;

@@ -212,7 +212,7 @@ mod tests {
     fn a_page_is_found_in_an_index_and_not_from_the_beginning_of_the_listing() {
         let connection = Connection::open_in_memory().unwrap();
         schema::prepare(&connection, Migrate::Create).unwrap();
-        lineage::begin_with_log(&connection, ContractId(7), "run").unwrap();
+        lineage::begin_with_log(&connection, 1, ContractId(7), "run").unwrap();
         let key = MetaIndex::of(&MetaKey { begins: b"\0{".to_vec(), key: "user".into(), value: "1".into() });
         for index in [LateIndex::Order, LateIndex::Groups, LateIndex::Meta(key.clone())] {
             index.build(&connection).unwrap();

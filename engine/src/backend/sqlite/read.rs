@@ -1,9 +1,10 @@
 //! Answers queries with SQL statements. An index finds the numbers of the rows. Each row is then read by its number
 //! and verified.
 
+use std::cmp::Reverse;
 use std::ops::Deref;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::changes::Changes;
 use super::lineage::{self, LineageRow};
@@ -15,7 +16,7 @@ use super::row::{self, HeaderRow};
 use super::schema::{self, LateIndex};
 use super::statement::execute;
 use super::stats::stats;
-use super::{check, export, page, payloads, quick_check, recent, rows, several, steps, writes};
+use super::{begun, check, export, open_lineages, page, payloads, quick_check, recent, rows, several, steps, writes};
 use crate::backend::ancestors;
 use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self as log, Mark};
@@ -171,6 +172,10 @@ fn needed(connection: &Connection, query: &Query) -> Result<Vec<LateIndex>> {
         | Query::Count { contract, of }
         | Query::Page(Page { contract, of, .. }) => (contract, of),
         Query::Forks { .. } => return Ok(vec![LateIndex::Forks]),
+        Query::Lineages { group_prefix, .. } if !group_prefix.is_empty() => {
+            let is_worth_it = begun::is_worth_an_index(connection)?;
+            return Ok(if is_worth_it { vec![LateIndex::LineageGroups] } else { Vec::new() });
+        }
         Query::All(queries) => {
             let each = queries.iter().map(|query| needed(connection, query));
             return Ok(each.collect::<Result<Vec<_>>>()?.concat());
@@ -213,6 +218,11 @@ impl Reading<'_> {
                 let get = |id: &str| self.tuple(walk.contract, self.get(walk.contract, id)?);
                 ancestors::walk(walk, get).map(Answer::Tuples)
             }
+            // One statement finds it.
+            Query::List { contract, of: Of::Lineage(name), before: None, limit: Some(1) } => {
+                let newest = row::newest(snapshot, *contract, name, None)?;
+                Ok(Answer::Headers(newest.into_iter().map(|row| row.header).collect()))
+            }
             Query::List { contract, of, before, limit } => {
                 let walk = Walk::Newest { before: before.as_ref(), limit: limit.unwrap_or(usize::MAX) };
                 let rows = listing::rows(snapshot, *contract, of, &walk)?;
@@ -223,7 +233,13 @@ impl Reading<'_> {
             Query::Lineages { contract, group_prefix, before, limit } => {
                 self.lineages(*contract, group_prefix, *before, *limit).map(Answer::Lineages)
             }
+            Query::Names { contract, prefix } => {
+                let mut found = lineage::with_prefix(snapshot, *contract, prefix)?;
+                found.sort_unstable_by_key(|row| Reverse(row.lin));
+                Ok(Answer::Names(found.into_iter().map(|row| row.name).collect()))
+            }
             Query::Recent(recent) => self.recent(recent).map(Answer::Recent),
+            Query::Open { contract, most } => open_lineages::some(snapshot, *contract, *most).map(Answer::Open),
             Query::Rows(wanted) => rows::rows(snapshot, wanted).map(Answer::Rows),
             Query::Feed(feed) => rows::feed(snapshot, self.changes, feed).map(Answer::Feed),
             Query::Forks { contract, lineage } => self.forks(*contract, lineage).map(Answer::Lineages),
@@ -305,26 +321,17 @@ impl Reading<'_> {
         before: Option<i64>,
         limit: usize,
     ) -> Result<Vec<Lineage>> {
-        let sql = "SELECT lin, grp FROM lineage NOT INDEXED WHERE lin < ? AND contract = ? ORDER BY lin DESC";
-        let mut walk = self.connection.prepare_cached(sql)?;
-        let mut rows = walk.query(params![before.unwrap_or(i64::MAX), contract.0])?;
-        let mut found = Vec::new();
-        while found.len() < limit
-            && let Some(row) = rows.next()?
-        {
-            // Compare the prefix in Rust. In SQL, a pattern has wildcards, and the text functions stop at a NUL.
-            let group = row.get_ref(1)?.as_bytes()?;
-            if group.starts_with(group_prefix.as_bytes()) {
-                let lin = row.get(0)?;
-                // Read the row again by its number and verify the row. A damaged number leads to another row, or to a
-                // row that is already in the result.
-                let listed = lineage::read(self.connection, lin)?
-                    .filter(|listed| listed.contract == contract && listed.group.starts_with(group_prefix))
-                    .filter(|_| found.last().is_none_or(|before: &Lineage| before.position > lin))
-                    .ok_or_else(|| row::index_damaged(&format!("run number {lin}")))?;
-                found.extend(self.lineage(listed)?);
+        let mut found: Vec<Lineage> = Vec::new();
+        begun::newest_first(self.connection, contract, group_prefix, before.unwrap_or(i64::MAX), |row| {
+            // A walk through damaged pages may come to a row twice.
+            if found.last().is_some_and(|before| before.position <= row.lin) {
+                return Err(row::index_damaged(&format!("run number {}", row.lin)));
             }
-        }
+            if found.len() < limit {
+                found.extend(self.lineage(row)?);
+            }
+            Ok(found.len() >= limit)
+        })?;
         Ok(found)
     }
 
@@ -355,7 +362,7 @@ impl Reading<'_> {
     /// A lineage with its newest header and its number of checkpoints, for a listing. Returns `None` if the lineage has
     /// no checkpoint.
     fn lineage(&self, row: LineageRow) -> Result<Option<Lineage>> {
-        let newest = row::newest(self.connection, row.contract, &row.name, None)?;
+        let newest = listing::newest_row(self.connection, row.lin)?;
         newest.map(|newest| self.shown(row, newest)).transpose()
     }
 

@@ -92,6 +92,8 @@ ALTER TABLE lineage ADD COLUMN labels BLOB;
 pub(super) enum LateIndex {
     /// The checkpoints of each group.
     Groups,
+    /// The lineages of each group. Only a file with many lineages gets it.
+    LineageGroups,
     /// The lineages that were forked from each lineage.
     Forks,
     /// The checkpoints of all lineages in their order.
@@ -103,11 +105,15 @@ pub(super) enum LateIndex {
 }
 
 impl LateIndex {
+    /// All but those of keys of metadata.
+    pub(super) const NAMED: [Self; 5] = [Self::Groups, Self::LineageGroups, Self::Forks, Self::Order, Self::Status];
+
     /// The name of the index, and the rows that it has.
     fn name_and_rows(&self) -> (Cow<'static, str>, Cow<'static, str>) {
         let (name, rows) = match self {
             Self::Meta(index) => return (index.name().into(), index.rows().into()),
             Self::Groups => ("checkpoint_group", "checkpoint (grp, sort_key) WHERE grp <> ''"),
+            Self::LineageGroups => ("lineage_group", "lineage (contract, grp) WHERE grp <> ''"),
             Self::Forks => ("lineage_origin", "lineage (origin_lin) WHERE origin_lin IS NOT NULL"),
             Self::Order => ("checkpoint_order", "checkpoint (sort_key, seq)"),
             Self::Status => {

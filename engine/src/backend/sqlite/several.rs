@@ -36,7 +36,7 @@ fn has_more(connection: &Connection, contract: ContractId, prefix: &str, few: us
 
 /// Returns the first name behind all names with this prefix. `None`: all names have it. `SQLite` compares a blob as
 /// greater than each text.
-fn end_of(prefix: &str) -> Option<String> {
+pub(super) fn end_of(prefix: &str) -> Option<String> {
     let mut chars: Vec<char> = prefix.chars().collect();
     while let Some(last) = chars.pop() {
         // The code points of surrogates are no characters.

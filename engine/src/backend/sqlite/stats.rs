@@ -3,18 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
 use super::chain::Chain;
-use super::lineage;
 use super::retention::pragma;
-use super::schema::LateIndex;
-use super::statement::{all, each};
-use super::status;
+use super::statement::each;
 use super::totals::Totals;
+use super::{lineage, open_lineages};
 use crate::backend::number::unsigned;
 use crate::error::Result;
-use crate::record::{ContractId, LineageStats, Sizes, Stats, Status};
+use crate::record::{ContractId, LineageStats, Sizes, Stats};
 
 /// Computes [`Stats`]. The totals come from the running totals. At most `most` lineages are listed: finding them takes time
 /// in proportion to the number of checkpoints.
@@ -97,27 +95,12 @@ fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usi
     Ok(())
 }
 
-/// Counts the lineages with each status. The contracts of `stats` have their numbers of lineages already.
+/// Counts the lineages with each status.
 fn count_statuses(connection: &Connection, stats: &mut Stats) -> Result<()> {
-    // The index has all but the finished lineages.
-    let from = if LateIndex::Status.exists(connection)? { "lineage INDEXED BY lineage_status" } else { "lineage" };
-    let sql = format!("SELECT contract, status & 7, count(*) FROM {from} WHERE {} GROUP BY 1, 2", status::INDEXED);
-    let read = |row: &Row<'_>| Ok((ContractId(row.get(0)?), row.get::<_, u8>(1)?, unsigned(row.get(2)?)));
-    let counts = match all(connection, &sql, [], read) {
-        Err(error) if status::is_missing(&error) => {
-            let sql = "SELECT contract, 0, count(*) FROM lineage WHERE contract < 128 GROUP BY 1";
-            all(connection, sql, [], read)?
-        }
-        counts => counts?,
-    };
-    for (contract, number, lineages) in counts {
-        let of = Status::numbered(number).unwrap_or_default();
-        stats.contract(contract).statuses[of as usize] += lineages;
-    }
-    for (contract, sizes) in &mut stats.contracts {
-        if !contract.is_effects() {
-            sizes.statuses[Status::Finished as usize] = sizes.lineages.saturating_sub(sizes.statuses.iter().sum());
-        }
+    for (contract, sizes) in stats.contracts.iter_mut().filter(|(contract, _)| !contract.is_effects()) {
+        let (statuses, is_estimate) = open_lineages::count(connection, *contract, sizes.lineages)?;
+        sizes.statuses = statuses;
+        stats.is_estimate |= is_estimate;
     }
     Ok(())
 }

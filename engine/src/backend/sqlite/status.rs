@@ -29,7 +29,7 @@ pub(super) fn opened(lin: i64, column: i64) -> Option<Status> {
 /// Returns true if a statement failed because the file is of format 1: it has neither statuses nor labels.
 pub(super) fn is_missing(error: &Error) -> bool {
     let message = error.message();
-    ["no such column: status", "no such column: labels", "has no column named status"]
+    ["no such column: status", "no such column: l.status", "no such column: labels", "has no column named status"]
         .iter()
         .any(|lack| message.contains(lack))
 }
@@ -48,14 +48,24 @@ pub(super) fn derived(connection: &Connection, lin: i64) -> Result<Status> {
         Ok((ContractId(row.get(0)?), row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
     })?;
     let Some((contract, id, flags)) = newest else { return Ok(Status::Unknown) };
-    let tasks = task_state::all_of(connection, contract, &id)?;
-    Ok(Status::of(i16::try_from(flags).map(status_in).unwrap_or_default(), tasks))
+    of_newest(connection, contract, &id, i16::try_from(flags).map(status_in).unwrap_or_default())
+}
+
+/// Computes the status of a lineage whose newest checkpoint is known. `own` is the status that the checkpoint has without its
+/// writes.
+pub(super) fn of_newest(connection: &Connection, contract: ContractId, id: &str, own: Status) -> Result<Status> {
+    Ok(Status::of(own, task_state::all_of(connection, contract, id)?))
 }
 
 /// Brings the status of a lineage up to date, after a change to its newest checkpoint or to the writes to it. Does nothing if
 /// the lineage does not exist, or if the file has no statuses.
 pub(super) fn refresh(connection: &Connection, lin: i64) -> Result<()> {
-    let status = sealed(lin, derived(connection, lin)?);
+    set(connection, lin, derived(connection, lin)?)
+}
+
+/// Stores the status of a lineage, if it has another one. Does nothing if the file has no statuses.
+pub(super) fn set(connection: &Connection, lin: i64, status: Status) -> Result<()> {
+    let status = sealed(lin, status);
     let sql = "UPDATE lineage SET status = ?2 WHERE lin = ?1 AND status <> ?2";
     match execute(connection, sql, params![lin, status]) {
         Err(error) if is_missing(&error) => Ok(()),

@@ -84,6 +84,8 @@ struct Writing<'a> {
     payloads: Payloads<'a>,
     logs: Logs<'a>,
     last_seq: Seq,
+    /// The last number that a lineage has got. `None` until a lineage begins.
+    last_lin: Option<i64>,
 }
 
 /// A checkpoint to store, with its complete payload.
@@ -107,7 +109,13 @@ impl<'a> Writing<'a> {
     ) -> Result<Self> {
         let last_seq = setting::last(transaction, LAST_SEQ, setting::SEQ_FLOOR)?;
         let payloads = Payloads::new(transaction, cache, effort);
-        Ok(Self { transaction, format, payloads, logs: Logs::new(transaction), last_seq })
+        Ok(Self { transaction, format, payloads, logs: Logs::new(transaction), last_seq, last_lin: None })
+    }
+
+    /// Returns the number of the next lineage.
+    fn next_lin(&mut self) -> Result<i64> {
+        let last = self.last_lin.map_or_else(|| lineage::last(self.transaction), Ok)?;
+        Ok(*self.last_lin.insert(last + 1))
     }
 
     fn unit(&mut self, unit: &Unit) -> Result<Applied> {
@@ -227,29 +235,37 @@ impl<'a> Writing<'a> {
         // Find or insert the lineage before the old checkpoint is deleted. Otherwise replacing the only checkpoint of
         // a lineage would create the lineage again.
         let origin = || parent.as_ref().map(|parent| Origin { id: parent.header.id.clone(), lin: parent.lin });
+        let mut newest = match &known {
+            Some(lineage) => listing::newest(self.transaction, lineage.lin)?,
+            None => None,
+        };
+        let begins = newest.is_none();
         let lineage = match known {
-            Some(lineage) if listing::newest(self.transaction, lineage.lin)?.is_none() => {
+            Some(lineage) if begins => {
                 // The lineage has only logs so far. Set its fields from the header of its first checkpoint.
                 lineage::describe(self.transaction, &lineage, header, origin(), labels)?
             }
             Some(lineage) if lineage.age_offset == header.age_offset => lineage,
             Some(lineage) => return Err(header.other_age_offset(lineage.age_offset)),
-            None => lineage::begin(self.transaction, header, origin(), labels)?,
+            None => lineage::begin(self.transaction, self.next_lin()?, header, origin(), labels)?,
         };
         let replaced = match row::by_id(self.transaction, header.contract, &header.id) {
             // Saving a damaged checkpoint again repairs it. Delete the damaged rows first.
             Err(error) => {
                 let damaged = self.damaged(header.contract, &header.id, error)?;
                 self.delete(&damaged, &[])?;
+                newest = listing::newest(self.transaction, lineage.lin)?;
                 None
             }
             Ok(found) => found,
         };
         if let Some(old) = &replaced {
             self.delete(&[old.seq], std::slice::from_ref(old))?;
+            newest = listing::newest(self.transaction, lineage.lin)?;
         }
-        let newest = listing::newest(self.transaction, lineage.lin)?;
-        let parent = parent.map(|parent| parent.seq).filter(|seq| replaced.as_ref().is_none_or(|old| old.seq != *seq));
+        let parent = parent.filter(|parent| replaced.as_ref().is_none_or(|old| old.seq != parent.seq));
+        let before = parent.as_ref().filter(|parent| newest == Some(parent.seq));
+        let is_newest = newest.is_none() || before.is_some_and(|before| before.header.sort_key <= header.sort_key);
         self.last_seq += 1;
         let seq = self.last_seq;
         log::hold(&mut self.logs, seq, &marks)?;
@@ -261,10 +277,17 @@ impl<'a> Writing<'a> {
             logs: encode_marks(&marks),
             raw,
             encoded,
-            base: newest.or(parent),
+            base: newest.or(parent.map(|parent| parent.seq)),
             supersedes: newest,
         })?;
-        status::refresh(self.transaction, lineage.lin)?;
+        if is_newest {
+            let status = status::of_newest(self.transaction, header.contract, &header.id, header.status)?;
+            if !begins || status != lineage.status {
+                status::set(self.transaction, lineage.lin, status)?;
+            }
+        } else {
+            status::refresh(self.transaction, lineage.lin)?;
+        }
         match replaced {
             Some(old) if old.lin != lineage.lin => self.end_lineages([old.lin]).map(drop),
             _ => Ok(()),
@@ -313,7 +336,7 @@ impl<'a> Writing<'a> {
         let known = lineage::find(self.transaction, contract, lineage)?;
         let row = match &known {
             Some(row) => row.clone(),
-            None => lineage::begin_with_log(self.transaction, contract, lineage)?,
+            None => lineage::begin_with_log(self.transaction, self.next_lin()?, contract, lineage)?,
         };
         let appended = log::append(&mut self.logs, LogName { contract, lin: row.lin, lineage, log }, records, must)?;
         if known.is_none() {

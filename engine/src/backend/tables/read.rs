@@ -14,12 +14,13 @@ use crate::backend::ancestors;
 use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self, LogRows, Mark};
 use crate::backend::page::{Filler, InOrder};
+use crate::backend::spread;
 use crate::check::{CheckPage, Counted};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent, RowOrder};
 use crate::record::{
-    Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Place, Seq, SortKey, Stats, Status,
-    TaskState, Tuple, TuplePage, Write,
+    Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, OpenLineage, OpenLineages, Place,
+    Seq, SortKey, Stats, Status, TaskState, Tuple, TuplePage, Write,
 };
 use crate::retention;
 
@@ -58,7 +59,13 @@ impl<C: Contents> Tables<C> {
                 Answer::Count(order.iter().filter(has).count() as u64)
             }
             Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect::<Result<_>>()?),
+            Query::Names { contract, prefix } => {
+                let rows = self.lineages.values().rev();
+                let named = rows.filter(|row| row.contract == *contract && row.name.starts_with(prefix));
+                Answer::Names(named.map(|row| row.name.clone()).collect())
+            }
             Query::Recent(recent) => Answer::Recent(self.recent(recent)),
+            Query::Open { contract, most } => Answer::Open(self.open(*contract, *most)),
             Query::Rows(rows) => Answer::Rows(self.rows_of(rows)?),
             Query::Feed(feed) => Answer::Feed(self.feed(feed)?),
             Query::Forks { contract, lineage } => {
@@ -295,6 +302,17 @@ impl<C: Contents> Tables<C> {
                 self.rows.range((after, Bound::Unbounded)).filter_map(listed).take(recent.limit).collect()
             }
         }
+    }
+
+    fn open(&self, contract: ContractId, most: usize) -> OpenLineages {
+        let open = |row: &LineageRow| {
+            let newest = self.newest(Some(&row.order)).filter(|_| row.contract == contract)?.header.clone();
+            Some(OpenLineage { newest, status: self.status(row) }).filter(|open| open.status != Status::Finished)
+        };
+        let mut some: Vec<OpenLineage> = self.lineages.values().filter_map(open).collect();
+        let count = some.len() as u64;
+        spread::keep(&mut some, most);
+        OpenLineages { count, is_estimate: false, some }
     }
 
     fn stats(&self, contract: Option<ContractId>, largest: usize, by_status: bool) -> Stats {

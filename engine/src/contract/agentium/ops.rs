@@ -2,7 +2,7 @@
 
 use super::meta::{self, Meta, SHAPE_BYTES};
 use crate::contract::call::Buffers;
-use crate::contract::entry::Shown;
+use crate::contract::entry::{Maker, Shown};
 use crate::contract::ids::{MAX_ID_BYTES, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Op, Unit};
@@ -136,7 +136,8 @@ pub(super) fn show(header: &Header) -> Result<Shown> {
     let step = step(header.clone())?;
     let meta = json!({ "stepIndex": step.step_index, "stateSize": step.state_size, "steps": step.steps });
     let (label, at) = (Some(step.step_name), Some(step.created_at));
-    Ok(Shown { label, at, meta: Some(meta), shape: step.shape, ..Shown::default() })
+    let maker = Maker { program: None, shape: step.shape };
+    Ok(Shown { label, at, meta: Some(meta), maker, ..Shown::default() })
 }
 
 /// Converts a header into the fields that listings show.

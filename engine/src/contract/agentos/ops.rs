@@ -2,7 +2,7 @@
 
 use super::meta;
 use crate::contract::call::Buffers;
-use crate::contract::entry::{Shown, shape_in};
+use crate::contract::entry::{Maker, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Fork, Op, Unit};
@@ -134,6 +134,6 @@ pub(super) fn show(header: &Header) -> Result<Shown> {
     let Metadata { graph_id, node_id, timestamp, state_size, has_memory_snapshot, .. } = metadata(header.clone())?;
     let shown = json!({ "stateSize": state_size, "hasMemorySnapshot": has_memory_snapshot });
     let (label, group) = (Some(node_id), Some(graph_id));
-    let shape = meta::mark(&header.meta).as_deref().and_then(shape_in);
-    Ok(Shown { label, group, at: Some(timestamp), meta: Some(shown), shape, ..Shown::default() })
+    let maker = meta::mark(&header.meta).as_deref().map(Maker::in_mark).unwrap_or_default();
+    Ok(Shown { label, group, at: Some(timestamp), meta: Some(shown), maker, ..Shown::default() })
 }

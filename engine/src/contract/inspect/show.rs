@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::entry::{Contract, Names, Shown};
+use crate::contract::entry::{Contract, Maker, Names, Shown};
 use crate::contract::fields::exact;
 use crate::contract::place::show_place;
 use crate::contract::registry::contract_of;
@@ -10,7 +10,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::{effect, thread, tinyagents};
 use crate::error::{Error, Result};
 use crate::query::Answer;
-use crate::record::{FeedPage, FeedWait, Header, Labels, Listed, RowPage, Seq, Status};
+use crate::record::{FeedPage, FeedWait, Header, Labels, Listed, OpenLineage, OpenLineages, RowPage, Seq, Status};
 
 /// See [`FeedWait`].
 #[derive(Deserialize, Serialize)]
@@ -77,7 +77,7 @@ pub(super) fn shown_id(contract: &Contract, header: &Header) -> String {
 fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -> Option<ShownRow> {
     let Listed { seq, step, header, logical_bytes: logical, stored_bytes: stored, chain } = row;
     let contract = contract_of(header.contract)?;
-    let Shown { label, group, at, meta, serialized, shape, mark } =
+    let Shown { label, group, at, meta, serialized, maker, mark } =
         // Damaged metadata does not stop a listing: it shows the checkpoint without it. `verify` reports the damage.
         (contract.show)(&header).unwrap_or_default();
     let id = shown_id(contract, &header);
@@ -105,7 +105,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         logical,
         stored,
         chain,
-        shape,
+        shape: maker.shape,
         mark,
         meta,
         metadata: serialized.map(|part| response.part(part)),
@@ -149,6 +149,39 @@ pub(super) fn shown_pages(answer: Answer) -> Result<Option<Response>> {
         all.push(ShownPage { checkpoints, origin, status, labels, rows, sums });
     }
     response.finish(&all).map(Some)
+}
+
+/// The open runs of each contract, or some of them, with what tells which program made them.
+pub(super) fn shown_open(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct ShownOpen {
+        count: u64,
+        is_estimate: bool,
+        runs: Vec<OpenRun>,
+    }
+    #[derive(Serialize)]
+    struct OpenRun {
+        ns: Option<String>,
+        status: Status,
+        program: Option<String>,
+        shape: Option<String>,
+        /// The metadata that has the shape, if only the contract's serializer can read it.
+        metadata: Option<PackedPart>,
+    }
+    let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+    Response::list(answers, |answer, response| {
+        let OpenLineages { count, is_estimate, some } = answer.into_open()?;
+        let run = |OpenLineage { newest, status }: OpenLineage| {
+            let contract = contract_of(newest.contract)?;
+            let Shown { maker: Maker { program, shape }, serialized, .. } =
+                (contract.show)(&newest).unwrap_or_default();
+            let metadata = serialized.filter(|_| contract.id == tinyagents::CONTRACT_ID);
+            let Names { ns, .. } = (contract.name_of)(Some(newest.lineage), None);
+            Some(OpenRun { ns, status, program, shape, metadata: metadata.map(|part| response.part(part)) })
+        };
+        Ok(ShownOpen { count, is_estimate, runs: some.into_iter().filter_map(run).collect() })
+    })
 }
 
 pub(super) fn shown_feed(page: FeedPage) -> Result<Option<Response>> {

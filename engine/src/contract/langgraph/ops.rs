@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::contract::call::{Buffers, PartName};
-use crate::contract::entry::{Shown, shape_in};
+use crate::contract::entry::{Maker, Shown};
 use crate::contract::ids::{MAX_ID_BYTES, damaged};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::{Code, Error, Result};
@@ -137,8 +137,8 @@ pub(super) fn read_meta(header: &Header) -> Result<(Part, Option<String>)> {
 
 pub(super) fn show(header: &Header) -> Result<Shown> {
     let (metadata, mark) = read_meta(header)?;
-    let shape = mark.as_deref().and_then(shape_in);
-    Ok(Shown { serialized: Some(metadata), shape, mark, ..Shown::default() })
+    let maker = mark.as_deref().map(Maker::in_mark).unwrap_or_default();
+    Ok(Shown { serialized: Some(metadata), maker, mark, ..Shown::default() })
 }
 
 /// Writes of a task to a checkpoint. There is one buffer for each of `writes`.

@@ -9,8 +9,8 @@ use forkpoint_engine::record::{ContractId, Lineage, SortKey, TaskState, Write};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 
 use crate::common::{
-    CONTRACT_ID, HOSTILE, apply, draft, expect, fork, get, headers, ids, keyed, lineage, lineages, log, logs, names,
-    noise, part, remove, save, texts,
+    CONTRACT_ID, HOSTILE, apply, draft, expect, findings, fork, get, headers, ids, keyed, lineage, lineages, log, logs,
+    names, noise, part, remove, save, texts,
 };
 
 pub(crate) fn remove_lineages(prefix: &str) -> Op {
@@ -232,6 +232,47 @@ pub(crate) fn a_unit_that_fails_leaves_nothing_behind(backend: &mut dyn Backend)
     assert_eq!(everything(backend), before);
     apply(backend, all).unwrap();
     assert_eq!(names(backend, ""), ["fork", "new"]);
+}
+
+pub(crate) fn lineages_of_a_group_are_found_among_many(backend: &mut dyn Backend) {
+    const OTHER: ContractId = ContractId(CONTRACT_ID.0 + 1);
+    let begin = |lineage: &str, group: &str| draft(lineage, lineage).group(group).put();
+    let mut other = draft("run", "run").group("rare");
+    other.0.header.contract = OTHER;
+    let first = [("a", "rare"), ("b", "rar"), ("c", "rare/1"), ("d", "rarf"), ("e", "rare\u{10ffff}"), ("f", "rare")];
+    let first = first.into_iter().map(|(lineage, group)| begin(lineage, group));
+    let many = (0..10_500).map(|n| begin(&n.to_string(), "often"));
+    let all: Vec<_> = first.chain([other.put()]).chain(many).chain([begin("z", "rare")]).collect();
+    apply(backend, all).unwrap();
+
+    let of_group = |backend: &mut dyn Backend, group: &str, page: usize| {
+        let (mut found, mut before) = (Vec::new(), None);
+        loop {
+            let listed = lineages(backend, group, before, page);
+            before = listed.last().map(|last| last.position);
+            let ended = listed.len() < page;
+            found.extend(listed.into_iter().map(|lineage| lineage.newest.lineage));
+            if ended {
+                return found;
+            }
+        }
+    };
+    for page in [1, 2, 5, 6, 20_000] {
+        assert_eq!(of_group(backend, "rare", page), ["z", "f", "e", "c", "a"], "pages of {page}");
+        assert_eq!(of_group(backend, "rare/", page), ["c"]);
+        assert_eq!(of_group(backend, "none", page), [""; 0]);
+    }
+    for page in [1_000, 20_000] {
+        assert_eq!(of_group(backend, "often", page).len(), 10_500);
+        assert_eq!(of_group(backend, "", page).len(), 10_507);
+    }
+    let of_other = Query::Lineages { contract: OTHER, group_prefix: String::new(), before: None, limit: 5 };
+    let found = backend.answer(&of_other).unwrap().into_lineages().unwrap();
+    assert_eq!(found.len(), 1, "of another contract, before many");
+    // The index follows what changes.
+    apply(backend, vec![remove("c"), remove("z"), begin("g", "rare/2")]).unwrap();
+    assert_eq!(of_group(backend, "rare", 3), ["g", "f", "e", "a"]);
+    assert_eq!(findings(backend), []);
 }
 
 pub(crate) fn a_check_counts_what_is_there_and_finds_nothing(backend: &mut dyn Backend) {

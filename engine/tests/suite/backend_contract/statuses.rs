@@ -3,9 +3,9 @@
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Query, Recent};
-use forkpoint_engine::record::{Labels, Sizes, Status, TaskState, Write};
+use forkpoint_engine::record::{ContractId, Labels, OpenLineages, Sizes, Status, TaskState, Write};
 
-use crate::common::{CONTRACT_ID, Draft, apply, draft, lineages, part, remove, save};
+use crate::common::{CONTRACT_ID, Draft, append, apply, draft, lineages, part, record, remove, save};
 
 /// A checkpoint whose run has a status if no task has stopped.
 fn at(lineage: &str, id: &str, sort_key: f64, status: Status) -> Draft {
@@ -134,6 +134,36 @@ pub(crate) fn writes_may_come_before_the_checkpoint_whose_status_they_decide(bac
         [vec![told("b", "one", TaskState::FAILED)].into(), vec![at("run", "b", 2.0, Status::Finished).put()].into()];
     assert!(backend.apply(&units).iter().all(Result::is_ok));
     assert_eq!(status(backend, "run"), Status::Failed);
+}
+
+pub(crate) fn open_lineages_are_counted_and_spread(backend: &mut dyn Backend) {
+    let ask = |backend: &mut dyn Backend, contract, most| {
+        backend.answer(&Query::Open { contract, most }).unwrap().into_open().unwrap()
+    };
+    assert_eq!(ask(backend, CONTRACT_ID, 10), OpenLineages::default());
+    // Every third one is finished.
+    let statuses = [Status::Waiting, Status::Unfinished, Status::Finished];
+    let run = |n: usize| format!("run {n:04}");
+    let made = |n: usize| at(&run(n), &format!("{n} a"), 1.0, statuses[n % 3]);
+    let units: Vec<Unit> = (0..1_500).map(|n| vec![made(n).put()].into()).collect();
+    assert!(backend.apply(&units).iter().all(Result::is_ok));
+    // A lineage that has only a log is not open.
+    apply(backend, vec![append("only a log", "log", vec![record("text")])]).unwrap();
+    save(backend, [at(&run(1), "1 b", 2.0, Status::Failed)]);
+    let all = ask(backend, CONTRACT_ID, 2_000);
+    assert_eq!((all.count, all.is_estimate), (1_000, false));
+    let found: Vec<_> = all.some.iter().map(|open| (open.newest.lineage.clone(), open.status)).collect();
+    let mut expected: Vec<_> = (0..1_500).filter(|n| n % 3 != 2).map(|n| (run(n), statuses[n % 3])).collect();
+    expected[1].1 = Status::Failed;
+    assert_eq!(found, expected);
+    assert_eq!(all.some[1].newest.id, "1 b");
+    let some = ask(backend, CONTRACT_ID, 100);
+    assert!((99..=100).contains(&some.some.len()) && !some.is_estimate, "{}", some.some.len());
+    assert!(some.count.abs_diff(1_000) <= 1, "{}", some.count);
+    let at: Vec<usize> = some.some.iter().map(|open| open.newest.lineage[4..].parse().unwrap()).collect();
+    assert!(at.windows(2).all(|pair| (14..18).contains(&(pair[1] - pair[0]))), "{at:?}");
+    assert_eq!(ask(backend, CONTRACT_ID, 0).some, []);
+    assert_eq!(ask(backend, ContractId(99), 10), OpenLineages::default());
 }
 
 pub(crate) fn lineages_are_found_and_counted_by_their_status(backend: &mut dyn Backend) {

@@ -20,7 +20,8 @@ use forkpoint_engine::query::{
     ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Page, Pick, Query, Recent, RowOrder,
 };
 use forkpoint_engine::record::{
-    Active, Checkpoint, ContractId, Header, Labels, Lineage, LogPage, Record, SortKey, Stats, TaskState, Tuple, Write,
+    Active, Checkpoint, ContractId, Header, Labels, Lineage, LogPage, OpenLineage, Record, SortKey, Stats, TaskState,
+    Tuple, Write,
 };
 use forkpoint_engine::retention::Rule;
 use rusqlite::Connection;
@@ -209,6 +210,7 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
             }
             all.push(one(Query::Tuple { contract, pick: Pick::Newest((*name).to_owned()) }));
             all.push(one(Query::Forks { contract, lineage: (*name).to_owned() }));
+            all.push(one(Query::Names { contract, prefix: (*name).to_owned() }));
         }
         let mut listed = vec![Of::Contract, Of::Lineages("run".to_owned())];
         listed.push(Of::Labelled { prefix: "run".to_owned(), label: LABELS[0].to_owned() });
@@ -257,6 +259,7 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
             all.push(one(ask(None, usize::MAX)));
             all.push(Question { query: ask(Some(6), 2), whole });
         }
+        all.push(one(Query::Open { contract, most: usize::MAX }));
         for group_prefix in ["", "graph"] {
             let whole = Some(all.len());
             let ask =
@@ -438,6 +441,13 @@ pub(crate) fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict 
             let right = found.iter().all(|found| whole.iter().any(|whole| same(found, whole)));
             absent_if(right, &found)
         }
+        (Answer::Open(found), _, Answer::Open(whole)) => {
+            let same = |found: &OpenLineage, whole: &OpenLineage| {
+                found.newest == whole.newest || known.is_older(&found.newest, &whole.newest, None)
+            };
+            let right = found.some.iter().all(|found| whole.some.iter().any(|whole| same(found, whole)));
+            absent_if(right, &found)
+        }
         // The counts in the statistics may leave out missing and damaged rows.
         (Answer::Stats(found), Answer::Stats(before), _) => {
             let named = |stats: &Stats| -> BTreeSet<(ContractId, String)> {
@@ -457,6 +467,7 @@ pub(crate) fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict 
         (Answer::Log(found), Answer::Log(Some(_)), _) => {
             absent_if(found.as_ref().is_none_or(|page| *page == LogPage::default()), &found)
         }
+        (Answer::Names(found), Answer::Names(before), _) => absent_if(within(&found, before, PartialEq::eq), &found),
         (Answer::Logs(found), Answer::Logs(before), _) => absent_if(within(&found, before, PartialEq::eq), &found),
         (found, ..) => wrong(&found),
     }

@@ -11,9 +11,15 @@ use crate::error::Result;
 
 /// Each index: its table, the rows that should be in the index, the name and the entries of the index, and the late index
 /// if not every file has it. `?` is bound to the least integer.
-const INDEXES: [(&str, &str, &str, Option<LateIndex>); 8] = [
+const INDEXES: [(&str, &str, &str, Option<LateIndex>); 9] = [
     ("lineage", "lin >= ?", "lineage_name WHERE contract >= ?", None),
     ("lineage", "lin >= ? AND origin_lin IS NOT NULL", "lineage_origin WHERE origin_lin >= ?", Some(LateIndex::Forks)),
+    (
+        "lineage",
+        "lin >= ? AND grp <> ''",
+        "lineage_group WHERE contract >= ? AND grp <> ''",
+        Some(LateIndex::LineageGroups),
+    ),
     ("checkpoint", "seq >= ?", "checkpoint_id WHERE id_hash >= ?", None),
     ("checkpoint", "seq >= ?", "checkpoint_lineage WHERE lin >= ?", None),
     ("checkpoint", "seq >= ? AND flags & 1", "checkpoint_dependent WHERE lin >= ? AND flags & 1", None),

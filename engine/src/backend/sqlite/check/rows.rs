@@ -49,6 +49,14 @@ impl Check<'_> {
             let message = format!("run {:?}: the index of forks does not lead to its row", row.name);
             self.find(FindingCode::Index, about(), message, REBUILD);
         }
+        let group = "SELECT count(*) FROM lineage INDEXED BY lineage_group WHERE contract = ? AND grp = ? AND grp <> '' AND lin = ?";
+        if !row.group.is_empty()
+            && LateIndex::LineageGroups.exists(self.connection)?
+            && !self.has_entry(group, params![row.contract.0, row.group, lin])?
+        {
+            let message = format!("run {:?}: the index of its group does not lead to its row", row.name);
+            self.find(FindingCode::Index, about(), message, REBUILD);
+        }
         let used = listing::newest(self.connection, lin)
             .and_then(|newest| Ok(newest.is_some() || !list(&Logs::new(self.connection), lin)?.is_empty()));
         if self.damage(used, about)? == Some(false) {
