@@ -3,7 +3,7 @@
 //
 // - `--quick` measures small tables.
 // - `--write` puts the table into docs/internals/measurements.md.
-// - `--sizes` are the measured numbers of checkpoints, in millions. Ten million need 15 GB in the temporary folder.
+// - `--sizes` are the measured numbers of checkpoints, in millions. Ten million need 15 GB in the temporary folder, and 50 million 70 GB.
 // - `--partitions` instead compares the tables as they are with hash partitions, at the largest of the sizes.
 // - `--server` is that of the benchmark `postgres`.
 import { startServer } from "../integration/postgres/server.mjs";

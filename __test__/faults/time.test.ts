@@ -1,4 +1,5 @@
 // A database goes back in time under living processes: it is restored, or an older version of its files is put back.
+// @module-tag slow
 import { describe, expect, it } from "vitest";
 import { folder, rejection } from "../helpers.js";
 import { amount, contract, contracts, isLong, targetIn } from "./faults.js";

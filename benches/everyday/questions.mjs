@@ -37,6 +37,14 @@ const questions = [
       near(statuses.unknown, RUNS, isEstimate);
     },
   ],
+  [
+    "open runs by version",
+    most(30, 200),
+    async ({ inspector }) => {
+      const [{ runs, isEstimate }] = await inspector.versions();
+      near(runs, RUNS, isEstimate);
+    },
+  ],
   ["the first page of the studio", 300, studio],
   [
     "stats",
@@ -46,11 +54,21 @@ const questions = [
       near(checkpoints, RUNS * LENGTH, isEstimate);
     },
   ],
+  [
+    "the course of a run",
+    30,
+    async ({ inspector }) => strictEqual((await inspector.course(run(0))).steps.length, LENGTH),
+  ],
+  ["a lease, taken and released", 10, async ({ store }) => (await store.lease(run(1))).release()],
   // These read everything.
   ["check", most(10_000), async ({ store }) => strictEqual((await store.check()).ok, true)],
   ["prune, keep 1 of each run: a preview", most(1_000), ({ store }) => prune(store, true)],
   ["prune, keep 1 of each run", (RUNS * (LENGTH - 1)) / 20, ({ store }) => prune(store, false)],
 ];
+
+function run(n) {
+  return { space: "langgraph", run: `thread-${n}` };
+}
 
 /** Asserts that a number is right: an estimate may be off by a fifth. */
 function near(found, expected, isEstimate) {

@@ -35,6 +35,9 @@ it.each(programs)("says what recover says, for a program %s", async (_, first, s
     const made = { version: first.version ?? null, shape: expect.any(String) };
     expect((await next.runs()).runs.map(({ version }) => version)).toEqual([made, made, made]);
     const inspector = await openInspector(store);
+    // The run that ended after the last node counts as finished.
+    const counted = { space: "agentos", program: first.program ?? null, version: made, runs: 2, isEstimate: false };
+    expect(await inspector.versions()).toMatchObject([counted]);
     const report = await inspector.drainCheck(describeGraph(changed, second));
     const differing = expectRecovered(report, (await recover(changed, next, { dryRun: true })).runs);
     const isAdded = names.at(-1) === "log" && first.program === undefined;

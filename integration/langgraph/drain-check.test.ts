@@ -59,6 +59,10 @@ it.each(programs)("says what recover says, for a program %s", async (_, first, s
     const made = { version: first.version ?? null, shape: expect.any(String) };
     expect(listed.map(({ version }) => version)).toEqual(listed.map(() => made));
     const inspector = await openInspector(store);
+    const counted = { space: "langgraph", program: first.program ?? null, version: made, runs: 5, isEstimate: false };
+    expect(await inspector.versions()).toMatchObject([
+      { ...counted, statuses: { waiting: 1, failed: 1, unfinished: 3, unknown: 0 } },
+    ]);
     const { saver, graph } = make(store, names, second);
     const report = await inspector.drainCheck(describeGraph(graph));
     const changed = expectRecovered(report, (await recover(graph, saver, { dryRun: true })).runs);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CheckpointStore } from "forkpoint";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { checkpoint } from "../../__test__/helpers.js";
 import { answering, emptyUrl, inMemory, long, startServer } from "./faults.js";
 
@@ -95,7 +95,7 @@ it.for(long ? (["oldest", "newest"] as const) : (["newest"] as const))(
       retryable: false,
       outcome: undefined,
     });
-    expect(server.log).toContain("No space left on device");
+    await vi.waitFor(() => expect(server.log).toContain("No space left on device"));
     expect(acknowledged.length).toBeGreaterThan(20);
     await expectThere(store, acknowledged);
     expect((await store.stats()).checkpoints).toBe(acknowledged.length);
@@ -125,7 +125,7 @@ it.for(long ? (["oldest", "newest"] as const) : (["oldest"] as const))(
     const { acknowledged, error } = await fill(store);
     expect(["FULL", "UNAVAILABLE"]).toContain(error.code);
     expect(error.retryable).toBe(error.code === "UNAVAILABLE");
-    expect(server.log).toContain("No space left on device");
+    await vi.waitFor(() => expect(server.log).toContain("No space left on device"));
     expect(acknowledged.length).toBeGreaterThan(10);
     rmSync(ballast);
     if (!(await server.query("SELECT 1").catch(() => undefined))) {

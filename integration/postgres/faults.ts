@@ -7,7 +7,7 @@ import type { ForkpointWorkflowStore } from "forkpoint/agentium";
 import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
 import { amount, type Kind } from "../../__test__/faults/faults.js";
 import * as proxies from "./proxy.mjs";
-import { inMemory, installed, programs, type Server, startPooler, startServer } from "./server.mjs";
+import { inMemory, installed, killProcess, programs, type Server, startPooler, startServer } from "./server.mjs";
 
 /** A message that the proxy passes. */
 export interface Message {
@@ -96,8 +96,7 @@ export async function killBackend(server: Server): Promise<number> {
   const sql = `SELECT pid FROM pg_stat_activity WHERE application_name = 'forkpoint' ORDER BY state = 'active' DESC, random() LIMIT 1`;
   await answering(server);
   const found = await server.query(sql).catch(() => []);
-  for (const { pid } of found) process.kill(pid, "SIGKILL");
-  return found.length;
+  return found.filter(({ pid }) => killProcess(pid)).length;
 }
 
 /** Waits until the server answers. */

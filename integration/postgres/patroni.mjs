@@ -5,7 +5,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort, guarded, inMemory, installed, Server, user } from "./server.mjs";
+import { freePort, guarded, inMemory, installed, killProcess, Server, user } from "./server.mjs";
 
 /** How long a cluster may take for anything. */
 const PATIENCE_MS = 120_000;
@@ -171,7 +171,7 @@ class Node extends Server {
       encoding: "utf8",
     });
     const lines = children.stdout.split("\n").filter((line) => line.includes(this.#file));
-    for (const line of lines) process.kill(Number.parseInt(line, 10), "SIGKILL");
+    for (const line of lines) killProcess(Number.parseInt(line, 10));
   }
 
   /** Kills Patroni and its server with SIGKILL. */

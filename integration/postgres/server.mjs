@@ -93,6 +93,16 @@ function hasRoom(folder) {
   return bavail * bsize > 2 ** 31;
 }
 
+/** Kills a process with SIGKILL. Returns false if it has ended before. */
+export function killProcess(pid) {
+  try {
+    return process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
+    return false;
+  }
+}
+
 /** A free port on the loopback interface. */
 export async function freePort() {
   const server = createServer().listen(0, "127.0.0.1");
@@ -248,13 +258,7 @@ export class Server {
   async kill() {
     const { pid } = this;
     const children = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" }).stdout;
-    for (const one of [pid, ...children.split("\n").filter(Boolean).map(Number)]) {
-      try {
-        process.kill(one, "SIGKILL");
-      } catch {
-        // It has ended.
-      }
-    }
+    for (const one of [pid, ...children.split("\n").filter(Boolean).map(Number)]) killProcess(one);
     await this.halt();
     rmSync(join(this.data, "postmaster.pid"), { force: true });
   }

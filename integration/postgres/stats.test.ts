@@ -88,6 +88,31 @@ onServer("newest", (server) => {
   });
 });
 
+onServer("newest", (server) => {
+  it("some runs stand for all open ones, if there are many", async () => {
+    const store = await openStore(server().url({ database: await makeDatabase(server()) }));
+    onTestFinished(() => store.close());
+    const agents = new CheckpointStore(store);
+    const fields = { graphId: "g", nodeId: "a", nodeResults: {}, state: {}, visitedNodes: ["a"] };
+    const save = (n: number) => {
+      // Every sixth run is finished.
+      const run = { id: `${n}`, runId: `run ${n}`, timestamp: n, pendingEdges: n % 6 === 0 ? [] : ["b"] };
+      return agents.save({ ...fields, ...run } as unknown as Checkpoint);
+    };
+    const inspector = await openInspector(store);
+    const expected = { space: "agentos", program: null, version: null };
+    let saved = 0;
+    // The server counts in an index, and from 10,000 on in the table.
+    for (const upTo of [480, 12_600]) {
+      await Promise.all(Array.from({ length: upTo - saved }, (_, n) => save(saved + n)));
+      saved = upTo;
+      const open = (upTo / 6) * 5;
+      const statuses = { waiting: 0, failed: 0, unfinished: open, unknown: 0 };
+      expect(await inspector.versions()).toEqual([{ ...expected, runs: open, statuses, isEstimate: open > 500 }]);
+    }
+  });
+});
+
 /** The rows of tables that the server has read, by any way. */
 async function readRows(client: InstanceType<typeof pg.Client>, tables = ["checkpoint", "payload"]): Promise<number> {
   // A connection tells its numbers when it is idle for a second.
