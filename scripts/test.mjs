@@ -1,8 +1,8 @@
 // Runs the tests: `npm test` runs what every change needs, and `npm run test:all` runs the rest too: slow tests, a pool of
 // threads, every contract on Postgres, a second LangGraph, other runtimes, bundlers, the studio and the site in a browser, the
 // documentation of the Rust code.
-// `node scripts/test.mjs --rest` runs only this rest. `--half` runs one half of the slow tests and of the servers' and the
-// browser's: the commit tells which. CI does, and FORKPOINT_TEST_HALF=1 or 2 selects the half.
+// `node scripts/test.mjs --rest` runs only this rest. `--third` runs one third of the slow tests and of the servers' and the
+// browser's: the commit tells which. CI does, and FORKPOINT_TEST_THIRD=1, 2 or 3 selects the third.
 // `npm test -- __test__/hostile.test.ts` runs some tests: all arguments of vitest are allowed.
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
@@ -35,15 +35,15 @@ function tagged(tag) {
 /** The slow files that every commit runs: the guides, and the package as its users get it. */
 const ALWAYS = /\/(docs|package)\.test\.ts$/;
 
-/** Returns the half to run, 1 or 2, or undefined for both. */
-function halfToRun() {
-  if (!given.includes("--half")) return undefined;
+/** Returns the third to run, from 1 to 3, or undefined for all. */
+function thirdToRun() {
+  if (!given.includes("--third")) return undefined;
   const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: root, encoding: "utf8" });
-  const half = Number(process.env.FORKPOINT_TEST_HALF ?? 1 + (Number.parseInt(commit.slice(0, 8), 16) % 2));
+  const third = Number(process.env.FORKPOINT_TEST_THIRD ?? 1 + (Number.parseInt(commit.slice(0, 8), 16) % 3));
   console.log(
-    `\nHalf ${half} of the slow tests: FORKPOINT_TEST_HALF=${half} runs it again, and without --half both run.`,
+    `\nThird ${third} of the slow tests: FORKPOINT_TEST_THIRD=${third} runs it again, and without --third all run.`,
   );
-  return half;
+  return third;
 }
 
 const projects = (names) => names.flatMap((name) => ["--project", name]);
@@ -69,8 +69,8 @@ async function runRest() {
   step("check the rest", checkRest);
   // The server's module needs installed packages.
   const { programs } = await import("../integration/postgres/server.mjs");
-  const half = halfToRun();
-  const isIn = (_, at) => half === undefined || at % 2 === half - 1;
+  const third = thirdToRun();
+  const isIn = (_, at) => third === undefined || at % 3 === third - 1;
   for (const version of Object.keys(onVersions).filter(isIn))
     step(`engine: ${version} Postgres`, () => onPostgres(version, programs));
   const slow = tagged("slow").toSorted();
@@ -78,13 +78,13 @@ async function runRest() {
   vitest("slow", ...projects(quick), ...slow.filter((file) => ALWAYS.test(file)), ...inTurn);
   vitest("threads", "--pool=threads", "--project=forkpoint", ...tagged("threads").filter(isIn));
   vitest("site", "--project=site");
-  vitest("rest", ...projects(rest), ...(half === undefined ? [] : [`--shard=${half}/2`]));
+  vitest("rest", ...projects(rest), ...(third === undefined ? [] : [`--shard=${third}/3`]));
 }
 
 keepFilesInMemory();
 const given = process.argv.slice(2);
 const [which] = given;
-if (which !== undefined && !["--all", "--rest", "--half"].includes(which)) {
+if (which !== undefined && !["--all", "--rest", "--third"].includes(which)) {
   setup(given.some((argument) => argument.includes("integration")) ? {} : { frameworks: [] });
   run(process.execPath, [`${root}node_modules/vitest/vitest.mjs`, "run", ...given]);
 } else {
