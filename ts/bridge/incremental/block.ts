@@ -1,36 +1,43 @@
-/** The bytes of the items of lists, in blocks, and the lists that saves make of them. */
+/** The bytes of items, in blocks, and the lists that saves make of them. */
 
 import { Chunk } from "../chunk.js";
 import type { Leaves } from "./leaves.js";
+import { Holding } from "./memory.js";
 
 /** The bytes are copied into a new block if they lie in more pieces. */
 const MOST_PIECES = 32;
 const [LEAST_BLOCK, MOST_BLOCK] = [16 << 10, 4 << 20];
+/** The size of a block for the items of short lists. */
+const LOOSE_BLOCK = 64 << 10;
 /** About how much memory an item takes beside its bytes, each mark, and each value in its record. */
-const [ITEM_BYTES, MARK_BYTES, LEAF_BYTES] = [100, 80, 8];
-
-const NOTHING: Uint8Array = new Uint8Array();
+const [ITEM_BYTES, MARK_BYTES, LEAF_BYTES] = [150, 80, 8];
 
 /** The number of the last save that wrote the object. */
 export interface Mark {
   save: number;
 }
 
-/** Serialized items. Each list has the entries of the first item, then the entries of the second item, and so on. */
+/** Serialized items. Entries are added and never changed. Each array has the entries of the first item, then those of the second one, and so on. */
 export class Block {
   readonly chunk: Chunk;
-  readonly objects: object[] = [];
+  /** True if the block has items of many short lists. */
+  readonly isLoose: boolean;
+  isReleased = false;
+  /** Empty after `release`. */
+  objects: object[] = [];
   /** The offsets at which the bytes of each item begin and end. */
-  readonly starts: number[] = [];
-  readonly ends: number[] = [];
-  readonly leaves: Leaves = [];
-  readonly leafStarts: number[] = [];
-  /** The mark of each object and, if the format keeps identity, those of the objects in it. */
-  readonly marks: Mark[] = [];
-  readonly markStarts: number[] = [];
+  starts: number[] = [];
+  ends: number[] = [];
+  leaves: Leaves = [];
+  leafStarts: number[] = [];
+  /** If the format keeps identity: the marks of the objects in each item. */
+  marks: Mark[] = [];
+  markStarts: number[] = [];
+  readonly #holding = new Holding(this);
 
-  constructor(byteLength: number) {
+  constructor(byteLength: number, isLoose: boolean) {
     this.chunk = new Chunk(byteLength);
+    this.isLoose = isLoose;
   }
 
   add(object: object, leaves: Leaves, marks: readonly Mark[], bytes: Uint8Array, between: Uint8Array): void {
@@ -58,9 +65,24 @@ export class Block {
     return [this.objects[at]!, leaves, marks, bytes, this.chunk.bytes.subarray(this.ends[at], this.next(at))];
   }
 
-  /** About how much memory the items take beside their bytes. */
-  get others(): number {
-    return this.objects.length * ITEM_BYTES + this.marks.length * MARK_BYTES + this.leaves.length * LEAF_BYTES;
+  /** Counts the memory of the block, as the one that was used last. */
+  keep(): void {
+    const others =
+      this.objects.length * ITEM_BYTES + this.marks.length * MARK_BYTES + this.leaves.length * LEAF_BYTES;
+    this.#holding.set(others, [this.chunk]);
+  }
+
+  /** Drops the items, and frees their bytes as soon as no save uses them. */
+  drop(): void {
+    this.keep();
+    this.#holding.give();
+  }
+
+  /** Drops the items. */
+  release(): void {
+    this.isReleased = true;
+    this.objects = [];
+    [this.starts, this.ends, this.leaves, this.leafStarts, this.marks, this.markStarts] = [[], [], [], [], [], []];
   }
 }
 
@@ -71,34 +93,31 @@ export interface Run {
   to: number;
 }
 
-/** A list as a save has made it. */
+/** A list as a save makes it. */
 export class Grown {
   readonly runs: Run[] = [];
   length = 0;
-  /** The objects that were serialized. */
-  added: object[] = [];
+  /** The number of items that were serialized. */
+  rendered = 0;
   /** The bytes of the list. Empty until `finish`. */
   pieces: Uint8Array[] = [];
-  byteLength: number;
-  /** The block that new items are added to. */
+  byteLength = 0;
+  /** The block that items are added to. */
   block: Block | undefined;
+  /** The blocks that were made for the list. */
+  readonly made: Block[] = [];
+  /** The bytes of the next block. Each one has twice as many. */
+  #size: number;
+  readonly #isLoose: boolean;
 
-  /** `byteLength` is about how many bytes the list will have. */
-  constructor(block: Block | undefined, byteLength = 0) {
+  /** Items are added to `block`, and then to new blocks. If `isLoose` is true, these are for the items of short lists. */
+  constructor(block: Block | undefined, isLoose: boolean, size = 2 * (block?.chunk.bytes.length ?? 0)) {
     this.block = block;
-    this.byteLength = byteLength;
+    this.#size = isLoose ? LOOSE_BLOCK : Math.max(size, LEAST_BLOCK);
+    this.#isLoose = isLoose;
   }
 
-  /** The blocks that the items lie in, and the one that new items are added to. */
-  get blocks(): Block[] {
-    return [...new Set([...this.runs.map(({ block }) => block), this.block])].filter((block) => block !== undefined);
-  }
-
-  /** Releases the memory of the blocks, without those of `kept`. */
-  release(kept: readonly Block[]): void {
-    for (const block of this.blocks) if (!kept.includes(block)) block.chunk.release();
-  }
-
+  /** Adds an item that a block has. */
   push(block: Block, index: number): void {
     const last = this.runs.at(-1);
     if (last?.block === block && last.to === index) last.to += 1;
@@ -106,20 +125,26 @@ export class Grown {
     this.length += 1;
   }
 
-  add(object: object, leaves: Leaves, marks: readonly Mark[], bytes: Uint8Array, between = NOTHING): void {
+  /** Adds an item. Returns the block that has it. */
+  add(...item: Parameters<Block["add"]>): Block {
+    const [, , , bytes, between] = item;
     const length = bytes.length + between.length;
-    if (this.block === undefined || this.block.chunk.free < length)
-      this.block = new Block(Math.max(length, LEAST_BLOCK, Math.min(MOST_BLOCK, this.byteLength)));
-    this.block.add(object, leaves, marks, bytes, between);
-    this.byteLength += length;
+    if (this.block === undefined || this.block.chunk.free < length) {
+      this.block = new Block(Math.max(length, Math.min(MOST_BLOCK, this.#size)), this.#isLoose);
+      this.made.push(this.block);
+      if (!this.#isLoose) this.#size *= 2;
+    }
+    this.block.add(...item);
     this.push(this.block, this.block.objects.length - 1);
+    return this.block;
   }
 
+  /** Puts the bytes together. Moves the items into one block if they are in many pieces. */
   finish(): Grown {
     this.#makePieces();
     if (this.runs.length <= MOST_PIECES) return this;
-    const moved = new Grown(undefined, 2 * this.byteLength);
-    moved.added = this.added;
+    const moved = new Grown(undefined, false, 2 * this.byteLength);
+    moved.rendered = this.rendered;
     for (const { block, from, to } of this.runs) for (let at = from; at < to; at++) moved.add(...block.item(at));
     moved.#makePieces();
     return moved;

@@ -13,14 +13,16 @@ const COMMA = Buffer.from(",");
 export class JsonWriter {
   readonly #lists: GrowingLists;
   readonly #mayStringify: (value: unknown) => boolean;
+  readonly #plainOf: ItemFormat["plainOf"];
 
   /** `mayStringify` returns true if `JSON.stringify` may write a value outside of the lists. */
   constructor(
-    items: Omit<ItemFormat, "between" | "keepsIdentity">,
+    items: Omit<ItemFormat, "between" | "keepsIdentity" | "keepsHoles">,
     mayStringify: (value: unknown) => boolean = () => true,
   ) {
-    this.#lists = new GrowingLists({ ...items, between: COMMA, keepsIdentity: false });
+    this.#lists = new GrowingLists({ ...items, between: COMMA, keepsIdentity: false, keepsHoles: false });
     this.#mayStringify = mayStringify;
+    this.#plainOf = items.plainOf;
   }
 
   /** Returns the bytes of a value. Returns undefined if it must be serialized in full. */
@@ -31,7 +33,8 @@ export class JsonWriter {
   }
 
   /** Returns false if the value must be serialized in full. */
-  #write(value: unknown, pieces: JsonPieces, depth: number): boolean {
+  #write(given: unknown, pieces: JsonPieces, depth: number): boolean {
+    const value = (typeof given === "object" && given !== null && this.#plainOf?.(given)) || given;
     // A `toJSON` may depend on the key, which `JSON.stringify` passes only when it writes the complete value.
     if (hasToJson(value)) return false;
     if (!this.#lists.leadsToList(value, depth)) {
@@ -43,7 +46,7 @@ export class JsonWriter {
       const grown = this.#lists.grow(value);
       return grown !== undefined && pieces.text("[") && pieces.add(grown) && pieces.text("]");
     }
-    if (Array.isArray(value)) return pieces.text("[") && this.#write(value[0], pieces, depth + 1) && pieces.text("]");
+    if (Array.isArray(value)) return this.#writeArray(value, pieces, depth);
     let before = "{";
     for (const key of Object.keys(value)) {
       const property = dataProperty(value, key);
@@ -55,6 +58,14 @@ export class JsonWriter {
       before = ",";
     }
     return pieces.text("}");
+  }
+
+  #writeArray(array: unknown[], pieces: JsonPieces, depth: number): boolean {
+    for (let at = 0; at < array.length; at++) {
+      pieces.text(at === 0 ? "[" : ",");
+      if (!this.#write(array[at], pieces, depth + 1)) return false;
+    }
+    return pieces.text("]");
   }
 }
 

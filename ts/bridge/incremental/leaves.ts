@@ -10,14 +10,43 @@
 import { types } from "node:util";
 import { isDense } from "../exact-json.js";
 
-/** Records, one after the other: for each object a mark for its kind, its keys and its values. */
+/** Records, one after the other: for each object a mark for its kind and its values. The kind of a plain object is its {@link Shape}. */
 export type Leaves = unknown[];
 
 /** The record of an object that is frozen with everything inside it, so that nothing in it can change. */
 const FROZEN_RECORD = Symbol("frozen");
 
 const ARRAY = Symbol("an array");
-const END = Symbol("the end of an object");
+/** An object that the record already has, elsewhere in the same data. */
+const SEEN = Symbol("seen before");
+
+/** The prototype and the keys of objects. The messages of a chat have few different ones, so their records share them. */
+class Shape {
+  readonly prototype: unknown;
+  /** The last one is undefined. */
+  readonly keys: ReadonlyArray<string | undefined>;
+
+  constructor(prototype: unknown, keys: readonly string[]) {
+    this.prototype = prototype;
+    this.keys = [...keys, undefined];
+  }
+}
+
+/** The shapes that are shared, by their keys. */
+const shapes = new Map<string, Shape[]>();
+/** How many are shared. Objects with ids as keys have shapes without end. */
+const MOST_SHAPES = 256;
+
+function shapeOf(prototype: unknown, keys: readonly string[]): Shape {
+  const name = keys.join("\0");
+  const same = shapes.get(name)?.filter((shape) => shape.keys.every((key, index) => key === keys[index])) ?? [];
+  const known = same.find((shape) => shape.prototype === prototype);
+  if (known !== undefined) return known;
+  const shape = new Shape(prototype, keys);
+  if (shapes.size >= MOST_SHAPES) shapes.clear();
+  shapes.set(name, [...same, shape]);
+  return shape;
+}
 
 const OBJECTS: unknown = Object.prototype;
 const ARRAYS: unknown = Array.prototype;
@@ -33,39 +62,57 @@ const MOST_LENGTH = 65_536;
 // list is compared in every save.
 let leaves: Leaves = [];
 let at = 0;
+let looksForHoles = true;
 
 /**
- * Compares an object with its record, which begins at `from`. Returns the position after the record, or -1 if the object
- * has changed.
+ * Returns true if an object is as its record says, which begins at `from`. `withHoles` is false if holes and named properties of arrays don't
+ * matter. To look for them takes longer than the rest.
  */
-export function compare(object: object, records: Leaves, from: number): number {
-  if (records[from] === FROZEN_RECORD) return from + 1;
+export function isUnchanged(object: object, records: Leaves, from: number, withHoles: boolean): boolean {
+  if (records[from] === FROZEN_RECORD) return true;
   leaves = records;
   at = from;
-  return hasSameContents(object) ? at : -1;
+  looksForHoles = withHoles;
+  return hasSameContents(object);
 }
 
 function hasSameContents(object: object): boolean {
   const kind = leaves[at++];
+  if (kind instanceof Shape) {
+    if (Object.getPrototypeOf(object) !== kind.prototype) return false;
+    const { keys } = kind;
+    let count = 0;
+    for (const key in object) {
+      if (keys[count++] !== key || !isSame((object as Record<string, unknown>)[key])) return false;
+    }
+    return keys[count] === undefined;
+  }
+  if (kind === SEEN) return true;
   if (kind === ARRAY) {
     const array = object as unknown[];
     const { length } = array;
-    if (leaves[at++] !== length || Object.getPrototypeOf(array) !== ARRAYS || !isDense(array)) return false;
+    if (leaves[at++] !== length || Object.getPrototypeOf(array) !== ARRAYS || hasToJson(array)) return false;
+    if (looksForHoles && !isDense(array)) return false;
     for (let index = 0; index < length; index++) if (!isSame(array[index])) return false;
     return true;
   }
-  if (Object.getPrototypeOf(object) !== kind) return false;
-  if (kind === DATES) return Object.is(leaves[at++], DATES.getTime.call(object)) && isUsual(object as Date);
-  for (const key in object) {
-    if (leaves[at++] !== key || !isSame((object as Record<string, unknown>)[key])) return false;
-  }
-  return leaves[at++] === END;
+  return (
+    Object.getPrototypeOf(object) === DATES &&
+    Object.is(leaves[at++], DATES.getTime.call(object)) &&
+    isUsual(object as Date)
+  );
 }
 
+/** Each type has its comparison, because V8 makes a fast one if it always sees the same type. */
 function isSame(value: unknown): boolean {
-  // An object must be the same object, and have the same contents.
-  if (!Object.is(leaves[at++], value)) return false;
-  return typeof value !== "object" || value === null || hasSameContents(value);
+  const known = leaves[at++];
+  if (typeof value === "string") return typeof known === "string" && known === value;
+  if (typeof value === "object") {
+    if (value === null) return known === null;
+    // An object must be the same object, and have the same contents.
+    return typeof known === "object" && known === value && hasSameContents(value);
+  }
+  return Object.is(known, value);
 }
 
 /** Returns true if JSON writes a Date as usual. */
@@ -83,7 +130,7 @@ const FROZEN = 3;
 type Kind = typeof OTHER | typeof SPECIAL | typeof PLAIN | typeof FROZEN;
 
 /**
- * Adds the record of an object to `records`, and the object and all objects inside to `objects`. `accepts` may allow the
+ * Adds the record of an object to `records`, and the object and all objects inside to `objects`, as often as they are there. `accepts` may allow the
  * outermost object to have a class. Returns the kind. Getters, functions and instances of classes other than Date are no
  * data.
  */
@@ -94,7 +141,7 @@ export function record(
   accepts: (object: object) => boolean = isPlainObject,
 ): Kind {
   const from = records.length;
-  const kind = recordObject(object, records, objects, 0, accepts);
+  const kind = recordObject(object, { records, objects, kinds: new Map() }, 0, accepts);
   if (kind === FROZEN) {
     records.length = from;
     records.push(FROZEN_RECORD);
@@ -102,20 +149,28 @@ export function record(
   return kind;
 }
 
-function recordObject(
-  object: object,
-  recorded: Leaves,
-  objects: object[],
-  depth: number,
-  accepts: (object: object) => boolean,
-): Kind {
-  if (depth > MOST_DEEP || objects.length >= MOST_OBJECTS || types.isProxy(object)) return OTHER;
-  objects.push(object);
-  if (Array.isArray(object)) return recordArray(object, recorded, objects, depth);
+interface Recording {
+  records: Leaves;
+  objects: object[];
+  /** The objects whose record has ended. */
+  kinds: Map<object, Kind>;
+}
+
+function recordObject(object: object, to: Recording, depth: number, accepts: (object: object) => boolean): Kind {
+  if (depth > MOST_DEEP || to.objects.length >= MOST_OBJECTS || types.isProxy(object)) return OTHER;
+  to.objects.push(object);
+  const before = to.kinds.get(object);
+  if (before !== undefined) to.records.push(SEEN);
+  const kind = before ?? (Array.isArray(object) ? recordArray(object, to, depth) : recordKeys(object, to, depth, accepts));
+  to.kinds.set(object, kind);
+  return kind;
+}
+
+function recordKeys(object: object, to: Recording, depth: number, accepts: (object: object) => boolean): Kind {
   const prototype: unknown = Object.getPrototypeOf(object);
   if (prototype === DATES) {
     if (!types.isDate(object) || Object.keys(object).length > 0 || !isUsual(object)) return OTHER;
-    recorded.push(DATES, DATES.getTime.call(object));
+    to.records.push(DATES, DATES.getTime.call(object));
     return PLAIN;
   }
   if (types.isUint8Array(object)) {
@@ -123,42 +178,39 @@ function recordObject(
     return isBytes && !types.isSharedArrayBuffer(object.buffer) ? SPECIAL : OTHER;
   }
   if (!accepts(object)) return OTHER;
-  recorded.push(prototype);
   const keys = Object.keys(object);
+  to.records.push(shapeOf(prototype, keys));
   let kind: Kind = Object.isFrozen(object) ? FROZEN : PLAIN;
   let count = 0;
   for (const key in object) {
     // An inherited property is no part of the data.
     if (keys[count++] !== key) return OTHER;
-    recorded.push(key);
-    kind = Math.min(kind, recordProperty(object, key, recorded, objects, depth)) as Kind;
+    kind = Math.min(kind, recordProperty(object, key, to, depth)) as Kind;
     if (kind === OTHER) return OTHER;
   }
-  if (count !== keys.length) return OTHER;
-  recorded.push(END);
-  return kind;
+  return count === keys.length ? kind : OTHER;
 }
 
-function recordArray(array: unknown[], recorded: Leaves, objects: object[], depth: number): Kind {
+function recordArray(array: unknown[], to: Recording, depth: number): Kind {
   const { length } = array;
   if (length > MOST_LENGTH || Object.getPrototypeOf(array) !== ARRAYS || hasToJson(array)) return OTHER;
-  recorded.push(ARRAY, length);
+  to.records.push(ARRAY, length);
   let kind: Kind = isDense(array) ? (Object.isFrozen(array) ? FROZEN : PLAIN) : SPECIAL;
   for (const key of Object.keys(array)) {
-    kind = Math.min(kind, recordProperty(array, key, recorded, objects, depth)) as Kind;
+    kind = Math.min(kind, recordProperty(array, key, to, depth)) as Kind;
     if (kind === OTHER) return OTHER;
   }
   return kind;
 }
 
-function recordProperty(object: object, key: PropertyKey, recorded: Leaves, objects: object[], depth: number): Kind {
+function recordProperty(object: object, key: PropertyKey, to: Recording, depth: number): Kind {
   const property = dataProperty(object, key);
   if (property === undefined) return OTHER;
   const value: unknown = property.value;
   if (typeof value === "function" || typeof value === "symbol") return OTHER;
-  recorded.push(value);
+  to.records.push(value);
   if (typeof value !== "object" || value === null) return FROZEN;
-  return recordObject(value, recorded, objects, depth + 1, isPlainObject);
+  return recordObject(value, to, depth + 1, isPlainObject);
 }
 
 /** Returns an own property. Returns undefined if there is none, or if it has a getter or a setter. */

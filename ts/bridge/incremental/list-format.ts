@@ -35,7 +35,8 @@ export class ListWriter {
   /** `make` makes a serializer, which throws for a value that it cannot write. */
   constructor(make: () => Serializer) {
     this.#make = make;
-    this.#lists = new GrowingLists({ render: (item) => this.#piece((v8) => v8.writeValue(item)), keepsIdentity: true });
+    const render = (item: object) => this.#piece((v8) => v8.writeValue(item));
+    this.#lists = new GrowingLists({ render, keepsIdentity: true, keepsHoles: true });
   }
 
   /** Returns the bytes of a value. Returns undefined if it must be serialized in full. */
@@ -124,8 +125,8 @@ class Beside {
     }
     if (Array.isArray(value)) {
       if (Object.getPrototypeOf(value) !== Array.prototype || !isDense(value)) return WHOLE;
-      const item = this.copy(value[0], [...path, 0]);
-      return item === WHOLE ? WHOLE : [item];
+      const items = value.map((item, at) => this.copy(item, [...path, at]));
+      return items.includes(WHOLE) ? WHOLE : items;
     }
     const copies: Array<[string, unknown]> = [];
     for (const key of Object.keys(value)) {

@@ -1,17 +1,17 @@
 /**
- * Keeps the serialized bytes of lists that grow, such as the messages of a chat. A save compares each item with its
- * record (`leaves.ts`), and serializes only the items that are new or have changed.
+ * Keeps the serialized bytes of the items of lists that grow, such as the messages of a chat. A save compares each item with
+ * its record (`leaves.ts`), and serializes only the items that are new or have changed.
  *
- * A block maps the contents of an object to its bytes. Entries are added and never changed. A save makes a new list of
- * these entries, which replaces the previous list when the save ends. If the bytes may not be right, the save drops the
- * list, and the value is serialized in full.
+ * An item is found by the object itself, in whichever list it was before: the messages of a chat were also in a pending write, and
+ * another channel, a subgraph or a fork may have the same ones. Blocks hold the items in the order in which they were added, so the
+ * bytes of a list that has grown are mostly those of one block. An entry of a block never changes, so no list can take it from another one.
  */
 
 import { types } from "node:util";
 import { isDense } from "../exact-json.js";
-import { type Block, Grown, type Mark, type Run } from "./block.js";
-import { type Leaves, PLAIN, compare, dataProperty, hasToJson, isPlainObject, record } from "./leaves.js";
-import { Holding, evict } from "./memory.js";
+import { type Block, Grown, type Mark } from "./block.js";
+import { type Leaves, PLAIN, dataProperty, hasToJson, isPlainObject, isUnchanged, record } from "./leaves.js";
+import { evict } from "./memory.js";
 
 /** How a format writes the items of a list. */
 export interface ItemFormat {
@@ -21,8 +21,12 @@ export interface ItemFormat {
   between?: Uint8Array;
   /** True if the format stores an object once that a value contains twice. The items of a save then share no object. */
   keepsIdentity: boolean;
+  /** True if the format stores holes and named properties of arrays. JSON has neither. */
+  keepsHoles: boolean;
   /** Returns true if the outermost object of an item may be recorded. */
   accepts?: (item: object) => boolean;
+  /** Returns the plain object that the format writes in the place of an object of a class. Returns undefined for all other values. */
+  plainOf?: (value: object) => object | undefined;
   /** Returns true if an item takes so long to serialize that its bytes are worth keeping from the first save on. */
   isSlow?: (item: object) => boolean;
 }
@@ -31,14 +35,20 @@ export interface ItemFormat {
  * The minimum and maximum length of a list whose bytes are kept. If the items are slow to serialize, the minimum is 1.
  */
 const [LEAST_ITEMS, MOST_ITEMS] = [16, 65_536];
-/** The maximum depth, and the maximum number of keys, at which lists are searched in a value. */
-const [MOST_DEEP, MOST_KEYS] = [3, 2_048];
-/** How many of a list's last items are checked to find the record of the list from an earlier save. */
+/** The maximum depth at which lists are searched in a value, and the maximum number of values that are looked at. */
+const [MOST_DEEP, MOST_VALUES] = [3, 2_048];
+/** How many of a list's last items tell whether the list was saved before. */
 const MOST_TRIES = 8;
-/** How many of the next items are compared with a searched item before a map of all items is built. */
-const NEAR = 32;
-/** The maximum number of saves that ignore the bytes of a list after these bytes saved too little work. */
+/** The maximum number of saves that serialize a list in full after its kept bytes saved too little work. */
 const MOST_SKIPPED = 64;
+
+const NOTHING: Uint8Array = new Uint8Array();
+
+/** Where an item is. It is not there any more if the block has another object, or none, at the index. */
+interface Place {
+  readonly block: Block;
+  readonly index: number;
+}
 
 /** True while a save runs. A save within a save serializes everything in full. */
 let isSaving = false;
@@ -46,11 +56,15 @@ let lastSave = 0;
 
 export class GrowingLists {
   readonly #format: ItemFormat;
-  /** Each list, by its items. */
-  readonly #lists = new WeakMap<object, KeptList>();
+  readonly #places = new WeakMap<object, Place>();
   readonly #marks = new WeakMap<object, Mark>();
-  /** The lists that the current save has made. */
-  #made: Array<[KeptList, Grown]> = [];
+  /** How useful the kept bytes of a list are, by its last item at each save. */
+  readonly #uses = new WeakMap<object, Use>();
+  /** The block for the items of short lists. It may be collected with them. */
+  #loose: WeakRef<Block> | undefined;
+  /** The blocks that the current save uses, and those of them that are dropped at its end. */
+  readonly #used = new Set<Block>();
+  readonly #useless = new Set<Block>();
 
   constructor(format: ItemFormat) {
     this.#format = format;
@@ -60,20 +74,27 @@ export class GrowingLists {
   mayGrow(value: unknown): value is object[] {
     if (!Array.isArray(value) || value.length === 0 || value.length > MOST_ITEMS) return false;
     const first: unknown = value[0];
-    if (typeof first !== "object" || first === null) return false;
+    if (typeof first !== "object" || first === null || this.#format.plainOf?.(first) !== undefined) return false;
     return value.length >= LEAST_ITEMS || (this.#format.isSlow?.(first) ?? false);
   }
 
-  /** Returns true if the value is a list that may grow, or a plain object or a list of one item that contains one. */
-  leadsToList(value: unknown, depth = 0, keys = { left: MOST_KEYS }): value is object {
+  /** Returns true if the value is a list that may grow, or a plain object or a list that contains one. */
+  leadsToList(value: unknown, depth = 0, values = { left: MOST_VALUES }): value is object {
     if (typeof value !== "object" || value === null || types.isProxy(value)) return false;
     if (this.mayGrow(value)) return true;
     if (depth >= MOST_DEEP) return false;
-    if (Array.isArray(value)) return value.length === 1 && this.leadsToList(value[0], depth + 1, keys);
-    if (!isPlainObject(value)) return false;
-    for (const key in value) {
-      if (--keys.left < 0) return false;
-      if (this.leadsToList(dataProperty(value, key)?.value, depth + 1, keys)) return true;
+    if (Array.isArray(value)) {
+      for (const item of value) {
+        if (--values.left < 0) return false;
+        if (this.leadsToList(item, depth + 1, values)) return true;
+      }
+      return false;
+    }
+    const plain = this.#format.plainOf?.(value) ?? value;
+    if (!isPlainObject(plain)) return false;
+    for (const key in plain) {
+      if (--values.left < 0) return false;
+      if (this.leadsToList(dataProperty(plain, key)?.value, depth + 1, values)) return true;
     }
     return false;
   }
@@ -86,8 +107,10 @@ export class GrowingLists {
     try {
       return work();
     } finally {
-      for (const [list, grown] of this.#made) this.#keep(list, grown);
-      this.#made = [];
+      for (const block of this.#used) if (!this.#useless.has(block)) block.keep();
+      for (const block of this.#useless) block.drop();
+      this.#used.clear();
+      this.#useless.clear();
       isSaving = false;
       evict();
     }
@@ -103,57 +126,107 @@ export class GrowingLists {
    * list, and if the list contains shared objects or anything but plain data.
    */
   grow(list: object[]): Grown | undefined {
-    if (Object.getPrototypeOf(list) !== Array.prototype || hasToJson(list) || !isDense(list)) return undefined;
+    if (Object.getPrototypeOf(list) !== Array.prototype || hasToJson(list)) return undefined;
+    if (this.#format.keepsHoles && !isDense(list)) return undefined;
     const last = list.slice(-MOST_TRIES).filter((item) => typeof item === "object" && item !== null);
     if (last.length === 0) return undefined;
-    const found = last.findLast((item) => this.#lists.has(item));
-    const known = found === undefined ? new KeptList() : this.#lists.get(found)!;
-    if (known.usedIn === lastSave) return undefined;
-    known.usedIn = lastSave;
-    // Most lists are saved only once, so keep the bytes of a list only from its second save on.
-    if (found === undefined ? this.#format.isSlow?.(list[0]!) : known.isUsed()) {
-      const grown = new Grown(known.grown?.block, known.grown?.byteLength);
-      if (this.#addAll(list, known, grown) && this.#mark(grown)) {
-        const finished = grown.finish();
-        if (finished !== grown) grown.release(known.grown?.blocks ?? []);
-        this.#made.push([known, finished]);
-        return finished;
-      }
-      known.abandon();
-      grown.release([]);
+    const isSlow = this.#format.isSlow?.(list[0]!) ?? false;
+    // Most lists are saved only once, so the bytes of a list are kept only from its second save on. They are kept at once if a message is slow
+    // to serialize, as it takes no longer to serialize such items one by one.
+    const use = isSlow ? undefined : this.#useOf(last);
+    if (use?.isSkipped()) return undefined;
+    const grown = this.#grow(list, last);
+    // What is of no use must not take the memory of other lists.
+    if (use?.isGivenUp(grown)) for (const block of grown?.made ?? []) this.#useless.add(block);
+    return grown;
+  }
+
+  /** Returns how a list was used. At its first save, the list is skipped. */
+  #useOf(last: readonly object[]): Use {
+    const before = last.findLast((item) => this.#uses.has(item) || this.#placeOf(item) !== undefined);
+    const use = (before && this.#uses.get(before)) ?? new Use(before === undefined);
+    this.#uses.set(last.at(-1)!, use);
+    return use;
+  }
+
+  #grow(list: object[], last: readonly object[]): Grown | undefined {
+    const isShort = list.length < LEAST_ITEMS;
+    const made = new Grown(isShort ? this.#looseBlock() : this.#homeOf(last), isShort);
+    if (!this.#addAll(list, made) || !this.#mark(made)) return undefined;
+    const grown = made.finish();
+    for (const { block, from, to } of grown.runs) {
+      if (grown !== made) this.#place(block, from, to);
+      this.#used.add(block);
     }
-    this.#lists.set(last.at(-1)!, known);
+    return grown;
+  }
+
+  #looseBlock(): Block | undefined {
+    const block = this.#loose?.deref();
+    return block?.isReleased ? undefined : block;
+  }
+
+  /** Returns the block that has the newest item of a long list. */
+  #homeOf(last: readonly object[]): Block | undefined {
+    for (let at = last.length - 1; at >= 0; at--) {
+      const place = this.#placeOf(last[at]!);
+      if (place !== undefined && !place.block.isLoose) return place.block;
+    }
     return undefined;
   }
 
+  #placeOf(object: object): Place | undefined {
+    const place = this.#places.get(object);
+    return place?.block.objects[place.index] === object ? place : undefined;
+  }
+
+  #place(block: Block, from: number, to: number): void {
+    for (let index = from; index < to; index++) this.#places.set(block.objects[index]!, { block, index });
+  }
+
   /** Adds all items. Returns false if one is no plain data. */
-  #addAll(list: object[], known: KeptList, grown: Grown): boolean {
-    const before = new Cursor(known.grown?.runs ?? []);
+  #addAll(list: object[], grown: Grown): boolean {
+    // Most items follow each other as they did in the last save.
+    let [block, index]: [Block | undefined, number] = [undefined, 0];
+    const { keepsHoles } = this.#format;
     for (let at = 0; at < list.length; at++) {
       const object = list[at];
       if (typeof object !== "object" || object === null) return false;
-      if (before.object !== object && this.#lists.get(object) === known) before.find(object);
-      const { block, index } = before;
-      const isSame = before.object === object && compare(object, block!.leaves, block!.leafStarts[index]!) >= 0;
-      if (isSame) grown.push(block!, index);
-      else if (!this.#render(object, grown)) return false;
-      before.next();
+      index += 1;
+      if (block?.objects[index] !== object || !isUnchanged(object, block.leaves, block.leafStarts[index]!, keepsHoles)) {
+        // An object that has changed is at its new place, and may also be at an old one.
+        const place = this.#placeOf(object);
+        [block, index] = [place?.block, place?.index ?? 0];
+        if (block === undefined || !isUnchanged(object, block.leaves, block.leafStarts[index]!, keepsHoles)) {
+          if (!this.#render(object, grown)) return false;
+          continue;
+        }
+      }
+      if (block.isLoose && block !== grown.block) this.#add(grown, block.item(index));
+      else grown.push(block, index);
     }
     // A toJSON of the user may have changed the list.
     return grown.length === list.length;
   }
 
+  #add(grown: Grown, item: Parameters<Block["add"]>): void {
+    const block = grown.add(...item);
+    this.#place(block, block.objects.length - 1, block.objects.length);
+    this.#used.add(block);
+    if (block.isLoose && this.#loose?.deref() !== block) this.#loose = new WeakRef(block);
+  }
+
   /** Serializes an object and adds it. Returns false if it is no plain data. */
   #render(object: object, grown: Grown): boolean {
-    const { accepts, between, keepsIdentity, render } = this.#format;
+    const { accepts, between = NOTHING, keepsIdentity, render } = this.#format;
     const leaves: Leaves = [];
     const objects: object[] = [];
     if (record(object, leaves, objects, accepts) < PLAIN) return false;
     const bytes = render(object);
     if (bytes === undefined) return false;
-    const marks = keepsIdentity ? objects.map((each) => this.#markOf(each)) : [{ save: 0 }];
-    grown.add(object, leaves, marks, bytes, between);
-    grown.added.push(object);
+    const marks = keepsIdentity ? objects.map((each) => this.#markOf(each)) : [];
+    this.#add(grown, [object, leaves, marks, bytes, between]);
+    grown.rendered += 1;
     return true;
   }
 
@@ -163,117 +236,45 @@ export class GrowingLists {
     return mark;
   }
 
-  /** Marks all objects. Returns false if this save has written one before. */
+  /** If the format keeps identity: marks all objects. Returns false if this save has written one before. */
   #mark({ runs }: Grown): boolean {
-    const { keepsIdentity } = this.#format;
+    if (!this.#format.keepsIdentity) return true;
     for (const { block, from, to } of runs) {
       const { marks, markStarts } = block;
       const end = to < markStarts.length ? markStarts[to]! : marks.length;
       for (let at = markStarts[from]!; at < end; at++) {
-        if (marks[at]!.save === lastSave && keepsIdentity) return false;
+        if (marks[at]!.save === lastSave) return false;
         marks[at]!.save = lastSave;
       }
     }
     return true;
   }
-
-  /** Stores the result of a save for a list. From now on, exactly the current items of the list lead to it. */
-  #keep(known: KeptList, grown: Grown): void {
-    const before = known.grown;
-    if (before !== undefined && grown.length - grown.added.length < before.length) {
-      for (const { block, from, to } of before.runs) {
-        for (let at = from; at < to; at++) {
-          const object = block.objects[at]!;
-          const isLeft = block.marks[block.markStarts[at]!]!.save !== lastSave;
-          if (isLeft && this.#lists.get(object) === known) this.#lists.delete(object);
-        }
-      }
-    }
-    for (const object of grown.added) this.#lists.set(object, known);
-    known.keep(grown);
-  }
 }
 
-/** A cursor over the items that a list had at the end of its last save. */
-class Cursor {
-  readonly #runs: readonly Run[];
-  #run = -1;
-  #to = 0;
-  #places: Map<object, readonly [run: number, index: number]> | undefined;
-  block: Block | undefined;
-  index = 0;
-  /** The current item. Undefined at the end. */
-  object: object | undefined;
-
-  constructor(runs: readonly Run[]) {
-    this.#runs = runs;
-    this.next();
-  }
-
-  next(): void {
-    if (this.index + 1 < this.#to) this.object = this.block!.objects[++this.index];
-    else if (this.#run + 1 < this.#runs.length) this.#goTo(this.#run + 1, this.#runs[this.#run + 1]!.from);
-    else [this.#to, this.object] = [0, undefined];
-  }
-
-  #goTo(run: number, index: number): void {
-    const { block, to } = this.#runs[run]!;
-    [this.#run, this.#to, this.block, this.index, this.object] = [run, to, block, index, block.objects[index]];
-  }
-
-  /** Moves to an object. Does not move if the list did not have the object. */
-  find(object: object): void {
-    const end = Math.min(this.#to, this.index + NEAR);
-    for (let near = this.index + 1; near < end; near++)
-      if (this.block!.objects[near] === object) return this.#goTo(this.#run, near);
-    if (this.#places === undefined) {
-      this.#places = new Map();
-      for (const [run, { block, from, to }] of this.#runs.entries())
-        for (let at = from; at < to; at++) this.#places.set(block.objects[at]!, [run, at]);
-    }
-    const place = this.#places.get(object);
-    if (place !== undefined) this.#goTo(...place);
-  }
-}
-
-/** A list, and the result of its last save. */
-class KeptList {
-  grown: Grown | undefined;
-  /** The number of the save that has used this list last. */
-  usedIn = 0;
-  #toSkip = 0;
+/** How useful the kept bytes of a list were. */
+class Use {
+  #toSkip: number;
   #penalty = 1;
-  #holding: Holding | undefined;
+  #wasWaste = false;
 
-  /** Returns false if this save should not try to use the bytes. */
-  isUsed(): boolean {
-    if (this.#toSkip === 0) return true;
+  constructor(isFirst: boolean) {
+    this.#toSkip = isFirst ? 1 : 0;
+  }
+
+  /** Returns true if this save serializes the list in full. */
+  isSkipped(): boolean {
+    if (this.#toSkip === 0) return false;
     this.#toSkip -= 1;
-    return false;
+    return true;
   }
 
-  /** Ends a save that has used this list. */
-  keep(grown: Grown): void {
-    this.grown = grown;
-    this.#holding ??= new Holding(this);
-    const others = grown.blocks.map((block) => block.others).reduce((sum, each) => sum + each);
-    const chunks = grown.blocks.map(({ chunk }) => chunk);
-    this.#holding.set(others, chunks);
-    // If most items had to be serialized in two saves, the bytes are of no use for the next saves.
-    const isWaste = grown.added.length > grown.length / 2;
-    if (isWaste && this.#penalty > 1) this.abandon();
-    else this.#penalty = isWaste ? 2 : 1;
-  }
-
-  /** Drops the bytes, and does not use this list in the next saves. */
-  abandon(): void {
-    this.#penalty = Math.min(MOST_SKIPPED, this.#penalty * 2);
-    this.#toSkip = this.#penalty;
-    this.release();
-    this.#holding?.set(0, []);
-  }
-
-  release(): void {
-    this.grown = undefined;
+  /** Learns from a save. Returns true if two saves had to serialize most of the items, or one failed. Then the next saves are skipped. */
+  isGivenUp(grown: Grown | undefined): boolean {
+    const isWaste = grown === undefined || grown.rendered > grown.length / 2;
+    const isGivenUp = grown === undefined || (isWaste && this.#wasWaste);
+    if (isGivenUp) this.#toSkip = this.#penalty = Math.min(MOST_SKIPPED, this.#penalty * 2);
+    else if (!isWaste) this.#penalty = 1;
+    this.#wasWaste = isWaste;
+    return isGivenUp;
   }
 }

@@ -2,6 +2,7 @@
 
 import { type Bytes, Pieces } from "../../bridge/bytes.js";
 import { chunkOf } from "../../bridge/chunk.js";
+import type { Grown } from "../../bridge/incremental/block.js";
 import { GrowingLists } from "../../bridge/incremental/lists.js";
 import { type Format, formatOf } from "../../bridge/serializer.js";
 import type { Packed } from "./wire.js";
@@ -30,7 +31,7 @@ const lists = new Map(
         return undefined;
       }
     };
-    return [name as string, new GrowingLists({ render, keepsIdentity: false })] as const;
+    return [name as string, new GrowingLists({ render, keepsIdentity: false, keepsHoles: true })] as const;
   }),
 );
 
@@ -38,22 +39,24 @@ const lists = new Map(
 export function keptMessages(messages: readonly unknown[], format: Format): PackedMessages | undefined {
   const kept = lists.get(format.name);
   if (kept === undefined || !kept.mayGrow(messages)) return undefined;
-  // Hold the bytes before the save of the list ends, because its end may free kept bytes.
-  const made = kept.save(() => {
+  // The end of the save may drop kept bytes, so they are held and described before.
+  const packed = kept.save(() => {
     const grown = kept.grow(messages);
-    return grown && { grown, bytes: new Pieces(grown.pieces, grown.byteLength).hold() };
+    return grown && packedMessages(grown);
   });
-  if (made === undefined) return undefined;
-  const { grown, bytes } = made;
-  format.counter?.take(bytes);
+  if (packed !== undefined) format.counter?.take(packed.bytes);
+  return packed;
+}
+
+function packedMessages({ pieces, byteLength, runs }: Grown): PackedMessages {
   const [tags, lengths]: [string[], number[]] = [[], []];
-  for (const { block, from, to } of grown.runs) {
+  for (const { block, from, to } of runs) {
     for (let at = from; at < to; at++) {
       tags.push(block.chunk.bytes[block.starts[at]!] === V8_MARK ? "v8" : "json");
       lengths.push(block.ends[at]! - block.starts[at]!);
     }
   }
-  return { tags, lengths, bytes };
+  return { tags, lengths, bytes: new Pieces(pieces, byteLength).hold() };
 }
 
 /** Where the first bytes of a value are kept. Kept bytes never change, so bytes at the same place are the same bytes. */

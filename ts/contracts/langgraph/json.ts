@@ -3,9 +3,12 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Bytes } from "../../bridge/bytes.js";
 import { JsonWriter } from "../../bridge/incremental/json.js";
+import { dataProperty } from "../../bridge/incremental/leaves.js";
 
 /** LangGraph's serializer. Some versions have no synchronous method. */
 type JsonPlus = SerializerProtocol & { _dumps?(value: unknown): Uint8Array };
+
+const decoder = new TextDecoder();
 
 const writers = new WeakMap<JsonPlus, JsonWriter>();
 
@@ -21,9 +24,9 @@ function writerOf(serde: JsonPlus): JsonWriter {
   const known = writers.get(serde);
   if (known !== undefined) return known;
   const render = (item: object) => itemToJson(item, serde);
-  const writer = new JsonWriter({ render, accepts: isPlainOrMessage, isSlow: (item) => !isPlain(item, []) }, (value) =>
-    isPlain(value, []),
-  );
+  const isSlow = (item: object) => !isPlain(item, []);
+  const plainOf = (value: object) => plainSend(value, serde);
+  const writer = new JsonWriter({ render, accepts: isPlainOrMessage, isSlow, plainOf }, (value) => isPlain(value, []));
   writers.set(serde, writer);
   return writer;
 }
@@ -38,6 +41,23 @@ function itemToJson(item: object, serde: JsonPlus): Uint8Array | undefined {
   const bytes = isPlain(item, []) ? Buffer.from(JSON.stringify(item)) : serde._dumps?.(item);
   // If the serializer cannot write an object, it writes a string instead.
   return bytes !== undefined && (bytes[0] === BRACE || bytes[0] === BRACKET) ? bytes : undefined;
+}
+
+/**
+ * Returns the plain object that the serializer writes in the place of a `Send`, whose arguments often contain the messages of the graph. The
+ * serializer itself writes what is beside the arguments. Returns undefined for all other values.
+ */
+function plainSend(value: object, serde: JsonPlus): object | undefined {
+  if ((value as { lg_name?: unknown }).lg_name !== "Send") return undefined;
+  const prototype = Object.getPrototypeOf(value) as object;
+  // The toJSON of a subclass may change the arguments.
+  if (Object.getPrototypeOf(prototype) !== Object.prototype || Object.hasOwn(value, "toJSON")) return undefined;
+  const args: unknown = dataProperty(value, "args")?.value;
+  const properties = { ...Object.getOwnPropertyDescriptors(value), args: { value: null, enumerable: true } };
+  const bytes = serde._dumps?.(Object.create(prototype, properties));
+  if (args === undefined || bytes?.[0] !== BRACE) return undefined;
+  const written = JSON.parse(decoder.decode(bytes)) as Record<string, unknown>;
+  return written["args"] === null ? { ...written, args } : undefined;
 }
 
 type Prototype = { constructor?: { lc_name?: () => unknown } };
