@@ -49,8 +49,12 @@ export function measure(names, { kind, length, server, rounds = sized(5, 1) }) {
 let databases = 0;
 
 /** Calls `work` with a new file, or with the URL of a new database of the server. */
-async function onTarget(name, server, work) {
-  if (name !== "PostgresSaver") return inFolder((path) => work(path("loop.db")));
+function onTarget(name, server, work) {
+  return name === "PostgresSaver" ? onDatabase(server, work) : inFolder((path) => work(path("loop.db")));
+}
+
+/** Calls `work` with the URL of a new database of the server. */
+export async function onDatabase(server, work) {
   const database = `loop_${++databases}`;
   await server.query(`CREATE DATABASE ${database}`);
   try {

@@ -87,6 +87,7 @@ describe.each(backends)("on %s", (_backend, target) => {
       { input: { more: 1 }, artifacts: { answer: null } },
       { scratch: null },
       { visitedNodes: [], currentNodeId: "b", iteration: 3 },
+      { memory: { read: ["fact"] }, scratch: { text: "patched" } },
       { input: null, scratch: { text: "patched" }, artifacts: undefined, diagnostics: null },
     ] as Array<Partial<StatePartitions & { visitedNodes: string[] }> | undefined>;
     for (const patch of patches) {

@@ -38,12 +38,17 @@ export class Child {
     return this.#process.pid!;
   }
 
+  /** Waits for the next line of the child. */
+  async next(): Promise<Line> {
+    const { value, done } = await this.#output.next();
+    if (done === true) throw new Error(`the child ended before it said so: ${this.#errors}`);
+    return JSON.parse(value) as Line;
+  }
+
   /** Waits until the child prints a line with this event. */
   async until(event: string): Promise<Line> {
     for (;;) {
-      const { value, done } = await this.#output.next();
-      if (done === true) throw new Error(`the child ended before it said so: ${this.#errors}`);
-      const line = JSON.parse(value) as Line;
+      const line = await this.next();
       if (line.event === event) return line;
     }
   }

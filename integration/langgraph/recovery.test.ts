@@ -341,3 +341,30 @@ it("a graph with state of another form is recovered as well", async () => {
   await build().invoke({ n: 1 }, { ...sync(), interruptAfter: ["add"] });
   expect((await recover(build(), checkpointer)).runs).toMatchObject([{ outcome: "finished", output: { n: 4 } }]);
 });
+
+it("a dry run says which threads recover would leave, and which it would ask about", async () => {
+  const checkpointer = saver("memory");
+  const { app } = approval(checkpointer);
+  await app.invoke({ log: [] }, sync("waits"));
+  const { graph, broken } = chain(["first", "second"]);
+  broken.add("second");
+  const fails = graph.compile({ checkpointer });
+  await expect(fails.invoke({ log: [] }, sync("fails"))).rejects.toThrow("no second");
+  const outcome = async (of: typeof app | typeof fails, thread: string, options: object) => {
+    const { runs } = await recover(of as typeof app, checkpointer, { dryRun: true, threads: [thread], ...options });
+    return runs.map(({ outcome, ...rest }) => [outcome, "status" in rest ? rest.status : undefined]);
+  };
+  const fail = () => {
+    throw new Error("a dry run calls nothing");
+  };
+  for (const [of, thread, status, decides] of [
+    [app, "waits", "waiting", "onWaiting"],
+    [fails, "fails", "failed", "onFailed"],
+  ] as const) {
+    expect(await outcome(of, thread, {})).toEqual([["would leave", status]]);
+    expect(await outcome(of, thread, { onWaiting: fail, onFailed: fail, [decides]: undefined })).toEqual([
+      ["would leave", status],
+    ]);
+    expect(await outcome(of, thread, { [decides]: fail })).toEqual([["would ask", status]]);
+  }
+});

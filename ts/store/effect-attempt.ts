@@ -71,8 +71,8 @@ export class Attempt {
     this.#signal = signal === undefined ? this.#lost.signal : AbortSignal.any([signal, this.#lost.signal]);
   }
 
-  /** Claims the effect. Rejects with `CONFLICT` if another process was faster. */
-  async begin({ now, newest, effect }: Slot, { at, from }: EffectPlace): Promise<void> {
+  /** Claims the effect. Resolves to its idempotency key. Rejects with `CONFLICT` if another process was faster. */
+  async begin({ now, newest, effect }: Slot, { at, from }: EffectPlace): Promise<string> {
     this.#began = { store: now, here: performance.now() };
     this.#renewedAt = this.#began.here;
     this.#token = tokenAfter(effect?.token, now);
@@ -101,6 +101,7 @@ export class Attempt {
     const fields = { effect: this.#address, seen, token, entry, result: undefined, savedAt: now };
     await this.#call("beginEffect", ({ native }) => effectCalls.call(native, "begin", fields));
     this.#renewAfter(this.#ttlMs / 3);
+    return begun.idempotencyKey;
   }
 
   /**

@@ -29,9 +29,26 @@ type Native = Engine["native"];
 /** How often, and how long, to wait for a checkpoint that is being stored, in ms. */
 const [LOOKS, LOOK_MS] = [20, 10];
 
-/** Finds the effect that is visible from a place, or the place where a new one is stored. */
-export async function findSlot(native: Native, place: EffectPlace, key: string): Promise<Slot> {
+/**
+ * An effect that another call works on, and whose result a call waits for. The run may move on meanwhile: then the effect is no longer
+ * visible from where the call was made, as if the caller had forked the run. It is the call's effect all the same.
+ */
+export interface Awaited {
+  branch: number;
+  /** Undefined: the other call was faster to begin one, from the same checkpoint. */
+  idempotencyKey: string | undefined;
+}
+
+/** Finds the effect that is visible from a place, or the place where a new one is stored. If the effect that was waited for is still there, it is that one. */
+export async function findSlot(native: Native, place: EffectPlace, key: string, awaited?: Awaited): Promise<Slot> {
   const { of, at } = place;
+  if (awaited !== undefined) {
+    const { branch, idempotencyKey } = awaited;
+    const slot = { branch, ...(await findEffect(native, { of, key, branch })) };
+    const { effect } = slot;
+    const isIt = idempotencyKey === undefined ? effect?.base === at : effect?.idempotencyKey === idempotencyKey;
+    if (effect !== null && isIt) return slot;
+  }
   for (let branch = 0; ; branch++) {
     const slot = { branch, ...(await findEffect(native, { of, key, branch })) };
     const { effect, origin, more } = slot;

@@ -21,7 +21,7 @@ import {
   type UnknownEffect,
   effectOptions,
 } from "./effect-options.js";
-import { type EffectPlace, findSlot } from "./effect-places.js";
+import { type Awaited, type EffectPlace, findSlot } from "./effect-places.js";
 import { type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { HeldLease } from "./lease.js";
 import { callback, readRecord } from "./options.js";
@@ -29,8 +29,18 @@ import { callback, readRecord } from "./options.js";
 /** How long a process waits before it looks at another one's effect again, in ms. */
 const [LEAST_PAUSE, MOST_PAUSE] = [20, 500];
 
-/** The effects that run in this process, by their address. Each promise resolves when the effect has ended. */
-const inProcess = new Map<string, Promise<void>>();
+/** A call that runs in this process. */
+interface Call {
+  /** The checkpoint that it works from. */
+  at: string | undefined;
+  /** The effect that it works on, or waits for. Undefined: not known yet. */
+  effect: Awaited | undefined;
+  /** Resolves when the call has ended. */
+  ended: Promise<void>;
+}
+
+/** The calls that run in this process, by the address of the effect. */
+const inProcess = new Map<string, Call>();
 
 /** The addresses of the effects whose functions the current code belongs to. */
 const around = new AsyncLocalStorage<ReadonlySet<string>>();
@@ -59,18 +69,20 @@ export class Effects {
     const { identity } = this.#handle;
     const address = JSON.stringify([typeof identity === "string" ? identity : numberOf(identity), place.of, key]);
     const outer = around.getStore() ?? new Set();
+    const call: Call = { at: place.at, effect: undefined, ended: Promise.resolve() };
     for (let other = inProcess.get(address); other !== undefined; other = inProcess.get(address)) {
       if (outer.has(address)) throw asksForItself(key);
-      await Promise.race([other, abortOf(read.signal)]);
+      await Promise.race([other.ended, abortOf(read.signal)]);
       read.signal?.throwIfAborted();
+      if (other.at === call.at) call.effect = other.effect;
     }
     const inside = new Set(outer).add(address);
-    const mine = this.#once(place, key, (attempt) => around.run(inside, () => work(attempt)), read);
-    const ended = mine.then(
+    const mine = this.#once(place, key, (attempt) => around.run(inside, () => work(attempt)), read, call);
+    call.ended = mine.then(
       () => {},
       () => {},
     );
-    inProcess.set(address, ended);
+    inProcess.set(address, call);
     try {
       return (await mine) as T;
     } finally {
@@ -109,6 +121,7 @@ export class Effects {
     key: string,
     work: (attempt: EffectAttempt) => unknown,
     options: ReadOptions,
+    call: Call,
   ): Promise<unknown> {
     const { effectClass = "write", signal } = options;
     const { onUnknown = effectClass === "external" ? "fail" : "retry" } = options;
@@ -118,8 +131,9 @@ export class Effects {
     let mine: Ended | undefined;
     for (;;) {
       signal?.throwIfAborted();
-      const slot = await this.#handle.run(({ native }) => findSlot(native, place, key));
-      const { effect } = slot;
+      const slot = await this.#handle.run(({ native }) => findSlot(native, place, key, call.effect));
+      const { branch, effect } = slot;
+      call.effect = { branch, idempotencyKey: effect?.idempotencyKey };
       // The effect was forgotten while it ran, and another process may have begun a new one.
       if (mine !== undefined && effect?.idempotencyKey !== mine.idempotencyKey) return mine.result;
       if (effect?.state === "done" || effect?.state === "error") return this.#stored(effect);
@@ -144,11 +158,11 @@ export class Effects {
       const attempt = new Attempt(
         this.#handle,
         () => this.#lease(),
-        { of: place.of, key, branch: slot.branch },
+        { of: place.of, key, branch },
         options,
       );
       try {
-        await attempt.begin(slot, place);
+        call.effect.idempotencyKey = await attempt.begin(slot, place);
       } catch (error) {
         // Another process was faster.
         if (isOvertaken(error)) continue;

@@ -8,10 +8,10 @@ import { type Format, type Serialized, deserialize } from "../../bridge/serializ
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 
 /**
- * The fields of a run's position. They are ignored in a patch: the framework's type allows them, and the framework
- * ignores them too.
+ * The fields of a run's position, and the memory, which a resume reads again. They are ignored in a patch: the framework's type allows them,
+ * and the framework ignores them too.
  */
-const ignored: ReadonlySet<string> = new Set(["currentNodeId", "visitedNodes", "iteration", "checkpointId"]);
+const ignored: ReadonlySet<string> = new Set(["currentNodeId", "visitedNodes", "iteration", "checkpointId", "memory"]);
 
 /** Serializes the patch before `fork` returns its promise. Returns undefined if the patch changes nothing. */
 export function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefined {

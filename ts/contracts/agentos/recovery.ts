@@ -219,6 +219,7 @@ export async function recover(
     program,
     shape,
     options: own,
+    asks: { waiting: own.onWaiting !== undefined, failed: own.onFailed !== undefined },
     named: own.runs,
     candidates,
     look,

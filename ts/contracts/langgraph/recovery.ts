@@ -159,6 +159,7 @@ export async function recover(
     program,
     shape,
     options: own,
+    asks: { waiting: own.onWaiting !== undefined, failed: own.onFailed !== undefined },
     named: own.threads,
     candidates: () => candidates(saver, own.maxAgeMs ?? Infinity),
     look: (threadId) => recovery.look(threadId),

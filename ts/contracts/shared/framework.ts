@@ -34,6 +34,8 @@ export interface Framework<T> {
   /** The name of the program that recovers its runs. Undefined: it has none. */
   program: string | undefined;
   shape: ProgramShape;
+  /** Whether a function of the caller decides what becomes of a run with this status. If none does, the run is left as it is. */
+  asks: Record<"waiting" | "failed", boolean>;
   /** The ids of the runs that the caller has named. Undefined: all runs. */
   named: readonly string[] | undefined;
   /** Lists the runs that may need recovery, if the caller has named none. */

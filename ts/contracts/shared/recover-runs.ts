@@ -46,7 +46,7 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
 
 /** Says what `recover` would do with a run. */
 async function wouldRecover(
-  { handle, space }: Framework<object>,
+  { handle, space, asks }: Framework<object>,
   run: string,
   newest: () => Promise<Candidate | UnrecoveredRun | null>,
 ): Promise<UnrecoveredRun[]> {
@@ -56,7 +56,9 @@ async function wouldRecover(
     if ("outcome" in found) return [found];
     const [lease] = await handle.run(({ native }) => holdersOf(native, space, [run]));
     const { status } = found;
-    return [lease ? { outcome: "elsewhere", holder: lease.holder } : { outcome: "would resume", status }];
+    if (lease) return [{ outcome: "elsewhere", holder: lease.holder }];
+    if (status === "unfinished") return [{ outcome: "would resume", status }];
+    return [{ outcome: asks[status] ? "would ask" : "would leave", status }];
   } catch (error) {
     return [{ outcome: "error", error }];
   }

@@ -108,8 +108,11 @@ export type UnrecoveredRun =
       fork?: string;
     } & ChangedRun)
   | {
-      /** The run would be resumed. Only with `dryRun`. */
-      outcome: "would resume";
+      /**
+       * Only with `dryRun`. The run would be resumed; `onWaiting` or `onFailed` would decide; or the run would be left, because nothing
+       * decides what becomes of a run with this status.
+       */
+      outcome: "would resume" | "would ask" | "would leave";
       status: "waiting" | "failed" | "unfinished";
     }
   | {

@@ -1,0 +1,105 @@
+// What savers cost a conversation that LangGraph itself runs, with its pending writes: a step by the number of messages, whole runs,
+// and an agent that calls tools. Each run is a process of its own, on a disk whose syncs take 67 us.
+import { fileURLToPath } from "node:url";
+import { inTurns, sized } from "../lib/measure.mjs";
+import { inFolder } from "../lib/peers.mjs";
+import { figure, print, progress, spread, table, time, times } from "../lib/report.mjs";
+import { onFixedDisk } from "../lib/sync.mjs";
+import { onDatabase } from "./turns.mjs";
+
+const program = fileURLToPath(new URL("graph.mjs", import.meta.url));
+const SYNC = 67;
+const ROUNDS = sized(3, 1);
+
+const LENGTHS = sized([10, 30, 100, 300, 1_000, 5_000], [10, 100]);
+/** The measured steps at a length, few enough that the number of messages stays about the same. */
+const stepsOf = (length) => (length > 1_000 ? 20 : 50);
+
+/** The sides: what `graph.mjs` calls it, and whether it stores on the server. */
+const SIDES = {
+  "ForkpointSaver, SQLite": { side: "ours" },
+  "ForkpointSaver, Postgres": { side: "ours", onServer: true },
+  SqliteSaver: { side: "SqliteSaver" },
+  PostgresSaver: { side: "PostgresSaver", onServer: true },
+  MemorySaver: { side: "MemorySaver" },
+  none: { side: "none" },
+};
+
+/** Resolves to the event loop of a step by the number of messages, for the picture. */
+export function graphs(server) {
+  return onFixedDisk(async (run) => {
+    const names = Object.keys(SIDES).filter((name) => server !== undefined || !SIDES[name].onServer);
+    /** Measures work of these sides, in turns. What the graph takes alone is no part of `added`. */
+    const measured = async (sides, ...args) => {
+      progress(args.join(" "));
+      const turn = (name) => {
+        const { side, onServer } = SIDES[name];
+        const start = (target) => run(SYNC, program, { args: [side, target, ...args.map(String)] });
+        return onServer ? onDatabase(server, start) : inFolder((path) => start(path("graph.db")));
+      };
+      const found = await inTurns([...sides, "none"], turn, { rounds: ROUNDS, warm: false });
+      const alone = found.none.loop.median;
+      const less = ({ median, least, most }) => ({ median: median - alone, least: least - alone, most: most - alone });
+      return Object.fromEntries(sides.map((name) => [name, { ...found[name], added: less(found[name].loop) }]));
+    };
+    const among = (...wanted) => names.filter((name) => wanted.includes(name));
+    const lines = await steps(measured, names.filter((name) => name !== "none"));
+    await runs(measured, among);
+    return lines;
+  });
+}
+
+async function steps(measured, names) {
+  const [rows, lines] = [[], Object.fromEntries(names.map((name) => [name, []]))];
+  for (const length of LENGTHS) {
+    const count = stepsOf(length);
+    const found = await measured(names, "chat", count, length, "sync");
+    for (const name of names) lines[name].push([length, Math.max(1, found[name].added.median)]);
+    const [ours] = names;
+    rows.push(
+      [length.toLocaleString("en"), spread(found[ours].put, time)].concat(
+        names.map((name) => time(found[name].added.median)),
+      ),
+    );
+  }
+  print("`graph.invoke`, `durability: \"sync\"`: a step whose node appends one message of 2 KB. The event loop's time, without what the graph takes with no saver.");
+  print(`The second column is the synchronous part of Forkpoint's \`put\` on SQLite. A sync of SQLite takes ${SYNC} us.\n`);
+  table(["messages", "of it `put`", ...names], rows);
+  print();
+  return lines;
+}
+
+async function runs(measured, among) {
+  const rows = [];
+  const add = async (label, pair, ...args) => {
+    if (pair.length < 2) return;
+    const found = await measured(pair, ...args);
+    const [ours, theirs] = pair;
+    for (const [what, key] of [
+      ["wall time", "wall"],
+      ["event loop, the saver's part", "added"],
+      ["longest time without a turn", "gap"],
+    ]) {
+      const [mine, other] = [found[ours][key], found[theirs][key]];
+      rows.push([label, what, ours, spread(mine, time), theirs, spread(other, time), times(mine, other)]);
+    }
+    const [mine, other] = pair.map((name) => figure(found[name].syncs.median));
+    rows.push([label, "syncs", ours, mine, theirs, other, ""]);
+  };
+  const sqlite = among("ForkpointSaver, SQLite", "SqliteSaver");
+  for (const count of sized([500, 1_000], [50])) {
+    await add(`a step of ${count} that append 2 KB, "sync"`, sqlite, "chat", count, 1, "sync");
+  }
+  for (const durability of ["async", "exit"]) {
+    const count = sized(500, 50);
+    await add(`a step of ${count} that append 2 KB, "${durability}"`, sqlite, "chat", count, 1, durability);
+  }
+  const postgres = among("ForkpointSaver, Postgres", "PostgresSaver");
+  const count = sized(300, 30);
+  await add(`a step of ${count} that append 2 KB, "sync"`, postgres, "chat", count, 1, "sync");
+  const turns = sized(200, 20);
+  await add(`createAgent: a turn of ${turns} with two tool calls, "sync"`, sqlite, "agent", turns, 0, "sync");
+  print("Whole runs, by the step. The ratio says how many times less time Forkpoint takes.\n");
+  table(["work", "what", "", "forkpoint", "beside", "", "ratio"], rows);
+  print();
+}
