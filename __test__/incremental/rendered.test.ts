@@ -27,7 +27,14 @@ const stores: Record<string, (kind: Kind) => Save> = {
   Agentium(kind) {
     const store = checkedAfter(new WorkflowCheckpointStore(place(kind)));
     return (messages, stepIndex) =>
-      store.save({ id: `run:${stepIndex}`, runId: "run", stepIndex, stepName: "agent", state: { messages }, createdAt: 1 });
+      store.save({
+        id: `run:${stepIndex}`,
+        runId: "run",
+        stepIndex,
+        stepName: "agent",
+        state: { messages },
+        createdAt: 1,
+      });
   },
   TinyAgents(kind) {
     const store = checkedAfter(new Checkpointer(place(kind)));

@@ -43,7 +43,10 @@ export function graphs(server) {
       return Object.fromEntries(sides.map((name) => [name, { ...found[name], added: less(found[name].loop) }]));
     };
     const among = (...wanted) => names.filter((name) => wanted.includes(name));
-    const lines = await steps(measured, names.filter((name) => name !== "none"));
+    const lines = await steps(
+      measured,
+      names.filter((name) => name !== "none"),
+    );
     await runs(measured, among);
     return lines;
   });
@@ -62,8 +65,12 @@ async function steps(measured, names) {
       ),
     );
   }
-  print("`graph.invoke`, `durability: \"sync\"`: a step whose node appends one message of 2 KB. The event loop's time, without what the graph takes with no saver.");
-  print(`The second column is the synchronous part of Forkpoint's \`put\` on SQLite. A sync of SQLite takes ${SYNC} us.\n`);
+  print(
+    '`graph.invoke`, `durability: "sync"`: a step whose node appends one message of 2 KB. The event loop\'s time, without what the graph takes with no saver.',
+  );
+  print(
+    `The second column is the synchronous part of Forkpoint's \`put\` on SQLite. A sync of SQLite takes ${SYNC} us.\n`,
+  );
   table(["messages", "of it `put`", ...names], rows);
   print();
   return lines;

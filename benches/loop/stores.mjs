@@ -13,7 +13,9 @@ export async function stores(server) {
   for (const kind of Object.keys(KINDS)) {
     found[kind] = await measure(names, { kind, length: LENGTH, server, rounds: sized(3, 1) });
   }
-  print(`Bare calls, without a framework: a save that appends one of ${LENGTH.toLocaleString("en")} messages, in all stores. The event loop's time.\n`);
+  print(
+    `Bare calls, without a framework: a save that appends one of ${LENGTH.toLocaleString("en")} messages, in all stores. The event loop's time.\n`,
+  );
   table(
     ["store", "", ...Object.keys(KINDS)],
     names.map((name) =>

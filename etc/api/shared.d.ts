@@ -449,7 +449,7 @@ type UnrecoveredRun = ({
     decision: Exclude<ChangeDecision, "resume">;
     fork?: string;
 } & ChangedRun) | {
-    outcome: "would resume";
+    outcome: "would resume" | "would ask" | "would leave";
     status: "waiting" | "failed" | "unfinished";
 } | {
     outcome: "elsewhere";

@@ -1,6 +1,13 @@
 // How often a message is serialized, in graphs that LangGraph itself runs: once, however long the conversation is.
 import { Serializable } from "@langchain/core/load/serializable";
-import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage, SystemMessage, trimMessages } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  RemoveMessage,
+  SystemMessage,
+  trimMessages,
+} from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import {

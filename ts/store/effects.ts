@@ -155,12 +155,7 @@ export class Effects {
         if (decision === "fail") throw unknownError(effect, place.of.run);
         if (decision !== "retry") run = () => decision.result;
       }
-      const attempt = new Attempt(
-        this.#handle,
-        () => this.#lease(),
-        { of: place.of, key, branch },
-        options,
-      );
+      const attempt = new Attempt(this.#handle, () => this.#lease(), { of: place.of, key, branch }, options);
       try {
         call.effect.idempotencyKey = await attempt.begin(slot, place);
       } catch (error) {

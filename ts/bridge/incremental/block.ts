@@ -23,6 +23,8 @@ export class Block {
   /** True if the block has items of many short lists. */
   readonly isLoose: boolean;
   isReleased = false;
+  /** How many items are found here. The others have changed, or were moved. */
+  found = 0;
   /** Empty after `release`. */
   objects: object[] = [];
   /** The offsets at which the bytes of each item begin and end. */
@@ -33,6 +35,8 @@ export class Block {
   /** If the format keeps identity: the marks of the objects in each item. */
   marks: Mark[] = [];
   markStarts: number[] = [];
+  /** The moment at which each item was compared last: see `lists.ts`. */
+  compared: number[] = [];
   readonly #holding = new Holding(this);
 
   constructor(byteLength: number, isLoose: boolean) {
@@ -42,6 +46,7 @@ export class Block {
 
   add(object: object, leaves: Leaves, marks: readonly Mark[], bytes: Uint8Array, between: Uint8Array): void {
     this.objects.push(object);
+    this.compared.push(0);
     this.leafStarts.push(this.leaves.length);
     for (const leaf of leaves) this.leaves.push(leaf);
     this.markStarts.push(this.marks.length);
@@ -67,8 +72,7 @@ export class Block {
 
   /** Counts the memory of the block, as the one that was used last. */
   keep(): void {
-    const others =
-      this.objects.length * ITEM_BYTES + this.marks.length * MARK_BYTES + this.leaves.length * LEAF_BYTES;
+    const others = this.objects.length * ITEM_BYTES + this.marks.length * MARK_BYTES + this.leaves.length * LEAF_BYTES;
     this.#holding.set(others, [this.chunk]);
   }
 
@@ -81,7 +85,7 @@ export class Block {
   /** Drops the items. */
   release(): void {
     this.isReleased = true;
-    this.objects = [];
+    [this.objects, this.compared] = [[], []];
     [this.starts, this.ends, this.leaves, this.leafStarts, this.marks, this.markStarts] = [[], [], [], [], [], []];
   }
 }

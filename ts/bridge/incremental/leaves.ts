@@ -161,7 +161,8 @@ function recordObject(object: object, to: Recording, depth: number, accepts: (ob
   to.objects.push(object);
   const before = to.kinds.get(object);
   if (before !== undefined) to.records.push(SEEN);
-  const kind = before ?? (Array.isArray(object) ? recordArray(object, to, depth) : recordKeys(object, to, depth, accepts));
+  const kind =
+    before ?? (Array.isArray(object) ? recordArray(object, to, depth) : recordKeys(object, to, depth, accepts));
   to.kinds.set(object, kind);
   return kind;
 }

@@ -54,6 +54,25 @@ interface Place {
 let isSaving = false;
 let lastSave = 0;
 
+/** The number of the current moment, in which no value changes. Each save is a moment of its own, but for those of one call of `atOneMoment`. */
+let moment = 0;
+let isOneMoment = false;
+
+/**
+ * Calls `work`, whose saves see values that do not change between them: the channels of a checkpoint often have the same messages. So each item
+ * is compared once.
+ */
+export function atOneMoment<T>(work: () => T): T {
+  if (isOneMoment) return work();
+  isOneMoment = true;
+  moment += 1;
+  try {
+    return work();
+  } finally {
+    isOneMoment = false;
+  }
+}
+
 export class GrowingLists {
   readonly #format: ItemFormat;
   readonly #places = new WeakMap<object, Place>();
@@ -62,8 +81,9 @@ export class GrowingLists {
   readonly #uses = new WeakMap<object, Use>();
   /** The block for the items of short lists. It may be collected with them. */
   #loose: WeakRef<Block> | undefined;
-  /** The blocks that the current save uses, and those of them that are dropped at its end. */
+  /** The blocks that the current save uses, those from which it has taken an item, and those that are dropped at its end. */
   readonly #used = new Set<Block>();
+  readonly #left = new Set<Block>();
   readonly #useless = new Set<Block>();
 
   constructor(format: ItemFormat) {
@@ -104,13 +124,14 @@ export class GrowingLists {
     if (isSaving) return undefined;
     isSaving = true;
     lastSave += 1;
+    if (!isOneMoment) moment += 1;
     try {
       return work();
     } finally {
+      for (const block of this.#left) if (block.found === 0) this.#useless.add(block);
       for (const block of this.#used) if (!this.#useless.has(block)) block.keep();
       for (const block of this.#useless) block.drop();
-      this.#used.clear();
-      this.#useless.clear();
+      for (const blocks of [this.#used, this.#left, this.#useless]) blocks.clear();
       isSaving = false;
       evict();
     }
@@ -181,23 +202,31 @@ export class GrowingLists {
   }
 
   #place(block: Block, from: number, to: number): void {
-    for (let index = from; index < to; index++) this.#places.set(block.objects[index]!, { block, index });
+    for (let index = from; index < to; index++) {
+      const object = block.objects[index]!;
+      const before = this.#placeOf(object)?.block;
+      if (before !== undefined) {
+        before.found -= 1;
+        this.#left.add(before);
+      }
+      this.#places.set(object, { block, index });
+      block.found += 1;
+    }
   }
 
   /** Adds all items. Returns false if one is no plain data. */
   #addAll(list: object[], grown: Grown): boolean {
     // Most items follow each other as they did in the last save.
     let [block, index]: [Block | undefined, number] = [undefined, 0];
-    const { keepsHoles } = this.#format;
     for (let at = 0; at < list.length; at++) {
       const object = list[at];
       if (typeof object !== "object" || object === null) return false;
       index += 1;
-      if (block?.objects[index] !== object || !isUnchanged(object, block.leaves, block.leafStarts[index]!, keepsHoles)) {
+      if (block?.objects[index] !== object || !this.#isSame(object, block, index)) {
         // An object that has changed is at its new place, and may also be at an old one.
         const place = this.#placeOf(object);
         [block, index] = [place?.block, place?.index ?? 0];
-        if (block === undefined || !isUnchanged(object, block.leaves, block.leafStarts[index]!, keepsHoles)) {
+        if (block === undefined || !this.#isSame(object, block, index)) {
           if (!this.#render(object, grown)) return false;
           continue;
         }
@@ -207,6 +236,14 @@ export class GrowingLists {
     }
     // A toJSON of the user may have changed the list.
     return grown.length === list.length;
+  }
+
+  /** Returns true if an object is as the block has it. */
+  #isSame(object: object, block: Block, index: number): boolean {
+    if (block.compared[index] === moment) return true;
+    if (!isUnchanged(object, block.leaves, block.leafStarts[index]!, this.#format.keepsHoles)) return false;
+    block.compared[index] = moment;
+    return true;
   }
 
   #add(grown: Grown, item: Parameters<Block["add"]>): void {
@@ -274,7 +311,8 @@ class Use {
     const isGivenUp = grown === undefined || (isWaste && this.#wasWaste);
     if (isGivenUp) this.#toSkip = this.#penalty = Math.min(MOST_SKIPPED, this.#penalty * 2);
     else if (!isWaste) this.#penalty = 1;
-    this.#wasWaste = isWaste;
+    // The next save that is not skipped has to serialize all items, and the one after it tells.
+    this.#wasWaste = isWaste && !isGivenUp;
     return isGivenUp;
   }
 }

@@ -53,6 +53,7 @@ import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
 import { list } from "./list.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
 import { dump, serdeOption, trust } from "./serde.js";
+import { atOneMoment } from "../../bridge/incremental/lists.js";
 import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";
 import { encodeCheckpoint } from "./values.js";
 import { langgraph } from "./wire.js";
@@ -211,11 +212,13 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         // Writes to LangGraph's own channels count for nothing here. With the durability "exit", LangGraph hands over an
         // error of a task again before the task's result, and the result must keep the index that it had alone.
         let regular = 0;
-        const dumped = given.map(({ channel, value }): MaybePromise<IndexedWrite> => {
-          const index = special(channel) ?? regular++;
-          const typed = dump(this.serde, value, `the write to channel ${quote(channel)}`, held);
-          return when(typed, ({ tag, bytes }) => ({ index, part: { name: channel, tag, bytes } }));
-        });
+        const dumped = atOneMoment(() =>
+          given.map(({ channel, value }): MaybePromise<IndexedWrite> => {
+            const index = special(channel) ?? regular++;
+            const typed = dump(this.serde, value, `the write to channel ${quote(channel)}`, held);
+            return when(typed, ({ tag, bytes }) => ({ index, part: { name: channel, tag, bytes } }));
+          }),
+        );
         const replace = given.every(({ channel }) => special(channel) !== undefined);
         const stops =
           namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");

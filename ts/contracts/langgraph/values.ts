@@ -5,6 +5,7 @@ import type { Held } from "../../store/backlog.js";
 import { ForkpointError, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { requireId } from "../../store/ids.js";
 import type { NewPart, Part } from "../../bridge/wire.js";
+import { atOneMoment } from "../../bridge/incremental/lists.js";
 import { dump, load } from "./serde.js";
 import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";
 import type { Pieces } from "./writing.js";
@@ -41,10 +42,12 @@ export function encodeCheckpoint(
   // Start all serializations before awaiting the first one, because the graph continues during an await and may change
   // the values.
   const channelPart = ({ name, channel, value }: ChannelValue) => part(name, value, `channel ${quote(channel)}`);
-  const parts = [part("", rest, "the checkpoint"), ...changed.map(channelPart)];
-  // A checkpoint without new versions may be a copy of another checkpoint. Its parent may then hold other values, so
-  // `like` carries the values that the checkpoint expects.
-  const like = isCopy ? unchanged.map(channelPart) : [];
+  const [parts, like] = atOneMoment(() => [
+    [part("", rest, "the checkpoint"), ...changed.map(channelPart)],
+    // A checkpoint without new versions may be a copy of another checkpoint. Its parent may then hold other values, so
+    // `like` carries the values that the checkpoint expects.
+    isCopy ? unchanged.map(channelPart) : [],
+  ]);
   const inherit = unchanged.map(({ name }) => name);
   return when(both(all(parts), all(like)), ([dumped, looks]) => {
     return { parts: dumped.toSorted((a, b) => (a.name < b.name ? -1 : 1)), inherit, like: looks };
