@@ -3,6 +3,7 @@
 import { strictEqual } from "node:assert/strict";
 import { register } from "node:module";
 import { setImmediate as immediate } from "node:timers/promises";
+import { onDisk } from "../lib/peers.mjs";
 import { prose } from "../lib/states.mjs";
 import { syncs } from "../lib/sync.mjs";
 
@@ -158,6 +159,7 @@ console.log(
     gap: gap * 1000,
     put: measured[measured.length >> 1] ?? 0,
     syncs: synced / steps,
+    size: onDisk(target),
   }),
 );
 process.exit(0);

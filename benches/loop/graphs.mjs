@@ -3,7 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { inTurns, sized } from "../lib/measure.mjs";
 import { inFolder } from "../lib/peers.mjs";
-import { figure, print, progress, spread, table, time, times } from "../lib/report.mjs";
+import { bytes, figure, print, progress, spread, table, time, times } from "../lib/report.mjs";
 import { onFixedDisk } from "../lib/sync.mjs";
 import { onDatabase } from "./turns.mjs";
 
@@ -90,8 +90,18 @@ async function runs(measured, among) {
       const [mine, other] = [found[ours][key], found[theirs][key]];
       rows.push([label, what, ours, spread(mine, time), theirs, spread(other, time), times(mine, other)]);
     }
-    const [mine, other] = pair.map((name) => figure(found[name].syncs.median));
-    rows.push([label, "syncs", ours, mine, theirs, other, ""]);
+    if (SIDES[ours].onServer) return;
+    const [size, syncs] = ["size", "syncs"].map((key) => pair.map((name) => found[name][key]));
+    rows.push([
+      label,
+      "bytes on disk, of the run",
+      ours,
+      bytes(size[0].median),
+      theirs,
+      bytes(size[1].median),
+      times(...size),
+    ]);
+    rows.push([label, "syncs", ours, figure(syncs[0].median), theirs, figure(syncs[1].median), ""]);
   };
   const sqlite = among("ForkpointSaver, SQLite", "SqliteSaver");
   for (const count of sized([500, 1_000], [50])) {
