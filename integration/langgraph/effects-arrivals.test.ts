@@ -24,13 +24,13 @@ describe.each(kinds)("on %s", (kind) => {
     const checkpointer = saver(kind);
     const charge = new Charge();
     for (let round = 1; round <= ROUNDS; round++) {
-      const first = await checkpointer.put(thread(`t${round}`), checkpoint(), metadata(0), {});
+      const first = await checkpointer.put(thread(`t${round}`), checkpoint(), metadata(), {});
       const once = effects(checkpointer);
       const one = once(first, "charge", charge.make);
       await delay(round % 20);
       const other = once(first, "charge", charge.make);
       expect(await one).toBe(round);
-      await checkpointer.put(first, checkpoint(), metadata(1), {});
+      await checkpointer.put(first, checkpoint(), metadata(), {});
       expect(await other).toBe(round);
       expect(charge.keys).toHaveLength(round);
     }

@@ -340,11 +340,3 @@ inBrowser("an import", () => {
     expect(await the("import").count()).toBe(0);
   });
 });
-
-/** The texts of some rows. */
-async function the(of: { the(id: string): ReturnType<Page["getByTestId"]> }, id: string): Promise<string[]> {
-  await of.the(id).first().waitFor();
-  const texts = await of.the(id).allTextContents();
-  // The times depend on the clock.
-  return texts.map((text) => text.replace(/[+\d:., ms]+$/, ""));
-}

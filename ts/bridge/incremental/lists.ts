@@ -63,13 +63,15 @@ let isOneMoment = false;
  * is compared once.
  */
 export function atOneMoment<T>(work: () => T): T {
-  if (isOneMoment) return work();
+  const isInside = isOneMoment;
   isOneMoment = true;
   moment += 1;
   try {
     return work();
   } finally {
-    isOneMoment = false;
+    isOneMoment = isInside;
+    // A toJSON of the user may have called this function, and may have changed values.
+    moment += 1;
   }
 }
 

@@ -24,11 +24,14 @@ function writerOf(serde: JsonPlus): JsonWriter {
   const known = writers.get(serde);
   if (known !== undefined) return known;
   const render = (item: object) => itemToJson(item, serde);
-  const isSlow = (item: object) => !isPlain(item, []);
   const plainOf = (value: object) => plainSend(value, serde);
   const writer = new JsonWriter({ render, accepts: isPlainOrMessage, isSlow, plainOf }, (value) => isPlain(value, []));
   writers.set(serde, writer);
   return writer;
+}
+
+function isSlow(item: object): boolean {
+  return !isPlain(item, []);
 }
 
 function isPlainOrMessage(item: object): boolean {
