@@ -619,7 +619,7 @@ describe.each(kinds)("%s", (kind) => {
       expect((await store.latest(runId))!.state).toStrictEqual({ input: { a: 1 }, artifacts: { b: 2 } });
     });
 
-    test.each(["memory", "id", "runId", "state", "nodeResults", "__proto__"])(
+    test.each(["id", "runId", "state", "nodeResults", "__proto__"])(
       "the key %s of a patch is refused, because it would be lost",
       async (key) => {
         const store = opened();
