@@ -2,6 +2,7 @@
 import "../../langgraph/beyond.test.js";
 import "../../langgraph/delta.test.js";
 import "../../langgraph/effects-agents.test.js";
+import "../../langgraph/effects-arrivals.test.js";
 import "../../langgraph/expected.test.js";
 import "../../langgraph/functional.test.js";
 import "../../langgraph/hostile.test.js";
