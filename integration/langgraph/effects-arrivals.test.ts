@@ -42,21 +42,21 @@ describe.each(kinds)("on %s", (kind) => {
     const checkpointer = saver(kind);
     const charge = new Charge();
     const once = effects(checkpointer);
-    let arrived = 0;
+    const nodes = { arrived: 0 };
     const pay = async (attempt: EffectAttempt) => {
-      while (arrived < 2) await delay(1);
+      while (nodes.arrived < 2) await delay(1);
       return charge.make(attempt);
     };
     const graph = new StateGraph(Annotation.Root({ receipt: Annotation<number> }))
       .addNode("pay", async (_, config) => {
-        arrived += 1;
+        nodes.arrived += 1;
         return { receipt: await once(config, "charge", pay) };
       })
       .addEdge(START, "pay")
       .compile({ checkpointer, interruptBefore: ["pay"] });
     for (let round = 1; round <= ROUNDS; round++) {
       await graph.invoke({}, thread(`t${round}`));
-      arrived = 0;
+      nodes.arrived = 0;
       const runs = [1, 2].map(async (at) => {
         await delay(at === 1 ? 0 : round % 10);
         return graph.invoke(null, thread(`t${round}`));
