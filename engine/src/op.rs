@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::error::{Code, Error, Result, quote};
 use crate::record::{
-    Checkpoint, ContractId, Draft, Header, LabelChanges, Labels, Part, Payload, Record, SortKey, Write,
+    Checkpoint, ContractId, Draft, Header, LabelChanges, Labels, Order, Part, Payload, Record, SortKey, Write,
 };
 
 /// One change.
@@ -127,6 +127,12 @@ impl Op {
     /// Stores a checkpoint that has these parts, inherits none and names no logs.
     pub fn put(header: Header, parts: Vec<Part>) -> Self {
         Self::Put(Box::new(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() }.into()))
+    }
+
+    /// Stores a checkpoint, as [`Op::put`] does, at the place that the order gives it.
+    pub fn put_in(order: Order, header: Header, parts: Vec<Part>) -> Self {
+        let draft = Draft::from(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() });
+        Self::Put(Box::new(Draft { order, ..draft }))
     }
 
     /// Returns true if the op removes data. A put that replaces a checkpoint does not count.
@@ -290,6 +296,16 @@ pub enum Expect {
         /// checkpoint, so that a repeated put succeeds.
         or: String,
     },
+    /// The newest checkpoint of a lineage is the save that the writer knows. A sort key that ends with a random number names
+    /// one save, also where ids come again. Otherwise the unit fails with [`Code::Conflict`].
+    NewestSave {
+        contract: ContractId,
+        lineage: String,
+        /// The sort key of the save. `None` expects that the lineage has no checkpoint.
+        newest: Option<SortKey>,
+        /// The sort key of the checkpoint that the writer puts, so that a repeated put succeeds.
+        or: SortKey,
+    },
     /// The checkpoint with this id is as expected.
     Checkpoint {
         contract: ContractId,
@@ -325,7 +341,9 @@ impl Expect {
     /// The checkpoint that the condition looks at.
     pub(crate) fn subject(&self) -> Subject<'_> {
         match self {
-            Self::Newest { contract, lineage, .. } => Subject::Newest(*contract, lineage),
+            Self::Newest { contract, lineage, .. } | Self::NewestSave { contract, lineage, .. } => {
+                Subject::Newest(*contract, lineage)
+            }
             Self::Checkpoint { contract, id, .. } => Subject::Id(*contract, id),
         }
     }
@@ -344,6 +362,17 @@ impl Expect {
                      writer has continued: read the newest checkpoint and try again",
                     quoted(found),
                     quoted(newest.as_deref())
+                );
+                Err(Error::new(Code::Conflict, message))
+            }
+            Self::NewestSave { lineage, newest, or, .. } => {
+                let sort_key = found.map(|header| &header.sort_key);
+                if sort_key == newest.as_ref() || sort_key == Some(or) {
+                    return Ok(());
+                }
+                let found = found.map_or_else(|| "it has no checkpoint any more".to_owned(), |header| format!("its newest checkpoint is {:?}", header.id));
+                let message = format!(
+                    "another writer has continued {lineage:?}, begun it again or deleted it: {found}. Nothing was stored: read the newest checkpoint and try again"
                 );
                 Err(Error::new(Code::Conflict, message))
             }

@@ -1,6 +1,6 @@
 // Effects that are asked for a second time while they run: whoever waits gets the result, also when the run moves on meanwhile.
 import { setTimeout as delay } from "node:timers/promises";
-import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { type EffectAttempt, effects } from "forkpoint/effects";
 import { describe, expect, it } from "vitest";
 import { Child } from "./children.js";
@@ -61,11 +61,89 @@ describe.each(kinds)("on %s", (kind) => {
         await delay(at === 1 ? 0 : round % 10);
         return graph.invoke(null, thread(`t${round}`));
       });
-      for (const { receipt } of await Promise.all(runs)) expect(receipt).toBe(round);
+      await endAs(runs, round);
       expect(charge.keys).toHaveLength(round);
     }
   });
+
+  it("a run whose node comes to the effect after the other run has ended", async () => {
+    const checkpointer = saver(kind);
+    const charge = new Charge();
+    const once = effects(checkpointer);
+    const late = { go: Promise.resolve() as Promise<unknown>, nodes: 0 };
+    const graph = new StateGraph(Annotation.Root({ receipt: Annotation<number> }))
+      .addNode("pay", async (_, config) => {
+        late.nodes += 1;
+        if (late.nodes === 2) await late.go;
+        return { receipt: await once(config, "charge", charge.make) };
+      })
+      .addNode("after", () => ({}))
+      .addEdge(START, "pay")
+      .addEdge("pay", "after")
+      .compile({ checkpointer, interruptBefore: ["pay"] });
+    for (let round = 1; round <= ROUNDS; round++) {
+      await graph.invoke({}, thread(`t${round}`));
+      const state = await graph.getState(thread(`t${round}`));
+      let first!: Promise<unknown>;
+      late.nodes = 0;
+      late.go = new Promise((resolve) => setTimeout(() => first.then(resolve)));
+      // A program may name the latest checkpoint when it goes on. That asks for no branch.
+      const configs = round % 2 === 0 ? [thread(`t${round}`), thread(`t${round}`)] : [state.config, state.config];
+      const runs = configs.map((config) => graph.invoke(null, config));
+      first = runs[0]!;
+      await endAs(runs, round);
+      expect(charge.keys).toHaveLength(round);
+    }
+  });
+
+  it("an approval that is given twice", async () => {
+    const checkpointer = saver(kind);
+    const charge = new Charge();
+    const once = effects(checkpointer);
+    const graph = new StateGraph(Annotation.Root({ receipt: Annotation<number>, approved: Annotation<boolean> }))
+      .addNode("approve", () => ({ approved: interrupt("pay?") as boolean }))
+      .addNode("pay", async (_, config) => ({ receipt: await once(config, "charge", charge.make) }))
+      .addEdge(START, "approve")
+      .addEdge("approve", "pay")
+      .compile({ checkpointer });
+    for (let round = 1; round <= ROUNDS; round++) {
+      await graph.invoke({}, thread(`t${round}`));
+      const runs = [1, 2].map(async (at) => {
+        await delay(at === 1 ? 0 : round % 10);
+        return graph.invoke(new Command({ resume: true }), thread(`t${round}`));
+      });
+      await endAs(runs, round);
+      expect(charge.keys).toHaveLength(round);
+    }
+  });
+
+  it("a branch that a caller asks for has an effect of its own", async () => {
+    const checkpointer = saver(kind);
+    const charge = new Charge();
+    const once = effects(checkpointer);
+    const graph = new StateGraph(Annotation.Root({ receipt: Annotation<number> }))
+      .addNode("pay", async (_, config) => ({ receipt: await once(config, "charge", charge.make) }))
+      .addNode("after", () => ({}))
+      .addEdge(START, "pay")
+      .addEdge("pay", "after")
+      .compile({ checkpointer, interruptBefore: ["pay"] });
+    await graph.invoke({}, thread());
+    const before = (await graph.getState(thread())).config;
+    expect((await graph.invoke(null, before)).receipt).toBe(1);
+    const branch = await graph.updateState(before, {});
+    expect((await graph.invoke(null, branch)).receipt).toBe(2);
+    expect(new Set(charge.keys).size).toBe(2);
+  });
 });
+
+/** One run of a thread ends with this receipt. The other one does so too, or another run has continued before it. */
+async function endAs(runs: Array<Promise<{ receipt: number }>>, receipt: number): Promise<void> {
+  const ends = await Promise.allSettled(runs);
+  expect(ends.map(({ status }) => status)).toContain("fulfilled");
+  for (const end of ends)
+    if (end.status === "fulfilled") expect(end.value.receipt).toBe(receipt);
+    else expect(end.reason).toMatchObject({ code: "CONFLICT" });
+}
 
 describe.each(sharedKinds)("on %s", (kind) => {
   it("two processes that run one thread at the same time", { timeout: 60_000 }, async () => {

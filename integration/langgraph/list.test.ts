@@ -38,12 +38,17 @@ const hostile = [
 
 describe.each(mainKinds)("on %s", (kind) => {
   describe("order", () => {
-    it("is the newest id first, in whatever order they were put", async () => {
+    it("is what was put last first, whatever the ids say", async () => {
       const checkpointer = saver(kind);
       const made = Array.from({ length: 9 }, () => checkpoint().id);
-      for (const i of [4, 0, 8, 2, 6, 1, 7, 3, 5]) await put(checkpointer, thread(), {}, made[i]);
-      expect(ids(await all(checkpointer.list(thread())))).toEqual(made.toReversed());
-      expect((await checkpointer.getTuple(thread()))!.checkpoint.id).toBe(made[8]);
+      const order = [4, 0, 8, 2, 6, 1, 7, 3, 5].map((at) => made[at]!);
+      for (const id of order) await put(checkpointer, thread(), {}, id);
+      expect(ids(await all(checkpointer.list(thread())))).toEqual(order.toReversed());
+      expect((await checkpointer.getTuple(thread()))!.checkpoint.id).toBe(order[8]);
+      for (const [at, checkpoint_id] of order.entries()) {
+        const before = { configurable: { checkpoint_id } };
+        expect(ids(await all(checkpointer.list(thread(), { before })))).toEqual(order.slice(0, at).toReversed());
+      }
     });
 
     it("holds over threads and namespaces", async () => {
@@ -56,7 +61,7 @@ describe.each(mainKinds)("on %s", (kind) => {
       expect(ids(await all(checkpointer.list({}, { limit: 5 })))).toEqual(made.toReversed().slice(0, 5));
     });
 
-    it("goes by the id, not by the time or by the parent", async () => {
+    it("goes by the order of the puts, not by the time or by the parent", async () => {
       const checkpointer = saver(kind);
       const names = ["1", "10", "2", "a", "b"];
       let at = thread();

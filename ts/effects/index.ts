@@ -4,6 +4,7 @@ import "../bridge/bundled.js";
 import { readingArgument, show, typeError } from "../bridge/errors.js";
 import type { Effect, EffectAttempt, EffectOptions } from "../store/effect-options.js";
 import type { EffectPlace } from "../store/effect-places.js";
+import { runIn } from "../contracts/langgraph/following.js";
 import { StoreHandle } from "../store/handle.js";
 import { handleOf } from "../store/handles.js";
 import { type RunRef, readRun } from "../store/run-ref.js";
@@ -137,6 +138,7 @@ function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeCo
     const of = readRun({ space: "langgraph", run });
     const at = (checkpoints as Record<string, unknown> | undefined)?.[""];
     if (typeof at !== "string") return { of };
+    if (runIn(configurable)?.follows === true) return { of, at, joins: true };
     // The checkpoint that the graph was told to continue from. LangGraph stores its own checkpoint while the nodes run.
     const from = metadata?.["thread_id"] === run ? metadata["checkpoint_id"] : undefined;
     return typeof from === "string" && from !== "" ? { of, at, from, settles: true } : { of, at };

@@ -74,7 +74,7 @@ async function put(
   pieces: Omit<Pieces, "inherit" | "like">,
 ): Promise<void> {
   const whole = { ...pieces, inherit: [], like: [] };
-  await putCheckpoint(engine.native, { threadId, namespace, id }, parent ?? undefined, whole, false, false);
+  await putCheckpoint(engine.native, { threadId, namespace, id }, parent ?? undefined, whole, { claims: false });
 }
 
 async function foundAt({ engine }: Context, { run: threadId, ns: namespace }: Key, id: string): Promise<Found> {

@@ -17,6 +17,11 @@ export interface EffectPlace {
   from?: string | undefined;
   /** True: `from` may not be the nearest ancestor, but `at` is about to be stored. */
   settles?: boolean;
+  /**
+   * True: nobody asked for a branch. If the run has moved on from `at`, the effect that was begun there is the one of this
+   * call, which only came late.
+   */
+  joins?: boolean;
 }
 
 /** The place where an effect is stored, and what is stored there. */
@@ -117,7 +122,7 @@ async function isVisible(native: Native, effect: StoredEffect, place: EffectPlac
   if (seen === at) return true;
   let side = "beside";
   if (seen !== undefined) {
-    const fields = { of, base: seen, newest: undefined, at, from, past: true };
+    const fields = { of, base: seen, newest: undefined, at, from, past: true, joins: false };
     const found = await effectCalls.call(native, "place", fields);
     if (found.stored) side = found.at;
   }
@@ -134,7 +139,7 @@ async function isVisible(native: Native, effect: StoredEffect, place: EffectPlac
 async function sideOf(
   native: Native,
   { base, from, newest }: StoredEffect,
-  { of, at, from: ancestor, settles = false }: EffectPlace & { at: string },
+  { of, at, from: ancestor, settles = false, joins = false }: EffectPlace & { at: string },
 ): Promise<"here" | "before" | "beside" | "unknown"> {
   const look = (begin: string | null) =>
     begin === null
@@ -146,6 +151,7 @@ async function sideOf(
           at,
           from: ancestor,
           past: false,
+          joins,
         });
   for (let looks = 1; ; looks++) {
     let place = await look(base);
@@ -164,6 +170,6 @@ async function sideOf(
 
 async function isStored(native: Native, of: RunKey, id: string | null): Promise<boolean> {
   if (id === null) return false;
-  const fields = { of, base: id, newest: undefined, at: id, from: undefined, past: true };
+  const fields = { of, base: id, newest: undefined, at: id, from: undefined, past: true, joins: false };
   return (await effectCalls.call(native, "place", fields)).stored;
 }

@@ -96,6 +96,7 @@ interface EffectCalls {
     at: string;
     from: string | undefined;
     past: boolean;
+    joins: boolean;
   }): EffectSide;
 }
 

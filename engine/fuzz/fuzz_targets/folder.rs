@@ -15,7 +15,7 @@ use forkpoint_engine::backend::jsonl::{Jsonl, Options};
 use forkpoint_engine::op::{LogMust, Op, Unit};
 use forkpoint_engine::query::Query;
 use forkpoint_engine::record::{
-    ContractId, Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write,
+    ContractId, Draft, Header, Labels, Order, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -100,6 +100,7 @@ fn whole() -> &'static Vec<(PathBuf, Vec<u8>)> {
                     like,
                     logs,
                     labels: Labels::default(),
+                    order: Order::default(),
                     encoded: None,
                 })),
                 Op::Write { contract: CONTRACT, id, writes: vec![write], replace: false, encoded: None },

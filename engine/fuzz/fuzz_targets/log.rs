@@ -13,7 +13,7 @@ use forkpoint_engine::backend::sqlite::{Options, Sqlite};
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Answer, Of, Query};
-use forkpoint_engine::record::{ContractId, Draft, Header, Labels, Part, Payload, SortKey, Status};
+use forkpoint_engine::record::{ContractId, Draft, Header, Labels, Order, Part, Payload, SortKey, Status};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -64,6 +64,7 @@ fn put(number: u8) -> Op {
         like: vec![],
         logs: vec![],
         labels: Labels::default(),
+        order: Order::default(),
         encoded: None,
     }))
 }

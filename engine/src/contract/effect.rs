@@ -98,7 +98,8 @@ enum Call {
     ///
     /// The effect was begun from the checkpoint `base`, when `newest` was the newest checkpoint of the run. If `at` is not
     /// stored, it follows `from` or, without that, the newest checkpoint. With `past`, `base` is a later checkpoint that the
-    /// effect is visible from.
+    /// effect is visible from. With `joins`, the caller asked for no branch: an effect that was begun from `at` is its own,
+    /// also if the run has moved on since.
     Place {
         of: Run,
         base: String,
@@ -106,6 +107,7 @@ enum Call {
         at: String,
         from: Option<String>,
         past: bool,
+        joins: bool,
     },
 }
 
@@ -185,8 +187,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let remove = |effect: Address| Ok(Op::Remove { contract: effects_of(&effect.of)?.id, id: effect.id()? });
             Request::Apply(effects.into_iter().map(remove).collect::<Result<Vec<_>>>()?.into())
         }
-        Call::Place { of, base, newest, at, from, past } => {
-            place(&of, &base, newest.as_deref(), &at, from.as_deref(), past)?
+        Call::Place { of, base, newest, at, from, past, joins } => {
+            place(&of, &base, newest.as_deref(), &at, from.as_deref(), past, joins)?
         }
     })
 }
@@ -248,7 +250,15 @@ fn origin_of(contract: &Contract, start: &Start) -> Option<Origin> {
     Some(Origin { run: run?, ns: ns.unwrap_or_default(), id: id? })
 }
 
-fn place(of: &Run, base: &str, newest: Option<&str>, at: &str, from: Option<&str>, past: bool) -> Result<Request> {
+fn place(
+    of: &Run,
+    base: &str,
+    newest: Option<&str>,
+    at: &str,
+    from: Option<&str>,
+    past: bool,
+    joins: bool,
+) -> Result<Request> {
     let contract = named(&of.space)?;
     let key = |id: &str| (contract.id_of)(&of.run, &of.ns, id);
     let (base, newest, at, from) = (key(base), newest.map(key), key(at), from.map(key));
@@ -261,7 +271,7 @@ fn place(of: &Run, base: &str, newest: Option<&str>, at: &str, from: Option<&str
         let RowPage { rows, origin, .. } = page.into_rows()?;
         let stored = !found.into_rows()?.rows.is_empty();
         let origin = origin.map(|(id, _)| id);
-        let history = History { rows: &rows, base: &base, origin: origin.as_deref(), past };
+        let history = History { rows: &rows, base: &base, origin: origin.as_deref(), past, joins };
         let (side, left) = history.side(newest.as_deref(), &at, stored, from.as_deref());
         let parent = left.and_then(|id| (contract.name_of)(None, Some(id.to_owned())).id);
         Response::json(&Place { at: side, stored, parent }).map(Some)
@@ -276,6 +286,8 @@ struct History<'a> {
     origin: Option<&'a str>,
     /// True: every checkpoint that follows the base is after the effect.
     past: bool,
+    /// True: the caller has not asked for a branch.
+    joins: bool,
 }
 
 impl<'a> History<'a> {
@@ -299,7 +311,7 @@ impl<'a> History<'a> {
             return if stored { (Side::Beside, None) } else { (Side::Left, from) };
         };
         if self.is(row, self.base) {
-            return (if self.past || successor.is_none() { Side::Here } else { Side::Beside }, None);
+            return (if self.past || self.joins || successor.is_none() { Side::Here } else { Side::Beside }, None);
         }
         while !self.follows_base(row) {
             let header = &self.rows[row].header;

@@ -1,9 +1,11 @@
 //! Checkpoints: their searchable fields, their payloads, and their pending writes.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 
 use super::content::Content;
-use super::key::{ContractId, PayloadKey, Place, SortKey};
+use super::key::{ContractId, Order, PayloadKey, Place, SortKey};
 use super::labels::Labels;
 use super::log::{LogMark, LogPin, Record};
 use super::status::{Status, TaskState};
@@ -64,6 +66,14 @@ impl Header {
             exempt: false,
             status: Status::Unknown,
             meta: Vec::new(),
+        }
+    }
+
+    /// The header as it is stored, not before the checkpoint `bound`: see [`Order::raised`].
+    pub(crate) fn placed(&self, order: Order, bound: Option<&SortKey>) -> Cow<'_, Self> {
+        match order.raised(&self.sort_key, bound) {
+            Some(sort_key) => Cow::Owned(Self { sort_key, ..self.clone() }),
+            None => Cow::Borrowed(self),
         }
     }
 
@@ -146,6 +156,8 @@ pub struct Draft {
     pub logs: Vec<LogPin>,
     /// The labels that the lineage gets if this is its first checkpoint.
     pub labels: Labels,
+    /// Who gives the checkpoint's place in its lineage.
+    pub order: Order,
     /// The payload as it will probably be stored, encoded ahead of time. Only the engine sets this field.
     pub encoded: Option<Encoded>,
 }
@@ -156,7 +168,8 @@ impl From<Checkpoint> for Draft {
     fn from(Checkpoint { header, payload, logs }: Checkpoint) -> Self {
         let pin = |mark: LogMark| LogPin { log: mark.log, length: Some(mark.length) };
         let logs = logs.into_iter().map(pin).collect();
-        Self { header, payload, inherit: Vec::new(), like: Vec::new(), logs, labels: Labels::default(), encoded: None }
+        let (inherit, like, labels, order) = (Vec::new(), Vec::new(), Labels::default(), Order::SortKey);
+        Self { header, payload, inherit, like, logs, labels, order, encoded: None }
     }
 }
 

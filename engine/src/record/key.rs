@@ -61,6 +61,12 @@ impl SortKey {
         Some((f64::from_bits(bits), Self(rest.to_vec())))
     }
 
+    /// Returns the number of a sort key that [`Order::SaveOfNumber`] may have raised, and that otherwise is only a number.
+    pub fn own_f64(&self) -> Option<f64> {
+        let (number, own) = self.split_f64()?;
+        Some(own.split_f64().map_or(number, |(own, _)| own))
+    }
+
     /// Returns the sort key of a version: see [`Must::HaveSortKey`](crate::op::Must::HaveSortKey).
     pub fn from_version(version: u64) -> Self {
         Self(version.to_be_bytes().to_vec())
@@ -81,6 +87,38 @@ impl SortKey {
     /// Returns the part of the sort key that determines the age of a checkpoint: see [`Header::age_offset`](super::Header::age_offset).
     pub fn age(&self, offset: u8) -> &[u8] {
         self.0.get(usize::from(offset)..).unwrap_or_default()
+    }
+}
+
+/// Who gives the order of the checkpoints of a lineage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The contract. A checkpoint may sort before one that was saved earlier.
+    #[default]
+    SortKey,
+    /// The store (D6). A checkpoint that would sort before the newest one of its lineage gets the sort key of that one, and
+    /// its save number puts it behind. So a clock that steps back hides nothing. The contract reads nothing from such a sort
+    /// key.
+    Save,
+    /// The store, as with [`Order::Save`]. The sort key is a number that the contract reads with [`SortKey::own_f64`]. A checkpoint that would sort before the newest one
+    /// gets the next greater number, and its own number behind that.
+    SaveOfNumber,
+}
+
+impl Order {
+    /// Returns the sort key of a checkpoint that must not sort before `bound`. Returns `None` if it is the given one.
+    ///
+    /// The bound is the checkpoint that it replaces, so that a repeated save stays at its place. Otherwise it is the newest checkpoint of the lineage.
+    pub(crate) fn raised(self, given: &SortKey, bound: Option<&SortKey>) -> Option<SortKey> {
+        let bound = bound.filter(|bound| *bound > given)?;
+        match self {
+            Self::SortKey => None,
+            Self::Save => Some(bound.clone()),
+            Self::SaveOfNumber => {
+                let number = u64::from_be_bytes(*bound.0.first_chunk()?);
+                Some(SortKey(number.saturating_add(1).to_be_bytes().to_vec()).then(given))
+            }
+        }
     }
 }
 

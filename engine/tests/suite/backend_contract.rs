@@ -193,6 +193,7 @@ macro_rules! suite {
                 a_log_of_many_branches,
                 a_unit_is_applied_only_under_its_conditions,
                 each_condition_of_a_unit_counts,
+                a_save_never_sorts_before_an_earlier_one,
                 a_touched_checkpoint_is_as_young_as_its_touch,
                 no_rule_on_age_or_size_removes_an_exempt_checkpoint,
                 several_queries_are_answered_together,

@@ -24,8 +24,8 @@ use forkpoint_engine::query::{
 };
 use forkpoint_engine::record::{
     Active, Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Labels, Lineage, LineageStats, Listed, LogMark,
-    LogPage, LogPin, LogRun, Logged, OpenLineage, OpenLineages, Origin, Part, Payload, Record, RowPage, Saved, Sizes,
-    SortKey, Start, Status, TaskState, Tuple, TuplePage, Write, Written,
+    LogPage, LogPin, LogRun, Logged, OpenLineage, OpenLineages, Order, Origin, Part, Payload, Record, RowPage, Saved,
+    Sizes, SortKey, Start, Status, TaskState, Tuple, TuplePage, Write, Written,
 };
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -89,6 +89,11 @@ impl Model {
 
     fn expect(&self, expect: &Expect) -> Result<(), Code> {
         match expect {
+            Expect::NewestSave { contract, lineage, newest, or } => {
+                let found = self.newest_first(*contract, |header| header.lineage == *lineage);
+                let found = found.first().map(|row| &row.header.sort_key);
+                if found == newest.as_ref() || found == Some(or) { Ok(()) } else { Err(Code::Conflict) }
+            }
             Expect::Newest { contract, lineage, newest, or } => {
                 let found = self.newest_first(*contract, |header| header.lineage == *lineage);
                 let found = found.first().map(|found| found.header.id.clone());
@@ -121,7 +126,8 @@ impl Model {
                 }
                 let kept = self.pinned(header, logs)?;
                 let payload = self.whole_of(draft);
-                self.insert(header.clone(), payload, kept, labels);
+                let header = Header { sort_key: self.place_of(draft), ..header.clone() };
+                self.insert(header, payload, kept, labels);
             }
             Op::Fork(fork) => {
                 let Fork { contract, source, id, lineage, sort_key, saved_at, labels } = &**fork;
@@ -391,6 +397,23 @@ impl Model {
         let mark = |(log, records): &(String, Vec<_>)| LogMark { log: log.clone(), length: records.len() as u64 };
         self.saved.push(Checkpoint { header, payload, logs: kept.iter().map(mark).collect() });
         self.kept.insert((contract, id), kept);
+    }
+
+    /// Returns the sort key that the checkpoint gets. One whose order the store gives is not before the checkpoint that it
+    /// replaces, or before the newest one of its lineage.
+    fn place_of(&self, Draft { header, order, .. }: &Draft) -> SortKey {
+        let Header { contract, lineage, id, sort_key: given, .. } = header;
+        let newest_first = self.newest_first(*contract, |other| other.lineage == *lineage);
+        let replaced = newest_first.iter().find(|row| row.header.id == *id);
+        let bound = replaced.or(newest_first.first()).map(|row| &row.header.sort_key).filter(|bound| *bound > given);
+        match (bound, order) {
+            (None, _) | (_, Order::SortKey) => given.clone(),
+            (Some(bound), Order::Save) => bound.clone(),
+            (Some(SortKey(bound)), Order::SaveOfNumber) => match bound.first_chunk() {
+                Some(number) => SortKey((u64::from_be_bytes(*number) + 1).to_be_bytes().to_vec()).then(given),
+                None => given.clone(),
+            },
+        }
     }
 
     /// Returns the payload with its inherited parts. The parts come from the parent, or from the newest checkpoint of
@@ -932,6 +955,7 @@ fn put() -> impl Strategy<Value = Op> {
             }
             let Op::Put(mut draft) = made.meta(&version.to_le_bytes()).put() else { unreachable!("a put") };
             draft.labels = labels;
+            draft.order = [Order::SortKey, Order::Save, Order::SaveOfNumber][version as usize % 3];
             Op::Put(draft)
         },
     )
@@ -1211,6 +1235,8 @@ fn step() -> impl Strategy<Value = Step> {
     let unit = || {
         let expect = (contract(), run(), prop::option::of(id()), id())
             .prop_map(|(contract, lineage, newest, or)| Expect::Newest { contract, lineage, newest, or });
+        let save = (contract(), run(), prop::option::of(sort_key()), sort_key())
+            .prop_map(|(contract, lineage, newest, or)| Expect::NewestSave { contract, lineage, newest, or });
         let must = prop_oneof![
             (0..6_i64).prop_map(Must::BeSavedSince),
             (0..6_i64).prop_map(Must::NotBeSavedSince),
@@ -1224,7 +1250,7 @@ fn step() -> impl Strategy<Value = Step> {
         let none = Just(Vec::new());
         let expect = prop_oneof![
             16 => none,
-            3 => prop_oneof![expect.boxed(), checkpoint.boxed()].prop_map(|expect| vec![expect]),
+            4 => prop_oneof![expect.boxed(), save.boxed(), checkpoint.boxed()].prop_map(|expect| vec![expect]),
             1 => prop::collection::vec((contract(), id(), run()), 2).prop_map(|both| {
                 let otherwise = || Error::new(Code::Unsupported, "another lineage was expected");
                 let of = |(contract, id, lineage)| Expect::Checkpoint {

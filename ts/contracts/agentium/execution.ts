@@ -55,8 +55,6 @@ export class Execution {
   /** True if the run begins with its initial state, and not after a checkpoint. */
   #fresh: boolean;
   #base: Recorded | undefined;
-  /** The id of the checkpoint that this run stored last, or null if it has stored none. */
-  #previous: string | null = null;
   #hostError: unknown;
   /**
    * Settles when a replay no longer locks its run. The lock begins after the checkpoint is loaded, because only the
@@ -228,13 +226,11 @@ export class Execution {
     const runId = this.#runId;
     // A fork's first checkpoint is stored as the difference from the checkpoint that the fork started from.
     const parent = this.#base !== undefined && this.#base.runId !== runId ? this.#base.id : undefined;
-    const previous = this.#base?.runId === runId ? this.#base.id : this.#previous;
     this.#base = undefined;
-    this.#previous = step.id;
     try {
       const state = this.#slots.get(slot)!;
       const steps = this.#definition.names.length;
-      this.#keep(slot, await this.#recorder!.store({ ...step, runId, state, steps, rewind, parent, previous }));
+      this.#keep(slot, await this.#recorder!.store({ ...step, runId, state, steps, rewind, parent }));
     } catch (error) {
       return this.#broke(carrying(error, { runId, stepIndex: step.stepIndex, stepName: step.stepName }));
     }

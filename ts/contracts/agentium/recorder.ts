@@ -1,5 +1,6 @@
 /** Connects a run with the store of the user, whichever interface the store has. */
 
+import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { type ProgramShape, shapeHash } from "../../store/program.js";
@@ -12,7 +13,7 @@ import { type StepRef, readStepRef, sorted } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
 import { type OwnStore, find, findLatest, ownStore, put, type WorkflowCheckpointStore } from "./store.js";
 import { positionAfter } from "./shape.js";
-import { type Found, agentium } from "./wire.js";
+import { type Found, type SaveRef, agentium } from "./wire.js";
 import type { WorkflowCheckpoint } from "./contract.js";
 
 export interface Recorded extends Omit<StepRef, "createdAt"> {
@@ -26,8 +27,6 @@ export interface Recording extends Recorded {
   rewind: boolean;
   /** The id of the checkpoint that the run was forked from. Set for the run's first checkpoint only. */
   parent: string | undefined;
-  /** The id of the run's previous checkpoint. Null if this checkpoint is the first. */
-  previous: string | null;
 }
 
 export interface Recorder {
@@ -74,6 +73,8 @@ class OwnRecorder implements Recorder {
   readonly identity: unknown;
   readonly format: Format;
   readonly lease: RunLease | undefined;
+  /** The save that the run has read or stored last. Null: the run had no checkpoint. Undefined: it has read and stored none. */
+  #last: (SaveRef & { runId: string }) | null | undefined;
 
   constructor({ handle, expectsParent }: OwnStore, shape: ProgramShape, leaseMs: number | undefined) {
     this.#shape = shape;
@@ -85,11 +86,11 @@ class OwnRecorder implements Recorder {
   }
 
   load(checkpointId: string): Promise<Recorded | null> {
-    return this.handle.run(async (engine) => this.#recorded(await find(engine, checkpointId)));
+    return this.handle.run(async (engine) => this.#recorded(await find(engine, checkpointId), undefined));
   }
 
   latest(runId: string): Promise<Recorded | null> {
-    return this.handle.run(async (engine) => this.#recorded(await findLatest(engine, runId)));
+    return this.handle.run(async (engine) => this.#recorded(await findLatest(engine, runId), null));
   }
 
   async store({
@@ -101,7 +102,6 @@ class OwnRecorder implements Recorder {
     steps,
     rewind,
     parent,
-    previous,
   }: Recording): Promise<Snapshot> {
     await describeProgram(this.handle, agentium.name, this.#shape);
     const stored = state.in(this.format);
@@ -114,8 +114,8 @@ class OwnRecorder implements Recorder {
       steps,
       shape: shapeHash(this.#shape),
       parent,
-      // A rewind replaces the run's checkpoints, so the latest checkpoint is not checked.
-      expectedParent: this.#expectsParent && !rewind ? previous : undefined,
+      stamp: crypto().randomInt(1, 2 ** 48 - 1),
+      after: this.#after(runId, rewind),
       rewind,
     };
     await this.handle.save((engine, held) => {
@@ -123,6 +123,7 @@ class OwnRecorder implements Recorder {
       held.take(encoded.rest.bytes);
       return put(engine, encoded);
     }, this.lease?.held);
+    this.#last = { runId, stepIndex, createdAt, stamp: encoded.stamp };
     return new Snapshot(this.format, stored);
   }
 
@@ -134,7 +135,15 @@ class OwnRecorder implements Recorder {
     return misfit({ handle, space: agentium.name, run: `run ${quote(runId)}`, program, from, to, position });
   }
 
-  #recorded(found: Found | null): Recorded | null {
+  /** The save that must be the run's latest one. A caller that asks for a rewind replaces whatever the run has. */
+  #after(runId: string, rewind: boolean): SaveRef | null | undefined {
+    if (!this.#expectsParent || (rewind && this.#last !== null)) return undefined;
+    return this.#last?.runId === runId ? this.#last : null;
+  }
+
+  /** `none` is what the run has if nothing was found. */
+  #recorded(found: Found | null, none: null | undefined): Recorded | null {
+    this.#last = found === null ? none : { runId: found.runId, ...found.saved };
     if (found === null) return null;
     const { id, runId, shape, parts } = found;
     const [state, rest] = stateAndRest(parts, id);

@@ -16,7 +16,7 @@ import type { ProgramVersion } from "../../store/program.js";
 import { versionsOf } from "../../store/programs.js";
 import type { RunStatus } from "../shared/recovery.js";
 import { type StepRef, filled, readStepRef } from "./checkpoint.js";
-import { type Found, agentium, openFound } from "./wire.js";
+import { type Found, type SaveRef, agentium, openFound } from "./wire.js";
 import type { CheckpointSummary, WorkflowCheckpoint } from "./contract.js";
 
 /**
@@ -95,8 +95,9 @@ export interface WorkflowRunsPage {
 /** Options of a {@link WorkflowCheckpointStore}. */
 export interface WorkflowCheckpointStoreOptions extends StoreOptions {
   /**
-   * If true, a {@link Workflow} over this store stops with `CONFLICT` when another process has continued its run. Each
-   * checkpoint must then follow the checkpoint that the workflow stored last for the run. Default: false.
+   * If true, a {@link Workflow} over this store stops with `CONFLICT` when another process has continued its run, begun it
+   * again or deleted it: each checkpoint must follow the one that the workflow has read or stored last. If false, the
+   * processes overwrite each other's checkpoints. Default: true.
    */
   expectedParent?: boolean;
 }
@@ -159,7 +160,7 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
     const handle = StoreHandle.of(target, others, agentium);
     super(handle);
     this.#handle = handle;
-    this.#expectsParent = own.expectedParent ?? false;
+    this.#expectsParent = own.expectedParent ?? true;
   }
 
   static {
@@ -300,14 +301,18 @@ export interface Encoded {
   /** The hash of the workflow's shape. */
   shape?: string | undefined;
   parent: string | undefined;
-  expectedParent: string | null | undefined;
+  expectedParent?: string | null | undefined;
+  /** A random number that names the save. */
+  stamp?: number;
+  /** The save that the run's latest checkpoint must be. Null: the run must have no checkpoint. Undefined: it is not checked. */
+  after?: SaveRef | null | undefined;
   /** True if the save also removes the run's other checkpoints of this step and of later steps. */
   rewind: boolean;
 }
 
 export async function put(
   { native }: Engine,
-  { step, state, rest, steps, shape, parent, expectedParent, rewind }: Encoded,
+  { step, state, rest, steps, shape, parent, expectedParent, stamp, after, rewind }: Encoded,
 ): Promise<void> {
   const call = {
     ...step,
@@ -317,6 +322,11 @@ export async function put(
     rewind,
     expectsParent: expectedParent !== undefined,
     expectedParent: expectedParent ?? undefined,
+    stamp,
+    follows: after !== undefined,
+    afterStep: after?.stepIndex,
+    afterCreatedAt: after?.createdAt,
+    afterStamp: after?.stamp ?? undefined,
     savedAt: Date.now(),
     stateTag: state.tag,
     restTag: rest.tag,

@@ -13,7 +13,16 @@ export interface Found<P = Part> {
   runId: string;
   /** The hash of the shape of the workflow that stored the checkpoint. Null: not known. */
   shape: string | null;
+  saved: SaveRef;
   parts: P[];
+}
+
+/** Names a save. Ids come again when a run begins again, and the stamp does not. */
+export interface SaveRef {
+  stepIndex: number;
+  createdAt: number;
+  /** A random number. Null: the writer gave none. */
+  stamp: number | null;
 }
 
 interface AgentiumCalls {
@@ -30,6 +39,13 @@ interface AgentiumCalls {
        */
       expectsParent: boolean;
       expectedParent: string | undefined;
+      /** A random number that names this save. */
+      stamp: number | undefined;
+      /** If true, the run's latest checkpoint must be the save `after…`. If `afterStep` is undefined, the run must have none. */
+      follows: boolean;
+      afterStep: number | undefined;
+      afterCreatedAt: number | undefined;
+      afterStamp: number | undefined;
       savedAt: number;
       stateTag: string;
       restTag: string;

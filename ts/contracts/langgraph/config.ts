@@ -50,6 +50,13 @@ export function onlyChild(config: Config): boolean | undefined {
   return value === undefined || value === null ? undefined : flag(value, "expected_parent");
 }
 
+/** Reads the checkpoint of the graph from which a subgraph was called. Returns undefined if the config has none. */
+export function rootIn(config: Config): string | undefined {
+  const map = configured(config, "checkpoint_map") as Record<string, unknown> | null | undefined;
+  const root = readingArgument("config.configurable.checkpoint_map", () => map?.[""]);
+  return typeof root === "string" && root.isWellFormed() ? root : undefined;
+}
+
 /** Makes the config of a checkpoint. The config has exactly three keys: the thread, the namespace and the id. */
 export function configOf({ threadId, namespace, id }: CheckpointRef): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };

@@ -210,7 +210,7 @@ export class ThreadWriter {
       dependsOnParent: await depends(this.#context, walk),
       status: newStatus(next),
     };
-    this.#puts.push(putFields(checkpointRef, before?.id, pieces, false, claims));
+    this.#puts.push(putFields(checkpointRef, before?.id, pieces, { claims }));
     const buffers = [...parts, metadata].map(({ bytes }) => bytes);
     const size = buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
     this.#putBuffers.push(...buffers);

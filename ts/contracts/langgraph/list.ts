@@ -13,13 +13,13 @@ import { nameInConfig, idInConfig } from "./config.js";
 import { readAhead } from "./read-ahead.js";
 import { isJsonPlus, load } from "./serde.js";
 import { type SaverContext, byCodePoint, tupleOf } from "./tuples.js";
-import { type Found, type FoundPage, type Header, each, langgraph, openHeader, openPage } from "./wire.js";
+import { type Found, type Header, type PagePlace, each, langgraph, openHeader, openPage, placeOf } from "./wire.js";
 
 interface Wanted {
   threadId: string | undefined;
   namespace: string | undefined;
   id: string | undefined;
-  before: string | undefined;
+  before: { id: string; namespace: string | undefined } | undefined;
   limit: number;
   filter: Array<[string, unknown]>;
 }
@@ -32,11 +32,12 @@ function readListing(config: Config, options: CheckpointListOptions | undefined)
   if (filter !== undefined && filter !== null && typeof filter !== "object") {
     throw typeError(`options.filter must be an object, but is ${show(filter)}`);
   }
+  const beforeId = idInConfig(before);
   return {
     threadId: nameInConfig(config, "thread_id"),
     namespace: nameInConfig(config, "checkpoint_ns"),
     id: idInConfig(config),
-    before: idInConfig(before),
+    before: beforeId === undefined ? undefined : { id: beforeId, namespace: nameInConfig(before, "checkpoint_ns") },
     limit: limit ?? Number.POSITIVE_INFINITY,
     filter: filterOf(filter),
   };
@@ -50,7 +51,7 @@ export function filterOf(filter: Record<string, unknown> | null | undefined): Ar
 type Operation = <T>(work: (context: SaverContext) => Promise<T>) => Promise<T>;
 
 /**
- * Yields the matching checkpoints, newest id first. `indexes` are the keys of the metadata that have an index. Each page and each tuple is read in an operation of its own, so `close`
+ * Yields the matching checkpoints, the newest first. `indexes` are the keys of the metadata that have an index. Each page and each tuple is read in an operation of its own, so `close`
  * does not wait until the reader's loop ends.
  */
 export async function* list(
@@ -62,17 +63,22 @@ export async function* list(
   const wanted = readListing(config, options);
   const { namespace, id, before, filter } = wanted;
   // A string with half of a surrogate pair is never an id, so nothing can match.
-  if ([wanted.threadId, namespace, id, before].some((name) => name?.isWellFormed() === false)) return;
-  if (id !== undefined && before !== undefined && byCodePoint(id, before) >= 0) return;
+  const names = [wanted.threadId, namespace, id, before?.id, before?.namespace];
+  if (names.some((name) => name?.isWellFormed() === false)) return;
   let left = wanted.limit;
   // No number is greater than NaN.
   if (!(left > 0)) return;
-  const { next, needsMore } = pages(run, indexes, wanted);
+  const end = before === undefined ? undefined : await run((context) => placeIn(context, wanted, before));
+  const at = id === undefined ? undefined : await run((context) => placeIn(context, wanted, { id, namespace }));
+  // The wanted key is less than itself with a NUL behind it, and no other key is between them.
+  const begin = at === undefined ? end : { key: `${at.key}\0` };
+  const { next, needsMore } = pages(run, indexes, wanted, begin);
   for await (const page of readAhead(next, sizeOf, needsMore)) {
     for (const found of page) {
       const { header } = found;
-      // The ids below a wanted id follow it.
-      if (id !== undefined && header.id !== id) return;
+      // What is older than the wanted id follows it.
+      if (at !== undefined && placeOf(header) !== at.key) return;
+      if (at !== undefined && (header.id !== id || (end !== undefined && byCodePoint(at.key, end.key) >= 0))) continue;
       if (namespace !== undefined && header.namespace !== namespace) continue;
       const tuple = await run(async (context) => {
         if (filter.length > 0 && !matches(await metadataOf(context.serde, header), filter)) return undefined;
@@ -85,6 +91,22 @@ export async function* list(
     }
   }
 }
+
+/** Returns the place of a checkpoint. It is its id if it is not stored. */
+async function placeIn(
+  { native }: Pick<SaverContext, "native">,
+  { threadId, namespace = "" }: Wanted,
+  of: { id: string; namespace: string | undefined },
+): Promise<Begin> {
+  const unknown = { key: of.id };
+  if (threadId === undefined) return unknown;
+  // LangGraph asks a subgraph for what came before a checkpoint of the graph itself, and gives only its id.
+  const places = { namespace: of.namespace ?? "", or: of.namespace ?? namespace };
+  return (await langgraph.call(native, "place", { threadId, ...places, id: of.id })) ?? unknown;
+}
+
+/** The place after which a listing begins. Without a save number, it begins after all checkpoints with this key. */
+type Begin = Pick<PagePlace, "key"> & Partial<PagePlace>;
 
 function sizeOf(page: Found[]): number {
   const sizes = page.flatMap(({ parts }) => parts.map(({ bytes }) => bytes.byteLength));
@@ -100,23 +122,25 @@ const [FIRST_LOOKS, MOST_LOOKS] = [2_000, 20_000];
  * Returns a function that reads the next page. It resolves to undefined after the last page. Further pages are needed after
  * `limit` checkpoints only if some of these do not match.
  */
-function pages(run: Operation, indexes: readonly string[], { threadId, namespace, id, before, limit, filter }: Wanted) {
+function pages(
+  run: Operation,
+  indexes: readonly string[],
+  { threadId, namespace, limit, filter }: Wanted,
+  begin: Begin | undefined,
+) {
   let [size, looks] = [limit <= MOST_PAGE ? Math.ceil(limit) : FIRST_PAGE, FIRST_LOOKS];
-  // The wanted id is less than itself with a NUL behind it, and no other id is between them.
-  let after: FoundPage["next"] | undefined = undefined;
-  let beforeId = id === undefined ? before : `${id}\0`;
+  let after: Begin | null | undefined = begin;
   let count = 0;
   const next = async (): Promise<Found[] | undefined> => {
     if (after === null) return undefined;
     const page = await run(({ native, serde }) => {
       const texts = textsOf(filter, serde);
       const index = texts && indexOf(filter, indexes);
-      const place = { beforeId, beforeSeq: after?.seq };
+      const place = { beforeKey: after?.key, beforeSeq: after?.seq };
       const call = { threadId, namespace, ...place, texts, index, limit: size, looks };
       return langgraph.find(native, "page", call, openPage);
     });
     after = page.next;
-    beforeId = after?.id;
     count += page.found.length;
     const left = limit > count ? Math.ceil(limit - count) : FIRST_PAGE;
     [size, looks] = [Math.min(MOST_PAGE, size * 4, left), Math.min(MOST_LOOKS, looks * 4)];
@@ -164,7 +188,7 @@ function isPlain(value: unknown): boolean {
 /** The number of headers in a page. */
 const PAGE = 100;
 
-/** Yields headers, newest id first. Reads them page by page. */
+/** Yields headers, the newest first. Reads them page by page. */
 export async function* headers(
   { native }: Pick<SaverContext, "native">,
   threadId: string | undefined,
@@ -177,13 +201,13 @@ export async function* headers(
     const call = { threadId, before, limit: size };
     const found: Header[] = await langgraph.find(native, "list", call, each(openHeader));
     const full = found.length === size;
-    // Copies of a thread have the same ids. A full page may end between headers with the same id, so drop the headers
-    // with the page's last id and read that id again with the next page.
-    const last = full ? found.at(-1)!.id : undefined;
-    const whole = full ? found.filter(({ id }) => id !== last) : found;
+    // Copies of a thread have the same places. A full page may end between headers with the same place, so drop the headers
+    // with the page's last place and read that place again with the next page.
+    const last = full ? placeOf(found.at(-1)!) : undefined;
+    const whole = full ? found.filter((header) => placeOf(header) !== last) : found;
     if (full && whole.length === 0) {
       size *= 2;
-      // All headers of the page have the same id. The page is enough for a caller with a small limit. For any other
+      // All headers of the page have the same place. The page is enough for a caller with a small limit. For any other
       // caller, a larger page is read.
       if (left > found.length) continue;
     }
@@ -193,7 +217,7 @@ export async function* headers(
       if (left <= 0) return;
     }
     if (!full) return;
-    before = whole.at(-1)?.id ?? last;
+    before = whole.length > 0 ? placeOf(whole.at(-1)!) : last;
   }
 }
 

@@ -6,7 +6,7 @@ import { headers } from "./list.js";
 import { INSIDE } from "./shape.js";
 import { NO_NODES } from "./next.js";
 import { type Context, nextNodes, openJoins, outline, restOf, tasksOf } from "./status.js";
-import type { Found } from "./wire.js";
+import { type Found, placeOf } from "./wire.js";
 
 const START = "__start__";
 
@@ -19,8 +19,9 @@ export async function positionOf(context: Context, found: Found, shape: ProgramS
   const { threadId, id: root } = found.header;
   const seen = new Set([""]);
   // Subgraphs have saved their checkpoints after the newest one of the graph.
-  for await (const { namespace, id } of headers(context, threadId)) {
-    if (id < root) break;
+  for await (const header of headers(context, threadId)) {
+    if (placeOf(header) < root) break;
+    const { namespace } = header;
     if (seen.has(namespace)) continue;
     seen.add(namespace);
     const names = namespace.split("|").map((part) => part.split(":")[0]!);

@@ -4,7 +4,7 @@ import { crypto } from "../../bridge/crypto.js";
 import { idOf } from "./answered.js";
 import { type Asked, type Context, type OpenTask, nextNodes, openTasks, outline, restOf } from "./status.js";
 import { headers } from "./list.js";
-import type { Found } from "./wire.js";
+import { type Found, placeOf } from "./wire.js";
 
 /** A task that asks, or a task whose subgraph asks. */
 export interface Level {
@@ -72,8 +72,9 @@ class Reader {
   async #subgraphs(after: string): Promise<Found[]> {
     const newest: Found[] = [];
     const seen = new Set([""]);
-    for await (const { namespace, id } of headers(this.#context, this.#threadId)) {
-      if (id < after) break;
+    for await (const header of headers(this.#context, this.#threadId)) {
+      if (placeOf(header) < after) break;
+      const { namespace } = header;
       if (seen.has(namespace)) continue;
       seen.add(namespace);
       const found = await outline(this.#context, this.#threadId, namespace);

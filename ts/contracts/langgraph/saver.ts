@@ -44,7 +44,9 @@ import {
   lineageOf,
   onlyChild,
   requireThread,
+  rootIn,
 } from "./config.js";
+import { followsLatest, noteBeginning, noteFailed, noteLatest, throwIfFailed } from "./following.js";
 import { encodeMark } from "../../store/mark.js";
 import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
@@ -98,7 +100,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
   return class ForkpointSaver extends peer.BaseCheckpointSaver {
     readonly #handle: StoreHandle;
     readonly #order = new Order();
-    readonly #onlyChild: boolean;
+    readonly #onlyChild: boolean | undefined;
     readonly #leases: ThreadLeases;
     readonly #program: string | undefined;
     readonly #version: string | undefined;
@@ -106,7 +108,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     constructor(target: string | URL | object, options?: SaverOptions) {
       const { own, others } = splitOptions(options, saverOptions);
-      const { serde, expectedParent = false, lease, program, version, metadataIndexes = [] } = own;
+      const { serde, expectedParent, lease, program, version, metadataIndexes = [] } = own;
       if (others?.serializer !== undefined)
         throw typeError('Unknown option "serializer". A ForkpointSaver takes the option "serde" instead');
       super(serde);
@@ -134,8 +136,13 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const threadId = nameInConfig(config, "thread_id");
         if (threadId === undefined) return undefined;
         await this.#leases.begin(config);
-        const found = await find(context, threadId, nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config));
-        return found === null ? undefined : tupleOf(context, found);
+        const [namespace, id] = [nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config)];
+        const found = await find(context, threadId, namespace, id, id !== undefined && isRun(config));
+        noteBeginning(config, id === undefined || found?.isLatest === true);
+        if (found === null) return undefined;
+        const tuple = await tupleOf(context, found);
+        if (id === undefined) noteLatest(found.header.id, tuple.metadata);
+        return tuple;
       });
     }
 
@@ -153,7 +160,9 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const checkpointRef = { threadId, namespace, id };
         const given = idInConfig(config);
         const parent = given === undefined ? undefined : requireId(given, "checkpoint_id");
-        const only = onlyChild(config) ?? this.#onlyChild;
+        const only = onlyChild(config) ?? this.#onlyChild ?? followsLatest(config, parent, metadata);
+        const root = namespace === "" ? undefined : rootIn(config);
+        const place = { root, onlyChild: only };
         const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
         // A checkpoint of the graph itself without a node to run next may be the last.
         const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
@@ -174,7 +183,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
               const store = (dependsOnParent: boolean) => {
                 const rest = { metadata, mark, dependsOnParent, status: newStatus(next) };
                 const put = (pieces: Awaited<typeof encoded>) =>
-                  putCheckpoint(native, checkpointRef, parent, { ...pieces, ...rest }, only);
+                  putCheckpoint(native, checkpointRef, parent, { ...pieces, ...rest }, place);
                 return put(pieces).catch(async (error) => {
                   if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
                   // The parent does not exist any more: it was deleted, or the database was restored. Store all values
@@ -189,13 +198,16 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
           ),
         );
         await stored.catch((error) => {
-          throw isOvertaken(error) ? overtaken(checkpointRef, parent, error) : error;
+          const why: unknown = isOvertaken(error) ? overtaken(checkpointRef, parent, error) : error;
+          noteFailed(config, why, true);
+          throw why;
         });
         return configOf(checkpointRef);
       });
     }
 
     putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath = ""): Promise<void> {
+      throwIfFailed(config);
       return this.#save(async (context, held) => {
         const { threadId, namespace } = requireThread(config, "putWrites()");
         const id = idInConfig(config);
@@ -223,11 +235,16 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const stops =
           namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");
         const write = { threadId, id: checkpointRef.id, config, stops, mayBeLast: false };
-        await this.#order.after("handed", threadId, all(dumped), (indexed) =>
+        const stored = this.#order.after("handed", threadId, all(dumped), (indexed) =>
           this.#leases.write(context, write, (native) =>
             retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
           ),
         );
+        await stored.catch((error) => {
+          // The results of other tasks of the step are stored all the same.
+          noteFailed(config, error, false);
+          throw error;
+        });
       });
     }
 
@@ -298,7 +315,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     withLease(lease: Lease): ForkpointSaver {
       const [program, version] = [this.#program, this.#version];
       const own = { ...(program !== undefined && { program }), ...(version !== undefined && { version }) };
-      const options = { serde: this.serde, expectedParent: this.#onlyChild, ...own };
+      const only = this.#onlyChild;
+      const options = { serde: this.serde, ...(only !== undefined && { expectedParent: only }), ...own };
       return new ForkpointSaver(this.#handle.withLease(lease), options);
     }
 
@@ -358,12 +376,10 @@ function hasNext({ channel_values: values }: Checkpoint): boolean {
 
 /** Makes the error for a run when another run has also continued from the same checkpoint. */
 function overtaken(
-  { threadId, namespace, id }: CheckpointRef,
+  { threadId, namespace }: CheckpointRef,
   parent: string | undefined,
   cause: ForkpointError,
 ): ForkpointError {
-  // An id that is smaller than the parent's id means that a clock is behind. The engine's error already explains this.
-  if (parent !== undefined && parent >= id) return cause;
   const where = `thread ${quote(threadId)}${namespace === "" ? "" : `, namespace ${quote(namespace)}`}`;
   const from =
     parent === undefined ? "this run expected a new thread" : `checkpoint ${quote(parent)} is no longer its latest`;

@@ -12,7 +12,7 @@ import { headers } from "./list.js";
 import { isSteering, nextNodesOf } from "./next.js";
 import type { SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
-import { type Found, langgraph, openFound } from "./wire.js";
+import { type Found, langgraph, openFound, placeOf } from "./wire.js";
 import type { RunStatus } from "../shared/recovery.js";
 
 /** What the newest checkpoint of a thread says about the thread. */
@@ -229,8 +229,9 @@ async function errorOf({ serde }: Pick<SaverContext, "serde">, stored: Stored): 
 /** Returns true if a subgraph waits for an answer. Subgraphs have saved their checkpoints after the root's newest one. */
 async function asksInside(context: Context, { header: root }: Found): Promise<boolean> {
   const seen = new Set([""]);
-  for await (const { namespace, id } of headers(context, root.threadId)) {
-    if (id < root.id) break;
+  for await (const header of headers(context, root.threadId)) {
+    if (placeOf(header) < root.id) break;
+    const { namespace } = header;
     if (seen.has(namespace)) continue;
     seen.add(namespace);
     const found = await outline(context, root.threadId, namespace);

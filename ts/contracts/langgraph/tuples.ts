@@ -34,17 +34,22 @@ export function refOf({ threadId, namespace, id }: Header): CheckpointRef {
   return { threadId, namespace, id };
 }
 
-/** Finds the checkpoint with an id or, without an id, the latest checkpoint of a namespace. */
+/**
+ * Finds the checkpoint with an id or, without an id, the latest checkpoint of a namespace. With `compare`, says whether it is
+ * the latest one.
+ */
 export async function find(
   { native }: Pick<SaverContext, "native">,
   threadId: string,
   namespace: string,
   id: string | undefined,
+  compare = false,
 ): Promise<Found | null> {
   const [thread, ns] = [idOrNull(threadId, "thread_id"), idOrNull(namespace, "checkpoint_ns")];
   const checkpoint = id === undefined ? undefined : idOrNull(id, "checkpoint_id");
   if (thread === null || ns === null || checkpoint === null) return null;
-  return langgraph.find(native, "get", { threadId: thread, namespace: ns, id: checkpoint }, openFound);
+  const call = { threadId: thread, namespace: ns, id: checkpoint, compare };
+  return langgraph.find(native, "get", call, openFound);
 }
 
 export async function tupleOf(context: SaverContext, { header, parts, writes }: Found): Promise<CheckpointTuple> {

@@ -7,6 +7,8 @@ import type { RunStatus } from "../shared/recovery.js";
 
 /** The fields of a checkpoint that can be read without its payload. */
 export interface Header<P = Part> extends CheckpointRef {
+  /** The place in the order of the thread: see {@link placeOf}. */
+  key?: string;
   parent: string | null;
   metadata: P;
   /** Who made the checkpoint: see `ts/store/mark.ts`. Missing if it has no mark. */
@@ -33,12 +35,20 @@ export interface Found<P = Part> {
   header: Header<P>;
   parts: P[];
   writes: Array<FoundWrite<P>>;
+  /** True if it is the latest checkpoint of its namespace. Only for a call with `compare`. */
+  isLatest?: boolean;
+}
+
+/** The place of a checkpoint in a listing. */
+export interface PagePlace {
+  key: string;
+  seq: Exact;
 }
 
 /** A page of checkpoints. The next page begins after `next`. */
 export interface FoundPage<P = Part> {
   found: Array<Found<P>>;
-  next: { id: string; seq: Exact } | null;
+  next: PagePlace | null;
 }
 
 /** A thread, as the engine lists it: its root namespace. */
@@ -50,6 +60,8 @@ export interface FoundThread<P = Part> {
 }
 
 export interface PutFields extends CheckpointRef {
+  /** The id of a checkpoint of the graph. A checkpoint of a subgraph does not sort before it. */
+  root: string | undefined;
   parent: string | undefined;
   parts: Array<{ name: string; tag: string }>;
   /** The names of the parts that are inherited from the parent. */
@@ -90,7 +102,13 @@ export interface LanggraphCalls {
     puts: PutFields[];
   }): null;
   /** Returns the latest checkpoint if `id` is undefined. */
-  get(fields: { threadId: string; namespace: string; id: string | undefined }): Found<PackedPart> | null;
+  get(fields: {
+    threadId: string;
+    namespace: string;
+    id: string | undefined;
+    /** True: the answer says whether it is the latest checkpoint. */
+    compare?: boolean;
+  }): Found<PackedPart> | null;
   /**
    * Returns the latest checkpoint of a namespace with only the rest of the checkpoint, the values of the channels that
    * decide which nodes run next, and the writes. Writes to other channels than `__error__`, `__interrupt__` and
@@ -99,17 +117,20 @@ export interface LanggraphCalls {
   outline(fields: { threadId: string; namespace: string }): Found<PackedPart> | null;
   /** Returns a page that holds a checkpoint and its ancestors. Each has only the values and writes of `channels`. */
   ancestors(fields: { checkpoint: CheckpointRef; channels: string[]; limit: number }): Array<Found<PackedPart>>;
+  /** Returns the place of the checkpoint with this id in the namespace or, if that lacks it, in the namespace `or`. */
+  place(fields: { threadId: string; namespace: string; or: string; id: string }): PagePlace | null;
+  /** The newest checkpoint comes first. */
   list(fields: { threadId: string | undefined; before: string | undefined; limit: number }): Array<Header<PackedPart>>;
   /**
-   * Lists checkpoints as `list` does, with their payloads and writes. The page begins after the checkpoint with the id
-   * `beforeId` and the save number `beforeSeq`; without a save number, after all checkpoints with this id. The JSON of each
+   * Lists checkpoints as `list` does, with their payloads and writes. The page begins after the checkpoint with the
+   * key `beforeKey` and the save number `beforeSeq`; without a save number, after all checkpoints with this key. The JSON of each
    * checkpoint's metadata has all `texts`, or an escape.
    * `index` is a key of the metadata that has an index, and the JSON text of its value. A filter looks at `looks` checkpoints at most.
    */
   page(fields: {
     threadId: string | undefined;
     namespace: string | undefined;
-    beforeId: string | undefined;
+    beforeKey: string | undefined;
     beforeSeq: Exact | undefined;
     texts: string[] | undefined;
     index: { key: string; value: string } | undefined;
@@ -138,6 +159,12 @@ export const langgraph = new Contract<LanggraphCalls>("langgraph", {
   counts: { delete: (_, { remove }) => remove.length, page: ({ found }) => found.length },
 });
 
+/**
+ * The key by which the store sorts the checkpoints of a thread, as a text that compares like its bytes. It is the id, or that of an earlier checkpoint if the clock had stepped
+ * back: what is saved later sorts later.
+ */
+export const placeOf = ({ key, id }: Pick<Header, "key" | "id">): string => key ?? id;
+
 export const openHeader: Unpack<Header<PackedPart>, Header> = (header, part) => ({
   ...header,
   metadata: part(header.metadata),
@@ -145,7 +172,8 @@ export const openHeader: Unpack<Header<PackedPart>, Header> = (header, part) => 
 
 const openWrite: Unpack<FoundWrite<PackedPart>, FoundWrite> = (write, part) => ({ ...write, part: part(write.part) });
 
-export const openFound: Unpack<Found<PackedPart>, Found> = ({ header, parts, writes }, part) => ({
+export const openFound: Unpack<Found<PackedPart>, Found> = ({ header, parts, writes, ...rest }, part) => ({
+  ...rest,
   header: openHeader(header, part),
   parts: parts.map(part),
   writes: writes.map((write) => openWrite(write, part)),

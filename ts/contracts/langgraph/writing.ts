@@ -25,21 +25,28 @@ export interface IndexedWrite {
   claimedBy?: string | null;
 }
 
-/**
- * Returns the fields of the call that stores a checkpoint. With `onlyChild`, it is refused unless its parent is the latest
- * checkpoint of the namespace. With `claims`, the pending writes of its parent count as those from which it was made.
- */
+/** What a saver knows of a checkpoint's place. */
+export interface PutPlace {
+  /** The id of a checkpoint of the graph that was saved earlier, for a checkpoint of a subgraph. */
+  root?: string | undefined;
+  /** True: the checkpoint is refused unless its parent is the latest checkpoint of the namespace. Default: false. */
+  onlyChild?: boolean;
+  /** True: the pending writes of the parent count as those from which the checkpoint was made. Default: true. */
+  claims?: boolean;
+}
+
+/** Returns the fields of the call that stores a checkpoint. */
 export function putFields(
   { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
   { parts, inherit, like, metadata, mark, dependsOnParent, status }: Pieces,
-  onlyChild: boolean,
-  claims: boolean,
+  { root, onlyChild = false, claims = true }: PutPlace = {},
 ): PutFields {
   return {
     threadId,
     namespace,
     id,
+    root,
     parent,
     parts: parts.map(nameOf),
     // Lists are sent as JSON. `inherit` and `like` are usually empty, so an empty list is not sent.
@@ -61,14 +68,13 @@ export function putCheckpoint(
   checkpointRef: CheckpointRef,
   parent: string | undefined,
   pieces: Pieces,
-  onlyChild = false,
-  claims = true,
+  place?: PutPlace,
 ): Promise<null> {
   const { parts, like, metadata } = pieces;
   return langgraph.call(
     native,
     "put",
-    putFields(checkpointRef, parent, pieces, onlyChild, claims),
+    putFields(checkpointRef, parent, pieces, place),
     [...parts, ...like, metadata].map(({ bytes }) => bytes),
   );
 }

@@ -12,6 +12,7 @@ import type { StoreStats, LineageStats } from "../../store/results.js";
 import { stats, type StatsOptions } from "../../store/retention.js";
 import type { Store } from "../../store/store.js";
 import { detachBuffers } from "../../bridge/detach.js";
+import { setExpectation } from "./expectation.js";
 import { listWithStatus, type GraphThreadsPage } from "./thread-list.js";
 import * as threads from "./threads.js";
 import {
@@ -50,7 +51,8 @@ export interface ThreadListOptions {
 export interface CheckpointerOptions extends StoreOptions {
   /**
    * If true, the parent of a checkpoint must be the latest checkpoint of its namespace. If two processes continue the
-   * same thread at the same time, one of them rejects with `CONFLICT`. Default: false.
+   * same thread at the same time, one of them rejects with `CONFLICT`. If false, the thread forks without notice. Default: true for
+   * the runs of a graph that begin at the latest checkpoint, and false for your own calls of `put`.
    */
   expectedParent?: boolean;
 }
@@ -80,7 +82,7 @@ export interface CheckpointerStats extends Omit<StoreStats, "lineages" | "larges
  */
 export class Checkpointer<S> extends ContractStore {
   readonly #handle: StoreHandle;
-  readonly #expectsParent: boolean;
+  readonly #expectsParent: boolean | undefined;
 
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
@@ -93,7 +95,8 @@ export class Checkpointer<S> extends ContractStore {
     const handle = StoreHandle.of(target, others, tinyagents);
     super(handle);
     this.#handle = handle;
-    this.#expectsParent = own.expectedParent ?? false;
+    this.#expectsParent = own.expectedParent;
+    setExpectation(this, own.expectedParent);
   }
 
   /**
@@ -109,7 +112,7 @@ export class Checkpointer<S> extends ContractStore {
     options?: { expectedParent?: boolean; lease?: Lease },
   ): Promise<string> {
     const read = readRecord(options, "options", { expectedParent: flag, lease: leaseOption });
-    const { expectedParent = this.#expectsParent, lease } = read;
+    const { expectedParent = this.#expectsParent ?? false, lease } = read;
     return this.#handle.save(async (engine) => {
       const encoded = encodeCheckpoint(checkpoint, engine.format, crypto().randomUUID);
       // While the save waits, the caller's object must not stay in memory because of it.
@@ -247,7 +250,9 @@ export class Checkpointer<S> extends ContractStore {
   }
 
   withLease(lease: Lease): Checkpointer<S> {
-    return new Checkpointer(this.#handle.withLease(lease).asStore, { expectedParent: this.#expectsParent });
+    const expectedParent = this.#expectsParent;
+    const own = expectedParent === undefined ? {} : { expectedParent };
+    return new Checkpointer(this.#handle.withLease(lease).asStore, own);
   }
 
   /**

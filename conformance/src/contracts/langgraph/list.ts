@@ -15,13 +15,27 @@ export const lists: ReadonlyArray<Expectation<Saver>> = [
     group: "order",
     level: "MUST",
     source: `${published}getTuple "should return a tuple containing the latest checkpoint"; \`Checkpoint.id\` is a uuid6`,
-    title: "returns the checkpoint with the greatest id if a config has none, whichever was put last",
+    title: "returns the checkpoint that was put last if a config has no id",
     async check(trial) {
       const store = await trial.store();
-      await several(store, [10, 9, 300, 200]);
+      await several(store, [9, 10, 200, 300]);
       await save(store, 400, { on: at("thread", "sub") });
       await save(store, 400, { on: at("other") });
       same((await store.getTuple(at()))?.checkpoint.id, id(300), "the latest checkpoint");
+    },
+  },
+  {
+    id: "langgraph/latest-clock",
+    group: "order",
+    level: "OURS",
+    source: "ours: ids are made of the time, and a clock that steps back makes a smaller id. The published savers go by the id",
+    title: "returns and lists first the checkpoint that was put last, also if its id is smaller",
+    async check(trial) {
+      const store = await trial.store();
+      await several(store, [10, 9, 300, 200]);
+      same((await store.getTuple(at()))?.checkpoint.id, id(200), "the latest checkpoint");
+      same(await idsOf(store, at()), [200, 300, 9, 10].map(id), "the listed ids");
+      same(await idsOf(store, at(), { before: atStep(9) }), [id(10)], "the ids before one");
     },
   },
   {
@@ -30,10 +44,10 @@ export const lists: ReadonlyArray<Expectation<Saver>> = [
     level: "MUST",
     source:
       "framework: `getStateHistory` returns what `list` yields, the newest first, as MemorySaver, SqliteSaver and PostgresSaver do",
-    title: "lists the checkpoints of a thread by their ids, the greatest first",
+    title: "lists the checkpoints of a thread, the newest first",
     async check(trial) {
       const store = await trial.store();
-      const ids = await several(store, [4, 16, 8, 255, 2, 6, 1, 256, 3]);
+      const ids = await several(store, [1, 2, 3, 4, 6, 8, 16, 255, 256]);
       same(await idsOf(store, at("thread", "")), ids, "the listed ids");
     },
   },
@@ -43,7 +57,7 @@ export const lists: ReadonlyArray<Expectation<Saver>> = [
     level: "OURS",
     source:
       "ours: SqliteSaver and PostgresSaver do it, MemorySaver goes thread by thread; a `limit` means little otherwise",
-    title: "lists the checkpoints of several threads and namespaces by their ids, the greatest first",
+    title: "lists the checkpoints of several threads and namespaces in one order, the newest first",
     async check(trial) {
       const store = await trial.store();
       for (let step = 1; step <= 12; step++)
@@ -139,7 +153,7 @@ export const lists: ReadonlyArray<Expectation<Saver>> = [
     group: "order",
     level: "MUST",
     source: `${published}list: "before parent checkpoint"`,
-    title: "lists only checkpoints with smaller ids than `before`, which need not be stored",
+    title: "lists only checkpoints that are older than `before`, which need not be stored",
     async check(trial) {
       const store = await trial.store();
       const ids = await several(store, [1, 2, 4, 5]);
@@ -269,7 +283,7 @@ export const lists: ReadonlyArray<Expectation<Saver>> = [
       const store = await trial.store();
       const ids = await several(
         store,
-        Array.from({ length: 30 }, (_, n) => 30 - n),
+        Array.from({ length: 30 }, (_, n) => n + 1),
       );
       await save(store, 1, { on: at("other") });
       const found: string[] = [];

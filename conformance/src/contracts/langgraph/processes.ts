@@ -119,9 +119,9 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       const count = 20;
       await race(trial, "many", [{ count }, { count }, { count }]);
       const found = await all((await trial.store()).list(at()));
-      const expected = Array.from({ length: 3 * count }, (_, n) => id(3 * count - n));
+      const expected = Array.from({ length: 3 * count }, (_, n) => id(n + 1));
       same(
-        found.map((tuple) => tuple.checkpoint.id),
+        found.map((tuple) => tuple.checkpoint.id).toSorted(),
         expected,
         "the ids of the thread",
       );

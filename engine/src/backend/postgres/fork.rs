@@ -7,6 +7,7 @@ use crate::backend::logs as log;
 use crate::backend::marks::decode_marks;
 use crate::error::Result;
 use crate::op::Fork;
+use crate::record::Order;
 
 impl Writing<'_> {
     pub(super) fn fork(&mut self, fork: &Fork) -> Result<()> {
@@ -29,7 +30,8 @@ impl Writing<'_> {
         let marks = Logs(self.open).copy(*contract, &decode_marks(found.logs.as_deref())?)?;
         let header = fork.header(&found.header);
         let (named, labels) = (marks.clone(), &fork.labels);
-        let copy = Put { header: &header, raw, encoded: None, marks: named, parent: Some(found), labels };
+        let (header, order) = (&header, Order::SortKey);
+        let copy = Put { header, order, raw, encoded: None, marks: named, parent: Some(found), labels };
         self.store(&line, copy)?;
         log::fork(&mut Logs(self.open), line.lin, &marks)
     }

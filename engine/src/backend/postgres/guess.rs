@@ -205,7 +205,7 @@ impl Guess<'_> {
     /// Checks a condition against the remembered heads. If the condition seems false, the database decides.
     fn expect(&mut self, expect: &Expect, unit: &Unit) -> Result<(), NoGuess> {
         let holds = match expect {
-            Expect::Newest { contract, lineage, .. } => {
+            Expect::Newest { contract, lineage, .. } | Expect::NewestSave { contract, lineage, .. } => {
                 let begins = |op: &Op| matches!(op, Op::Put(draft) if draft.header.contract == *contract && draft.header.lineage == *lineage);
                 match self.head(*contract, lineage) {
                     Some(head) => expect.check(Some(&head.header)),
@@ -250,8 +250,8 @@ impl Guess<'_> {
 
     /// Adds a checkpoint. Returns the stored size of its payload, in bytes.
     fn put(&mut self, draft: &Draft) -> Result<u64, NoGuess> {
-        let header = &draft.header;
-        let head = self.head(header.contract, &header.lineage);
+        let head = self.head(draft.header.contract, &draft.header.lineage);
+        let header = &*draft.header.placed(draft.order, head.as_ref().map(|head| &head.header.sort_key));
         let begins = head.is_none();
         if !draft.logs.is_empty()
             || begins && (header.parent.is_some() || self.heads.is_shared(header.contract, &header.lineage))

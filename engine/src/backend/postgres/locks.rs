@@ -38,7 +38,9 @@ impl Wanted {
         for unit in batch {
             for expect in &unit.expect {
                 match expect {
-                    Expect::Newest { contract, lineage, .. } => wanted.line(*contract, lineage),
+                    Expect::Newest { contract, lineage, .. } | Expect::NewestSave { contract, lineage, .. } => {
+                        wanted.line(*contract, lineage);
+                    }
                     Expect::Checkpoint { contract, id, .. } => wanted.id(*contract, id),
                 }
             }

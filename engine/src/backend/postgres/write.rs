@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::batch::{Batch, Memory, Sent};
 use super::error::worth_another_try;
+use super::heads::Head;
 use super::key::number;
 use super::known::Known;
 use super::lineage::{self, LineageRow};
@@ -28,11 +29,10 @@ use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::encode_marks;
 use crate::cache::PayloadCache;
 use crate::codec::frame;
-use crate::codec::plan::Base;
 use crate::error::{Code, Error, Result};
 use crate::op::{Appended, Applied, Expect, Op, Subject, Unit};
 use crate::query::Of;
-use crate::record::{ContractId, Draft, Encoded, Header, Labels, SortKey};
+use crate::record::{ContractId, Draft, Encoded, Header, Labels, Order, SortKey};
 use crate::retention::beyond;
 
 /// What the failure of a unit means. An error of the connection or of a lock is no error of the unit.
@@ -101,6 +101,7 @@ pub(super) struct Writing<'a> {
 /// A checkpoint to store, with its complete payload.
 pub(super) struct Put<'a> {
     pub(super) header: &'a Header,
+    pub(super) order: Order,
     pub(super) raw: Bytes,
     pub(super) encoded: Option<&'a Encoded>,
     pub(super) marks: Vec<Mark>,
@@ -283,7 +284,7 @@ impl Writing<'_> {
         };
         let lineage = self.lineage(header.contract, &header.lineage)?;
         let marks = log::pin(&Logs(self.open), Some(lineage.lin), header, &draft.logs)?;
-        self.store(&lineage, Put { header, raw, encoded, marks, parent, labels: &draft.labels })
+        self.store(&lineage, Put { header, order: draft.order, raw, encoded, marks, parent, labels: &draft.labels })
     }
 
     /// The row of a lineage that the batch has locked, for a change that may begin it. It exists again if it ended earlier
@@ -342,18 +343,18 @@ impl Writing<'_> {
         Ok(frame::join(&inherit::resolve(draft, parent, newest_first)?))
     }
 
-    /// Says whether a lineage has checkpoints, and returns the payload of the newest one as a base. A damaged checkpoint
-    /// is no base, and stops no save.
-    pub(super) fn newest(&self, lineage: &LineageRow) -> Result<(bool, Option<Base>)> {
+    /// Says whether a lineage has checkpoints, and returns the newest one. A damaged checkpoint is no base, and stops no
+    /// save.
+    pub(super) fn newest(&self, lineage: &LineageRow) -> Result<(bool, Option<Head>)> {
         match self.known.newest(self.open, lineage) {
-            Ok(found) => Ok((found.is_some(), found.map(|newest| newest.base))),
+            Ok(found) => Ok((found.is_some(), found)),
             Err(error) if error.code() == Code::Corrupt => Ok((true, None)),
             Err(error) => Err(error),
         }
     }
 
     pub(super) fn store(&mut self, lineage: &LineageRow, put: Put<'_>) -> Result<()> {
-        let Put { header, raw, encoded, marks, parent, labels } = put;
+        let Put { header, order, raw, encoded, marks, parent, labels } = put;
         let (has_checkpoints, newest) = self.newest(lineage)?;
         if !has_checkpoints {
             // The lineage has no checkpoint yet, so a parent that exists belongs to another lineage.
@@ -363,18 +364,23 @@ impl Writing<'_> {
         } else if lineage.age_offset != header.age_offset {
             return Err(header.other_age_offset(lineage.age_offset));
         }
-        let (left, base) = if self.known.is_free(header.contract, &header.id) {
-            (Vec::new(), newest)
+        let (left, newest, replaced) = if self.known.is_free(header.contract, &header.id) {
+            (Vec::new(), newest, None)
         } else {
             // A damaged row is replaced too.
-            let replaced = match self.row(header.contract, &header.id) {
-                Ok(Some(found)) => vec![found.seq],
-                _ => self.numbers(&[(header.contract, &header.id)])?,
+            let (replaced, sort_key) = match self.row(header.contract, &header.id) {
+                Ok(Some(found)) => {
+                    (vec![found.seq], Some(found.header.sort_key).filter(|_| found.lin == lineage.lin))
+                }
+                _ => (self.numbers(&[(header.contract, &header.id)])?, None),
             };
             let left = self.delete(&replaced)?.1;
             self.known.forget();
-            (left, self.newest(lineage)?.1)
+            (left, self.newest(lineage)?.1, sort_key)
         };
+        let bound = replaced.as_ref().or(newest.as_ref().map(|newest| &newest.header.sort_key));
+        let header = &*header.placed(order, bound);
+        let base = newest.as_ref().map(|newest| newest.base);
         self.begins(lineage.lin);
         self.touched.add(header.contract, &header.id);
         let seq = self.known.next_seq(self.open)?;

@@ -24,7 +24,7 @@ use crate::codec::frame;
 use crate::codec::plan::Effort;
 use crate::error::{Code, Result};
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, LogMust, Op, Subject, Unit};
-use crate::record::{ContractId, Draft, Encoded, Header, LabelChanges, Labels, Record, Seq};
+use crate::record::{ContractId, Draft, Encoded, Header, LabelChanges, Labels, Order, Record, Seq};
 use crate::retention::{Prune, Pruned, Rule, plan};
 
 /// Selects the greatest save number of all checkpoint rows.
@@ -91,6 +91,7 @@ struct Writing<'a> {
 /// A checkpoint to store, with its complete payload.
 struct Put<'a> {
     header: &'a Header,
+    order: Order,
     raw: Bytes,
     encoded: Option<&'a Encoded>,
     marks: Vec<Mark>,
@@ -204,7 +205,7 @@ impl<'a> Writing<'a> {
         };
         let known = lineage::find(self.transaction, header.contract, &header.lineage)?;
         let marks = log::pin(&self.logs, known.as_ref().map(|lineage| lineage.lin), header, &draft.logs)?;
-        self.store(known, Put { header, raw, encoded, marks, parent, labels: &draft.labels })
+        self.store(known, Put { header, order: draft.order, raw, encoded, marks, parent, labels: &draft.labels })
     }
 
     /// Returns true if the encoded payload inherited its parts from the parent as it is now.
@@ -231,12 +232,12 @@ impl<'a> Writing<'a> {
     }
 
     fn store(&mut self, known: Option<LineageRow>, put: Put<'_>) -> Result<()> {
-        let Put { header, raw, encoded, marks, parent, labels } = put;
+        let Put { header, order, raw, encoded, marks, parent, labels } = put;
         // Find or insert the lineage before the old checkpoint is deleted. Otherwise replacing the only checkpoint of
         // a lineage would create the lineage again.
         let origin = || parent.as_ref().map(|parent| Origin { id: parent.header.id.clone(), lin: parent.lin });
         let mut newest = match &known {
-            Some(lineage) => listing::newest(self.transaction, lineage.lin)?,
+            Some(lineage) => listing::newest_place(self.transaction, lineage.lin)?,
             None => None,
         };
         let begins = newest.is_none();
@@ -254,15 +255,21 @@ impl<'a> Writing<'a> {
             Err(error) => {
                 let damaged = self.damaged(header.contract, &header.id, error)?;
                 self.delete(&damaged, &[])?;
-                newest = listing::newest(self.transaction, lineage.lin)?;
+                newest = listing::newest_place(self.transaction, lineage.lin)?;
                 None
             }
             Ok(found) => found,
         };
         if let Some(old) = &replaced {
             self.delete(&[old.seq], std::slice::from_ref(old))?;
-            newest = listing::newest(self.transaction, lineage.lin)?;
+            newest = listing::newest_place(self.transaction, lineage.lin)?;
         }
+        let bound = match &replaced {
+            Some(old) if old.lin == lineage.lin => Some(&old.header.sort_key),
+            _ => newest.as_ref().map(|(sort_key, _)| sort_key),
+        };
+        let header = &*header.placed(order, bound);
+        let newest = newest.as_ref().map(|(_, seq)| *seq);
         let parent = parent.filter(|parent| replaced.as_ref().is_none_or(|old| old.seq != parent.seq));
         let before = parent.as_ref().filter(|parent| newest == Some(parent.seq));
         let is_newest = newest.is_none() || before.is_some_and(|before| before.header.sort_key <= header.sort_key);
@@ -306,8 +313,9 @@ impl<'a> Writing<'a> {
         let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
         let marks = decode_marks(found.logs.as_deref())?;
         let header = fork.header(&found.header);
-        let (marks_of_copy, labels) = (marks.clone(), &fork.labels);
-        let copy = Put { header: &header, raw, encoded: None, marks: marks_of_copy, parent: Some(found), labels };
+        let labels = &fork.labels;
+        let (header, order, marks_of_copy) = (&header, Order::SortKey, marks.clone());
+        let copy = Put { header, order, raw, encoded: None, marks: marks_of_copy, parent: Some(found), labels };
         self.store(None, copy)?;
         if let Some(begun) = lineage::find(self.transaction, *contract, lineage)? {
             log::fork(&mut self.logs, begun.lin, &marks)?;

@@ -131,7 +131,11 @@ impl<C: Contents> Tables<C> {
         let parent = parent.map(|row| self.contents.load(&row.payload)).transpose()?;
         let payload = inherit::resolve(draft, parent, newest)?;
         let bytes = frame::length(&payload) as u64;
-        self.insert(header.clone(), payload, bytes, marks, &draft.labels)?;
+        let replaced = self.ids.get(&(header.contract, header.id.clone())).and_then(|seq| self.rows.get(seq));
+        let replaced = replaced.filter(|row| Some(row.lineage) == known).map(|row| &row.header.sort_key);
+        let order = || Some(&self.lineage_row(header.contract, &header.lineage)?.order.last()?.0);
+        let header = header.placed(draft.order, replaced.or_else(order)).into_owned();
+        self.insert(header, payload, bytes, marks, &draft.labels)?;
         Ok(bytes)
     }
 

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::meta;
-use super::ops::{CONTRACT_ID, Save, Step, save, step};
+use super::ops::{CONTRACT_ID, Save, Saved, Step, save, step};
 use crate::contract::call::{RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
@@ -56,7 +55,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::List { run_id } => {
             let query = Query::Whole { contract, of: Of::Lineage(run_id), prefix: Vec::new() };
             Request::ask(query, |answer| {
-                Response::list(answer.into_checkpoints()?, |found, response| Ok(entry(found, response)))
+                Response::list(answer.into_checkpoints()?, entry)
             })
         }
         Call::Timeline { run_id } => {
@@ -76,16 +75,19 @@ struct Found {
     run_id: String,
     /// The hash of the shape of the workflow that stored the checkpoint.
     shape: Option<String>,
+    saved: Saved,
     parts: Vec<PackedPart>,
 }
 
-fn entry(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Found {
-    let shape = meta::decode(&header.meta).and_then(|meta| meta.shape);
-    Found { id: header.id, run_id: header.lineage, shape, parts: response.parts(payload) }
+fn entry(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Found> {
+    let (id, run_id) = (header.id.clone(), header.lineage.clone());
+    let mut step = step(header)?;
+    let shape = step.shape.take();
+    Ok(Found { id, run_id, shape, saved: step.saved(), parts: response.parts(payload) })
 }
 
 fn found(answer: Answer) -> Result<Option<Response>> {
-    Response::one(answer.into_checkpoint()?, |found, response| Ok(entry(*found, response)))
+    Response::one(answer.into_checkpoint()?, |found, response| entry(*found, response))
 }
 
 fn run_list(answer: Answer) -> Result<Option<Response>> {

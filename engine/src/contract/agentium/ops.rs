@@ -40,6 +40,25 @@ pub(super) struct Step {
     /// The hash of the shape of the workflow that stored the checkpoint. `None` if the writer did not say it.
     #[serde(skip)]
     pub(super) shape: Option<String>,
+    /// The number that names the save. `None` if the writer gave none.
+    #[serde(skip)]
+    stamp: Option<u64>,
+}
+
+impl Step {
+    /// The save that the step is, as the next save names it: see [`Save::follows`].
+    pub(super) fn saved(&self) -> Saved {
+        Saved { step_index: self.step_index, created_at: self.created_at, stamp: self.stamp }
+    }
+}
+
+/// Names a save.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Saved {
+    step_index: f64,
+    created_at: f64,
+    stamp: Option<u64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -66,6 +85,18 @@ pub struct Save {
     #[serde(default)]
     pub expects_parent: bool,
     pub expected_parent: Option<String>,
+    /// A random number that names this save. Ids come again when a run begins again.
+    #[serde(default)]
+    pub stamp: Option<u64>,
+    /// True if the run's newest checkpoint must be the save `after` (D7). If that is null, the run must have no checkpoint.
+    #[serde(default)]
+    pub follows: bool,
+    #[serde(default)]
+    pub after_step: Option<f64>,
+    #[serde(default)]
+    pub after_created_at: Option<f64>,
+    #[serde(default)]
+    pub after_stamp: Option<u64>,
     /// The time at which the store received the checkpoint, in ms since the epoch.
     pub saved_at: i64,
     pub state_tag: String,
@@ -107,6 +138,12 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         let (lineage, newest, or) = (lineage.clone(), save.expected_parent, save.id.clone());
         unit.expect.push(Expect::Newest { contract, lineage, newest, or });
     }
+    let place = place(save.step_index, save.created_at, save.stamp);
+    if save.follows {
+        let after = save.after_step.zip(save.after_created_at);
+        let newest = after.map(|(step, created_at)| self::place(step, created_at, save.after_stamp));
+        unit.expect.push(Expect::NewestSave { contract, lineage: lineage.clone(), newest, or: place.clone() });
+    }
     if save.rewind {
         if save.step_index < 0.0 {
             // The run begins again, so its effects are those of an earlier run.
@@ -117,7 +154,7 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     }
     let header = Header {
         parent: save.parent,
-        sort_key: sort_key.then(&SortKey::from_f64(save.created_at)),
+        sort_key: place,
         saved_at: save.saved_at,
         age_offset: AGE_OFFSET,
         status: match save.steps {
@@ -132,6 +169,12 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     Ok(unit)
 }
 
+/// The sort key of a step: its index, its time, and the number that names the save.
+fn place(step_index: f64, created_at: f64, stamp: Option<u64>) -> SortKey {
+    let time = SortKey::from_f64(step_index).then(&SortKey::from_f64(created_at));
+    stamp.map(SortKey::from_version).iter().fold(time, SortKey::then)
+}
+
 pub(super) fn show(header: &Header) -> Result<Shown> {
     let step = step(header.clone())?;
     let meta = json!({ "stepIndex": step.step_index, "stateSize": step.state_size, "steps": step.steps });
@@ -142,10 +185,11 @@ pub(super) fn show(header: &Header) -> Result<Shown> {
 
 /// Converts a header into the fields that listings show.
 pub(super) fn step(header: Header) -> Result<Step> {
-    let sort_key = header.sort_key.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?.0)));
-    let (Some((step_index, created_at)), Some(meta)) = (sort_key, meta::decode(&header.meta)) else {
+    let sort_key = header.sort_key.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?)));
+    let (Some((step_index, (created_at, stamp))), Some(meta)) = (sort_key, meta::decode(&header.meta)) else {
         return Err(damaged(&header.id));
     };
     let Meta { state_size, steps, shape, step_name } = meta;
-    Ok(Step { id: header.id, step_index, step_name, created_at, state_size, steps, shape })
+    let stamp = stamp.version();
+    Ok(Step { id: header.id, step_index, step_name, created_at, state_size, steps, shape, stamp })
 }

@@ -6,7 +6,7 @@ use crate::contract::entry::{Maker, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Fork, Op, Unit};
-use crate::record::{ContractId, Header, Labels, SortKey, Status};
+use crate::record::{ContractId, Header, Labels, Order, SortKey, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -94,7 +94,7 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         meta: meta::encode(size, save.has_memory_snapshot, save.timestamp, save.mark.as_deref()),
         ..Header::new(CONTRACT_ID, save.run_id, save.id)
     };
-    Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::put(header, parts)] })
+    Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::put_in(Order::SaveOfNumber, header, parts)] })
 }
 
 /// `fork` without a patch: stores a copy of a checkpoint under a new id, as the first checkpoint of a new run.
@@ -112,8 +112,7 @@ pub fn fork(source: String, id: String, run_id: String, timestamp: f64, saved_at
 
 /// Converts a header into the metadata that listings show.
 pub fn metadata(header: Header) -> Result<Metadata> {
-    let ordered = header.sort_key.split_f64().map(|(timestamp, _)| timestamp);
-    let Some((ordered, (state_size, has_memory_snapshot, negative_zero))) = ordered.zip(meta::decode(&header.meta))
+    let Some((ordered, (state_size, has_memory_snapshot, negative_zero))) = header.sort_key.own_f64().zip(meta::decode(&header.meta))
     else {
         return Err(damaged(&header.id));
     };

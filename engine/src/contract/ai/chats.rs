@@ -279,7 +279,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             let otherwise = Error::new(Code::Conflict, format!("chat {} already exists: use another id", quote(&chat)));
             let expect = match row.expect() {
                 Expect::Checkpoint { contract, id, must, .. } => Expect::Checkpoint { contract, id, must, otherwise },
-                newest @ Expect::Newest { .. } => newest,
+                newest => newest,
             };
             let mut ops = vec![row.put(&mut buffers)?];
             if version > 0 {

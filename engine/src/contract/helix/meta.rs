@@ -127,8 +127,8 @@ impl Session {
 
 /// Reads the fields of a checkpoint from its header. Also returns its timestamp.
 pub(super) fn read_meta(header: &Header) -> Result<(CheckpointMeta, f64)> {
-    match (CheckpointMeta::decode(&header.meta), header.sort_key.split_f64()) {
-        (Some(meta), Some((timestamp, _))) => Ok((meta, timestamp)),
+    match (CheckpointMeta::decode(&header.meta), header.sort_key.own_f64()) {
+        (Some(meta), Some(timestamp)) => Ok((meta, timestamp)),
         _ => Err(damaged(&header.id)),
     }
 }

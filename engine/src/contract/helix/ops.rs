@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
 use crate::query::{LogRange, LogSide, Of, Query};
 use crate::record::{
-    Checkpoint, ContractId, Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, TaskState, Write,
+    Checkpoint, ContractId, Draft, Header, Labels, LogPin, Order, Part, Payload, Record, SortKey, TaskState, Write,
 };
 
 pub const CONTRACT_ID: ContractId = ContractId(5);
@@ -189,6 +189,7 @@ pub(super) fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     };
     let mut draft =
         Draft::from(Checkpoint { header, payload: Payload { parts: buffers.parts(parts)? }, logs: Vec::new() });
+    draft.order = Order::SaveOfNumber;
     draft.logs = vec![LogPin { log: MESSAGES.to_owned(), length: messages }];
     let touch = touches.then_some(Op::Touch { contract: SESSIONS_ID, id: session_id, saved_at });
     Ok(Unit { expect: conditions, ops: [Op::Put(Box::new(draft))].into_iter().chain(touch).collect() })

@@ -9,7 +9,9 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
 use crate::op::Op;
-use crate::query::{ActivityOrder, Ancestors, Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, Recent, RowOrder};
+use crate::query::{
+    ActivityOrder, Ancestors, Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, Recent, RowOrder, Rows, RowsFrom,
+};
 use crate::record::{self, Active, Header, Labels, Place, Seq, SortKey, Status, Tuple, TuplePage};
 
 /// The calls, as `ts/contracts/langgraph/wire.ts` declares them.
@@ -19,11 +21,13 @@ enum Call {
     Put(Put),
     PutWrites(PutWrites),
     Import(Import),
-    /// Without an id, gets the latest checkpoint of the namespace.
+    /// Without an id, gets the latest checkpoint of the namespace. With `compare`, the response says whether it is the latest one.
     Get {
         thread_id: String,
         namespace: String,
         id: Option<String>,
+        #[serde(default)]
+        compare: bool,
     },
     /// Gets the parts and the writes of the latest checkpoint of the namespace that its status is read from: see
     /// [`outline`].
@@ -38,19 +42,27 @@ enum Call {
         channels: Vec<String>,
         limit: usize,
     },
-    /// Lists the checkpoints of a thread, or of all threads. The newest id comes first.
+    /// Finds the place of the checkpoint with this id in the namespace or, if that lacks it, in the namespace `or`. A listing that ends before
+    /// the checkpoint begins there.
+    Place {
+        thread_id: String,
+        namespace: String,
+        or: String,
+        id: String,
+    },
+    /// Lists the checkpoints of a thread, or of all threads. The newest comes first. `before` is a sort key.
     List {
         thread_id: Option<String>,
         before: Option<String>,
         limit: usize,
     },
-    /// Lists the checkpoints of a namespace, of a thread, or of all threads, with their payloads and writes. The page begins after the checkpoint with the id
-    /// `before_id` and the save number `before_seq`. `texts` are texts that the JSON of a checkpoint's metadata must contain,
+    /// Lists the checkpoints of a namespace, of a thread, or of all threads, with their payloads and writes. The page begins after the checkpoint with the sort key
+    /// `before_key` and the save number `before_seq`. `texts` are texts that the JSON of a checkpoint's metadata must contain,
     /// unless it contains an escape. `index` is a key of the metadata that has an index. The filter looks at `looks` checkpoints at most.
     Page {
         thread_id: Option<String>,
         namespace: Option<String>,
-        before_id: Option<String>,
+        before_key: Option<String>,
         before_seq: Option<i64>,
         texts: Option<Vec<String>>,
         index: Option<IndexedKey>,
@@ -83,7 +95,20 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Put(given) => Request::Apply(put(given, &mut buffers)?),
         Call::PutWrites(given) => Request::Apply(put_writes(given, &mut buffers)?),
         Call::Import(given) => Request::Apply(import(given, &mut buffers)?),
-        Call::Get { thread_id, namespace, id } => {
+        Call::Get { thread_id, namespace, id, compare: true } => {
+            let lineage = thread::lineage(&thread_id, &namespace);
+            let pick = id.map_or_else(|| Pick::Newest(lineage.clone()), |id| Pick::Id(thread::key(&thread_id, &namespace, &id)));
+            let newest = Query::List { contract, of: Of::Lineage(lineage), before: None, limit: Some(1) };
+            Request::ask(Query::All(vec![Query::Tuple { contract, pick }, newest]), |answer| {
+                let [found, newest] = answer.into_all()?;
+                let newest = newest.into_headers()?.into_iter().next();
+                Response::one(found.into_tuple()?, |found, response| {
+                    let is_latest = newest.is_some_and(|newest| newest.id == found.checkpoint.header.id);
+                    Ok(Found { is_latest: Some(is_latest), ..tuple(*found, response)? })
+                })
+            })
+        }
+        Call::Get { thread_id, namespace, id, compare: false } => {
             let pick = match id {
                 Some(id) => Pick::Id(thread::key(&thread_id, &namespace, &id)),
                 None => Pick::Newest(thread::lineage(&thread_id, &namespace)),
@@ -104,17 +129,30 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let ancestors = Ancestors { contract, id: checkpoint.key(), stems: channels, writes, limit };
             Request::ask(Query::Ancestors(ancestors), |answer| Response::list(answer.into_tuples()?, tuple))
         }
+        Call::Place { thread_id, namespace, or, id } => {
+            let rows = |namespace: String| {
+                let from = RowsFrom::Id(thread::key(&thread_id, &namespace, &id));
+                let (lineage, order) = (thread::lineage(&thread_id, &namespace), RowOrder::NewestFirst);
+                Query::Rows(Rows { contract, lineage, from, order, limit: 1, sums: false })
+            };
+            Request::ask(Query::All([namespace, or].map(rows).into()), |answer| {
+                let [first, second] = answer.into_all()?;
+                let found = first.into_rows()?.rows.into_iter().chain(second.into_rows()?.rows).next();
+                let place = found.map(|row| page_after((row.header.sort_key, row.seq))).transpose()?;
+                place.map(|place| Response::json(&place)).transpose()
+            })
+        }
         Call::List { thread_id, before, limit } => {
             let of = listed(thread_id, None);
-            let before = before.map(|id| SortKey(id.into_bytes()));
+            let before = before.map(|key| SortKey(key.into_bytes()));
             let query = Query::List { contract, of, before, limit: Some(limit) };
             Request::ask(query, |answer| {
                 Response::list(answer.into_headers()?, |found, response| header(&found, response))
             })
         }
-        Call::Page { thread_id, namespace, before_id, before_seq, texts, index, limit, looks } => {
+        Call::Page { thread_id, namespace, before_key, before_seq, texts, index, limit, looks } => {
             let of = listed(thread_id, namespace);
-            let after = before_id.map(|id| (SortKey(id.into_bytes()), before_seq.unwrap_or(Seq::MIN)));
+            let after = before_key.map(|key| (SortKey(key.into_bytes()), before_seq.unwrap_or(Seq::MIN)));
             let all = texts.map(|texts| texts.into_iter().map(String::into_bytes).collect());
             let key =
                 index.map(|IndexedKey { key, value }| Box::new(MetaKey { begins: b"json\0{".to_vec(), key, value }));
@@ -167,6 +205,11 @@ pub(super) struct IndexedKey {
 /// A page of checkpoints has about this many bytes at most.
 const PAGE_BYTES: usize = 1 << 20;
 
+/// A sort key as a text: it is an id.
+fn key_text(SortKey(key): SortKey) -> Result<String> {
+    String::from_utf8(key).map_err(|error| damaged(&error.to_string()))
+}
+
 /// A checkpoint in a listing, without its payload.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -174,6 +217,9 @@ struct Listed {
     thread_id: String,
     namespace: String,
     id: String,
+    /// The sort key. Missing if it is the id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
     parent: Option<String>,
     metadata: PackedPart,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,10 +236,12 @@ fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
         Some(key) => Some(thread::split_key(key).ok_or_else(|| damaged(&header.id))?.id),
         None => None,
     };
+    let key = (header.sort_key.0 != of.id.as_bytes()).then(|| key_text(header.sort_key.clone())).transpose()?;
     Ok(Listed {
         thread_id: of.thread,
         namespace: of.namespace,
         id: of.id,
+        key,
         parent,
         metadata: response.part(metadata),
         mark,
@@ -217,10 +265,13 @@ struct FoundWrite {
 
 /// A checkpoint with its payload and its writes.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Found {
     header: Listed,
     parts: Vec<PackedPart>,
     writes: Vec<FoundWrite>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_latest: Option<bool>,
 }
 
 fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) -> Result<Found> {
@@ -233,7 +284,7 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
         path,
         part: response.part(write.part),
     };
-    Ok(Found { header, parts, writes: take_paths(writes).into_iter().map(write).collect() })
+    Ok(Found { header, parts, writes: take_paths(writes).into_iter().map(write).collect(), is_latest: None })
 }
 
 /// A page of checkpoints. The next page begins after `next`.
@@ -245,16 +296,16 @@ struct FoundPage {
 
 #[derive(Serialize)]
 struct NextPage {
-    id: String,
+    key: String,
     seq: Seq,
+}
+
+fn page_after((key, seq): Place) -> Result<NextPage> {
+    Ok(NextPage { key: key_text(key)?, seq })
 }
 
 fn tuple_page(TuplePage { tuples, next }: TuplePage, response: &mut ResponseBuilder) -> Result<FoundPage> {
     let found = tuples.into_iter().map(|found| tuple(found, response)).collect::<Result<_>>()?;
-    let page_after = |(SortKey(id), seq): Place| match String::from_utf8(id) {
-        Ok(id) => Ok(NextPage { id, seq }),
-        Err(error) => Err(damaged(&error.to_string())),
-    };
     Ok(FoundPage { found, next: next.map(page_after).transpose()? })
 }
 

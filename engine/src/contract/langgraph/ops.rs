@@ -8,7 +8,9 @@ use crate::contract::ids::{MAX_ID_BYTES, damaged};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
-use crate::record::{ContractId, Draft, Header, Labels, Part, Payload, SortKey, Status, TaskState, Tuple, Write};
+use crate::record::{
+    ContractId, Draft, Header, Labels, Order, Part, Payload, SortKey, Status, TaskState, Tuple, Write,
+};
 use bytes::Bytes;
 use serde::Deserialize;
 
@@ -21,6 +23,9 @@ pub struct Put {
     pub thread_id: String,
     pub namespace: String,
     pub id: String,
+    /// The id of a checkpoint of the graph that was saved earlier. A checkpoint of a subgraph does not sort before it.
+    #[serde(default)]
+    pub root: Option<String>,
     /// The id of the parent. The parent is in the same namespace.
     pub parent: Option<String>,
     /// The parts of the channels that changed, and the part with the rest of the checkpoint.
@@ -51,20 +56,12 @@ pub struct Put {
 /// the same id.
 ///
 /// A checkpoint that must be its parent's only child (D7) is refused with `CONFLICT` if the parent is no longer the
-/// latest checkpoint, because another writer has then continued the thread. The checkpoint's id must sort after the
-/// parent's id, so that the checkpoint becomes the latest and the next writer sees it.
+/// latest checkpoint, because another writer has then continued the thread. The latest checkpoint is the one that was saved
+/// last, whatever the ids say: a clock that steps back makes ids that sort before earlier ones.
 pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
     let of = CheckpointRef { thread: put.thread_id, namespace: put.namespace, id: put.id };
     let key = check(&of)?;
     let (contract, inherit) = (CONTRACT_ID, put.inherit.unwrap_or_default());
-    if let Some(parent) = put.parent.as_ref().filter(|parent| put.only_child && **parent >= of.id) {
-        let message = format!(
-            "checkpoint {:?} of thread {:?} is not after its parent {parent:?}. Ids sort by time, so the clock here is behind the \
-             clock that made the parent: synchronize the clocks and try again",
-            of.id, of.thread
-        );
-        return Err(Error::new(Code::Conflict, message));
-    }
     let parts = buffers.parts(put.parts)?;
     let like = buffers.parts(put.like.unwrap_or_default())?;
     let meta = meta_of(put.mark.as_deref(), &buffers.part("", put.metadata_tag)?)?;
@@ -88,7 +85,7 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
     let header = Header {
         parent,
         group: thread::prefix(&of.thread),
-        sort_key: SortKey(of.id.into_bytes()),
+        sort_key: SortKey(put.root.filter(|root| *root > of.id).unwrap_or(of.id).into_bytes()),
         saved_at: put.saved_at,
         depends_on_parent: put.depends_on_parent,
         status: put.status,
@@ -102,6 +99,7 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         like,
         logs: Vec::new(),
         labels: Labels::default(),
+        order: Order::Save,
         encoded: None,
     };
     Ok(Unit {

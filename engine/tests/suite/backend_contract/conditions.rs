@@ -5,10 +5,12 @@ use forkpoint_engine::backend::Backend;
 use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::op::{Expect, Must, Op, Unit};
 use forkpoint_engine::query::{Answer, Of, Query};
-use forkpoint_engine::record::SortKey;
+use forkpoint_engine::record::{Order, SortKey};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 
-use crate::common::{CONTRACT_ID, HOSTILE, apply, draft, get, lineages, log_range, remove, save, texts};
+use crate::common::{
+    CONTRACT_ID, HOSTILE, apply, draft, get, ids, lineage, lineages, log_range, newest, remove, save, texts,
+};
 
 /// Applies a unit that saves the checkpoint "new" under a condition. Returns the error's code, or `None` if the
 /// condition held.
@@ -49,6 +51,41 @@ pub(crate) fn a_unit_is_applied_only_under_its_conditions(backend: &mut dyn Back
     ] {
         assert_eq!(under(backend, "never saved", must.clone()), outcome, "{must:?}");
     }
+}
+
+pub(crate) fn a_save_never_sorts_before_an_earlier_one(backend: &mut dyn Backend) {
+    let saved = |backend: &mut dyn Backend, order, lineage: &str, id: &str, number: f64| {
+        let Op::Put(mut put) = draft(lineage, id).sort_key(number).put() else { unreachable!("a put") };
+        put.order = order;
+        apply(backend, vec![Op::Put(put)]).unwrap();
+    };
+    let own = |backend: &mut dyn Backend, id: &str| get(backend, id).unwrap().header.sort_key.own_f64().unwrap();
+    for (order, run) in [(Order::Save, "saves"), (Order::SaveOfNumber, "numbers")] {
+        let id = |at: u32| format!("{run} {at}");
+        // The clock steps back, twice, and comes to itself.
+        for (at, number) in (0..).zip([10.0, 5.0, 7.0, 4.0, 4.0, 11.0]) {
+            saved(backend, order, run, &id(at), number);
+            assert_eq!(newest(backend, run, None), Some(id(at)));
+            assert_eq!(own(backend, &id(at)), if order == Order::Save { number.max(10.0) } else { number });
+        }
+        let newest_first: Vec<String> = (0..6).rev().map(id).collect();
+        assert_eq!(ids(backend, lineage(run)), newest_first);
+        // A repeated save stays at its place, and so do the others when one is removed.
+        saved(backend, order, run, &id(5), 11.0);
+        if order == Order::SaveOfNumber {
+            saved(backend, order, run, &id(0), 10.0);
+        }
+        assert_eq!(ids(backend, lineage(run)), newest_first);
+        apply(backend, vec![remove(&id(5)), remove(&id(1))]).unwrap();
+        assert_eq!(newest(backend, run, None), Some(id(4)));
+        saved(backend, order, run, "last", 1.0);
+        assert_eq!(newest(backend, run, None).as_deref(), Some("last"));
+        apply(backend, vec![remove("last")]).unwrap();
+    }
+    // Where the contract gives the order, an early number is early.
+    saved(backend, Order::SortKey, "own", "late", 10.0);
+    saved(backend, Order::SortKey, "own", "early", 5.0);
+    assert_eq!(ids(backend, lineage("own")), ["late", "early"]);
 }
 
 pub(crate) fn each_condition_of_a_unit_counts(backend: &mut dyn Backend) {

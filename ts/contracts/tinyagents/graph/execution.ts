@@ -68,7 +68,10 @@ export class GraphExecution {
     this.effects = plan.effects ?? {
       handle: checkpointer && (handleOf(checkpointer) ?? null),
       store: "Checkpointer",
-      place: () => ({ of: keyOf(plan.thread), at: this.#current!.boundary.id, from: this.#saved ?? undefined }),
+      place: () => {
+        const at = { of: keyOf(plan.thread), at: this.#current!.boundary.id };
+        return this.#loaded?.latest === false ? { ...at, from: this.#saved ?? undefined } : { ...at, joins: true };
+      },
       lease: () => plan.lease,
     };
     const prefix = `${Date.now().toString(16).padStart(12, "0")}-${crypto.randomUUID().slice(-12)}`;

@@ -3,6 +3,7 @@
 import type { HeldLease, Lease } from "../../../store/lease.js";
 import type { RunKey } from "../../../bridge/native.js";
 import type { Format } from "../../../bridge/serializer.js";
+import { runExpectsParent } from "../expectation.js";
 import { tinyagents } from "../wire.js";
 import {
   type Activation,
@@ -160,7 +161,8 @@ export async function putBoundary(
     ...(memorySnapshot !== undefined && { memorySnapshot }),
   };
   // Pass options only if they are needed, because a checkpointer that is not of this package may refuse them.
-  const options = { ...(more.branches && { expectedParent: false }), ...(more.lease && { lease: more.lease }) };
+  const expectedParent = more.branches ? false : runExpectsParent(checkpointer);
+  const options = { ...(expectedParent !== undefined && { expectedParent }), ...(more.lease && { lease: more.lease }) };
   await (Object.keys(options).length > 0 ? checkpointer.put(checkpoint, options) : checkpointer.put(checkpoint));
 }
 

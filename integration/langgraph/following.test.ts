@@ -1,0 +1,125 @@
+// Tests that a run that names no checkpoint begins no branch: each of its saves follows its own last save, or is refused.
+import { setTimeout as delay } from "node:timers/promises";
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { all, kinds, rejection, saver, thread } from "./helpers.js";
+
+const State = Annotation.Root({
+  who: Annotation<string>,
+  log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+});
+const modes = ["async", "sync", "exit"] as const;
+
+/** A graph of two nodes. The first one waits until `open` is called for its run. */
+function gated(checkpointer: ReturnType<typeof saver>) {
+  const gates = new Map<string, { arrived: Promise<void>; arrive: () => void; opened: Promise<void>; open: () => void }>();
+  const gate = (who: string) => {
+    let [arrive, open] = [() => {}, () => {}];
+    const arrived = new Promise<void>((resolve) => (arrive = resolve));
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    const made = gates.get(who) ?? { arrived, arrive, opened, open };
+    gates.set(who, made);
+    return made;
+  };
+  const ran: string[] = [];
+  const graph = new StateGraph(State)
+    .addNode("work", async ({ who }) => {
+      gate(who).arrive();
+      await gate(who).opened;
+      return { log: [`${who} worked`] };
+    })
+    .addNode("after", ({ who }) => {
+      ran.push(who);
+      return { log: [`${who} after`] };
+    })
+    .addEdge(START, "work")
+    .addEdge("work", "after")
+    .compile({ checkpointer });
+  return { graph, gate, ran };
+}
+
+describe.each(kinds)("on %s", (kind) => {
+  it.each(modes)("durability %s: of two starts of a thread one is refused, and its later nodes don't run", async (durability) => {
+    const checkpointer = saver(kind);
+    const { graph, gate, ran } = gated(checkpointer);
+    gate("zero").open();
+    await graph.invoke({ who: "zero" }, thread());
+    const runs = ["one", "two"].map((who) => {
+      const run = graph.invoke({ who }, { ...thread(), durability });
+      run.catch(() => {});
+      return run;
+    });
+    // Both runs work, unless the save of one was refused before.
+    await Promise.all(["one", "two"].map((who, at) => Promise.race([gate(who).arrived, rejection(runs[at]!)])));
+    // Time for a rejection that nobody handles.
+    await delay(20);
+    for (const who of ["one", "two"]) gate(who).open();
+    const ends = await Promise.allSettled(runs);
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    const [won, lost] = ends[0]!.status === "fulfilled" ? ["one", "two"] : ["two", "one"];
+    for (const end of ends) {
+      if (end.status === "rejected") {
+        expect(end.reason).toMatchObject({ name: "ForkpointError", code: "CONFLICT" });
+        expect(end.reason.message).toContain('another run has continued thread "thread"');
+      } else expect(end.value.log.slice(-2)).toEqual([`${won} worked`, `${won} after`]);
+    }
+    if (durability !== "exit") expect(ran).not.toContain(lost);
+    expect((await graph.getState(thread())).values.log.slice(-1)).toEqual([`${won} after`]);
+    const parents = (await all(checkpointer.list(thread()))).map(
+      ({ parentConfig }) => parentConfig?.configurable?.["checkpoint_id"],
+    );
+    expect(new Set(parents).size).toBe(parents.length);
+  });
+
+  it.each(modes)("durability %s: an update beside a run is not lost, and the run is told", async (durability) => {
+    const checkpointer = saver(kind);
+    const { graph, gate } = gated(checkpointer);
+    const run = rejection(graph.invoke({ who: "one" }, { ...thread(), durability }));
+    await gate("one").arrived;
+    const isStored = async () => durability === "exit" || (await graph.getState(thread())).next[0] === "work";
+    await expect.poll(isStored).toBe(true);
+    await graph.updateState(thread(), { log: ["from a person"] }, "after");
+    gate("one").open();
+    expect(await run).toMatchObject({ code: "CONFLICT" });
+    expect((await graph.getState(thread())).values.log).toEqual(["from a person"]);
+  });
+
+  it("an update that read the thread before a run saved is refused", async () => {
+    const checkpointer = saver(kind);
+    const { graph, gate } = gated(checkpointer);
+    gate("zero").open();
+    await graph.invoke({ who: "zero" }, thread());
+    gate("one").open();
+    checkpointer.put = async (...given) => {
+      // The update has read the thread. A run comes before its save.
+      Reflect.deleteProperty(checkpointer, "put");
+      await graph.invoke({ who: "one" }, thread());
+      return checkpointer.put(...given);
+    };
+    expect(await rejection(graph.updateState(thread(), { log: ["late"] }, "after"))).toMatchObject({ code: "CONFLICT" });
+    expect((await graph.getState(thread())).values.log.at(-1)).toBe("one after");
+  });
+
+  it("a caller that names a checkpoint makes a branch", async () => {
+    const checkpointer = saver(kind);
+    const { graph, gate, ran } = gated(checkpointer);
+    gate("one").open();
+    await graph.invoke({ who: "one" }, thread());
+    const history = await all(graph.getStateHistory(thread()));
+    const old = history.find(({ next }) => next[0] === "after")!;
+    expect((await graph.invoke(null, old.config)).log).toEqual(["one worked", "one after"]);
+    const updated = await graph.updateState(old.config, { log: ["edited"] }, "work");
+    expect((await graph.invoke(null, updated)).log).toEqual(["one worked", "edited", "one after"]);
+    expect(ran).toEqual(["one", "one", "one"]);
+    expect((await graph.getState(thread())).values.log).toEqual(["one worked", "edited", "one after"]);
+  });
+
+  it("expectedParent: false lets both runs save", async () => {
+    const checkpointer = saver(kind, { expectedParent: false });
+    const { graph, gate } = gated(checkpointer);
+    const runs = ["one", "two"].map((who) => graph.invoke({ who }, thread()));
+    await Promise.all(["one", "two"].map((who) => gate(who).arrived));
+    for (const who of ["one", "two"]) gate(who).open();
+    for (const { log } of await Promise.all(runs)) expect(log).toHaveLength(2);
+  });
+});
