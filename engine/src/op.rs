@@ -370,7 +370,10 @@ impl Expect {
                 if sort_key == newest.as_ref() || sort_key == Some(or) {
                     return Ok(());
                 }
-                let found = found.map_or_else(|| "it has no checkpoint any more".to_owned(), |header| format!("its newest checkpoint is {:?}", header.id));
+                let found = found.map_or_else(
+                    || "it has no checkpoint any more".to_owned(),
+                    |header| format!("its newest checkpoint is {:?}", header.id),
+                );
                 let message = format!(
                     "another writer has continued {lineage:?}, begun it again or deleted it: {found}. Nothing was stored: read the newest checkpoint and try again"
                 );

@@ -1401,6 +1401,7 @@ describe.each(mainKinds)("on %s", (kind) => {
         checkpoints: 2,
         latest: latest([early]),
         ...rest,
+        status: "unknown",
       });
       for (const { threadId, latest: found } of (await checkpointer.listThreads({ withNext: false })).threads) {
         const { checkpointId: checkpoint_id, checkpointNs: checkpoint_ns } = found;

@@ -17,7 +17,10 @@ function setBack(ms: number) {
 
 afterEach(() => void vi.useRealTimers());
 
-const State = Annotation.Root({ n: Annotation<number>, log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }) });
+const State = Annotation.Root({
+  n: Annotation<number>,
+  log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+});
 
 const turn = (checkpointer: ReturnType<typeof saver>) =>
   new StateGraph(State)
@@ -36,9 +39,12 @@ describe.each(kinds)("on %s", (kind) => {
     const state = await graph.getState(thread());
     expect(state.values).toEqual({ n: 3, log: ["turn 1", "turn 2", "turn 3"] });
     const history = await all(graph.getStateHistory(thread()));
-    expect(history.map(({ metadata: made }) => made!.step)).toEqual([7, 6, 5, 4, 3, 2, 1, 0, -1].slice(-history.length));
+    expect(history.map(({ metadata: made }) => made!.step)).toEqual(
+      [7, 6, 5, 4, 3, 2, 1, 0, -1].slice(-history.length),
+    );
     // Each checkpoint is listed once, page by page, and the parents follow their children.
-    for (const [at, { parentConfig }] of history.slice(0, -1).entries()) expect(parentConfig).toEqual(history[at + 1]!.config);
+    for (const [at, { parentConfig }] of history.slice(0, -1).entries())
+      expect(parentConfig).toEqual(history[at + 1]!.config);
     for (const limit of [1, 2, 4]) {
       const paged = [];
       let before: (typeof history)[number]["config"] | undefined;
@@ -83,7 +89,9 @@ describe.each(kinds)("on %s", (kind) => {
     const graph = new StateGraph(State)
       .addNode("a", node("a"))
       .addNode("b", node("b"))
-      .addNode("c", async (state, config) => ({ log: [...(await node("a")(state, config)).log, ...(await node("b")(state, config)).log] }))
+      .addNode("c", async (state, config) => ({
+        log: [...(await node("a")(state, config)).log, ...(await node("b")(state, config)).log],
+      }))
       .addEdge(START, "a")
       .addEdge("a", "b")
       .addEdge("b", "c")

@@ -12,7 +12,10 @@ const modes = ["async", "sync", "exit"] as const;
 
 /** A graph of two nodes. The first one waits until `open` is called for its run. */
 function gated(checkpointer: ReturnType<typeof saver>) {
-  const gates = new Map<string, { arrived: Promise<void>; arrive: () => void; opened: Promise<void>; open: () => void }>();
+  const gates = new Map<
+    string,
+    { arrived: Promise<void>; arrive: () => void; opened: Promise<void>; open: () => void }
+  >();
   const gate = (who: string) => {
     let [arrive, open] = [() => {}, () => {}];
     const arrived = new Promise<void>((resolve) => (arrive = resolve));
@@ -39,37 +42,40 @@ function gated(checkpointer: ReturnType<typeof saver>) {
 }
 
 describe.each(kinds)("on %s", (kind) => {
-  it.each(modes)("durability %s: of two starts of a thread one is refused, and its later nodes don't run", async (durability) => {
-    const checkpointer = saver(kind);
-    const { graph, gate, ran } = gated(checkpointer);
-    gate("zero").open();
-    await graph.invoke({ who: "zero" }, thread());
-    const runs = ["one", "two"].map((who) => {
-      const run = graph.invoke({ who }, { ...thread(), durability });
-      run.catch(() => {});
-      return run;
-    });
-    // Both runs work, unless the save of one was refused before.
-    await Promise.all(["one", "two"].map((who, at) => Promise.race([gate(who).arrived, rejection(runs[at]!)])));
-    // Time for a rejection that nobody handles.
-    await delay(20);
-    for (const who of ["one", "two"]) gate(who).open();
-    const ends = await Promise.allSettled(runs);
-    expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
-    const [won, lost] = ends[0]!.status === "fulfilled" ? ["one", "two"] : ["two", "one"];
-    for (const end of ends) {
-      if (end.status === "rejected") {
-        expect(end.reason).toMatchObject({ name: "ForkpointError", code: "CONFLICT" });
-        expect(end.reason.message).toContain('another run has continued thread "thread"');
-      } else expect(end.value.log.slice(-2)).toEqual([`${won} worked`, `${won} after`]);
-    }
-    if (durability !== "exit") expect(ran).not.toContain(lost);
-    expect((await graph.getState(thread())).values.log.slice(-1)).toEqual([`${won} after`]);
-    const parents = (await all(checkpointer.list(thread()))).map(
-      ({ parentConfig }) => parentConfig?.configurable?.["checkpoint_id"],
-    );
-    expect(new Set(parents).size).toBe(parents.length);
-  });
+  it.each(modes)(
+    "durability %s: of two starts of a thread one is refused, and its later nodes don't run",
+    async (durability) => {
+      const checkpointer = saver(kind);
+      const { graph, gate, ran } = gated(checkpointer);
+      gate("zero").open();
+      await graph.invoke({ who: "zero" }, thread());
+      const runs = ["one", "two"].map((who) => {
+        const run = graph.invoke({ who }, { ...thread(), durability });
+        run.catch(() => {});
+        return run;
+      });
+      // Both runs work, unless the save of one was refused before.
+      await Promise.all(["one", "two"].map((who, at) => Promise.race([gate(who).arrived, rejection(runs[at]!)])));
+      // Time for a rejection that nobody handles.
+      await delay(20);
+      for (const who of ["one", "two"]) gate(who).open();
+      const ends = await Promise.allSettled(runs);
+      expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+      const [won, lost] = ends[0]!.status === "fulfilled" ? ["one", "two"] : ["two", "one"];
+      for (const end of ends) {
+        if (end.status === "rejected") {
+          expect(end.reason).toMatchObject({ name: "ForkpointError", code: "CONFLICT" });
+          expect(end.reason.message).toContain('another run has continued thread "thread"');
+        } else expect(end.value.log.slice(-2)).toEqual([`${won} worked`, `${won} after`]);
+      }
+      if (durability !== "exit") expect(ran).not.toContain(lost);
+      expect((await graph.getState(thread())).values.log.slice(-1)).toEqual([`${won} after`]);
+      const parents = (await all(checkpointer.list(thread()))).map(
+        ({ parentConfig }) => parentConfig?.configurable?.["checkpoint_id"],
+      );
+      expect(new Set(parents).size).toBe(parents.length);
+    },
+  );
 
   it.each(modes)("durability %s: an update beside a run is not lost, and the run is told", async (durability) => {
     const checkpointer = saver(kind);
@@ -96,7 +102,9 @@ describe.each(kinds)("on %s", (kind) => {
       await graph.invoke({ who: "one" }, thread());
       return checkpointer.put(...given);
     };
-    expect(await rejection(graph.updateState(thread(), { log: ["late"] }, "after"))).toMatchObject({ code: "CONFLICT" });
+    expect(await rejection(graph.updateState(thread(), { log: ["late"] }, "after"))).toMatchObject({
+      code: "CONFLICT",
+    });
     expect((await graph.getState(thread())).values.log.at(-1)).toBe("one after");
   });
 

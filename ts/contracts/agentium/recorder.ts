@@ -93,16 +93,7 @@ class OwnRecorder implements Recorder {
     return this.handle.run(async (engine) => this.#recorded(await findLatest(engine, runId), null));
   }
 
-  async store({
-    id,
-    runId,
-    stepIndex,
-    stepName,
-    state,
-    steps,
-    rewind,
-    parent,
-  }: Recording): Promise<Snapshot> {
+  async store({ id, runId, stepIndex, stepName, state, steps, rewind, parent }: Recording): Promise<Snapshot> {
     await describeProgram(this.handle, agentium.name, this.#shape);
     const stored = state.in(this.format);
     const createdAt = Date.now();

@@ -57,7 +57,9 @@ export function followsLatest(config: Config, parent: string | undefined, metada
     if (isRun(config)) return runIn(config.configurable)?.follows === true;
     const parents: unknown = metadata?.["parents"];
     // `updateState` with the node "__copy__" saves beside the checkpoint that it has read, because its caller asks for that.
-    return typeof parents === "object" && parents !== null && parent !== undefined && readAsLatest.get(parents) === parent;
+    return (
+      typeof parents === "object" && parents !== null && parent !== undefined && readAsLatest.get(parents) === parent
+    );
   });
 }
 

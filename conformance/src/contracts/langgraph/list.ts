@@ -28,7 +28,8 @@ export const lists: ReadonlyArray<Expectation<Saver>> = [
     id: "langgraph/latest-clock",
     group: "order",
     level: "OURS",
-    source: "ours: ids are made of the time, and a clock that steps back makes a smaller id. The published savers go by the id",
+    source:
+      "ours: ids are made of the time, and a clock that steps back makes a smaller id. The published savers go by the id",
     title: "returns and lists first the checkpoint that was put last, also if its id is smaller",
     async check(trial) {
       const store = await trial.store();

@@ -120,11 +120,7 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       await race(trial, "many", [{ count }, { count }, { count }]);
       const found = await all((await trial.store()).list(at()));
       const expected = Array.from({ length: 3 * count }, (_, n) => id(n + 1));
-      same(
-        found.map((tuple) => tuple.checkpoint.id).toSorted(),
-        expected,
-        "the ids of the thread",
-      );
+      same(found.map((tuple) => tuple.checkpoint.id).toSorted(), expected, "the ids of the thread");
       for (const tuple of found) {
         const by = Math.floor(((tuple.metadata?.["step"] as number) - 1) / count);
         same(tuple.checkpoint.channel_values, { by }, "the values of a checkpoint");

@@ -369,9 +369,7 @@ impl Writing<'_> {
         } else {
             // A damaged row is replaced too.
             let (replaced, sort_key) = match self.row(header.contract, &header.id) {
-                Ok(Some(found)) => {
-                    (vec![found.seq], Some(found.header.sort_key).filter(|_| found.lin == lineage.lin))
-                }
+                Ok(Some(found)) => (vec![found.seq], Some(found.header.sort_key).filter(|_| found.lin == lineage.lin)),
                 _ => (self.numbers(&[(header.contract, &header.id)])?, None),
             };
             let left = self.delete(&replaced)?.1;

@@ -54,9 +54,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Latest { run_id } => Request::ask(Query::Newest { contract, lineage: run_id, label: None }, found),
         Call::List { run_id } => {
             let query = Query::Whole { contract, of: Of::Lineage(run_id), prefix: Vec::new() };
-            Request::ask(query, |answer| {
-                Response::list(answer.into_checkpoints()?, entry)
-            })
+            Request::ask(query, |answer| Response::list(answer.into_checkpoints()?, entry))
         }
         Call::Timeline { run_id } => {
             let query = Query::List { contract, of: Of::Lineage(run_id), before: None, limit: None };

@@ -112,7 +112,8 @@ pub fn fork(source: String, id: String, run_id: String, timestamp: f64, saved_at
 
 /// Converts a header into the metadata that listings show.
 pub fn metadata(header: Header) -> Result<Metadata> {
-    let Some((ordered, (state_size, has_memory_snapshot, negative_zero))) = header.sort_key.own_f64().zip(meta::decode(&header.meta))
+    let Some((ordered, (state_size, has_memory_snapshot, negative_zero))) =
+        header.sort_key.own_f64().zip(meta::decode(&header.meta))
     else {
         return Err(damaged(&header.id));
     };

@@ -97,7 +97,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Import(given) => Request::Apply(import(given, &mut buffers)?),
         Call::Get { thread_id, namespace, id, compare: true } => {
             let lineage = thread::lineage(&thread_id, &namespace);
-            let pick = id.map_or_else(|| Pick::Newest(lineage.clone()), |id| Pick::Id(thread::key(&thread_id, &namespace, &id)));
+            let pick = id
+                .map_or_else(|| Pick::Newest(lineage.clone()), |id| Pick::Id(thread::key(&thread_id, &namespace, &id)));
             let newest = Query::List { contract, of: Of::Lineage(lineage), before: None, limit: Some(1) };
             Request::ask(Query::All(vec![Query::Tuple { contract, pick }, newest]), |answer| {
                 let [found, newest] = answer.into_all()?;
