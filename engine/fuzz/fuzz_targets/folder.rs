@@ -15,7 +15,7 @@ use forkpoint_engine::backend::jsonl::{Jsonl, Options};
 use forkpoint_engine::op::{LogMust, Op, Unit};
 use forkpoint_engine::query::Query;
 use forkpoint_engine::record::{
-    ContractId, Draft, Header, Labels, Order, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write,
+    ContractId, Draft, Header, Labels, LogPin, Order, Part, Payload, Record, SortKey, Status, TaskState, Write,
 };
 use libfuzzer_sys::fuzz_target;
 

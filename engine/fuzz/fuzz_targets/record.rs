@@ -12,7 +12,7 @@ use forkpoint_engine::contract::fields::{Shape, Value};
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{LogMust, Op, Unit};
 use forkpoint_engine::record::{
-    Draft, Header, Labels, Order, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write,
+    Draft, Header, Labels, LogPin, Order, Part, Payload, Record, SortKey, Status, TaskState, Write,
 };
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;

@@ -192,12 +192,12 @@ async function page({ engine: { native }, clock }: Context, sessionId: string, r
   const metas = items.map(({ id, stepCount, timestamp, status }): CheckpointMeta => {
     return { id, sessionId, stepCount, timestamp, status: status ?? undefined } as CheckpointMeta;
   });
-  const last = metas.at(-1);
+  const last = items.at(-1);
   return {
     items: metas,
     total,
     hasMore: rest > 0,
-    ...(rest > 0 && last !== undefined && { cursor: `${last.timestamp}:${last.id}` }),
+    ...(rest > 0 && last !== undefined && { cursor: `${last.place ?? last.timestamp}:${last.id}` }),
   };
 }
 

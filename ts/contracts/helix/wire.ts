@@ -104,7 +104,7 @@ interface HelixCalls {
   }): {
     total: number;
     rest: number;
-    items: Array<{ id: string; stepCount: number; timestamp: number; status: string | null }>;
+    items: Array<{ id: string; stepCount: number; timestamp: number; place?: number; status: string | null }>;
   };
 }
 

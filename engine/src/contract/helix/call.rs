@@ -107,7 +107,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Load { checkpoint_id } => checkpoint(Pick::Id(checkpoint_id)),
         Call::Latest { session_id } => checkpoint(Pick::Newest(session_id)),
         Call::List { session_id, alive_since, offset, limit, cursor_id, cursor_timestamp } => {
-            let cursor = cursor_id.zip(cursor_timestamp).map(|(id, timestamp)| Cursor { id, timestamp });
+            let cursor = cursor_id.zip(cursor_timestamp).map(|(id, place)| Cursor { id, place });
             list(&session_id, Listing { alive_since, offset, limit, cursor })
         }
     })

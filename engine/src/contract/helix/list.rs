@@ -13,7 +13,8 @@ use crate::record::{Header, SortKey};
 /// The checkpoint after which a listing continues.
 pub(super) struct Cursor {
     pub id: String,
-    pub timestamp: f64,
+    /// Its timestamp, or the number by which the store sorts it.
+    pub place: f64,
 }
 
 /// The range of a listing.
@@ -26,8 +27,8 @@ pub(super) struct Listing {
 
 pub(super) fn list(session_id: &str, listing: Listing) -> Request {
     let Listing { alive_since, offset, limit, cursor } = &listing;
-    // Checkpoints with the timestamp of the cursor come before and after it, so the listing begins with all of them.
-    let before = cursor.as_ref().map(|cursor| SortKey::from_f64(cursor.timestamp.next_up()));
+    // Checkpoints with the place of the cursor come before and after it, so the listing begins with all of them.
+    let before = cursor.as_ref().map(|cursor| SortKey::from_f64(cursor.place.next_up()));
     let enough = match (alive_since, cursor, limit) {
         (None, None, Some(limit)) => Some(limit.saturating_add(*offset)),
         // The number of checkpoints to skip is known only when they are listed.
@@ -49,6 +50,9 @@ fn summaries(answer: Answer, listing: Listing) -> Result<Option<Response>> {
         id: String,
         step_count: f64,
         timestamp: f64,
+        /// The number by which the store sorts it, if it is not the timestamp: see [`Order::SaveOfNumber`](crate::record::Order::SaveOfNumber).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        place: Option<f64>,
         status: Option<String>,
     }
     /// A page. `rest` is the number of checkpoints after the page.
@@ -78,17 +82,19 @@ fn summaries(answer: Answer, listing: Listing) -> Result<Option<Response>> {
     };
     let items = headers.into_iter().skip(skip).take(take).map(|header| {
         let (meta, timestamp) = read_meta(&header)?;
-        Ok(Summary { id: header.id, step_count: meta.step_count, timestamp, status: meta.status })
+        let place = header.sort_key.split_f64().filter(|(_, own)| !own.0.is_empty()).map(|(place, _)| place);
+        Ok(Summary { id: header.id, step_count: meta.step_count, timestamp, place, status: meta.status })
     });
     Response::json(&Page { total, rest, items: items.collect::<Result<_>>()? }).map(Some)
 }
 
 /// Returns the number of headers up to the cursor. If the checkpoint of the cursor was removed, the listing continues
-/// with the checkpoints of the same timestamp, so that none is left out.
+/// with the checkpoints of the same place, so that none is left out.
 fn after(headers: &[Header], cursor: &Cursor) -> usize {
-    let sort_key = SortKey::from_f64(cursor.timestamp);
-    let first = headers.partition_point(|header| header.sort_key > sort_key);
-    let same = headers[first..].iter().take_while(|header| header.sort_key == sort_key);
+    let SortKey(place) = SortKey::from_f64(cursor.place);
+    let place_of = |header: &Header| header.sort_key.0.get(..place.len()).map(<[u8]>::to_vec);
+    let first = headers.partition_point(|header| place_of(header).as_deref() > Some(&*place));
+    let same = headers[first..].iter().take_while(|header| place_of(header).as_deref() == Some(&*place));
     match same.clone().position(|header| header.id == cursor.id) {
         Some(at) => first + at + 1,
         None => first,

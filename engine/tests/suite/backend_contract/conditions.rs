@@ -59,14 +59,17 @@ pub(crate) fn a_save_never_sorts_before_an_earlier_one(backend: &mut dyn Backend
         put.order = order;
         apply(backend, vec![Op::Put(put)]).unwrap();
     };
-    let own = |backend: &mut dyn Backend, id: &str| get(backend, id).unwrap().header.sort_key.own_f64().unwrap();
+    let own = |backend: &mut dyn Backend, id: &str| {
+        SortKey::from_f64(get(backend, id).unwrap().header.sort_key.own_f64().unwrap())
+    };
     for (order, run) in [(Order::Save, "saves"), (Order::SaveOfNumber, "numbers")] {
         let id = |at: u32| format!("{run} {at}");
         // The clock steps back, twice, and comes to itself.
         for (at, number) in (0..).zip([10.0, 5.0, 7.0, 4.0, 4.0, 11.0]) {
             saved(backend, order, run, &id(at), number);
             assert_eq!(newest(backend, run, None), Some(id(at)));
-            assert_eq!(own(backend, &id(at)), if order == Order::Save { number.max(10.0) } else { number });
+            let kept = if order == Order::Save { number.max(10.0) } else { number };
+            assert_eq!(own(backend, &id(at)), SortKey::from_f64(kept));
         }
         let newest_first: Vec<String> = (0..6).rev().map(id).collect();
         assert_eq!(ids(backend, lineage(run)), newest_first);

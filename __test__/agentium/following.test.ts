@@ -1,0 +1,96 @@
+// Tests two processes that run one Agentium run: one of them stops, and neither clears what the other has stored.
+import { Workflow, type WorkflowCheckpointStoreOptions } from "forkpoint/agentium";
+import { describe, expect, it } from "vitest";
+import { failure, place, sharedKinds } from "../helpers.js";
+import { own } from "./helpers.js";
+
+interface Trace {
+  by: string[];
+}
+
+/** Two programs over one database. `pay` is called in the second step, with the name of the program. */
+function programs(
+  kind: (typeof sharedKinds)[number],
+  pay: (who: string) => Promise<void>,
+  options?: WorkflowCheckpointStoreOptions,
+) {
+  const target = place(kind);
+  const program = (who: string) => {
+    const store = own<Trace>(target, options);
+    const add = async ({ by }: Trace) => ({ by: [...by, who] });
+    const workflow = new Workflow<Trace>({
+      name: "order",
+      initialState: { by: [] },
+      steps: [
+        { name: "check", run: add },
+        {
+          name: "pay",
+          run: async (state, context) => {
+            await context.once("charge", () => pay(who));
+            return add(state);
+          },
+        },
+        { name: "tell", run: add },
+      ],
+      checkpointStore: store,
+    });
+    return { store, workflow };
+  };
+  return [program("one"), program("two")] as const;
+}
+
+describe.each(sharedKinds)("on %s", (kind) => {
+  it("of two starts of a new run one stops, and it is paid once", async () => {
+    for (let round = 0; round < 10; round++) {
+      const paid: string[] = [];
+      const [one, two] = programs(kind, async (who) => void paid.push(who));
+      const runId = `run ${round}`;
+      const ends = await Promise.allSettled(
+        [one, two].map(({ workflow }) => workflow.runWithCheckpoints({ runId, resume: true })),
+      );
+      const lost = ends.filter(({ status }) => status === "rejected");
+      expect(ends.map(({ status }) => status)).toContain("fulfilled");
+      for (const end of lost) expect((end as PromiseRejectedResult).reason).toMatchObject({ code: "CONFLICT" });
+      expect(paid).toHaveLength(1);
+      const steps = (await one.store.list(runId)).map(({ id }) => id);
+      expect(steps).toEqual([`${runId}:initial`, `${runId}:step-1`, `${runId}:step-2`, `${runId}:step-3`]);
+    }
+  });
+
+  it("a run that another process has begun again meanwhile stops, although the ids of its steps are the same", async () => {
+    const target = place(kind);
+    const program = (who: string, pay: () => Promise<void>) => {
+      const store = own<Trace>(target);
+      const add = ({ by }: Trace) => ({ by: [...by, who] });
+      const steps = [
+        { name: "check", run: add },
+        { name: "pay", run: (state: Trace) => pay().then(() => add(state)) },
+      ];
+      return {
+        store,
+        workflow: new Workflow<Trace>({ name: "order", initialState: { by: [] }, steps, checkpointStore: store }),
+      };
+    };
+    const two = program("two", () => Promise.reject(new Error("the service is down")));
+    // The other program begins the run again, and comes to the same step.
+    const begins = () =>
+      expect(two.workflow.runWithCheckpoints({ runId: "run" })).rejects.toThrow("the service is down");
+    const one = program("one", begins);
+    const error = await failure(one.workflow.runWithCheckpoints({ runId: "run", resume: true }), "CONFLICT");
+    expect(error.message).toContain('"run"');
+    // The step of the other program is still there.
+    expect(await two.store.latest("run")).toMatchObject({ id: "run:step-1", state: { by: ["two"] } });
+  });
+
+  it("a run that was deleted meanwhile stays deleted", async () => {
+    const [one, two] = programs(kind, () => two.store.clear("run"));
+    await failure(one.workflow.runWithCheckpoints({ runId: "run", resume: true }), "CONFLICT");
+    expect(await two.store.list("run")).toEqual([]);
+  });
+
+  it("with expectedParent: false, the processes overwrite each other's checkpoints", async () => {
+    const [one, two] = programs(kind, () => two.store.clear("run"), { expectedParent: false });
+    await one.workflow.runWithCheckpoints({ runId: "run", resume: true });
+    expect((await two.store.list("run")).map(({ id }) => id)).toEqual(["run:step-2", "run:step-3"]);
+  });
+});

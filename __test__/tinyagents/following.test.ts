@@ -1,0 +1,83 @@
+// Tests two runs of one thread of a graph: a run makes a branch only if its caller asks for one, and an effect happens once.
+import { setTimeout as delay } from "node:timers/promises";
+import { Checkpointer, type CheckpointerOptions, Command, Graph, START } from "forkpoint/tinyagents";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { kinds, place } from "../helpers.js";
+
+interface State {
+  log: string[];
+}
+
+/** How often each pair meets. */
+const ROUNDS = 10;
+
+function graphs(kind: (typeof kinds)[number], options?: CheckpointerOptions) {
+  const target = place(kind);
+  const payments: string[] = [];
+  const open = () => {
+    const checkpointer = new Checkpointer<State>(target, options);
+    onTestFinished(() => checkpointer.close());
+    return checkpointer;
+  };
+  const checkpointers = kind === "memory" ? [open()] : [open(), open()];
+  const made = [0, 1].map(
+    (at) =>
+      new Graph<State, { log?: string[] }>({
+        reducer: (state, { log = [] }) => ({ log: [...state.log, ...log] }),
+        nodes: {
+          approve: (_, context) => ({ log: [context.interrupt<string>("pay?")] }),
+          pay: async (_, context) => {
+            const receipt = await context.once("charge", async ({ idempotencyKey }) => {
+              payments.push(idempotencyKey);
+              await delay(20);
+              return `receipt ${payments.length}`;
+            });
+            return { log: [receipt] };
+          },
+          tell: () => ({ log: ["told"] }),
+        },
+        edges: [
+          [START, "approve"],
+          ["approve", "pay"],
+          ["pay", "tell"],
+        ],
+        checkpointer: checkpointers.at(at) ?? checkpointers[0]!,
+      }),
+  );
+  return { graphs: made as [Graph<State, any>, Graph<State, any>], payments };
+}
+
+describe.each(kinds)("on %s", (kind) => {
+  it.each(["sync", "async"] as const)("durability %s: two answers at the same time pay once", async (durability) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { graphs: both, payments } = graphs(kind);
+      await both[0].invoke({ log: [] }, { threadId: "t" });
+      const ends = await Promise.allSettled(
+        both.map(async (graph, at) => {
+          await delay(at * (round % 5) * 4);
+          return graph.resume("t", new Command({ resume: "yes" }), { durability });
+        }),
+      );
+      expect(ends.map(({ status }) => status)).toContain("fulfilled");
+      for (const end of ends) if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "CONFLICT" });
+      expect(payments).toHaveLength(1);
+      expect((await both[0].getState("t"))!.values).toEqual({ log: ["yes", "receipt 1", "told"] });
+      // The history has no branch.
+      const parents = (await both[0].getStateHistory("t")).map(({ parentConfig }) => JSON.stringify(parentConfig));
+      expect(new Set(parents).size).toBe(parents.length);
+    }
+  });
+
+  it("a caller that names an older checkpoint makes a branch with effects of its own", async () => {
+    const {
+      graphs: [graph],
+      payments,
+    } = graphs(kind);
+    await graph.invoke({ log: [] }, { threadId: "t" });
+    await graph.resume("t", new Command({ resume: "yes" }));
+    const old = (await graph.getStateHistory("t")).find(({ next }) => next[0] === "pay")!;
+    const { checkpointId } = old.config;
+    expect((await graph.resumeFrom("t", checkpointId!)).state.log).toEqual(["yes", "receipt 2", "told"]);
+    expect(new Set(payments).size).toBe(2);
+  });
+});
