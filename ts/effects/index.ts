@@ -4,7 +4,7 @@ import "../bridge/bundled.js";
 import { readingArgument, show, typeError } from "../bridge/errors.js";
 import type { Effect, EffectAttempt, EffectOptions } from "../store/effect-options.js";
 import type { EffectPlace } from "../store/effect-places.js";
-import { runIn } from "../contracts/langgraph/following.js";
+import { runIn } from "../store/graph-run.js";
 import { StoreHandle } from "../store/handle.js";
 import { handleOf } from "../store/handles.js";
 import { type RunRef, readRun } from "../store/run-ref.js";

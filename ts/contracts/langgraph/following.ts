@@ -8,22 +8,8 @@
 
 import type { Config, Metadata } from "@langchain/langgraph-checkpoint";
 import { readingArgument } from "../../bridge/errors.js";
+import { runIn, setRun } from "../../store/graph-run.js";
 import { isRun } from "./thread-leases.js";
-
-/** What the saver knows of a run of a graph. Its subgraphs share it. */
-export interface GraphRun {
-  /** True if the run began at the latest checkpoint of the thread. */
-  follows: boolean;
-  /** The error of a save that failed while the run went on. */
-  failed?: unknown;
-}
-
-/** The key of the run in `configurable`. LangGraph passes it on to the run's saves, its nodes and its subgraphs. */
-const RUN = Symbol.for("forkpoint.run");
-
-export function runIn(configurable: unknown): GraphRun | undefined {
-  return (configurable as { [RUN]?: GraphRun } | null | undefined)?.[RUN];
-}
 
 /** Called when LangGraph reads a thread. If a run begins with it, the run is noted in LangGraph's own copy of the config. */
 export function noteBeginning(config: Config, isLatest: boolean): void {
@@ -33,8 +19,7 @@ export function noteBeginning(config: Config, isLatest: boolean): void {
     // A subgraph reads its own namespace, in the run of the graph.
     const isInner = (configurable["checkpoint_ns"] ?? "") !== "" || configurable["__pregel_task_id"] !== undefined;
     if (isInner && runIn(configurable) !== undefined) return;
-    const run: GraphRun = { follows: isLatest };
-    Reflect.set(configurable, RUN, run);
+    setRun(configurable, { follows: isLatest });
   });
 }
 
