@@ -226,7 +226,7 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   describe("order", () => {
-    test("the greatest timestamp is the newest, whatever was saved last", async () => {
+    test("the newest of a run was saved last, also if its timestamp is smaller", async () => {
       const store = opened();
       for (const [id, timestamp] of [
         ["c", 3],
@@ -235,9 +235,21 @@ describe.each(kinds)("%s", (kind) => {
       ] as const) {
         await store.save(checkpoint({ id, timestamp }));
       }
-      expect((await store.latest("run-1"))!.id).toBe("c");
+      expect((await store.latest("run-1"))!.id).toBe("b");
+      expect(ids(await store.list(graphId))).toEqual(["b", "a", "c"]);
+      expect(ids(await store.listByRun("run-1"))).toEqual(["b", "a", "c"]);
+    });
+
+    test("runs are ordered by their timestamps", async () => {
+      const store = opened();
+      for (const [id, timestamp] of [
+        ["c", 3],
+        ["a", 1],
+        ["b", 2],
+      ] as const) {
+        await store.save(checkpoint({ id, timestamp, runId: `run ${id}` }));
+      }
       expect(ids(await store.list(graphId))).toEqual(["c", "b", "a"]);
-      expect(ids(await store.listByRun("run-1"))).toEqual(["c", "b", "a"]);
     });
 
     test("among equal timestamps the last saved is the newest, across runs", async () => {
@@ -294,9 +306,9 @@ describe.each(kinds)("%s", (kind) => {
         2 ** 53 + 2,
         Number.MAX_VALUE,
       ];
-      // Save in an order that differs from that of the timestamps.
+      // Save in an order that differs from that of the timestamps. In a run, the store gives the order.
       for (const timestamp of [...timestamps.slice(7), ...timestamps.slice(0, 7)]) {
-        await store.save(checkpoint({ id: `at ${timestamp}`, timestamp }));
+        await store.save(checkpoint({ id: `at ${timestamp}`, runId: `run ${timestamp}`, timestamp }));
       }
       const listed = await store.list(graphId);
       expect(listed.map(({ timestamp }) => timestamp)).toStrictEqual(timestamps.toReversed());
@@ -323,10 +335,10 @@ describe.each(kinds)("%s", (kind) => {
       await store.save(checkpoint({ id: "c", nodeId: "y", timestamp: 4 }));
       await store.save(checkpoint({ id: "d", nodeId: "y", timestamp: 2 }));
       await store.save(checkpoint({ id: "other", runId: "run-2", nodeId: "x", timestamp: 9 }));
-      expect((await store.load("run-1"))!.id).toBe("c");
-      expect((await store.latest("run-1"))!.id).toBe("c");
+      expect((await store.load("run-1"))!.id).toBe("d");
+      expect((await store.latest("run-1"))!.id).toBe("d");
       expect((await store.load("run-1", "x"))!.id).toBe("b");
-      expect((await store.load("run-1", "y"))!.id).toBe("c");
+      expect((await store.load("run-1", "y"))!.id).toBe("d");
       expect((await store.load("run-2", "x"))!.id).toBe("other");
       expect(await store.load("run-2", "y")).toBeNull();
     });
@@ -766,14 +778,14 @@ describe.each(kinds)("%s", (kind) => {
       await store.save(checkpoint({ id: "a1", runId: "a", graphId: "g1", timestamp: 100 }));
       await store.save(checkpoint({ id: "b1", runId: "b", graphId: "g1", timestamp: 50 }));
       await store.save(checkpoint({ id: "a2", runId: "a", graphId: "g2", timestamp: 200 }));
-      await store.save(checkpoint({ id: "a3", runId: "a", graphId: "g1", timestamp: 150 }));
+      await store.save(checkpoint({ id: "a3", runId: "a", graphId: "g2", timestamp: 150 }));
       const page = await store.runs();
       expect(page.cursor).toBeNull();
       expect(page.runs.map(({ runId, graphId, checkpoints }) => ({ runId, graphId, checkpoints }))).toEqual([
         { runId: "b", graphId: "g1", checkpoints: 1 },
         { runId: "a", graphId: "g2", checkpoints: 3 },
       ]);
-      expect(page.runs.map(({ latest }) => latest.id)).toEqual(["b1", "a2"]);
+      expect(page.runs.map(({ latest }) => latest.id)).toEqual(["b1", "a3"]);
       for (const run of page.runs) {
         const keys = ["checkpoints", "forkedFrom", "graphId", "latest", "lease", "runId", "status", "version"];
         expect(Object.keys(run).toSorted()).toEqual(keys);

@@ -74,12 +74,14 @@ describe.each(kinds)("effects on %s", (kind) => {
     expect(await once(run, "c", () => once(run, "d", () => 1))).toBe(1);
   });
 
-  it("that were forgotten while they ran are not stored, and run again for the next caller", async () => {
-    const once = effects(await shared(place(kind)));
+  it("whose run was deleted while they ran are not stored, and run again for the next caller", async () => {
+    const store = await shared(place(kind));
+    const [once, graphs] = [effects(store), new CheckpointStore(store)];
+    await graphs.save(checkpoint({ runId: "run-1" }));
     const slow = new Slow();
     const first = once(run, "charge", slow.make, { ttlMs: 300 });
     await slow.began;
-    expect(await once.forget(run, "charge")).toBe(1);
+    await graphs.clear("run-1");
     // The next renewal finds out.
     await expect.poll(() => slow.signal!.aborted).toBe(true);
     slow.end("own");

@@ -103,7 +103,7 @@ describe("two stores on one file", () => {
     const all = Array.from({ length: 12 }, (_, index) => large({ timestamp: 1_700_000_000_000 + index }, index % 3));
     await Promise.all(all.map((one, index) => (index % 2 === 0 ? store : other).save(one)));
     for (const one of all) expect(await store.get(one.id)).toEqual(one);
-    expect(ids(await other.listByRun("run-1"))).toEqual(all.map(({ id }) => id).toReversed());
+    expect(ids(await other.listByRun("run-1")).toSorted()).toEqual(all.map(({ id }) => id).toSorted());
   });
 });
 

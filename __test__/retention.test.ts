@@ -262,7 +262,7 @@ describe.each(kinds)("%s: prune()", (kind) => {
     expect((await store.prune({ olderThan: LONG_AGO + 2 })).removed).toBe(2);
     expect((await store.prune({ olderThan: new Date(LONG_AGO + 4) })).removed).toBe(2);
     expect((await store.prune({ olderThan: LONG_AGO + 4.5 })).removed).toBe(1);
-    expect(await run(store, "run-1")).toEqual(["c5", "c6", "c7", "c8", "c9"]);
+    expect(await run(store, "run-1")).toEqual(["c9", "c8", "c7", "c6", "c5"]);
     expect(await store.prune({ olderThan: Date.now() + HOUR })).toMatchObject({ removed: 5, runs: 1 });
   });
 

@@ -78,6 +78,32 @@ describe.each(sharedKinds)("on %s", (kind) => {
     expect(await two.store.list("run")).toEqual([]);
   });
 
+  it("an effect of a run that was deleted does not run", async () => {
+    const paid: string[] = [];
+    const target = place(kind);
+    const store = own<Trace>(target);
+    const workflow = new Workflow<Trace>({
+      name: "order",
+      initialState: { by: [] },
+      steps: [
+        { name: "check", run: (state) => state },
+        {
+          name: "pay",
+          run: async (state, context) => {
+            if (paid.length === 0) await store.clear("run");
+            await context.once("charge", () => void paid.push("one"));
+            return state;
+          },
+        },
+      ],
+      checkpointStore: store,
+    });
+    const error = await failure(workflow.runWithCheckpoints({ runId: "run", resume: true }), "CONFLICT");
+    expect(error.message).toContain('its effect "charge" did not run');
+    expect(paid).toEqual([]);
+    expect(await store.list("run")).toEqual([]);
+  });
+
   it("with expectedParent: false, the processes overwrite each other's checkpoints", async () => {
     const [one, two] = programs(kind, () => two.store.clear("run"), { expectedParent: false });
     await one.workflow.runWithCheckpoints({ runId: "run", resume: true });

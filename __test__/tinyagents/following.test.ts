@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Checkpointer, type CheckpointerOptions, Command, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { kinds, place } from "../helpers.js";
+import { failure, kinds, place } from "../helpers.js";
 
 interface State {
   log: string[];
@@ -66,6 +66,31 @@ describe.each(kinds)("on %s", (kind) => {
       const parents = (await both[0].getStateHistory("t")).map(({ parentConfig }) => JSON.stringify(parentConfig));
       expect(new Set(parents).size).toBe(parents.length);
     }
+  });
+
+  it("a thread that was deleted while a run works on it stays deleted, and its effects do not run", async () => {
+    const checkpointer = new Checkpointer<State>(place(kind));
+    onTestFinished(() => checkpointer.close());
+    let paid = 0;
+    const graph = new Graph<State, { log?: string[] }>({
+      reducer: (state, { log = [] }) => ({ log: [...state.log, ...log] }),
+      nodes: {
+        first: () => ({ log: ["first"] }),
+        pay: async (_, context) => {
+          await checkpointer.deleteThread("t");
+          return { log: [await context.once("charge", () => `${++paid}`)] };
+        },
+      },
+      edges: [
+        [START, "first"],
+        ["first", "pay"],
+      ],
+      checkpointer,
+    });
+    const error = await failure(graph.invoke({ log: [] }, { threadId: "t" }), "CONFLICT");
+    expect(error.message).toContain('its effect "charge" did not run');
+    expect(paid).toBe(0);
+    expect(await checkpointer.list("t")).toEqual([]);
   });
 
   it("a caller that names an older checkpoint makes a branch with effects of its own", async () => {

@@ -82,7 +82,7 @@ describe.each(mainKinds)("on %s", (kind) => {
   });
 
   it("ttlMs takes a thread that nobody goes on with, with all that it is made of", async () => {
-    const store = await openStore(place(kind), { ttlMs: 1 });
+    const store = await openStore(place(kind), { ttlMs: 1_000 });
     onTestFinished(() => store.close());
     const checkpointer = new ForkpointSaver(store);
     await deltas(checkpointer, 1_000).invoke({ log: ["in"], round: 1 }, thread());

@@ -228,8 +228,9 @@ describe.each(kinds)("the states of runs over %s", (kind) => {
     await failure(copied.take("r"), "CONFLICT");
     expect(await states.prune({ keepLastN: 1 })).toMatchObject({ removed: 1 });
     expect(await states.load("r")).toMatchObject({ text: waiting(1), taken });
-    // An effect that is forgotten frees the state.
-    await effects(states).forget(run);
+    // What is taken stays taken until it is given back.
+    await failure(effects(states).forget(run), "CONFLICT");
+    await states.release("r", waiting(1));
     await states.take("r");
     await states.delete("r");
     expect(await effects(states).list(run)).toEqual([]);

@@ -138,9 +138,11 @@ function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeCo
     const of = readRun({ space: "langgraph", run });
     const at = (checkpoints as Record<string, unknown> | undefined)?.[""];
     if (typeof at !== "string") return { of };
-    if (runIn(configurable)?.follows === true) return { of, at, joins: true };
+    const graphRun = runIn(configurable);
+    const stored = graphRun?.stored === true;
+    if (graphRun?.follows === true) return { of, at, joins: true, stored };
     // The checkpoint that the graph was told to continue from. LangGraph stores its own checkpoint while the nodes run.
     const from = metadata?.["thread_id"] === run ? metadata["checkpoint_id"] : undefined;
-    return typeof from === "string" && from !== "" ? { of, at, from, settles: true } : { of, at };
+    return typeof from === "string" && from !== "" ? { of, at, from, settles: true, stored } : { of, at, stored };
   });
 }

@@ -98,7 +98,9 @@ export class Attempt {
     };
     const seen = effect === null ? undefined : { token: effect.token, savedAt: effect.savedAt };
     const [token, entry] = [this.#token, this.#entry];
-    const fields = { effect: this.#address, seen, token, entry, result: undefined, savedAt: now };
+    // If the run is deleted first, the effect is not stored.
+    const present = newest ?? undefined;
+    const fields = { effect: this.#address, seen, token, entry, result: undefined, savedAt: now, present };
     await this.#call("beginEffect", ({ native }) => effectCalls.call(native, "begin", fields));
     this.#renewAfter(this.#ttlMs / 3);
     return begun.idempotencyKey;

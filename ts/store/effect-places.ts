@@ -22,6 +22,8 @@ export interface EffectPlace {
    * call, which only came late.
    */
   joins?: boolean;
+  /** True: the run has stored a checkpoint. If it has none when the effect is asked for, it was deleted while it ran. */
+  stored?: boolean;
 }
 
 /** The place where an effect is stored, and what is stored there. */

@@ -78,6 +78,8 @@ interface EffectCalls {
     savedAt: number;
     /** If given, the newest checkpoint of the run must be this one. */
     newest?: string;
+    /** If given, the run must still have this checkpoint. */
+    present?: string | undefined;
   }): null;
   write(fields: {
     effect: EffectAddress;
@@ -88,7 +90,8 @@ interface EffectCalls {
   }): null;
   /** `now` is the time on the store's clock. */
   list(fields: { of: RunKey }): { now: number; effects: StoredEffect[] };
-  remove(fields: { effects: EffectAddress[] }): null;
+  /** With `tokens`, each effect must still have its token. */
+  remove(fields: { effects: EffectAddress[]; tokens?: number[] }): null;
   place(fields: {
     of: RunKey;
     base: string;

@@ -100,15 +100,24 @@ export class Effects {
       .toSorted((a, b) => a.startedAt - b.startedAt);
   }
 
-  /** Forgets the effects of a run with this key, or all of them. Returns how many there were. */
+  /** Forgets the effects of a run with this key, or all of them. Returns how many there were. An effect that runs is refused. */
   async forget(of: RunKey, key: string | undefined): Promise<number> {
     return this.#handle.run(async ({ native }) => {
-      const all = await effectCalls.call(native, "list", { of });
-      const effects = all.effects
-        .filter((effect) => key === undefined || effect.key === key)
-        .map((effect) => ({ of, key: effect.key, branch: effect.branch }));
-      if (effects.length > 0) await effectCalls.call(native, "remove", { effects });
-      return effects.length;
+      for (;;) {
+        const all = await effectCalls.call(native, "list", { of });
+        const found = all.effects.filter((effect) => key === undefined || effect.key === key);
+        const running = found.find((effect) => isRunning(effect, all.now));
+        if (running !== undefined) throw runningError(running, of.run);
+        if (found.length === 0) return 0;
+        const effects = found.map((effect) => ({ of, key: effect.key, branch: effect.branch }));
+        try {
+          await effectCalls.call(native, "remove", { effects, tokens: found.map(({ token }) => token) });
+          return effects.length;
+        } catch (error) {
+          // An effect was begun or forgotten meanwhile.
+          if (!isOvertaken(error)) throw error;
+        }
+      }
     }, this.#lease());
   }
 
@@ -133,6 +142,8 @@ export class Effects {
       signal?.throwIfAborted();
       const slot = await this.#handle.run(({ native }) => findSlot(native, place, key, call.effect));
       const { branch, effect } = slot;
+      // The result would outlive the run, and a later run of the same name would take it for its own.
+      if (mine === undefined && place.stored === true && slot.newest === null) throw deletedError(key, place.of.run);
       call.effect = { branch, idempotencyKey: effect?.idempotencyKey };
       // The effect was forgotten while it ran, and another process may have begun a new one.
       if (mine !== undefined && effect?.idempotencyKey !== mine.idempotencyKey) return mine.result;
@@ -221,6 +232,18 @@ async function decisionOf(
   if (decision === "retry" || decision === "fail") return decision;
   if (typeof decision === "object" && decision !== null && "result" in decision) return decision;
   throw typeError(`onUnknown must return "retry", "fail" or { result }, but returned ${show(decision)}`);
+}
+
+function runningError({ key, holder }: StoredEffect, run: string): ForkpointError {
+  const message =
+    `the effect ${quote(key)} of run ${quote(run)} runs in ${holder}, so nothing was forgotten: a further call would run it a ` +
+    "second time. Wait until it has ended";
+  return new ForkpointError("CONFLICT", message);
+}
+
+function deletedError(key: string, run: string): ForkpointError {
+  const message = `run ${quote(run)} was deleted while it ran, so its effect ${quote(key)} did not run: start the run again`;
+  return new ForkpointError("CONFLICT", message);
 }
 
 function asksForItself(key: string): ForkpointError {

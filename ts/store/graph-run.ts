@@ -3,6 +3,8 @@
 export interface GraphRun {
   /** True if the run began at the latest checkpoint, so that its caller asked for no branch. */
   follows: boolean;
+  /** True if the thread has stored a checkpoint. */
+  stored: boolean;
   /** The error of a save that failed while the run went on. */
   failed?: unknown;
 }

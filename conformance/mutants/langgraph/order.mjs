@@ -77,7 +77,15 @@ export const order = {
   "langgraph/latest": {
     store: class extends ReferenceSaver {
       rows(thread, ns) {
-        return [...this.checkpoints.values()].filter((row) => row.thread === thread && row.ns === ns).toReversed();
+        return super.rows(thread, ns).toReversed();
+      }
+    },
+  },
+  "langgraph/latest-clock": {
+    // It goes by the ids.
+    store: class extends ReferenceSaver {
+      rows(thread, ns) {
+        return super.rows(thread, ns).toSorted((a, b) => less(b.id, a.id));
       }
     },
   },

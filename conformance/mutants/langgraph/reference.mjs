@@ -28,10 +28,10 @@ export class ReferenceSaver {
     return [thread_id, checkpoint_ns, checkpoint_id];
   }
 
-  /** Returns the checkpoints of a thread and namespace, the greatest id first. */
+  /** Returns the checkpoints of a thread and namespace, the one that was put last first. */
   rows(thread, ns) {
     const all = [...this.checkpoints.values()].filter((row) => row.thread === thread && row.ns === ns);
-    return all.toSorted((a, b) => less(b.id, a.id));
+    return all.toSorted((a, b) => b.number - a.number);
   }
 
   /** Returns the row of a config, or undefined. */
@@ -44,7 +44,9 @@ export class ReferenceSaver {
     const [thread, ns, parent] = this.place(config);
     if (typeof thread !== "string") throw new Error("put needs a thread_id");
     const { id, channel_values, ...rest } = checkpoint;
-    const row = { thread, ns, id, parent, rest: copy(rest), metadata: copy(metadata), values: {} };
+    // A checkpoint that is put again stays at its place.
+    const number = this.checkpoints.get(this.key(thread, ns, id))?.number ?? this.nextNumber();
+    const row = { thread, ns, id, parent, number, rest: copy(rest), metadata: copy(metadata), values: {} };
     for (const channel of Object.keys(rest.channel_versions)) {
       const value = this.valueOf(row, channel, channel_values, newVersions);
       if (value !== undefined) row.values[channel] = value;
@@ -53,6 +55,10 @@ export class ReferenceSaver {
     // The writes of the parent that no other child was made of led to this one.
     for (const write of this.writesOf(thread, ns, parent)) write.child ??= id;
     return { configurable: { thread_id: thread, checkpoint_ns: ns, checkpoint_id: id } };
+  }
+
+  nextNumber() {
+    return Math.max(0, ...[...this.checkpoints.values()].map(({ number }) => number)) + 1;
   }
 
   /** Returns the bytes of a channel's value, or undefined if it has none. */
@@ -136,14 +142,20 @@ export class ReferenceSaver {
       .filter((row) => thread === undefined || row.thread === thread)
       .filter((row) => ns === undefined || row.ns === ns)
       .filter((row) => id === undefined || row.id === id)
-      .filter((row) => end === undefined || row.id < end)
+      .filter((row) => end === undefined || this.isBefore(row, end))
       .filter((row) => this.passes(row.metadata, filter ?? {}))
       .toSorted((a, b) => this.order(a, b));
     return this.cut(found, limit).map((row) => this.tuple(row).config);
   }
 
   order(a, b) {
-    return less(b.id, a.id);
+    return b.number - a.number;
+  }
+
+  /** True if a checkpoint was put before the one with this id. Its id is all that is known of one that is not stored. */
+  isBefore(row, end) {
+    const of = [...this.checkpoints.values()].find(({ thread, id }) => thread === row.thread && id === end);
+    return of === undefined ? row.id < end : row.number < of.number;
   }
 
   cut(rows, limit) {

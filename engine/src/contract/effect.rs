@@ -22,7 +22,7 @@ use super::program;
 use super::registry::{contract_of, named};
 use super::response::Response;
 use super::thread;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query, RowOrder, Rows, RowsFrom};
 use crate::record::{ContractId, Header, Listed, RowPage, SortKey, Start};
@@ -84,15 +84,19 @@ enum Call {
         saved_at: i64,
         /// If given, fails with [`Code::Conflict`](crate::error::Code::Conflict) if this is not the newest checkpoint of the run.
         newest: Option<String>,
+        /// If given, fails with [`Code::Conflict`](crate::error::Code::Conflict) if the run does not have this checkpoint any more.
+        #[serde(default)]
+        present: Option<String>,
     },
     Write(Write),
     /// Lists the effects of a run, without their results. The response is an [`Effects`](stored::Effects).
     List {
         of: Run,
     },
-    /// Forgets effects of a run.
+    /// Forgets effects of a run. With `tokens`, fails with [`Code::Conflict`] unless each effect still has its token.
     Remove {
         effects: Vec<Address>,
+        tokens: Option<Vec<i64>>,
     },
     /// Where an effect is, as seen from the checkpoint `at`. The response is a [`Place`].
     ///
@@ -164,7 +168,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     Ok(match call {
         Call::Find { effect } => find(&effect)?,
-        Call::Begin { effect, seen, token, entry, result, saved_at, newest } => {
+        Call::Begin { effect, seen, token, entry, result, saved_at, newest, present } => {
             let contract = effects_of(&effect.of)?;
             let absent = || vec![Must::NotBeSavedSince(i64::MIN)];
             let must = seen.map_or_else(absent, |seen| {
@@ -172,7 +176,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             });
             let newest = newest.map(|newest| is_newest(&effect.of, &newest)).transpose()?;
             let effects = must.into_iter().map(|must| effect.expected(contract, must)).collect::<Result<Vec<_>>>()?;
-            let expect = newest.into_iter().chain(effects).collect();
+            let present = present.map(|id| is_present(&effect.of, &id)).transpose()?;
+            let expect = newest.into_iter().chain(present).chain(effects).collect();
             let put = effect.put(contract, token, entry, result, saved_at, &mut buffers)?;
             Request::Apply(Unit { expect, ops: vec![put] })
         }
@@ -183,9 +188,13 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::List { of } => {
             Request::ask(list_query(effects_of(&of)?, &of), |answer| Response::json(&listed(answer)?).map(Some))
         }
-        Call::Remove { effects } => {
+        Call::Remove { effects, tokens } => {
+            let must = |(effect, token): (&Address, i64)| {
+                effect.expected(effects_of(&effect.of)?, Must::HaveSortKey(key_of(token)))
+            };
+            let expect = effects.iter().zip(tokens.unwrap_or_default()).map(must).collect::<Result<_>>()?;
             let remove = |effect: Address| Ok(Op::Remove { contract: effects_of(&effect.of)?.id, id: effect.id()? });
-            Request::Apply(effects.into_iter().map(remove).collect::<Result<Vec<_>>>()?.into())
+            Request::Apply(Unit { expect, ops: effects.into_iter().map(remove).collect::<Result<_>>()? })
         }
         Call::Place { of, base, newest, at, from, past, joins } => {
             place(&of, &base, newest.as_deref(), &at, from.as_deref(), past, joins)?
@@ -214,6 +223,14 @@ fn is_newest(of: &Run, id: &str) -> Result<Expect> {
     let contract = named(&of.space)?;
     let (lineage, id) = ((contract.lineage_of)(&of.run, &of.ns), (contract.id_of)(&of.run, &of.ns, id));
     Ok(Expect::Newest { contract: contract.id, lineage, newest: Some(id.clone()), or: id })
+}
+
+/// The condition that the run has this checkpoint.
+fn is_present(of: &Run, id: &str) -> Result<Expect> {
+    let contract = named(&of.space)?;
+    let otherwise = Error::new(Code::Conflict, format!("run {} was deleted or pruned meanwhile", quote(&of.run)));
+    let (id, must) = ((contract.id_of)(&of.run, &of.ns, id), Must::BeSavedSince(i64::MIN));
+    Ok(Expect::Checkpoint { contract: contract.id, id, must, otherwise })
 }
 
 fn find(effect: &Address) -> Result<Request> {

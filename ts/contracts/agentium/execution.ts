@@ -55,6 +55,8 @@ export class Execution {
   /** True if the run begins with its initial state, and not after a checkpoint. */
   #fresh: boolean;
   #base: Recorded | undefined;
+  /** True if the run has a stored checkpoint. */
+  #stored = false;
   #hostError: unknown;
   /**
    * Settles when a replay no longer locks its run. The lock begins after the checkpoint is loaded, because only the
@@ -79,7 +81,7 @@ export class Execution {
     const effects = {
       handle: recorder && recorder.handle,
       store: "WorkflowCheckpointStore",
-      place: () => ({ of: this.#key }),
+      place: () => ({ of: this.#key, stored: this.#stored }),
       lease: () => lease?.held,
     };
     this.#context = { runId, workflow: name, sessionId, userId, eventBus, effects, ...empty };
@@ -200,6 +202,7 @@ export class Execution {
   /** `misfit` is the error for a checkpoint that does not fit the workflow. */
   #loaded(found: Recorded, misfit: unknown): void {
     this.#base = found;
+    this.#stored = found.runId === this.#runId;
     this.#slots.set(ENTRY, found.state);
     this.#tellStart(found.stepIndex + 1, found.id);
     if (misfit !== undefined) return this.#broke(misfit);
@@ -234,6 +237,7 @@ export class Execution {
     } catch (error) {
       return this.#broke(carrying(error, { runId, stepIndex: step.stepIndex, stepName: step.stepName }));
     }
+    this.#stored = true;
     const { id: checkpointId, stepIndex, stepName } = step;
     this.#reporter.emit({ type: "checkpoint.saved", checkpointId, stepIndex, stepName });
     this.#driver.on({ event: "stored" });

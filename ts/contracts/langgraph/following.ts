@@ -12,14 +12,14 @@ import { runIn, setRun } from "../../store/graph-run.js";
 import { isRun } from "./thread-leases.js";
 
 /** Called when LangGraph reads a thread. If a run begins with it, the run is noted in LangGraph's own copy of the config. */
-export function noteBeginning(config: Config, isLatest: boolean): void {
+export function noteBeginning(config: Config, isLatest: boolean, stored: boolean): void {
   readingArgument("config", () => {
     const { configurable } = config as { configurable?: Record<string, unknown> };
     if (configurable === undefined || !isRun(config)) return;
     // A subgraph reads its own namespace, in the run of the graph.
     const isInner = (configurable["checkpoint_ns"] ?? "") !== "" || configurable["__pregel_task_id"] !== undefined;
     if (isInner && runIn(configurable) !== undefined) return;
-    setRun(configurable, { follows: isLatest });
+    setRun(configurable, { follows: isLatest, stored });
   });
 }
 
@@ -34,6 +34,12 @@ const readAsLatest = new WeakMap<object, string>();
 export function noteLatest(id: string, metadata: Metadata | undefined): void {
   const parents: unknown = metadata?.["parents"];
   if (typeof parents === "object" && parents !== null) readAsLatest.set(parents, id);
+}
+
+/** Notes that a checkpoint of a run was stored. */
+export function noteStored(config: Config): void {
+  const run = isRun(config) ? runIn(config.configurable) : undefined;
+  if (run !== undefined) run.stored = true;
 }
 
 /** True if the save must follow the latest checkpoint, because nobody asked for a branch. */

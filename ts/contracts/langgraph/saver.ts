@@ -46,7 +46,7 @@ import {
   requireThread,
   rootIn,
 } from "./config.js";
-import { followsLatest, noteBeginning, noteFailed, noteLatest, throwIfFailed } from "./following.js";
+import { followsLatest, noteBeginning, noteFailed, noteLatest, noteStored, throwIfFailed } from "./following.js";
 import { encodeMark } from "../../store/mark.js";
 import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
@@ -57,7 +57,7 @@ import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
 import { dump, serdeOption, trust } from "./serde.js";
 import { atOneMoment } from "../../bridge/incremental/lists.js";
 import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";
-import { encodeCheckpoint } from "./values.js";
+import { completeCheckpoint, encodeCheckpoint } from "./values.js";
 import { langgraph } from "./wire.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
 import type { CheckOptions } from "../../store/check.js";
@@ -138,7 +138,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         await this.#leases.begin(config);
         const [namespace, id] = [nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config)];
         const found = await find(context, threadId, namespace, id, id !== undefined && isRun(config));
-        noteBeginning(config, id === undefined || found?.isLatest === true);
+        noteBeginning(config, id === undefined || found?.isLatest === true, found !== null);
         if (found === null) return undefined;
         const tuple = await tupleOf(context, found);
         if (id === undefined) noteLatest(found.header.id, tuple.metadata);
@@ -188,8 +188,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
                   if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
                   // The parent does not exist any more: it was deleted, or the database was restored. Store all values
                   // in the checkpoint itself.
-                  const versions = { ...checkpoint.channel_versions, ...newVersions };
-                  return put(await encodeCheckpoint(this.serde, checkpoint, versions, held));
+                  return put(await completeCheckpoint(this.serde, checkpoint, newVersions ?? {}, pieces, held));
                 });
               };
               const depending = depends(context);
@@ -202,6 +201,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
           noteFailed(config, why, true);
           throw why;
         });
+        noteStored(config);
         return configOf(checkpointRef);
       });
     }

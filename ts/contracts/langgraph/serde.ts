@@ -3,7 +3,7 @@
 import { types } from "node:util";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Held } from "../../store/backlog.js";
-import { ForkpointError, isOwnError, refusal, show, textOf, typeError } from "../../bridge/errors.js";
+import { ForkpointError, isArray, isOwnError, refusal, show, textOf, typeError } from "../../bridge/errors.js";
 import { type Serialized, type Stored, notReadable } from "../../bridge/serializer.js";
 import { toJson } from "./json.js";
 import type { MaybePromise } from "../../bridge/maybe-promise.js";
@@ -57,10 +57,15 @@ async function dumpTyped(
   what: string,
   held: Held | undefined,
 ): Promise<Serialized> {
-  const [tag, bytes] = await serde.dumpsTyped(value);
+  // LangGraph's serializer returns bytes as they are, and the caller may change them while the save waits.
+  const given = types.isUint8Array(value) ? new Uint8Array(value) : value;
+  const made: unknown = serde.dumpsTyped(given);
+  // What is returned at once is copied at once, because a serializer may use its buffer again for the next value.
+  const typed = jsonPlus.has(serde) ? await made : isArray(made) ? copied(made) : await alone(serde, made, what);
+  const [tag, bytes] = typed as [unknown, unknown];
   if (typeof tag !== "string" || tag.includes("\0") || !tag.isWellFormed() || !types.isUint8Array(bytes)) {
-    const made = `[${show(tag)}, ${show(bytes)}]`;
-    throw typeError(`serde.dumpsTyped() must return a type and a Uint8Array for ${what}, but returned ${made}`);
+    const found = `[${show(tag)}, ${show(bytes)}]`;
+    throw typeError(`serde.dumpsTyped() must return a type and a Uint8Array for ${what}, but returned ${found}`);
   }
   // No JSON text is empty. LangGraph's serializer writes no bytes for a function or a symbol.
   if (tag === "json" && bytes.length === 0) throw refusal(what, `JSON has no ${typeof value}`);
@@ -78,6 +83,52 @@ async function dumpTyped(
     );
   }
   return { tag, bytes };
+}
+
+/** Copies the bytes that a serializer has returned. */
+function copied(typed: unknown): unknown {
+  if (!isArray(typed)) return typed;
+  const [tag, bytes] = typed as unknown[];
+  return [tag, types.isUint8Array(bytes) ? new Uint8Array(bytes) : bytes];
+}
+
+/** The values that a serializer of the user works on at the same time, and the bytes that it has returned for them. */
+interface Working {
+  count: number;
+  returned: Uint8Array[];
+}
+
+const working = new WeakMap<SerializerProtocol, Working>();
+
+/**
+ * Waits for the bytes of a value, and copies them. Throws if the serializer has used the same bytes for another value that it
+ * worked on at the same time: they hold only the last one.
+ */
+async function alone(serde: SerializerProtocol, made: unknown, what: string): Promise<unknown> {
+  const now = working.get(serde) ?? { count: 0, returned: [] };
+  working.set(serde, now);
+  now.count += 1;
+  try {
+    const typed = await made;
+    const bytes: unknown = isArray(typed) ? typed[1] : undefined;
+    if (types.isUint8Array(bytes) && bytes.length > 0) {
+      if (now.returned.some((other) => overlap(other, bytes))) {
+        throw typeError(
+          `serde.dumpsTyped() must return new bytes for each value, but has used those of ${what} for another one`,
+        );
+      }
+      now.returned.push(bytes);
+    }
+    return copied(typed);
+  } finally {
+    now.count -= 1;
+    if (now.count === 0) now.returned = [];
+  }
+}
+
+function overlap(one: Uint8Array, other: Uint8Array): boolean {
+  const [end, otherEnd] = [one.byteOffset + one.byteLength, other.byteOffset + other.byteLength];
+  return one.buffer === other.buffer && one.byteOffset < otherEnd && other.byteOffset < end;
 }
 
 /** Reads a value. An error is always a rejection. */

@@ -50,9 +50,32 @@ export function encodeCheckpoint(
   ]);
   const inherit = unchanged.map(({ name }) => name);
   return when(both(all(parts), all(like)), ([dumped, looks]) => {
-    return { parts: dumped.toSorted((a, b) => (a.name < b.name ? -1 : 1)), inherit, like: looks };
+    return { parts: byName(dumped), inherit, like: looks };
   });
 }
+
+/**
+ * Completes the parts of a checkpoint whose parent is not stored any more, so that nothing is inherited. What was serialized
+ * already is used as it is: the caller may have changed it since.
+ */
+export async function completeCheckpoint(
+  serde: SerializerProtocol,
+  checkpoint: Checkpoint,
+  newVersions: ChannelVersions,
+  { parts, like }: Pick<Pieces, "parts" | "like">,
+  held?: Held,
+): Promise<Pick<Pieces, "parts" | "inherit" | "like">> {
+  const known = [...parts, ...like];
+  const names = new Set(known.map(({ name }) => name));
+  const { unchanged } = readingArgument("checkpoint", () => split(checkpoint, newVersions));
+  const missing = unchanged.filter(({ name }) => !names.has(name));
+  const dumped = missing.map(async ({ name, channel, value }): Promise<NewPart> => {
+    return { name, ...(await dump(serde, value, `channel ${quote(channel)}`, held)) };
+  });
+  return { parts: byName([...known, ...(await Promise.all(dumped))]), inherit: [], like: [] };
+}
+
+const byName = (parts: NewPart[]): NewPart[] => parts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 interface ChannelValue {
   name: string;

@@ -69,7 +69,8 @@ export class GraphExecution {
       handle: checkpointer && (handleOf(checkpointer) ?? null),
       store: "Checkpointer",
       place: () => {
-        const at = { of: keyOf(plan.thread), at: this.#current!.boundary.id };
+        const stored = this.#saved !== null || this.#loaded !== undefined;
+        const at = { of: keyOf(plan.thread), at: this.#current!.boundary.id, stored };
         return this.#loaded?.latest === false ? { ...at, from: this.#saved ?? undefined } : { ...at, joins: true };
       },
       lease: () => plan.lease,
