@@ -70,7 +70,8 @@ export async function completeCheckpoint(
   const { unchanged } = readingArgument("checkpoint", () => split(checkpoint, newVersions));
   const missing = unchanged.filter(({ name }) => !names.has(name));
   const dumped = missing.map(async ({ name, channel, value }): Promise<NewPart> => {
-    return { name, ...(await dump(serde, value, `channel ${quote(channel)}`, held)) };
+    const { tag, bytes } = await dump(serde, value, `channel ${quote(channel)}`, held);
+    return { name, tag, bytes };
   });
   return { parts: byName([...known, ...(await Promise.all(dumped))]), inherit: [], like: [] };
 }
