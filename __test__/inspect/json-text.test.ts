@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
-import { parseJson, safeJson, safeJsonPieces, safeText } from "../../ts/bridge/json-form/json-text.js";
+import { parseJson, safeJson, safeJsonPieces, safeText, withId } from "../../ts/bridge/json-form/json-text.js";
 import { type Below, pick, random, same } from "./random.js";
 
 interface Refusal {
@@ -318,3 +318,10 @@ test.each(["bridge/json-form/json-text", "bridge/json-form/path", "bridge/json-f
     );
   },
 );
+
+test("an id that begins with a hyphen is no option in a printed command", () => {
+  expect(withId("run-1", "--approve")).toBe("run-1 --approve");
+  expect(withId("run 1")).toBe("'run 1'");
+  expect(withId("-run", "--approve")).toBe("--approve -- -run");
+  expect(withId("--help")).toBe("-- --help");
+});

@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { Argument } from "commander";
-import { safeText, shellWord } from "../../../ts/bridge/json-form/json-text.js";
+import { safeText, withId } from "../../../ts/bridge/json-form/json-text.js";
 import { ForkpointError, quote } from "../../../ts/bridge/errors.js";
 import { command, runArgument, spaceOption } from "../command.js";
 import type { Context } from "../context.js";
@@ -73,7 +73,7 @@ async function run(context: Context, options: Options, id?: string, which?: stri
     return [`${output.style("green", "✓ answered")} ${what}`];
   });
   const left = questions.filter((each) => each.answered === null && each.id !== stored.id).length;
-  if (left > 0) output.hint(`${plural(left, "question")} left: forkpoint answer ${shellWord(run)}`);
+  if (left > 0) output.hint(`${plural(left, "question")} left: forkpoint answer ${withId(run)}`);
   else if (!dryRun) output.hint(`${takes(found)} continues the run`);
 }
 
@@ -138,7 +138,7 @@ async function list(context: Context, inspector: Inspector, found: RunInfo): Pro
   const open = questions.filter(({ answered }) => answered === null);
   if (questions.length === 0 && answers.length === 0) context.note(`${safeText(found.run)} asks no question`);
   if (open.some(({ canAnswer }) => canAnswer))
-    output.hint(`store an answer: forkpoint answer ${shellWord(found.run)} --approve`);
+    output.hint(`store an answer: forkpoint answer ${withId(found.run, "--approve")}`);
 }
 
 function* lines(

@@ -1,5 +1,5 @@
 import { stepName } from "../../../ts/inspect/step-name.js";
-import { safeText, shellWord } from "../../../ts/bridge/json-form/json-text.js";
+import { safeText, withId } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { type PlacedEffects, effectCell, placedEffects } from "../effect-signs.js";
@@ -142,7 +142,7 @@ async function stopLines({ output }: Context, inspector: Inspector, run: RunInfo
     const asked = (await readQuestions(inspector, refOf(run))).filter(({ answered }) => answered === null);
     if (asked.length > 0) {
       const how = asked.some(({ canAnswer }) => canAnswer) ? "--approve" : "";
-      output.hint(`answer it: forkpoint answer ${`${shellWord(run.run)} ${how}`.trim()}`);
+      output.hint(`answer it: forkpoint answer ${withId(run.run, how)}`);
       const { style, width } = output;
       // The whole question, in several lines if need be.
       const shown = asked.slice(0, STOPS).map((question) => `  ${questionLine(question, { style, width: Infinity })}`);

@@ -135,10 +135,12 @@ function commandOf({ space, run, ns }: RunRef, last: string, leaveOut: readonly 
   const target = store.value?.target ?? "";
   // A database in memory can't be opened by a command.
   const db = target === "" || target === "memory:" ? [] : ["--db", target];
-  const words = ["npx", "forkpoint", "export", run, ...db, "--space", space];
+  // An id that begins with a hyphen is no option after "--".
+  const [before, behind] = run.startsWith("-") ? [[], ["--", run]] : [[run], []];
+  const words = ["npx", "forkpoint", "export", ...before, ...db, "--space", space];
   if (ns) words.push("--ns", ns);
   words.push("--html", `${fileName(run)}.html`);
   if (last !== "") words.push("--last", last);
   for (const path of leaveOut) words.push("--leave-out", path);
-  return words.map(shellWord).join(" ");
+  return [...words, ...behind].map(shellWord).join(" ");
 }

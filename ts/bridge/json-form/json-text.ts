@@ -285,3 +285,9 @@ export function shellWord(text: string): string {
   });
   return `$'${escaped.join("")}'`;
 }
+
+/** Writes the arguments of a command for a shell: an id and an option. An id that begins with a hyphen is no option after `--`. */
+export function withId(id: string, option = ""): string {
+  const words = id.startsWith("-") ? [option, "--", shellWord(id)] : [shellWord(id), option];
+  return words.filter((word) => word !== "").join(" ");
+}

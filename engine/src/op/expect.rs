@@ -1,0 +1,114 @@
+//! The conditions of a unit.
+
+use crate::error::{Code, Error, Result};
+use crate::record::{ContractId, Header, SortKey};
+
+/// A condition of a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// The newest checkpoint of a lineage is the one that the writer knows (D7). Otherwise the unit fails with
+    /// [`Code::Conflict`].
+    Newest {
+        contract: ContractId,
+        lineage: String,
+        /// The expected id of the newest checkpoint. `None` expects that the lineage has no checkpoint.
+        newest: Option<String>,
+        /// The id of the checkpoint that the writer puts. The expectation also accepts this id as the id of the newest
+        /// checkpoint, so that a repeated put succeeds.
+        or: String,
+    },
+    /// The newest checkpoint of a lineage is the save that the writer knows. A sort key that ends with a random number names
+    /// one save, also where ids come again. Otherwise the unit fails with [`Code::Conflict`].
+    NewestSave {
+        contract: ContractId,
+        lineage: String,
+        /// The sort key of the save. `None` expects that the lineage has no checkpoint.
+        newest: Option<SortKey>,
+        /// The sort key of the checkpoint that the writer puts, so that a repeated put succeeds.
+        or: SortKey,
+    },
+    /// The checkpoint with this id is as expected.
+    Checkpoint {
+        contract: ContractId,
+        id: String,
+        must: Must,
+        /// The error of the unit if the checkpoint is not as expected.
+        otherwise: Error,
+    },
+}
+
+/// What a writer expects of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Must {
+    /// The checkpoint exists, and was saved at this time or later. Times are in ms since the epoch.
+    BeSavedSince(i64),
+    /// The checkpoint does not exist, or was saved before this time.
+    NotBeSavedSince(i64),
+    /// The checkpoint exists and has this sort key.
+    HaveSortKey(SortKey),
+    /// The checkpoint belongs to this lineage, or does not exist.
+    BelongTo(String),
+}
+
+/// The checkpoint that a condition looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Subject<'a> {
+    /// The newest checkpoint of this lineage.
+    Newest(ContractId, &'a str),
+    Id(ContractId, &'a str),
+}
+
+impl Expect {
+    /// The checkpoint that the condition looks at.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Newest { contract, lineage, .. } | Self::NewestSave { contract, lineage, .. } => {
+                Subject::Newest(*contract, lineage)
+            }
+            Self::Checkpoint { contract, id, .. } => Subject::Id(*contract, id),
+        }
+    }
+
+    /// Checks the condition. `found` is the stored header of the condition's subject.
+    pub(crate) fn check(&self, found: Option<&Header>) -> Result<()> {
+        match self {
+            Self::Newest { lineage, newest, or, .. } => {
+                let found = found.map(|header| &*header.id);
+                if found == newest.as_deref() || found == Some(or) {
+                    return Ok(());
+                }
+                let quoted = |id: Option<&str>| id.map_or_else(|| "none".to_owned(), |id| format!("{id:?}"));
+                let message = format!(
+                    "checkpoint {or:?}: the newest checkpoint of {lineage:?} is {}, not {} as expected, because another \
+                     writer has continued: read the newest checkpoint and try again",
+                    quoted(found),
+                    quoted(newest.as_deref())
+                );
+                Err(Error::new(Code::Conflict, message))
+            }
+            Self::NewestSave { lineage, newest, or, .. } => {
+                let sort_key = found.map(|header| &header.sort_key);
+                if sort_key == newest.as_ref() || sort_key == Some(or) {
+                    return Ok(());
+                }
+                let found = found.map_or_else(
+                    || "it has no checkpoint any more".to_owned(),
+                    |header| format!("its newest checkpoint is {:?}", header.id),
+                );
+                let message = format!(
+                    "another writer has continued {lineage:?}, begun it again or deleted it: {found}. Nothing was stored: read the newest checkpoint and try again"
+                );
+                Err(Error::new(Code::Conflict, message))
+            }
+            Self::Checkpoint { must, otherwise, .. } => {
+                let holds = match must {
+                    Must::BeSavedSince(time) => found.is_some_and(|header| header.saved_at >= *time),
+                    Must::NotBeSavedSince(time) => found.is_none_or(|header| header.saved_at < *time),
+                    Must::HaveSortKey(sort_key) => found.is_some_and(|header| header.sort_key == *sort_key),
+                    Must::BelongTo(lineage) => found.is_none_or(|header| header.lineage == *lineage),
+                };
+                if holds { Ok(()) } else { Err(otherwise.clone()) }
+            }
+        }
+    }
+}
