@@ -16,6 +16,7 @@ mod status;
 pub use self::checkpoint::{Checkpoint, Draft, Encoded, Header, Logged, Part, Payload, Tuple, TuplePage, Write};
 pub use self::content::Content;
 pub use self::export::{FirstCheckpoint, LogRun, Origin, Saved, Start, Written};
+pub(crate) use self::key::Bound;
 pub use self::key::{ContractId, Order, PayloadKey, Place, Seq, SortKey};
 pub use self::labels::{LabelChanges, Labels};
 pub use self::lineage::{Active, Lineage, OpenLineage, OpenLineages};

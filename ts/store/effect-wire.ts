@@ -59,6 +59,8 @@ export interface FoundEffect<P = Part> {
   now: number;
   /** The id of the run's newest checkpoint. */
   newest: string | null;
+  /** The engine's own id of that checkpoint. */
+  newestKey: string | null;
   /** The checkpoint of another run from which the run was forked. */
   origin: { run: string; ns: string; id: string } | null;
   /** True if the run has an effect with the same key and the next number. */

@@ -1,12 +1,14 @@
 /** What a store knows of a run of a graph, and passes on with the config that the graph gives to its nodes. */
 
 export interface GraphRun {
+  /** A node may call a graph of another thread, whose config then has this run too. */
+  thread: string;
   /** True if the run began at the latest checkpoint, so that its caller asked for no branch. */
   follows: boolean;
-  /** True if the thread has stored a checkpoint. */
+  /** True if the thread has stored a checkpoint of the graph itself. */
   stored: boolean;
-  /** The error of a save that failed while the run went on. */
-  failed?: unknown;
+  /** The errors of saves that failed while the run went on, by their namespace. */
+  readonly failed: Map<string, unknown>;
 }
 
 /** A symbol is in no JSON and no listing of keys. */
@@ -16,7 +18,8 @@ export function setRun(configurable: object, run: GraphRun): void {
   Reflect.set(configurable, RUN, run);
 }
 
-/** Returns undefined outside of a run. */
+/** Returns the run of the config's thread. Returns undefined outside of a run. */
 export function runIn(configurable: unknown): GraphRun | undefined {
-  return (configurable as { [RUN]?: GraphRun } | null | undefined)?.[RUN];
+  const { [RUN]: run, thread_id: thread } = (configurable ?? {}) as { [RUN]?: GraphRun; thread_id?: unknown };
+  return run?.thread === thread ? run : undefined;
 }

@@ -84,7 +84,8 @@ enum Call {
         saved_at: i64,
         /// If given, fails with [`Code::Conflict`](crate::error::Code::Conflict) if this is not the newest checkpoint of the run.
         newest: Option<String>,
-        /// If given, fails with [`Code::Conflict`](crate::error::Code::Conflict) if the run does not have this checkpoint any more.
+        /// If given, fails with [`Code::Conflict`](crate::error::Code::Conflict) if the run does not have this checkpoint any more: see
+        /// [`Found::newest_key`].
         #[serde(default)]
         present: Option<String>,
     },
@@ -123,6 +124,8 @@ struct Found {
     now: i64,
     /// The id of the run's newest checkpoint.
     newest: Option<String>,
+    /// The engine's own id of that checkpoint.
+    newest_key: Option<String>,
     origin: Option<Origin>,
     /// True if the run has an effect with the same key and the next number.
     more: bool,
@@ -176,7 +179,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             });
             let newest = newest.map(|newest| is_newest(&effect.of, &newest)).transpose()?;
             let effects = must.into_iter().map(|must| effect.expected(contract, must)).collect::<Result<Vec<_>>>()?;
-            let present = present.map(|id| is_present(&effect.of, &id)).transpose()?;
+            let present = present.map(|key| is_present(&effect.of, &key)).transpose()?;
             let expect = newest.into_iter().chain(present).chain(effects).collect();
             let put = effect.put(contract, token, entry, result, saved_at, &mut buffers)?;
             Request::Apply(Unit { expect, ops: vec![put] })
@@ -226,10 +229,10 @@ fn is_newest(of: &Run, id: &str) -> Result<Expect> {
 }
 
 /// The condition that the run has this checkpoint.
-fn is_present(of: &Run, id: &str) -> Result<Expect> {
+fn is_present(of: &Run, key: &str) -> Result<Expect> {
     let contract = named(&of.space)?;
     let otherwise = Error::new(Code::Conflict, format!("run {} was deleted or pruned meanwhile", quote(&of.run)));
-    let (id, must) = ((contract.id_of)(&of.run, &of.ns, id), Must::BeSavedSince(i64::MIN));
+    let (id, must) = (key.to_owned(), Must::BeSavedSince(i64::MIN));
     Ok(Expect::Checkpoint { contract: contract.id, id, must, otherwise })
 }
 
@@ -247,7 +250,9 @@ fn find(effect: &Address) -> Result<Request> {
     Ok(Request::ask(Query::All(all), |answer| {
         let [found, next, newest, start, now] = answer.into_all()?;
         let more = next.into_checkpoint()?.is_some();
-        let newest = newest.into_headers()?.into_iter().next().and_then(|header| id_of(contract, header));
+        let newest = newest.into_headers()?.into_iter().next();
+        let newest_key = newest.as_ref().map(|header| header.id.clone());
+        let newest = newest.and_then(|header| id_of(contract, header));
         let origin = start.into_starts()?.first().and_then(|start| origin_of(contract, start));
         let now = now.into_clock()?;
         Response::one(Some(found.into_checkpoint()?), |found, response| {
@@ -255,7 +260,7 @@ fn find(effect: &Address) -> Result<Request> {
                 let parts = response.parts(found.payload);
                 read(&found.header, parts)
             });
-            Ok(Found { now, newest, origin, more, effect: effect.transpose()? })
+            Ok(Found { now, newest, newest_key, origin, more, effect: effect.transpose()? })
         })
     }))
 }

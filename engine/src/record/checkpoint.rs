@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use super::content::Content;
-use super::key::{ContractId, Order, PayloadKey, Place, SortKey};
+use super::key::{Bound, ContractId, Order, PayloadKey, Place, SortKey};
 use super::labels::Labels;
 use super::log::{LogMark, LogPin, Record};
 use super::status::{Status, TaskState};
@@ -70,7 +70,7 @@ impl Header {
     }
 
     /// The header as it is stored, not before the checkpoint `bound`: see [`Order::raised`].
-    pub(crate) fn placed(&self, order: Order, bound: Option<&SortKey>) -> Cow<'_, Self> {
+    pub(crate) fn placed(&self, order: Order, bound: Option<Bound<'_>>) -> Cow<'_, Self> {
         match order.raised(&self.sort_key, bound) {
             Some(sort_key) => Cow::Owned(Self { sort_key, ..self.clone() }),
             None => Cow::Borrowed(self),

@@ -96,29 +96,64 @@ pub enum Order {
     /// The contract. A checkpoint may sort before one that was saved earlier.
     #[default]
     SortKey,
-    /// The store (D6). A checkpoint that would sort before the newest one of its lineage gets the sort key of that one, and
-    /// its save number puts it behind. So a clock that steps back hides nothing. The contract reads nothing from such a sort
-    /// key.
+    /// The store (D6). A checkpoint that would sort before the newest one of its lineage gets the sort key of that one with
+    /// a number behind it. So a clock that steps back hides nothing. The contract reads nothing from such a sort key.
     Save,
-    /// The store, as with [`Order::Save`]. The sort key is a number that the contract reads with [`SortKey::own_f64`]. A checkpoint that would sort before the newest one
-    /// gets the next greater number, and its own number behind that.
+    /// The store, as with [`Order::Save`]. The sort key is a number that the contract reads with [`SortKey::own_f64`]. A
+    /// checkpoint that would sort before the newest one gets the next greater number, and its own number behind that.
     SaveOfNumber,
 }
 
+/// The checkpoint that another one must not sort before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bound<'a> {
+    /// The checkpoint that it replaces. It takes its place.
+    Replaced(&'a SortKey),
+    /// The newest checkpoint of the lineage. It comes after it.
+    Newest(&'a SortKey),
+}
+
+/// A raised sort key of [`Order::Save`] ends with this byte and a number of [`DIGITS`] digits.
+const RAISED: u8 = 1;
+const DIGITS: usize = 12;
+
 impl Order {
     /// Returns the sort key of a checkpoint that must not sort before `bound`. Returns `None` if it is the given one.
-    ///
-    /// The bound is the checkpoint that it replaces, so that a repeated save stays at its place. Otherwise it is the newest checkpoint of the lineage.
-    pub(crate) fn raised(self, given: &SortKey, bound: Option<&SortKey>) -> Option<SortKey> {
-        let bound = bound.filter(|bound| *bound > given)?;
+    pub(crate) fn raised(self, given: &SortKey, bound: Option<Bound<'_>>) -> Option<SortKey> {
+        let (key, replaced) = match bound? {
+            Bound::Replaced(key) => (key, true),
+            Bound::Newest(key) => (key, false),
+        };
+        if key <= given {
+            return None;
+        }
         match self {
             Self::SortKey => None,
-            Self::Save => Some(bound.clone()),
+            // A save that is repeated stays at its place.
+            Self::Save if replaced => Some(key.clone()),
+            Self::Save => {
+                let (base, number) = key.split_raised();
+                Some(SortKey([base, &[RAISED], format!("{:0DIGITS$}", number + 1).as_bytes()].concat()))
+            }
+            Self::SaveOfNumber if key.0.get(8..) == Some(&given.0) => Some(key.clone()),
             Self::SaveOfNumber => {
-                let number = u64::from_be_bytes(*bound.0.first_chunk()?);
+                let number = u64::from_be_bytes(*key.0.first_chunk()?);
                 Some(SortKey(number.saturating_add(1).to_be_bytes().to_vec()).then(given))
             }
         }
+    }
+}
+
+impl SortKey {
+    /// Splits a sort key that [`Order::Save`] has raised into the sort key that it was raised from and its number. The number
+    /// of another sort key is 0.
+    fn split_raised(&self) -> (&[u8], u64) {
+        let split = || {
+            let (base, end) = self.0.split_at_checked(self.0.len().checked_sub(DIGITS + 1)?)?;
+            let digits = std::str::from_utf8(end.strip_prefix(&[RAISED])?).ok()?;
+            Some((base, digits.parse().ok()?))
+        };
+        split().unwrap_or((&self.0, 0))
     }
 }
 

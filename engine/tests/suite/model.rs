@@ -408,7 +408,15 @@ impl Model {
         let bound = replaced.or(newest_first.first()).map(|row| &row.header.sort_key).filter(|bound| *bound > given);
         match (bound, order) {
             (None, _) | (_, Order::SortKey) => given.clone(),
-            (Some(bound), Order::Save) => bound.clone(),
+            (Some(bound), Order::Save) if replaced.is_some() => bound.clone(),
+            (Some(SortKey(bound)), Order::Save) => {
+                // A key that was raised ends with 1 and a number of twelve digits.
+                let base = bound.len().checked_sub(13).filter(|at| bound[*at] == 1);
+                let number = base.and_then(|at| std::str::from_utf8(&bound[at + 1..]).ok()?.parse::<u64>().ok());
+                let base = &bound[..number.and(base).unwrap_or(bound.len())];
+                SortKey([base, &[1], format!("{:012}", number.unwrap_or(0) + 1).as_bytes()].concat())
+            }
+            (Some(SortKey(bound)), Order::SaveOfNumber) if bound.get(8..) == Some(&given.0) => SortKey(bound.clone()),
             (Some(SortKey(bound)), Order::SaveOfNumber) => match bound.first_chunk() {
                 Some(number) => SortKey((u64::from_be_bytes(*number) + 1).to_be_bytes().to_vec()).then(given),
                 None => given.clone(),

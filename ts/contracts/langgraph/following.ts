@@ -11,22 +11,31 @@ import { readingArgument } from "../../bridge/errors.js";
 import { runIn, setRun } from "../../store/graph-run.js";
 import { isRun } from "./thread-leases.js";
 
-/** Called when LangGraph reads a thread. If a run begins with it, the run is noted in LangGraph's own copy of the config. */
-export function noteBeginning(config: Config, isLatest: boolean, stored: boolean): void {
+/**
+ * Called when LangGraph reads a thread. If a run of the graph itself begins with it, the run is noted in LangGraph's own copy
+ * of the config. `stored` is true if the thread has a checkpoint.
+ */
+export function noteBeginning(config: Config, follows: boolean, stored: boolean): void {
   readingArgument("config", () => {
     const { configurable } = config as { configurable?: Record<string, unknown> };
     if (configurable === undefined || !isRun(config)) return;
+    const { thread_id: thread, checkpoint_ns: namespace, __pregel_task_id: task } = configurable;
     // A subgraph reads its own namespace, in the run of the graph.
-    const isInner = (configurable["checkpoint_ns"] ?? "") !== "" || configurable["__pregel_task_id"] !== undefined;
-    if (isInner && runIn(configurable) !== undefined) return;
-    setRun(configurable, { follows: isLatest, stored });
+    if (typeof thread !== "string" || (namespace ?? "") !== "" || task !== undefined) return;
+    setRun(configurable, { thread, follows, stored, failed: new Map() });
   });
 }
 
+/** Notes that a checkpoint of a run was stored. */
+export function noteStored(config: Config): void {
+  const run = isRun(config) && namespaceIn(config) === "" ? runIn(config.configurable) : undefined;
+  if (run !== undefined) run.stored = true;
+}
+
 /**
- * The ids of the checkpoints that were read as the latest ones, by the value `parents` of their metadata. `updateState` reads a checkpoint and
- * passes this object on with its own, so the saver knows what `updateState` has read, and that its caller named no
- * checkpoint.
+ * The ids of the checkpoints that were read as the latest ones, by the value `parents` of their metadata. `updateState` reads a
+ * checkpoint and passes this object on with its own, so the saver knows what `updateState` has read, and that its caller named
+ * no checkpoint.
  */
 const readAsLatest = new WeakMap<object, string>();
 
@@ -36,51 +45,65 @@ export function noteLatest(id: string, metadata: Metadata | undefined): void {
   if (typeof parents === "object" && parents !== null) readAsLatest.set(parents, id);
 }
 
-/** Notes that a checkpoint of a run was stored. */
-export function noteStored(config: Config): void {
-  const run = isRun(config) ? runIn(config.configurable) : undefined;
-  if (run !== undefined) run.stored = true;
-}
+/** What `updateState` gives as the source of its checkpoints. */
+const UPDATES: readonly unknown[] = ["update", "input"];
 
 /** True if the save must follow the latest checkpoint, because nobody asked for a branch. */
 export function followsLatest(config: Config, parent: string | undefined, metadata: Metadata): boolean {
   return readingArgument("config", () => {
-    if (isRun(config)) return runIn(config.configurable)?.follows === true;
-    const parents: unknown = metadata?.["parents"];
+    if (isRun(config)) return runIn(config.configurable)?.follows === true && followsInside(config);
+    const { parents, source } = (metadata ?? {}) as Record<string, unknown>;
+    if (typeof parents !== "object" || parents === null || !UPDATES.includes(source)) return false;
     // `updateState` with the node "__copy__" saves beside the checkpoint that it has read, because its caller asks for that.
-    return (
-      typeof parents === "object" && parents !== null && parent !== undefined && readAsLatest.get(parents) === parent
-    );
+    return parent !== undefined && readAsLatest.get(parents) === parent;
   });
 }
 
 /**
- * Notes that a save of a run has failed. With the durability `"async"`, LangGraph looks at a save only when the run ends
- * (langgraphjs#2838). So the run would work on, for nothing, and Node would end the process because of an unhandled
- * rejection. With `ends`, the run stops with its next write.
+ * False for a subgraph that does not begin at its own latest checkpoint, or that tasks of one run share: then the checkpoints of
+ * the graph alone tell two runs apart.
  */
-export function noteFailed(config: Config, error: unknown, ends: boolean): void {
-  if (!isRun(config)) return;
-  const run = runIn(config.configurable);
-  if (run !== undefined && ends) run.failed = error;
-  keepAlive(error);
+function followsInside(config: Config): boolean {
+  const namespace = namespaceIn(config);
+  if (namespace === "") return true;
+  // In a replay, a subgraph begins at the checkpoint that it had then.
+  if (config.configurable?.["__pregel_replay_state"] !== undefined) return false;
+  // The namespace of a subgraph with a memory of its own has no task.
+  return namespace.slice(namespace.lastIndexOf("|") + 1).includes(":");
 }
 
-/** Throws at once if a save of the run has failed. LangGraph then ends the run with this error. */
+const namespaceIn = (config: Config): string => String((config.configurable?.["checkpoint_ns"] as unknown) ?? "");
+
+/**
+ * Notes that a save of a run has failed. With the durability `"async"`, LangGraph looks at a save only when the run ends
+ * (langgraphjs#2838). So the run would work on, for nothing, and Node would end the process because of an unhandled
+ * rejection. With `ends`, the run stops with its next write. If a subgraph's save fails, the node that has called the subgraph
+ * decides.
+ */
+export function noteFailed(config: Config, error: unknown, ends: boolean): void {
+  try {
+    if (!isRun(config)) return;
+    keepAlive(error);
+    if (ends) runIn(config.configurable)?.failed.set(namespaceIn(config), error);
+  } catch {
+    // The call refuses a config that cannot be read.
+  }
+}
+
+/** Throws at once if a save of the run has failed in this namespace. LangGraph then ends the run with this error. */
 export function throwIfFailed(config: Config): void {
   let failed: unknown;
   try {
-    failed = runIn(config.configurable)?.failed;
+    failed = runIn(config.configurable)?.failed.get(namespaceIn(config));
   } catch {
     // The call refuses a config that cannot be read.
   }
   if (failed !== undefined) throw failed;
 }
 
-/** The errors of saves that LangGraph looks at when the run ends. */
-const awaited = new WeakSet<object>();
-
-let listens = false;
+/** What several copies of this package share in a process. */
+const LISTENER = Symbol.for("forkpoint.unhandled");
+const shared = globalThis as { [LISTENER]?: WeakSet<object> };
 
 /**
  * Keeps the process alive when a save of a run fails before LangGraph looks at it. LangGraph looks at each save when the run
@@ -88,12 +111,22 @@ let listens = false;
  */
 function keepAlive(error: unknown): void {
   if (typeof error !== "object" || error === null) return;
+  const known = shared[LISTENER];
+  // The errors of saves that LangGraph looks at when the run ends.
+  const awaited = known ?? new WeakSet<object>();
   awaited.add(error);
-  if (listens) return;
-  listens = true;
+  if (known !== undefined) return;
+  shared[LISTENER] = awaited;
   process.on("unhandledRejection", (reason: unknown) => {
     if (typeof reason === "object" && reason !== null && awaited.has(reason)) return;
     // Without a listener of the program, Node would throw the reason.
-    if (process.listenerCount("unhandledRejection") === 1) throw reason;
+    if (process.listenerCount("unhandledRejection") === 1 && throwsUnhandled()) throw reason;
   });
+}
+
+/** False if Node was told not to end because of an unhandled rejection. */
+function throwsUnhandled(): boolean {
+  const options = [...process.execArgv, ...(process.env["NODE_OPTIONS"] ?? "").split(" ")];
+  const mode = options.findLast((option) => option.startsWith("--unhandled-rejections="))?.split("=")[1];
+  return mode === undefined || mode === "throw" || mode === "strict";
 }

@@ -36,9 +36,10 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
    */
   serde?: SerializerProtocol;
   /**
-   * If true, a checkpoint must be the only child of its parent. If two runs continue from the same checkpoint at the
-   * same time, one of them rejects with `CONFLICT`. If false, the history of the thread forks without notice. Default:
-   * false. `expected_parent` in a call's `configurable` overrides this option. Pass false to make a branch on purpose.
+   * By default, each save of a run must follow the run's own last save. If two runs continue a thread at the same time, one
+   * of them rejects with `CONFLICT`. A run that names an older checkpoint, and your own `put`, may make a branch. If true, no
+   * call may make one. If false, the history of the thread forks without notice. `expected_parent` in a call's
+   * `configurable` overrides this option.
    */
   expectedParent?: boolean;
   /**
@@ -125,7 +126,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
 
   /**
    * Returns a checkpoint with its metadata and pending writes. `checkpoint_id` selects the checkpoint. Without a
-   * `checkpoint_id`, the latest checkpoint (the one with the greatest id) is returned from the thread's namespace.
+   * `checkpoint_id`, the latest checkpoint (the one that was saved last) is returned from the thread's namespace.
    * Without a `checkpoint_ns`, the namespace is that of the graph itself. Returns undefined if there is no such
    * checkpoint, or if the config has no `thread_id`.
    * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
@@ -134,7 +135,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   getTuple(config: Config): Promise<CheckpointTuple | undefined>;
 
   /**
-   * Lists checkpoints, the greatest id first. The checkpoints are read page by page.
+   * Lists checkpoints, the newest first. The checkpoints are read page by page.
    *
    * `thread_id`, `checkpoint_ns` and `checkpoint_id` of the config are each optional and matched exactly. The namespace
    * `""` is the graph itself; without a `checkpoint_ns`, the checkpoints of all namespaces are listed. `before` is a

@@ -151,7 +151,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
-      return this.#save(async (context, held) => {
+      return this.#inRun(config, true, async (context, held) => {
         const { threadId, namespace } = requireThread(config, "put()");
         if (typeof checkpoint !== "object" || checkpoint === null) {
           throw typeError(`checkpoint must be an object, but is ${show(checkpoint)}`);
@@ -197,9 +197,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
           ),
         );
         await stored.catch((error) => {
-          const why: unknown = isOvertaken(error) ? overtaken(checkpointRef, parent, error) : error;
-          noteFailed(config, why, true);
-          throw why;
+          throw isOvertaken(error) ? overtaken(checkpointRef, parent, error) : error;
         });
         noteStored(config);
         return configOf(checkpointRef);
@@ -208,7 +206,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath = ""): Promise<void> {
       throwIfFailed(config);
-      return this.#save(async (context, held) => {
+      // If this fails, the results of other tasks of the step are stored all the same.
+      return this.#inRun(config, false, async (context, held) => {
         const { threadId, namespace } = requireThread(config, "putWrites()");
         const id = idInConfig(config);
         if (id === undefined) {
@@ -235,16 +234,11 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const stops =
           namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");
         const write = { threadId, id: checkpointRef.id, config, stops, mayBeLast: false };
-        const stored = this.#order.after("handed", threadId, all(dumped), (indexed) =>
+        await this.#order.after("handed", threadId, all(dumped), (indexed) =>
           this.#leases.write(context, write, (native) =>
             retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
           ),
         );
-        await stored.catch((error) => {
-          // The results of other tasks of the step are stored all the same.
-          noteFailed(config, error, false);
-          throw error;
-        });
       });
     }
 
@@ -351,6 +345,13 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return this.#handle.look((engine) => work(this.#context(engine)));
     }
 
+    /** As `#save`. If a run of a graph saves, and the save fails, the run is told: see `noteFailed`. */
+    #inRun<T>(config: Config, ends: boolean, work: (context: SaverContext, held: Held) => Promise<T>): Promise<T> {
+      const saved = this.#save(work);
+      saved.catch((error) => noteFailed(config, error, ends));
+      return saved;
+    }
+
     #save<T>(work: (context: SaverContext, held: Held) => Promise<T>): Promise<T> {
       return this.#handle.save((engine, held) => work(this.#context(engine), held));
     }
@@ -385,7 +386,7 @@ function overtaken(
     parent === undefined ? "this run expected a new thread" : `checkpoint ${quote(parent)} is no longer its latest`;
   return new ForkpointError(
     "CONFLICT",
-    `another run has continued ${where}: ${from}. Nothing was stored. Read the state again and continue from ` +
+    `another run has continued ${where}, or it was deleted: ${from}. Nothing was stored. Read the state again and continue from ` +
       "there. To branch on purpose, set expected_parent: false in config.configurable",
     { cause },
   );

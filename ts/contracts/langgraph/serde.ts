@@ -1,6 +1,6 @@
 /** Serializes values with the serializer of the saver. */
 
-import { types } from "node:util";
+import { isDeepStrictEqual, types } from "node:util";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Held } from "../../store/backlog.js";
 import { ForkpointError, isArray, isOwnError, refusal, show, textOf, typeError } from "../../bridge/errors.js";
@@ -58,10 +58,14 @@ async function dumpTyped(
   held: Held | undefined,
 ): Promise<Serialized> {
   // LangGraph's serializer returns bytes as they are, and the caller may change them while the save waits.
-  const given = types.isUint8Array(value) ? new Uint8Array(value) : value;
+  const given = types.isUint8Array(value)
+    ? Buffer.isBuffer(value)
+      ? Buffer.from(value)
+      : new Uint8Array(value)
+    : value;
   const made: unknown = serde.dumpsTyped(given);
   // What is returned at once is copied at once, because a serializer may use its buffer again for the next value.
-  const typed = jsonPlus.has(serde) ? await made : isArray(made) ? copied(made) : await alone(serde, made, what);
+  const typed = jsonPlus.has(serde) ? await made : isArray(made) ? copied(made) : await alone(serde, made, value, what);
   const [tag, bytes] = typed as [unknown, unknown];
   if (typeof tag !== "string" || tag.includes("\0") || !tag.isWellFormed() || !types.isUint8Array(bytes)) {
     const found = `[${show(tag)}, ${show(bytes)}]`;
@@ -95,7 +99,7 @@ function copied(typed: unknown): unknown {
 /** The values that a serializer of the user works on at the same time, and the bytes that it has returned for them. */
 interface Working {
   count: number;
-  returned: Uint8Array[];
+  returned: Array<{ value: unknown; bytes: Uint8Array }>;
 }
 
 const working = new WeakMap<SerializerProtocol, Working>();
@@ -104,7 +108,7 @@ const working = new WeakMap<SerializerProtocol, Working>();
  * Waits for the bytes of a value, and copies them. Throws if the serializer has used the same bytes for another value that it
  * worked on at the same time: they hold only the last one.
  */
-async function alone(serde: SerializerProtocol, made: unknown, what: string): Promise<unknown> {
+async function alone(serde: SerializerProtocol, made: unknown, value: unknown, what: string): Promise<unknown> {
   const now = working.get(serde) ?? { count: 0, returned: [] };
   working.set(serde, now);
   now.count += 1;
@@ -112,12 +116,13 @@ async function alone(serde: SerializerProtocol, made: unknown, what: string): Pr
     const typed = await made;
     const bytes: unknown = isArray(typed) ? typed[1] : undefined;
     if (types.isUint8Array(bytes) && bytes.length > 0) {
-      if (now.returned.some((other) => overlap(other, bytes))) {
+      const isOther = (other: unknown) => !isDeepStrictEqual(other, value);
+      if (now.returned.some((other) => overlap(other.bytes, bytes) && isOther(other.value))) {
         throw typeError(
           `serde.dumpsTyped() must return new bytes for each value, but has used those of ${what} for another one`,
         );
       }
-      now.returned.push(bytes);
+      now.returned.push({ value, bytes });
     }
     return copied(typed);
   } finally {

@@ -49,6 +49,8 @@ export class ThreadExport {
   readonly #threadId: string;
   /** The checkpoints of the thread by their keys. Parents come before their children. */
   #places = new Map<string, Place>();
+  /** The newest checkpoint of each namespace. */
+  readonly #newest = new Map<string, string>();
   /** The namespaces in which two checkpoints have the same parent. */
   readonly #forked = new Set<string>();
   /** The channel versions of the checkpoints whose children come next. */
@@ -91,6 +93,7 @@ export class ThreadExport {
     const found: Place[] = [];
     for await (const { namespace, id, parent } of headers(this.#exporting.context, this.#threadId)) {
       found.push({ namespace, id, parent: parent || null });
+      if (!this.#newest.has(namespace)) this.#newest.set(namespace, id);
     }
     const all = new Map(
       found
@@ -208,11 +211,7 @@ export class ThreadExport {
   async #verify(written: Set<string>, isNew: boolean, isAhead: boolean): Promise<void> {
     if (written.size === 0) return;
     const { serde } = this.#exporting.context;
-    const newest = new Map<string, string>();
     for (const [key, place] of this.#places) {
-      const { namespace, id } = place;
-      const before = newest.get(namespace);
-      if (before === undefined || byCodePoint(before, id) < 0) newest.set(namespace, id);
       if (!written.has(key)) continue;
       const theirs = await this.#theirs(place);
       if (theirs === undefined) {
@@ -229,7 +228,7 @@ export class ThreadExport {
       if (more && isNew) this.#tell(place, (it) => `${it} has more writes there`);
     }
     if (isAhead) return;
-    for (const [namespace, id] of newest) {
+    for (const [namespace, id] of this.#newest) {
       const theirs = await this.#theirs({ namespace });
       if (theirs === undefined || idOf(theirs) !== id) {
         this.#tell({ namespace, id }, (it) => `${it} is the newest one here, but not there`);

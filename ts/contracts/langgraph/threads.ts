@@ -28,7 +28,7 @@ export type PruneStrategy =
   | "delete"
   | {
       /**
-       * The maximum number of checkpoints of each namespace to keep. Those with the greatest ids are kept. 0 and
+       * The maximum number of checkpoints of each namespace to keep. Those that were saved last are kept. 0 and
        * Infinity mean no limit.
        */
       keepLastN?: number | null;
@@ -197,7 +197,7 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
       const tuple = await find(context, from, namespace, id);
       if (tuple === null) continue;
       const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, mark, dependsOnParent, status };
-      await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces);
+      await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces, { root: header.key });
     }
     // Copy the writes last. Putting a child marks the writes that its parent then has as claimed by that child.
     for (const header of found) {

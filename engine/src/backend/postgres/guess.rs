@@ -26,7 +26,7 @@ use crate::codec::frame;
 use crate::codec::plan::{Base, Effort, plan};
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Expect, Must, Op, Unit};
-use crate::record::{ContractId, Draft, Header, Labels, PayloadKey, Seq};
+use crate::record::{Bound, ContractId, Draft, Header, Labels, PayloadKey, Seq};
 
 /// A payload of more bytes is not guessed, because it would travel twice after a wrong guess.
 const LARGEST: usize = 16 << 20;
@@ -251,7 +251,11 @@ impl Guess<'_> {
     /// Adds a checkpoint. Returns the stored size of its payload, in bytes.
     fn put(&mut self, draft: &Draft) -> Result<u64, NoGuess> {
         let head = self.head(draft.header.contract, &draft.header.lineage);
-        let header = &*draft.header.placed(draft.order, head.as_ref().map(|head| &head.header.sort_key));
+        let bound = head.as_ref().map(|head| match &head.header {
+            old if old.id == draft.header.id => Bound::Replaced(&old.sort_key),
+            newest => Bound::Newest(&newest.sort_key),
+        });
+        let header = &*draft.header.placed(draft.order, bound);
         let begins = head.is_none();
         if !draft.logs.is_empty()
             || begins && (header.parent.is_some() || self.heads.is_shared(header.contract, &header.lineage))

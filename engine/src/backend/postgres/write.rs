@@ -32,7 +32,7 @@ use crate::codec::frame;
 use crate::error::{Code, Error, Result};
 use crate::op::{Appended, Applied, Expect, Op, Subject, Unit};
 use crate::query::Of;
-use crate::record::{ContractId, Draft, Encoded, Header, Labels, Order, SortKey};
+use crate::record::{Bound, ContractId, Draft, Encoded, Header, Labels, Order, SortKey};
 use crate::retention::beyond;
 
 /// What the failure of a unit means. An error of the connection or of a lock is no error of the unit.
@@ -376,7 +376,8 @@ impl Writing<'_> {
             self.known.forget();
             (left, self.newest(lineage)?.1, sort_key)
         };
-        let bound = replaced.as_ref().or(newest.as_ref().map(|newest| &newest.header.sort_key));
+        let bound = replaced.as_ref().map(Bound::Replaced);
+        let bound = bound.or(newest.as_ref().map(|newest| Bound::Newest(&newest.header.sort_key)));
         let header = &*header.placed(order, bound);
         let base = newest.as_ref().map(|newest| newest.base);
         self.begins(lineage.lin);

@@ -24,7 +24,7 @@ use crate::codec::frame;
 use crate::codec::plan::Effort;
 use crate::error::{Code, Result};
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, LogMust, Op, Subject, Unit};
-use crate::record::{ContractId, Draft, Encoded, Header, LabelChanges, Labels, Order, Record, Seq};
+use crate::record::{Bound, ContractId, Draft, Encoded, Header, LabelChanges, Labels, Order, Record, Seq};
 use crate::retention::{Prune, Pruned, Rule, plan};
 
 /// Selects the greatest save number of all checkpoint rows.
@@ -265,8 +265,8 @@ impl<'a> Writing<'a> {
             newest = listing::newest_place(self.transaction, lineage.lin)?;
         }
         let bound = match &replaced {
-            Some(old) if old.lin == lineage.lin => Some(&old.header.sort_key),
-            _ => newest.as_ref().map(|(sort_key, _)| sort_key),
+            Some(old) if old.lin == lineage.lin => Some(Bound::Replaced(&old.header.sort_key)),
+            _ => newest.as_ref().map(|(sort_key, _)| Bound::Newest(sort_key)),
         };
         let header = &*header.placed(order, bound);
         let newest = newest.as_ref().map(|(_, seq)| *seq);

@@ -12,7 +12,7 @@ use crate::backend::writes;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
-use crate::record::{ContractId, Draft, Header, LabelChanges, Labels, Part, Payload, Seq, SortKey, Write};
+use crate::record::{Bound, ContractId, Draft, Header, LabelChanges, Labels, Part, Payload, Seq, SortKey, Write};
 use crate::retention::{self, Prune, Pruned};
 
 impl<C: Contents> Tables<C> {
@@ -132,9 +132,10 @@ impl<C: Contents> Tables<C> {
         let payload = inherit::resolve(draft, parent, newest)?;
         let bytes = frame::length(&payload) as u64;
         let replaced = self.ids.get(&(header.contract, header.id.clone())).and_then(|seq| self.rows.get(seq));
-        let replaced = replaced.filter(|row| Some(row.lineage) == known).map(|row| &row.header.sort_key);
-        let order = || Some(&self.lineage_row(header.contract, &header.lineage)?.order.last()?.0);
-        let header = header.placed(draft.order, replaced.or_else(order)).into_owned();
+        let replaced =
+            replaced.filter(|row| Some(row.lineage) == known).map(|row| Bound::Replaced(&row.header.sort_key));
+        let newest = || Some(Bound::Newest(&self.lineage_row(header.contract, &header.lineage)?.order.last()?.0));
+        let header = header.placed(draft.order, replaced.or_else(newest)).into_owned();
         self.insert(header, payload, bytes, marks, &draft.labels)?;
         Ok(bytes)
     }

@@ -241,7 +241,13 @@ pub(super) fn import(given: Import, buffers: &mut Buffers) -> Result<Unit> {
         unit.ops.extend(put_writes(given, buffers)?.ops);
     }
     for given in puts {
-        let Unit { expect, ops } = put(given, buffers)?;
+        let Unit { expect, mut ops } = put(given, buffers)?;
+        // What is imported goes to its place in the history, which may lie before what is stored.
+        for op in &mut ops {
+            if let Op::Put(draft) = op {
+                draft.order = Order::SortKey;
+            }
+        }
         unit.expect.extend(expect);
         unit.ops.extend(ops);
     }
