@@ -1,6 +1,6 @@
 // Tests two processes that run one Agentium run: one of them stops, and neither clears what the other has stored.
 import { Workflow, type WorkflowCheckpointStoreOptions } from "forkpoint/agentium";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { failure, place, sharedKinds } from "../helpers.js";
 import { checkpoint, own } from "./helpers.js";
 
@@ -102,6 +102,17 @@ describe.each(sharedKinds)("on %s", (kind) => {
     expect(error.message).toContain('its effect "charge" did not run');
     expect(paid).toEqual([]);
     expect(await store.list("run")).toEqual([]);
+  });
+
+  it("retention by number keeps the last step, also of steps that were stored in one millisecond", async () => {
+    const now = vi.spyOn(Date, "now").mockReturnValue(Date.now());
+    onTestFinished(() => now.mockRestore());
+    for (let round = 0; round < 5; round++) {
+      const [one] = programs(kind, async () => {});
+      await one.workflow.runWithCheckpoints({ runId: "run" });
+      await one.store.prune({ keepLastN: 1 });
+      expect((await one.store.list("run")).map(({ id }) => id)).toEqual(["run:step-3"]);
+    }
   });
 
   it("with expectedParent: false, the processes overwrite each other's checkpoints", async () => {

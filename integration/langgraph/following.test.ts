@@ -1,5 +1,6 @@
 // Tests that a run that names no checkpoint begins no branch: each of its saves follows its own last save, or is refused.
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { effects } from "forkpoint/effects";
 import { describe, expect, it } from "vitest";
 import { all, kinds, rejection, saver, thread } from "./helpers.js";
 
@@ -127,6 +128,77 @@ describe.each(kinds)("on %s", (kind) => {
     expect((await graph.invoke(null, updated)).log).toEqual(["one worked", "edited", "one after"]);
     expect(ran).toEqual(["one", "one", "one"]);
     expect((await graph.getState(thread())).values.log).toEqual(["one worked", "edited", "one after"]);
+  });
+
+  it.each([true, undefined])(
+    "a replay of an edited step begins its subgraph again, with a memory of its own: %s",
+    async (own) => {
+      const checkpointer = saver(kind);
+      const fails = { inner: false };
+      const inner = new StateGraph(State)
+        .addNode("one", ({ who }) => ({ log: [`inner of ${who}`] }))
+        .addNode("two", () => {
+          if (fails.inner) throw new Error("the service is down");
+          return {};
+        })
+        .addEdge(START, "one")
+        .addEdge("one", "two")
+        .compile(own === undefined ? {} : { checkpointer: own });
+      const graph = new StateGraph(State)
+        .addNode("before", () => ({}))
+        .addNode("sub", inner)
+        .addEdge(START, "before")
+        .addEdge("before", "sub")
+        .compile({ checkpointer });
+      await graph.invoke({ who: "first" }, thread());
+      const old = (await all(graph.getStateHistory(thread()))).find(({ next }) => next[0] === "sub")!;
+      const edited = await graph.updateState(old.config, { who: "second" });
+      fails.inner = true;
+      for (let retry = 0; retry < 2; retry++) {
+        expect((await rejection(graph.invoke(null, edited))).message).toBe("the service is down");
+      }
+      fails.inner = false;
+      expect((await graph.invoke(null, edited)).log.at(-1)).toBe("inner of second");
+    },
+  );
+
+  it("a node may call a graph of another thread, with effects of its own", async () => {
+    const checkpointer = saver(kind);
+    const once = effects(checkpointer);
+    const other = new StateGraph(State)
+      .addNode("pay", async (_, config) => ({ log: [await once(config, "charge", async () => "paid")] }))
+      .addEdge(START, "pay")
+      .compile({ checkpointer });
+    const graph = new StateGraph(State)
+      .addNode("first", () => ({}))
+      .addNode("call", async () => ({ log: (await other.invoke({}, thread("other"))).log }))
+      .addEdge(START, "first")
+      .addEdge("first", "call")
+      .compile({ checkpointer });
+    expect((await graph.invoke({}, thread())).log).toEqual(["paid"]);
+    expect((await graph.invoke({}, thread())).log.slice(0, 1)).toEqual(["paid"]);
+  });
+
+  it("a node that handles the error of a subgraph goes on, also if a save of the subgraph has failed", async () => {
+    const checkpointer = saver(kind);
+    const inner = new StateGraph(State)
+      .addNode("one", () => ({ log: [10n as never] }))
+      .addEdge(START, "one")
+      .compile();
+    const graph = new StateGraph(State)
+      .addNode("call", async (state) => {
+        try {
+          return await inner.invoke(state);
+        } catch {
+          return { log: ["fallback"] };
+        }
+      })
+      .addNode("after", () => ({ log: ["after"] }))
+      .addEdge(START, "call")
+      .addEdge("call", "after")
+      .compile({ checkpointer });
+    const config = { ...thread(), durability: "sync" as const };
+    expect((await graph.invoke({}, config)).log).toEqual(["fallback", "after"]);
   });
 
   it("expectedParent: false lets both runs save", async () => {
