@@ -46,14 +46,14 @@ export function noteLatest(id: string, metadata: Metadata | undefined): void {
 }
 
 /** What `updateState` gives as the source of its checkpoints. */
-const UPDATES: readonly unknown[] = ["update", "input"];
+const UPDATES: ReadonlySet<unknown> = new Set(["update", "input"]);
 
 /** True if the save must follow the latest checkpoint, because nobody asked for a branch. */
 export function followsLatest(config: Config, parent: string | undefined, metadata: Metadata): boolean {
   return readingArgument("config", () => {
     if (isRun(config)) return runIn(config.configurable)?.follows === true && followsInside(config);
     const { parents, source } = (metadata ?? {}) as Record<string, unknown>;
-    if (typeof parents !== "object" || parents === null || !UPDATES.includes(source)) return false;
+    if (typeof parents !== "object" || parents === null || !UPDATES.has(source)) return false;
     // `updateState` with the node "__copy__" saves beside the checkpoint that it has read, because its caller asks for that.
     return parent !== undefined && readAsLatest.get(parents) === parent;
   });
