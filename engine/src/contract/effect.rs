@@ -73,7 +73,7 @@ enum Call {
         effect: Address,
     },
     /// Begins an attempt. `seen` is the state that it replaces, or `None` if there must be no such effect. Fails with
-    /// [`Code::Conflict`](crate::error::Code::Conflict) if another process was faster. The buffers have a part if `result` is given: a copy of an effect
+    /// [`Code::Conflict`] if another process was faster. The buffers have a part if `result` is given: a copy of an effect
     /// that has ended.
     Begin {
         effect: Address,
@@ -82,9 +82,9 @@ enum Call {
         entry: serde_json::Map<String, serde_json::Value>,
         result: Option<PartName>,
         saved_at: i64,
-        /// If given, fails with [`Code::Conflict`](crate::error::Code::Conflict) if this is not the newest checkpoint of the run.
+        /// If given, fails with [`Code::Conflict`] if this is not the newest checkpoint of the run.
         newest: Option<String>,
-        /// If given, fails with [`Code::Conflict`](crate::error::Code::Conflict) if the run does not have this checkpoint any more: see
+        /// If given, fails with [`Code::Conflict`] if the run does not have this checkpoint any more: see
         /// [`Found::newest_key`].
         #[serde(default)]
         present: Option<String>,
