@@ -7,3 +7,4 @@ import "../../../__test__/agentium/runs.test.js";
 import "../../../__test__/agentium/states.test.js";
 import "../../../__test__/agentium/store.test.js";
 import "../../../__test__/agentium/workflow.test.js";
+import "../../../__test__/agentium/following.test.js";

@@ -9,3 +9,4 @@ import "../../../__test__/tinyagents/status.test.js";
 import "../../../__test__/tinyagents/store.test.js";
 import "../../../__test__/tinyagents/threads.test.js";
 import "../../../__test__/tinyagents/writes.test.js";
+import "../../../__test__/tinyagents/following.test.js";
