@@ -103,14 +103,16 @@ export const contract = {
     store: class extends ReferenceStore {
       async load(runId, nodeId) {
         const isWanted = (row) => row.runId === runId && (nodeId === undefined || row.nodeId === nodeId);
-        return this.read(this.select(isWanted).toSorted((one, other) => other.order - one.order)[0]);
+        return this.read(this.select(isWanted)[0]);
       }
     },
   },
   "agentos/latest-of-equal-times": {
     store: class extends ReferenceStore {
-      compare(one, other) {
-        return other.timestamp - one.timestamp;
+      async load(runId, nodeId) {
+        const isWanted = (row) => row.runId === runId && (nodeId === undefined || row.nodeId === nodeId);
+        const rows = this.select(isWanted);
+        return this.read(rows.findLast(({ timestamp }) => timestamp === rows[0].timestamp));
       }
     },
   },

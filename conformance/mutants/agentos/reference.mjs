@@ -29,7 +29,7 @@ export class ReferenceStore {
 
   async load(runId, nodeId) {
     const isWanted = (row) => row.runId === runId && (nodeId === undefined || row.nodeId === nodeId);
-    return this.read(this.select(isWanted)[0]);
+    return this.read(this.select(isWanted).toSorted((one, other) => other.order - one.order)[0]);
   }
 
   async list(graphId, { limit, runId } = {}) {

@@ -77,8 +77,8 @@ export interface CheckpointStoreOptions extends StoreOptions {
  *
  * - `save` takes its snapshot before it returns its promise, and the promise resolves when the checkpoint is durable.
  * - Every read returns a fresh object. A read sees every `save` that was called before the read.
- * - The newest checkpoint is the one with the greatest timestamp. Of checkpoints with the same timestamp, the one that
- *   was saved last is the newest, even if several processes save.
+ * - The newest checkpoint of a run is the one that was saved last, even if several processes save and their clocks differ.
+ *   The checkpoints of several runs are listed by their timestamps.
  * - Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. A read can also reject with `CORRUPT`,
  *   and a save with `FULL`. {@link ErrorCode} explains the codes.
  * - A wrong argument rejects with a TypeError or a RangeError.

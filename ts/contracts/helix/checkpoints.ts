@@ -135,7 +135,7 @@ export async function find(
   return session === undefined || found.sessionId === session ? found : null;
 }
 
-/** Finds the checkpoint of a session with the greatest timestamp. */
+/** Finds the checkpoint of a session that was saved last. */
 export async function findLatest(context: Context, sessionId: string): Promise<Found | null> {
   const { engine, clock } = context;
   const aliveSince = clock.aliveSince();

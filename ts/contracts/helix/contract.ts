@@ -69,7 +69,7 @@ export interface NewCheckpoint<TState = Record<string, any>, TOutput = unknown> 
   streamSequence?: number;
 }
 
-/** A page of checkpoints. The checkpoint with the greatest timestamp comes first. */
+/** A page of checkpoints. The checkpoint that was saved last comes first. */
 export interface CheckpointPage {
   items: CheckpointMeta[];
   /** How many checkpoints the session has. */
@@ -260,13 +260,13 @@ export interface SessionStateStore<TState = Record<string, any>> {
   getCheckpoint(checkpointId: string): Promise<Checkpoint<TState> | null>;
   getCheckpoint(sessionId: string, checkpointId: string): Promise<Checkpoint<TState> | null>;
   /**
-   * Returns the checkpoint of a session with the greatest `timestamp`, or null if there is none. Of checkpoints with
-   * the same timestamp, it is the one that was saved last.
+   * Returns the checkpoint of a session that was saved last, or null if there is none. The clock of a process may have
+   * stepped back, so its `timestamp` need not be the greatest.
    * @example const latest = await store.getLatestCheckpoint("session-1");
    */
   getLatestCheckpoint(sessionId: string): Promise<Checkpoint<TState> | null>;
   /**
-   * Lists the checkpoints of a session, the greatest `timestamp` first. `limit` is the maximum number of items
+   * Lists the checkpoints of a session, the one that was saved last first. `limit` is the maximum number of items
    * (default: all), and `offset` the number of checkpoints to skip (default: 0). Pass the `cursor` of the last page in
    * place of an `offset` if checkpoints may be saved between the calls.
    * @throws RangeError for a negative or fractional `offset` or `limit`.
