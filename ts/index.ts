@@ -34,5 +34,6 @@ export type {
 } from "./bridge/channels.js";
 export type { RunRef } from "./store/run-ref.js";
 export type { LeaseOptions, Lease } from "./store/lease.js";
+export type { DeleteOptions } from "./store/removing.js";
 export type { RunStatus, RecoverOptions, RecoverReport, UnrecoveredRun } from "./contracts/shared/recovery.js";
 export type { ChangedRun, ChangeDecision, ProgramVersion } from "./contracts/shared/recovery.js";

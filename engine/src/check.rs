@@ -88,6 +88,15 @@ impl Finding {
         Self::new(FindingCode::Index, Severity::Warning, message, remedy)
     }
 
+    /// The finding that a checkpoint has writes and is not stored.
+    pub(crate) fn writes_of_none(contract: ContractId, id: String) -> Self {
+        let message =
+            format!("checkpoint {id:?} has pending writes, but is not stored: it comes later, or was deleted");
+        let remedy = "If no program works on the run any more, delete the run: its writes go with it.";
+        let about = About { contract: Some(contract), lineage: None, id: Some(id) };
+        Self::new(FindingCode::Orphan, Severity::Note, message, remedy).about(about)
+    }
+
     pub(crate) fn new(code: FindingCode, severity: Severity, message: impl Into<String>, remedy: &'static str) -> Self {
         Self { code, severity, message: shortened(message.into()), remedy, contract: None, lineage: None, id: None }
     }

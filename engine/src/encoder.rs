@@ -14,7 +14,7 @@ use crate::ahead::Ahead;
 use crate::backend::PreEncode;
 use crate::error::Result;
 use crate::message::{Apply, WriterMessage, send};
-use crate::op::{LogEnd, Op, Subject, Unit};
+use crate::op::{Expect, LogEnd, Op, Subject, Unit};
 use crate::record::ContractId;
 use crate::worker::Worker;
 
@@ -178,8 +178,8 @@ impl Footprint {
 
     fn by_unit(unit: &Unit) -> Self {
         let mut footprint = Self::default();
-        for expect in &unit.expect {
-            match expect.subject() {
+        for subject in unit.expect.iter().flat_map(Expect::subjects) {
+            match subject {
                 Subject::Newest(contract, lineage) => footprint.lineage(contract, lineage),
                 Subject::Id(contract, id) => footprint.checkpoint(contract, id),
             }

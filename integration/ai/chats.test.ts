@@ -35,6 +35,25 @@ describe.each(kinds)("chats of %s", (kind) => {
     expect(await chats.loadChat("c")).toEqual([two]);
   });
 
+  test("a late save does not bring back a chat that was deleted", async () => {
+    const target = await shared(kind);
+    const [mine, theirs] = [chatsAt(target), chatsAt(target)];
+    for (const deleting of [mine, theirs]) {
+      await mine.createChat({ id: "c", metadata: { userId: "u" } });
+      await mine.saveChat({ id: "c", messages: [one], activeStreamId: "s" });
+      await deleting.deleteChat("c");
+      const late = () => mine.saveChat({ id: "c", messages: [one, two], endedStreamId: "s" });
+      const error = await failure(late(), "CONFLICT");
+      expect(error.message).toContain('chat "c" was deleted, so nothing was saved: createChat()');
+      expect(await mine.readChat("c")).toBeNull();
+      // Who has looked for it may begin it again. The end of an old answer may not.
+      await failure(late(), "CONFLICT");
+      await mine.saveChat({ id: "c", messages: [three] });
+      await mine.deleteChat("c");
+      expect((await theirs.listChats()).chats).toEqual([]);
+    }
+  });
+
   test("a chat is made with an id or without, and an id that is taken is refused", async () => {
     const chats = chatsAt(place(kind));
     const id = await chats.createChat();

@@ -1,11 +1,20 @@
 // Tests a thread that is deleted while a run works on it: it stays deleted, and nothing of the run is left.
-import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { Annotation, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { openStore } from "forkpoint";
 import { effects } from "forkpoint/effects";
-import { describe, expect, it } from "vitest";
-import { all, kinds, rejection, saver, thread } from "./helpers.js";
+import { openInspector } from "forkpoint/inspect";
+import { ForkpointSaver } from "forkpoint/langgraph";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { all, kinds, place, rejection, saver, thread } from "./helpers.js";
 
 const State = Annotation.Root({ receipt: Annotation<string>, tries: Annotation<number> });
 const run = { space: "langgraph", run: "thread" };
+const boom = new Error("boom");
+
+/** Returns what no list shows. */
+async function lost(store: Pick<ForkpointSaver, "check">): Promise<unknown[]> {
+  return (await store.check()).findings.filter(({ code }) => code === "ORPHAN");
+}
 
 describe.each(kinds)("on %s", (kind) => {
   it.each(["sync", "async", "exit"] as const)(
@@ -35,6 +44,111 @@ describe.each(kinds)("on %s", (kind) => {
       expect(await graph.invoke({}, thread())).toEqual({ receipt: "r", tries: 2 });
     },
   );
+
+  it.each(["sync", "async", "exit"] as const)(
+    "durability %s: a node that asks or fails after the delete leaves nothing",
+    async (durability) => {
+      const checkpointer = saver(kind);
+      for (const [run, end] of Object.entries({ asks: () => interrupt("sure?"), fails: () => Promise.reject(boom) })) {
+        let deletes = false;
+        const graph = new StateGraph(State)
+          .addNode("first", () => ({ tries: 1 }))
+          .addNode("work", async () => {
+            if (!deletes) return { receipt: "r" };
+            await checkpointer.deleteThread(run);
+            return end() as never;
+          })
+          .addEdge(START, "first")
+          .addEdge("first", "work")
+          .compile({ checkpointer });
+        await graph.invoke({}, thread(run));
+        deletes = true;
+        await rejection(graph.invoke({}, { ...thread(run), durability }));
+        expect(await lost(checkpointer)).toEqual([]);
+        expect((await checkpointer.listThreads()).threads).toEqual([]);
+      }
+    },
+  );
+
+  it("writes to a checkpoint that was deleted or pruned are refused", async () => {
+    const checkpointer = saver(kind);
+    const graph = new StateGraph(State)
+      .addNode("work", () => ({ receipt: "r" }))
+      .addEdge(START, "work")
+      .compile({ checkpointer });
+    for (const run of ["pruned", "deleted"]) {
+      await graph.invoke({}, thread(run));
+      const [newest, before] = await all(checkpointer.list(thread(run)));
+      if (run === "pruned") await checkpointer.prune([run], "keep_latest");
+      else await checkpointer.deleteThread(run);
+      const error = await rejection(checkpointer.putWrites(before!.config, [["receipt", "late"]], "task"));
+      expect(error).toMatchObject({ code: "CONFLICT" });
+      expect(error.message).toContain(`thread "${run}": checkpoint "${before!.config.configurable!["checkpoint_id"]}" was deleted`);
+      if (run === "pruned") await checkpointer.putWrites(newest!.config, [["receipt", "in time"]], "task");
+      expect(await lost(checkpointer)).toEqual([]);
+    }
+  });
+
+  it("a checkpoint that retention removes while its node works gets no writes", async () => {
+    const store = await openStore(place(kind));
+    onTestFinished(() => store.close());
+    const checkpointer = new ForkpointSaver(store);
+    const graph = new StateGraph(State)
+      .addNode("work", async () => {
+        await store.prune({ olderThan: Date.now() + 60_000 });
+        return interrupt("sure?");
+      })
+      .addEdge(START, "work")
+      .compile({ checkpointer });
+    expect(await rejection(graph.invoke({}, { ...thread(), durability: "sync" }))).toMatchObject({ code: "CONFLICT" });
+    expect(await lost(store)).toEqual([]);
+  });
+
+  it("check() names writes whose checkpoint does not come", async () => {
+    const checkpointer = saver(kind);
+    const config = { configurable: { thread_id: "new", checkpoint_ns: "", checkpoint_id: "to come" } };
+    await checkpointer.putWrites(config, [["receipt", "early"]], "task");
+    const report = await checkpointer.check();
+    expect(report.ok).toBe(true);
+    expect(report.findings).toMatchObject([{ code: "ORPHAN", severity: "note", space: "langgraph", run: "new", id: "to come" }]);
+    await checkpointer.deleteThread("new");
+    expect(await lost(checkpointer)).toEqual([]);
+  });
+
+  it("a run that another process has leased is deleted only by force, which ends its lease", async () => {
+    const target = await openStore(place(kind));
+    onTestFinished(() => target.close());
+    const [one, two] = [new ForkpointSaver(target, { lease: true }), new ForkpointSaver(target)];
+    const tried: unknown[] = [];
+    let forces = false;
+    const graph = new StateGraph(State)
+      .addNode("work", async () => {
+        await using inspector = await openInspector(target, { write: true });
+        for (const remove of [
+          () => two.deleteThread("thread", { force: forces }),
+          () => two.prune(["thread"], "delete", { force: forces }),
+          () => inspector.remove({ space: "langgraph", run: "thread" }, undefined, { force: forces }),
+        ]) {
+          const error = await remove().then(() => undefined, (error: unknown) => error);
+          tried.push(error);
+          if (error === undefined) break;
+        }
+        return { receipt: "r" };
+      })
+      .addEdge(START, "work")
+      .compile({ checkpointer: one });
+    expect(await graph.invoke({}, thread())).toEqual({ receipt: "r" });
+    expect(tried).toMatchObject(Array.from({ length: 3 }, () => ({ code: "CONFLICT", lease: { holder: expect.any(String) } })));
+    expect((tried[0] as Error).message).toContain("{ force: true }");
+    forces = true;
+    expect(await rejection(graph.invoke({}, thread()))).toMatchObject({ code: "CONFLICT" });
+    expect(tried[3]).toBeUndefined();
+    expect((await two.listThreads()).threads).toEqual([]);
+    expect(await lost(two)).toEqual([]);
+    // The lease has ended, so the thread may begin again at once.
+    forces = false;
+    expect(await graph.invoke({}, thread())).toEqual({ receipt: "r" });
+  });
 
   it("an effect that begins after the delete does not run, and a new run has its own", async () => {
     const checkpointer = saver(kind);

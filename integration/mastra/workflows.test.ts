@@ -152,6 +152,24 @@ describe.each(sides)("the workflows of Mastra: %s", (side) => {
 describe.each(kinds)("the workflows over %s", (kind) => {
   const make = (): WorkflowsStorage => storeAt(place(kind)).stores.workflows;
 
+  it("a late snapshot does not bring back a run that was deleted", async () => {
+    const target = kind === "memory" ? await openStore("memory:") : place(kind);
+    if (typeof target !== "string") onTestFinished(() => target.close());
+    const [mine, theirs] = [storeAt(target).stores.workflows, storeAt(target).stores.workflows];
+    for (const deleting of [mine, theirs]) {
+      await mine.persistWorkflowSnapshot({ ...at, snapshot: snapshot({ status: "pending" }) });
+      await mine.persistWorkflowSnapshot({ ...at, snapshot: snapshot({ status: "running" }) });
+      await deleting.deleteWorkflowRunById(at);
+      const late = () => mine.persistWorkflowSnapshot({ ...at, snapshot: snapshot({ status: "success" }) });
+      for (let tries = 0; tries < 2; tries += 1) await failure(late(), "CONFLICT");
+      expect((await theirs.listWorkflowRuns()).total).toBe(0);
+    }
+    // A run that is started again begins anew.
+    await mine.persistWorkflowSnapshot({ ...at, snapshot: snapshot({ status: "pending" }) });
+    await mine.persistWorkflowSnapshot({ ...at, snapshot: snapshot({ status: "success" }) });
+    expect((await theirs.loadWorkflowSnapshot(at))!.status).toBe("success");
+  });
+
   it("keep values that JSON loses", async () => {
     const workflows = make();
     const odd = {

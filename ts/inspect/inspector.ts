@@ -41,6 +41,7 @@ import { watch, type StoreEvent } from "./watch.js";
 import { idOrNull } from "../store/ids.js";
 import type { ProgramDescription } from "../store/description.js";
 import { readRecord } from "../store/options.js";
+import type { DeleteOptions } from "../store/removing.js";
 import type {
   Change,
   CheckpointDetail,
@@ -339,9 +340,13 @@ export class StoreInspector implements AsyncDisposable {
     return this.#write("importFrom", ({ store }) => copyStore(from, store, { onConflict: "fail", ...options }));
   }
 
-  /** Removes a run, or some of its checkpoints. */
-  remove(ref: RunRef, ids?: string[]): Promise<{ removed: number }> {
-    return this.#write("remove", (context) => remove(context, readKey(ref), ids));
+  /**
+   * Removes a run, or some of its checkpoints.
+   * @throws ForkpointError `CONFLICT` if the run is to be removed and a process holds its lease, unless `force` is true.
+   * @example const { removed } = await inspector.remove({ space: "langgraph", run: "thread-1" });
+   */
+  remove(ref: RunRef, ids?: string[], options?: DeleteOptions): Promise<{ removed: number }> {
+    return this.#write("remove", (context) => remove(context, readKey(ref), ids, options));
   }
 
   /**

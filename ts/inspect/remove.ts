@@ -2,19 +2,27 @@
 
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
+import { forced, removing } from "../store/removing.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, spaceOf } from "./context.js";
 import { everyRow, newestOf, readLineups } from "./rows.js";
 import { type Key, inspect } from "./wire.js";
 
-export async function remove(context: Context, key: Key, given: unknown): Promise<{ removed: number }> {
+export async function remove(
+  context: Context,
+  key: Key,
+  given: unknown,
+  options: unknown,
+): Promise<{ removed: number }> {
   const { native } = context.engine;
+  const force = forced(options);
   if (given === undefined) {
     // A thread is removed with the namespaces of its subgraphs.
     const keys = await namespacesOf(context, key);
     const lineups = await readLineups(context, keys.map(newestOf));
     const removed = lineups.reduce((sum, { total }) => sum + total, 0);
-    await inspect.call(native, "remove", { of: key, ids: undefined, reopen: [] });
+    const owned = removing(native, { space: spaceOf(key.space), run: key.run, ns: "" }, force);
+    await inspect.call(owned, "remove", { of: key, ids: undefined, reopen: [] });
     return { removed };
   }
   if (!isArray(given)) throw typeError("ids must be a list of strings");

@@ -14,6 +14,7 @@ import type { PruneProgress, RunPruneResult, StoreStats } from "./results.js";
 import type { RunKey } from "../bridge/native.js";
 import { readRun, type RunRef } from "./run-ref.js";
 import type { Format } from "../bridge/serializer.js";
+import { Seen } from "./seen.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 import { subjectOf, type VerifyReport } from "../bridge/wire.js";
 
@@ -35,6 +36,8 @@ export class StoreHandle {
   readonly #lease: HeldLease | null;
   /** The leases that were taken with this handle. */
   readonly #leases = new Set<HeldLease>();
+  /** What this handle, and the handles that were made from it, have saved or read. */
+  readonly seen: Seen;
   #closing: Promise<void> | undefined;
 
   /** `prune` and `stats` cover only the checkpoints of `contract`. */
@@ -43,9 +46,11 @@ export class StoreHandle {
     options: StoreOptions | undefined,
     contract: { readonly name: string },
     lease: HeldLease | null = null,
+    seen = new Seen(),
   ) {
     this.#contract = contract.name;
     this.#lease = lease;
+    this.seen = seen;
     if (readingArgument("target", () => target instanceof Store)) {
       if (options !== undefined)
         throw typeError("the target is an open store, which has its own options: pass the options to openStore()");
@@ -68,14 +73,14 @@ export class StoreHandle {
   withLease(lease: unknown): StoreHandle {
     const checked = leaseOption(lease, "lease");
     checked.requireStore(engineOf(this.#store).native);
-    const leased = new StoreHandle(this.#store, undefined, { name: this.#contract }, checked);
+    const leased = new StoreHandle(this.#store, undefined, { name: this.#contract }, checked, this.seen);
     leased.disturb = this.disturb;
     return leased;
   }
 
   /** Returns another handle to the same store, which it does not close. */
   share(): StoreHandle {
-    const shared = new StoreHandle(this.#store, undefined, { name: this.#contract }, this.#lease);
+    const shared = new StoreHandle(this.#store, undefined, { name: this.#contract }, this.#lease, this.seen);
     shared.disturb = this.disturb;
     return shared;
   }

@@ -346,10 +346,13 @@ export async function takeLease(
   throw signal.reason;
 }
 
-function isHeld(of: RunKey, { holder, until }: LeaseHolder): ForkpointError {
-  const message =
-    `${nameOf(of)} is leased by ${holder} until ${new Date(until).toISOString()}: wait until the lease is released or ` +
-    "expires, or stop that process";
+/** The error for a run that another holder has. `remedy` says what the caller can do. */
+export function isHeld(
+  of: RunKey,
+  { holder, until }: LeaseHolder,
+  remedy = "wait until the lease is released or expires, or stop that process",
+): ForkpointError {
+  const message = `${nameOf(of)} is leased by ${holder} until ${new Date(until).toISOString()}: ${remedy}`;
   return new ForkpointError("CONFLICT", message, { retryable: true, lease: { holder, until } });
 }
 
@@ -360,6 +363,11 @@ function nameOf({ run, ns }: RunKey): string {
 /** Releases leases. A lease that cannot be released expires. */
 export async function releaseAll(leases: Set<HeldLease>): Promise<void> {
   await Promise.allSettled([...leases].map((lease) => lease.release()));
+}
+
+/** Reads the lease of a run, whether it has expired or not. */
+export async function leaseOfRun(native: NativeStore, of: RunKey): Promise<Found | null> {
+  return (await calls.call(native, "read", { of })).lease;
 }
 
 /** Reads the store's clock, in ms since the epoch. */

@@ -38,8 +38,9 @@ const SUBPATH: char = ':';
 enum Call {
     /// Appends entries. The buffer holds all entries, one after the other. Without `row`, the transcript is that of a subpath, and
     /// entries that it has already are left out. With `row`, it is the main transcript: fails with [`Code::Conflict`] if it has
-    /// one of the entries already.
-    Append { of: Session, subpath: Option<String>, entries: PackedRecords, row: Option<Row> },
+    /// one of the entries already. With `known`, the session must have a main transcript: otherwise fails with [`Code::Conflict`],
+    /// because the session was removed.
+    Append { of: Session, subpath: Option<String>, entries: PackedRecords, row: Option<Row>, known: bool },
     /// Keeps the first `length` entries.
     Truncate { of: Session, subpath: Option<String>, length: u64, row: Option<Row> },
     /// Removes a session. With `seen`, only if its row has this version.
@@ -101,6 +102,13 @@ impl Session {
         }
     }
 
+    /// The condition that the session has a main transcript.
+    fn is_stored(&self) -> Expect {
+        let message = format!("session {} was removed, so nothing was stored", quote(&self.session));
+        let (id, otherwise) = (Some(self.lineage()), Error::new(Code::Conflict, message));
+        Expect::Stored { contract: CONTRACT_ID, id, lineage: None, otherwise }
+    }
+
     /// A unit that changes a transcript, and stores the row if it is the main transcript.
     fn unit(&self, change: Op, row: Option<Row>) -> Unit {
         let Some(Row { seen, version, mtime, summary }) = row else { return vec![change].into() };
@@ -140,11 +148,13 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     let contract = CONTRACT_ID;
     Ok(match call {
-        Call::Append { of, subpath, entries, row } => {
+        Call::Append { of, subpath, entries, row, known } => {
             let (lineage, log) = (of.checked()?, log_of(subpath.as_deref())?);
             let must = if row.is_some() { LogMust::LackTheKeys } else { LogMust::BeAny };
             let append = Op::Append { contract, lineage, log, records: entries.records(&mut buffers)?, must };
-            Request::Apply(of.unit(append, row))
+            let mut unit = of.unit(append, row);
+            unit.expect.extend(known.then(|| of.is_stored()));
+            Request::Apply(unit)
         }
         Call::Truncate { of, subpath, length, row } => {
             let (lineage, log) = (of.checked()?, log_of(subpath.as_deref())?);

@@ -24,8 +24,8 @@ pub struct Shape {
     pub names: Vec<String>,
 }
 
-/// The name of the field that every call may have beside the fields of its contract: the lease that must be held when the
-/// call's unit is applied. No contract sees this field.
+/// The name of the field that every call may have beside the fields of its contract: what must be true of the lease of a run when
+/// the call's unit is applied. No contract sees this field.
 pub(super) const FENCE: &str = "fence";
 
 /// The name of another such field: true if the caller wants the cost of the call's unit as the response.

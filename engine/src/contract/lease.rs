@@ -67,21 +67,45 @@ pub struct Holding {
     pub attempts: u32,
 }
 
-/// The fence of a call: the lease without which the call writes nothing.
+/// The fence of a call: what must be true of the lease of a run, or else the call writes nothing and fails with
+/// [`Code::Conflict`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Fence {
-    /// The leased run.
-    pub of: Run,
-    pub id: String,
+#[serde(untagged, deny_unknown_fields)]
+pub enum Fence {
+    /// The writer still holds this lease: no other process has taken it, and it was not released.
+    Held { of: Run, id: String },
+    /// Nobody has taken the lease since the caller has looked at it. So a call that removes a run asks who owns it.
+    Unheld {
+        of: Run,
+        /// The id of the lease that the caller has seen. `None`: there was none.
+        seen: Option<String>,
+        /// True if the call ends this lease. Its holder can then write nothing more.
+        ends: bool,
+    },
 }
 
-/// The unit fails with [`Code::Conflict`] if another process has taken the lease, or if the lease was released.
-impl From<Fence> for Expect {
-    fn from(Fence { of, id }: Fence) -> Self {
-        let message = format!("the lease of run {} was lost: stop working on the run", quote(&of.run));
-        let otherwise = Error::new(Code::Conflict, message);
-        Self::Checkpoint { contract: CONTRACT_ID, id, must: Must::BeSavedSince(i64::MIN), otherwise }
+impl Fence {
+    /// Lets the unit fail unless the fence holds.
+    pub(super) fn guard(self, unit: &mut Unit) -> Result<()> {
+        let expect = match self {
+            Self::Held { of, id } => held_still(&of, id),
+            Self::Unheld { of, seen, ends } => {
+                if let Some(id) = seen.clone().filter(|_| ends) {
+                    unit.ops.push(Op::Remove { contract: CONTRACT_ID, id });
+                }
+                let or = seen.clone().unwrap_or_default();
+                Expect::Newest { contract: CONTRACT_ID, lineage: of.lineage()?, newest: seen, or }
+            }
+        };
+        unit.expect.insert(0, expect);
+        Ok(())
     }
+}
+
+fn held_still(of: &Run, id: String) -> Expect {
+    let message = format!("the lease of run {} was lost: stop working on the run", quote(&of.run));
+    let otherwise = Error::new(Code::Conflict, message);
+    Expect::Checkpoint { contract: CONTRACT_ID, id, must: Must::BeSavedSince(i64::MIN), otherwise }
 }
 
 /// A lease that has expired, as it was read.
@@ -225,7 +249,7 @@ fn take(of: &Run, id: String, expired: Option<Expired>, holding: &Holding, saved
 /// Extends a lease.
 fn renew(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Unit> {
     let mut unit = Unit::from(vec![put(of, id.clone(), holding, saved_at)?]);
-    unit.expect.push(Fence { of: of.clone(), id }.into());
+    unit.expect.push(held_still(of, id));
     Ok(unit)
 }
 

@@ -6,8 +6,8 @@
 //! A call consists of the name of its contract, its own name, named fields and buffers. Each contract reads the fields
 //! into its own enum. The code between a contract and its TypeScript is the same for all contracts.
 //!
-//! Every call may also have the field `fence`, which names a lease ([`lease::Fence`]). The call then writes only while the
-//! lease is held. With the field `measure: true`, the response to a call that writes a unit is what the unit has cost. With
+//! Every call may also have the field `fence`, a condition on the lease of a run ([`lease::Fence`]). The call then writes only if it
+//! holds. With the field `measure: true`, the response to a call that writes a unit is what the unit has cost. With
 //! the field `mayLag: true`, a replica may answer a call that only reads.
 
 pub mod agentium;
@@ -106,7 +106,9 @@ fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
         if !labels.is_empty() {
             label(unit, labels);
         }
-        unit.expect.splice(0..0, fence.map(Into::into));
+        if let Some(fence) = fence {
+            fence.guard(unit)?;
+        }
     }
     Ok(request)
 }

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::entry::Names;
 use super::ids::check_id;
-use crate::error::{Error, Result};
-use crate::op::{Op, Unit};
+use crate::error::{Code, Error, Result, quote};
+use crate::op::{Expect, Op, Unit};
 use crate::record::{ContractId, Part};
 
 /// Identifies a checkpoint in a namespace of a thread.
@@ -84,6 +84,35 @@ pub(super) fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
 pub(super) fn remove(contract: ContractId, thread: &str) -> Unit {
     let prefix = prefix(thread);
     vec![Op::RemoveLineages { contract, prefix: prefix.clone() }, Op::RemoveWrites { contract, prefix }].into()
+}
+
+/// What must be stored for new writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Needs {
+    /// Their checkpoint, because it was stored before.
+    Checkpoint,
+    /// Their checkpoint, or any checkpoint of its namespace: the checkpoint of the writes may be stored after them.
+    Namespace,
+    /// Their checkpoint, or any checkpoint of the graph itself. A subgraph may write before its first checkpoint is stored.
+    Thread,
+}
+
+impl Needs {
+    /// The condition of writes to a checkpoint.
+    pub(super) fn expect(self, contract: ContractId, of: &CheckpointRef) -> Expect {
+        let message = format!(
+            "thread {}: checkpoint {} was deleted while its node worked, so nothing was stored: stop this run",
+            quote(&of.thread),
+            quote(&of.id)
+        );
+        let lineage = match self {
+            Self::Checkpoint => None,
+            Self::Namespace => Some(lineage(&of.thread, &of.namespace)),
+            Self::Thread => Some(lineage(&of.thread, "")),
+        };
+        Expect::Stored { contract, id: Some(of.key()), lineage, otherwise: Error::new(Code::Conflict, message) }
+    }
 }
 
 /// Makes the meta of a checkpoint with metadata of its framework: the serializer's tag, a NUL, and the serialized bytes.

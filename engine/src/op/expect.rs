@@ -1,5 +1,7 @@
 //! The conditions of a unit.
 
+use std::borrow::Borrow;
+
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, SortKey};
 
@@ -35,6 +37,16 @@ pub enum Expect {
         /// The error of the unit if the checkpoint is not as expected.
         otherwise: Error,
     },
+    /// What the new data belongs to is stored: the checkpoint `id`, or any checkpoint of `lineage`. One of the two suffices.
+    Stored {
+        contract: ContractId,
+        /// `None`: a checkpoint of the lineage is needed.
+        id: Option<String>,
+        /// `None`: the checkpoint is needed.
+        lineage: Option<String>,
+        /// The error of the unit if neither is stored.
+        otherwise: Error,
+    },
 }
 
 /// What a writer expects of a checkpoint.
@@ -59,13 +71,30 @@ pub(crate) enum Subject<'a> {
 }
 
 impl Expect {
-    /// The checkpoint that the condition looks at.
-    pub(crate) fn subject(&self) -> Subject<'_> {
-        match self {
+    /// The checkpoints that the condition looks at. The first one that is stored decides.
+    pub(crate) fn subjects(&self) -> impl Iterator<Item = Subject<'_>> {
+        let both = match self {
             Self::Newest { contract, lineage, .. } | Self::NewestSave { contract, lineage, .. } => {
-                Subject::Newest(*contract, lineage)
+                [None, Some(Subject::Newest(*contract, lineage))]
             }
-            Self::Checkpoint { contract, id, .. } => Subject::Id(*contract, id),
+            Self::Checkpoint { contract, id, .. } => [Some(Subject::Id(*contract, id)), None],
+            Self::Stored { contract, id, lineage, .. } => [
+                id.as_ref().map(|id| Subject::Id(*contract, id)),
+                lineage.as_ref().map(|lineage| Subject::Newest(*contract, lineage)),
+            ],
+        };
+        both.into_iter().flatten()
+    }
+
+    /// Checks the condition. `find` returns the stored header of a subject.
+    pub(crate) fn check_with<H: Borrow<Header>>(
+        &self,
+        find: impl FnMut(Subject<'_>) -> Result<Option<H>>,
+    ) -> Result<()> {
+        match self.subjects().map(find).find_map(Result::transpose).transpose() {
+            // A damaged checkpoint is stored.
+            Err(error) if error.code() == Code::Corrupt && matches!(self, Self::Stored { .. }) => Ok(()),
+            found => self.check(found?.as_ref().map(Borrow::borrow)),
         }
     }
 
@@ -109,6 +138,7 @@ impl Expect {
                 };
                 if holds { Ok(()) } else { Err(otherwise.clone()) }
             }
+            Self::Stored { otherwise, .. } => found.map(drop).ok_or_else(|| otherwise.clone()),
         }
     }
 }

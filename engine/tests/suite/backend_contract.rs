@@ -1459,10 +1459,13 @@ fn a_condition_sees_what_another_backend_has_done(place: &Place) {
             let otherwise = Error::new(Code::Conflict, "the lease was lost");
             let (contract, id) = (CONTRACT_ID, "lease".to_owned());
             let by_id = Expect::Checkpoint { contract, id, must: Must::BeSavedSince(i64::MIN), otherwise };
+            let otherwise = Error::new(Code::Conflict, "the lease was lost");
+            let any = Some("no such run".to_owned());
+            let stored = Expect::Stored { contract, id: Some("lease".to_owned()), lineage: any, otherwise };
             let (of, or) = ("lease".to_owned(), "none".to_owned());
             let by_newest = Expect::Newest { contract, lineage: of, newest: Some("lease".to_owned()), or };
             apply(&mut *two, gone).unwrap();
-            for expect in [by_id, by_newest] {
+            for expect in [by_id, by_newest, stored] {
                 let unit = Unit { expect: vec![expect], ops: ops.clone() };
                 let error = one.apply(&[unit]).pop().unwrap().unwrap_err();
                 assert_eq!(error.code(), Code::Conflict, "{what} {n}");

@@ -112,6 +112,11 @@ impl Model {
                 };
                 if holds { Ok(()) } else { Err(otherwise.code()) }
             }
+            Expect::Stored { contract, id, lineage, otherwise } => {
+                let is_meant =
+                    |header: &Header| id.as_ref() == Some(&header.id) || lineage.as_ref() == Some(&header.lineage);
+                if self.newest_first(*contract, is_meant).is_empty() { Err(otherwise.code()) } else { Ok(()) }
+            }
         }
     }
 
@@ -1255,10 +1260,15 @@ fn step() -> impl Strategy<Value = Step> {
             let otherwise = Error::new(Code::Unsupported, "another state was expected");
             Expect::Checkpoint { contract, id, must, otherwise }
         });
+        let stored =
+            (contract(), prop::option::of(id()), prop::option::of(run())).prop_map(|(contract, id, lineage)| {
+                let otherwise = Error::new(Code::Unsupported, "what it belongs to was expected");
+                Expect::Stored { contract, id, lineage, otherwise }
+            });
         let none = Just(Vec::new());
         let expect = prop_oneof![
             16 => none,
-            4 => prop_oneof![expect.boxed(), save.boxed(), checkpoint.boxed()].prop_map(|expect| vec![expect]),
+            4 => prop_oneof![expect.boxed(), save.boxed(), checkpoint.boxed(), stored.boxed()].prop_map(|expect| vec![expect]),
             1 => prop::collection::vec((contract(), id(), run()), 2).prop_map(|both| {
                 let otherwise = || Error::new(Code::Unsupported, "another lineage was expected");
                 let of = |(contract, id, lineage)| Expect::Checkpoint {

@@ -10,6 +10,7 @@ import type { RunInfo } from "../../../ts/inspect/views.js";
 
 interface Options extends RunOptions, DangerousOptions {
   checkpoint?: string[];
+  force?: boolean;
 }
 
 const help = `
@@ -21,11 +22,12 @@ export const rm = () =>
       .addArgument(runArgument())
       .option("--checkpoint <id>", "remove only this checkpoint; repeatable", repeated)
       .addOption(spaceOption())
-      .option("--ns <ns>", "the namespace of the run"),
+      .option("--ns <ns>", "the namespace of the run")
+      .option("--force", "remove the run although a process works on it, and end its lease"),
   ).addHelpText("after", help);
 
 async function run(context: Context, options: Options, id?: string): Promise<void> {
-  const { checkpoint: named, dryRun = false } = options;
+  const { checkpoint: named, dryRun = false, force = false } = options;
   const inspector = await context.openForDryRun();
   const found = await findRun(context, inspector, id!, options);
   const ids = named && [...(await idsOf(inspector, found, named))];
@@ -40,7 +42,7 @@ async function run(context: Context, options: Options, id?: string): Promise<voi
   context.signal.throwIfAborted();
   const { removed } = dryRun
     ? { removed: count }
-    : await (await context.open({ write: true })).remove(refOf(found), ids);
+    : await (await context.open({ write: true })).remove(refOf(found), ids, { force });
   output.answer({ dryRun, removed }, () => [
     dryRun ? `would remove ${what}` : `${output.style("green", "✓ removed")} ${plural(removed, "checkpoint")} of ${of}`,
   ]);

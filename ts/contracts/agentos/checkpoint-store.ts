@@ -14,6 +14,7 @@ import type { ProgramVersion } from "../../store/program.js";
 import { versionsOf } from "../../store/programs.js";
 import { programOption, readRecord, splitOptions, text, type StoreOptions } from "../../store/options.js";
 import { pageOf, pageOptions } from "../../store/page.js";
+import { type DeleteOptions, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
 import { detachBuffers } from "../../bridge/detach.js";
 import { decodeCheckpoint, encodeCheckpoint, stateAndRest } from "../shared/record.js";
@@ -115,7 +116,8 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
    * Stores the checkpoint. A stored checkpoint with the same id is replaced.
    * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
    *   checkpoint cannot be stored (the message names the value's path), or if the checkpoint is larger than
-   *   `maxPayloadBytes`. In all of these cases nothing was written.
+   *   `maxPayloadBytes`. `CONFLICT` if this object has saved the run, and it was deleted since. In all of these cases nothing was
+   *   written.
    * @example await store.save(checkpoint); // when this resolves, the checkpoint is durable
    */
   save(checkpoint: Checkpoint): Promise<void> {
@@ -126,10 +128,14 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
         // While the save waits, the caller's object must not stay in memory because of it.
         checkpoint = undefined!;
         taken.fields.mark = this.#maker.markOf(taken.fields.graphId);
+        taken.fields.known = this.#handle.seen.has(taken.fields.runId);
         return put(engine, taken.fields, taken.state, taken.rest);
       },
       undefined,
-      () => detachBuffers(taken.state, taken.rest),
+      () => {
+        this.#handle.seen.note(taken.fields.runId);
+        detachBuffers(taken.state, taken.rest);
+      },
     );
   }
 
@@ -146,6 +152,10 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
       const node = nodeId === undefined || nodeId === null ? undefined : idOrNull(nodeId, "nodeId");
       if (run === null || node === null) return null;
       const found = await agentos.find(engine.native, "load", { runId: run, nodeId: node }, openFound);
+      const { seen } = this.#handle;
+      // A run that has nothing may be begun again.
+      if (found !== null) seen.note(run);
+      else if (node === undefined) seen.forget(run);
       return found && restore(engine, found);
     });
   }
@@ -180,19 +190,26 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
   delete(checkpointId: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
       const id = idOrNull(checkpointId, "checkpointId");
-      if (id !== null) await agentos.call(native, "delete", { checkpointId: id });
+      if (id === null) return;
+      await agentos.call(native, "delete", { checkpointId: id });
+      // It may have been the only one of its run, which may then begin again.
+      this.#handle.seen.clear();
     });
   }
 
   /**
    * Removes all checkpoints of a run. An unknown run causes no error.
    * Deleted bytes stay in a database file until `vacuum`, unless the store has `secureDelete`.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of the run, unless `force` is true.
    * @example await store.clear("run-1");
    */
-  clear(runId: string): Promise<void> {
+  clear(runId: string, options?: DeleteOptions): Promise<void> {
     return this.#handle.run(async ({ native }) => {
+      const force = forced(options);
       const run = idOrNull(runId, "runId");
-      if (run !== null) await agentos.call(native, "clear", { runId: run });
+      if (run === null) return;
+      await agentos.call(removing(native, { space: agentos.name, run, ns: "" }, force), "clear", { runId: run });
+      this.#handle.seen.forget(run);
     });
   }
 
@@ -316,6 +333,8 @@ export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   status: RunStatus;
   /** If given, the save is refused with `CONFLICT` unless this is the id of the run's newest checkpoint. */
   expectedNewest: string | undefined;
+  /** True: the save is refused with `CONFLICT` if the run has no checkpoint. */
+  known?: boolean;
   parent: string | undefined;
   /** Who made the checkpoint: see `ts/store/mark.ts`. */
   mark: string | undefined;
@@ -353,7 +372,8 @@ export function restore({ format }: Engine, { id, runId, timestamp, parts }: Fou
 }
 
 export function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
-  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, status, expectedNewest, parent, mark } = fields;
+  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, status, expectedNewest, known = false, parent, mark } =
+    fields;
   const [savedAt, stateTag, restTag] = [Date.now(), state.tag, rest.tag];
   // A literal, because V8 lists the keys of an object that was made with `...fields` far more slowly.
   const call = {
@@ -365,6 +385,7 @@ export function put({ native }: Engine, fields: Fields, state: Serialized, rest:
     hasMemorySnapshot,
     status,
     expectedNewest,
+    known,
     parent,
     mark,
     savedAt,

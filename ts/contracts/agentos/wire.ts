@@ -60,6 +60,7 @@ interface AgentosCalls {
     fields: Omit<CheckpointMetadata, "stateSize"> & {
       status: RunStatus;
       expectedNewest: string | undefined;
+      known: boolean;
       parent: string | undefined;
       mark: string | undefined;
       savedAt: number;

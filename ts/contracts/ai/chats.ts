@@ -100,7 +100,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
     const handle = StoreHandle.of(target, others as StoreOptions | undefined, chatCalls);
     super(handle);
     this.#handle = handle;
-    this.#chats = new Chats(own.keepVersions ?? undefined);
+    this.#chats = new Chats(own.keepVersions ?? undefined, handle.seen);
     this.#streams = new Streams(handle, own.makerTtlMs ?? MAKER_TTL);
     this.#retention = SessionRetention.of<{ chat: string; place: Place }>(handle, own.ttlMs, {
       list: allChats,
@@ -132,6 +132,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
         } catch (error) {
           throw isOvertaken(error) ? alreadyExists(id) : error;
         }
+        this.#chats.looked(id, true);
         return id;
       });
     });
@@ -148,6 +149,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
       const { version: number } = readRecord(options, "options", { version });
       return this.#chats.turns.shared(chat, async () => {
         const found = await readChat(engine, chat, number);
+        this.#chats.looked(chat, found !== null);
         if (number !== undefined && found?.number !== number) throw noVersion(chat, number);
         return (found?.messages ?? []) as MESSAGE[];
       });
@@ -163,6 +165,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
       const chat = idOption(id, "id");
       return this.#chats.turns.shared(chat, async () => {
         const found = await readChat(engine, chat, undefined);
+        this.#chats.looked(chat, found !== null);
         return found && { ...infoOf(found.row), messages: found.messages as MESSAGE[] };
       });
     });
@@ -171,8 +174,8 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   /**
    * Saves a chat. What is left out stays as it is. Other messages than those that are stored make a new version, and the earlier ones
    * stay. If nothing has changed, nothing is written.
-   * @throws ForkpointError `CONFLICT` if the chat has not the version `expectedVersion`, `INVALID_ARGUMENT` for a message that cannot be
-   *   stored. Nothing was saved then.
+   * @throws ForkpointError `CONFLICT` if the chat has not the version `expectedVersion`, and if this object has saved the chat, and it
+   *   was deleted since. `INVALID_ARGUMENT` for a message that cannot be stored. Nothing was saved then.
    * @example const { version } = await chats.saveChat({ chatId, messages, activeStreamId: null });
    */
   async saveChat(chat: SavedChat<MESSAGE>): Promise<{ version: number }> {

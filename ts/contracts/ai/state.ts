@@ -5,6 +5,7 @@ import { ForkpointError, isForkpointError, isOvertaken, quote } from "../../brid
 import type { Stored } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
 import type { Engine } from "../../store/engine.js";
+import type { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
 import { readRecords } from "../shared/records.js";
 import { KeptVersion, type Snapshot, type Version, joinRecords } from "./messages.js";
@@ -45,9 +46,12 @@ export class Chats {
   readonly #keepVersions: number | undefined;
   /** A change expects the row that it has seen, so an old one does no harm. */
   readonly #kept = new Map<string, { row: Row; kept: KeptVersion }>();
+  /** The chats that this store has saved or changed. A late save must not bring back one that was deleted. */
+  readonly #seen: Seen;
 
-  constructor(keepVersions: number | undefined) {
+  constructor(keepVersions: number | undefined, seen: Seen) {
     this.#keepVersions = keepVersions;
+    this.#seen = seen;
   }
 
   /** Messages that the chat is likely to begin with. */
@@ -74,6 +78,11 @@ export class Chats {
     { snapshot, stream, endedStream, metadata, expected }: Change,
     mayBeOld: boolean,
   ): Promise<number | undefined> {
+    if (row !== undefined) this.#seen.note(chat);
+    else if (this.#seen.has(chat) || (endedStream !== undefined && this.#seen.has(streamName(chat, endedStream)))) {
+      const message = `chat ${quote(chat)} was deleted, so nothing was saved: createChat() makes a new one with this id`;
+      throw new ForkpointError("CONFLICT", message);
+    }
     const number = row?.version ?? 0;
     if (expected !== undefined && expected !== number) {
       if (mayBeOld) return undefined;
@@ -110,8 +119,16 @@ export class Chats {
       if (isOvertaken(error) || (mayBeOld && isForkpointError(error) && error.code === "NOT_FOUND")) return undefined;
       throw error;
     }
+    this.#seen.note(chat);
+    if (head.stream !== null) this.#seen.note(streamName(chat, head.stream));
     this.#keep(chat, next, plan?.version ?? version);
     return head.version;
+  }
+
+  /** A chat was made, or looked for. One that was not there may begin again, but not by the end of an answer that it had begun. */
+  looked(chat: string, exists: boolean): void {
+    if (exists) this.#seen.note(chat);
+    else this.#seen.forget(chat);
   }
 
   /** Takes what is known of a chat. */
@@ -190,6 +207,9 @@ export function rowFields(
   const fields = { chat, place, seen, head: { version, stream }, index, metadata, savedAt: Date.now() };
   return { fields, buffers: stored ? [stored.bytes] : [] };
 }
+
+/** Names an answer that a chat has begun. */
+const streamName = (chat: string, stream: string): string => `${chat}\0${stream}`;
 
 let changes = 0;
 

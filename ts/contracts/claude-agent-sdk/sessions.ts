@@ -3,6 +3,7 @@
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
+import type { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
 import type { FoldSessionSummary, SessionStoreEntry, SessionSummaryEntry } from "./contract.js";
 import { isCustom } from "../../bridge/serializer.js";
@@ -20,9 +21,12 @@ export class Sessions {
   readonly #turns = new Turns();
   /** The rows as this store has seen them. A change expects the version that it has seen, so an old row does no harm. */
   readonly #rows = new Map<string, Row>();
+  /** The sessions whose main transcripts this store has seen. */
+  readonly #seen: Seen;
 
-  constructor(fold: FoldSessionSummary | undefined) {
+  constructor(fold: FoldSessionSummary | undefined, seen: Seen) {
     this.#fold = fold;
+    this.#seen = seen;
   }
 
   /** Appends lines. Those whose `uuid` the transcript has already are left out. */
@@ -30,9 +34,11 @@ export class Sessions {
     const { of, subpath } = transcript;
     if (subpath === undefined) return this.#alone(of, () => this.#change(engine, of, lines));
     const { records, bytes } = pack(lines, engine.format);
-    return this.#turns.shared(nameOf(of), () =>
-      claude.call(engine.native, "append", { of, subpath, entries: records, row: undefined }, [bytes]),
-    );
+    return this.#turns.shared(nameOf(of), () => {
+      // A subagent that outlives its session must not bring a part of it back.
+      const known = this.#seen.has(nameOf(of));
+      return claude.call(engine.native, "append", { of, subpath, entries: records, row: undefined, known }, [bytes]);
+    });
   }
 
   async #change(engine: Engine, of: Of, lines: readonly Line[]): Promise<void> {
@@ -42,7 +48,7 @@ export class Sessions {
       const row = await this.#after(engine, of, before, left);
       const { records, bytes } = pack(left, engine.format);
       try {
-        await claude.call(engine.native, "append", { of, subpath: undefined, entries: records, row }, [bytes]);
+        await claude.call(engine.native, "append", { of, subpath: undefined, entries: records, row, known: false }, [bytes]);
         return this.#keep(of, row);
       } catch (error) {
         this.#rows.delete(nameOf(of));
@@ -179,12 +185,15 @@ export class Sessions {
   }
 
   async #read(engine: Engine, of: Of): Promise<Row | undefined> {
-    return (await claude.call(engine.native, "session", { of })) ?? undefined;
+    const row = (await claude.call(engine.native, "session", { of })) ?? undefined;
+    if (row !== undefined) this.#seen.note(nameOf(of));
+    return row;
   }
 
   #keep(of: Of, { version, mtime, summary }: Row): void {
     this.#rows.delete(nameOf(of));
     this.#rows.set(nameOf(of), { version, mtime, summary });
+    this.#seen.note(nameOf(of));
     if (this.#rows.size > KEPT) this.#rows.delete(this.#rows.keys().next().value!);
   }
 

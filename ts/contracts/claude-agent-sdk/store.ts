@@ -71,7 +71,7 @@ export class SessionStore extends ContractStore {
     this.#handle = handle;
     // A summary has texts of the session, and the user's serializer may be there to encrypt them.
     const fold = isCustom(handle.format) ? undefined : (own.foldSessionSummary ?? installedFold());
-    this.#sessions = new Sessions(fold);
+    this.#sessions = new Sessions(fold, this.#handle.seen);
     this.#retention = SessionRetention.of<Listed>(handle, own.ttlMs, {
       list: (engine) => this.#sessions.list(engine),
       changedAt: ({ mtime }) => mtime,
@@ -93,8 +93,8 @@ export class SessionStore extends ContractStore {
 
   /**
    * Appends entries to a transcript, all of them or none. Entries whose `uuid` the transcript has already are left out.
-   * @throws TypeError for a wrong key or entry. ForkpointError `INVALID_ARGUMENT` for an entry that is not JSON. Nothing was
-   *   stored then.
+   * @throws TypeError for a wrong key or entry. ForkpointError `INVALID_ARGUMENT` for an entry that is not JSON. `CONFLICT` for the
+   *   transcript of a subagent, if this object has seen the session, and it was deleted. Nothing was stored then.
    * @example await store.append({ projectKey: "-work", sessionId }, [{ type: "custom-title", customTitle: "Rust" }]);
    */
   async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {

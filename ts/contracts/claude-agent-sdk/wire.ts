@@ -21,8 +21,14 @@ export interface Row {
 type NewRow = Row & { seen: number | undefined };
 
 interface SessionCalls {
-  /** Takes one buffer: the entries. */
-  append(fields: { of: Of; subpath: string | undefined; entries: PackedRecords; row: NewRow | undefined }): null;
+  /** Takes one buffer: the entries. With `known`, fails with `CONFLICT` unless the session has a main transcript. */
+  append(fields: {
+    of: Of;
+    subpath: string | undefined;
+    entries: PackedRecords;
+    row: NewRow | undefined;
+    known: boolean;
+  }): null;
   truncate(fields: { of: Of; subpath: string | undefined; length: number; row: NewRow | undefined }): null;
   /** Removes a session. With `seen`, only if its row has this version. */
   remove(fields: { of: Of; seen: number | undefined }): null;

@@ -50,6 +50,7 @@ export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<v
   return context.turns.alone(sessionId, async () => {
     for (;;) {
       const compared = await compare(context, sessionId, state.messages);
+      if (compared !== null) context.seen.note(sessionId);
       try {
         const savedAt = await put(context, checkpoint, compared);
         context.comparison.remember(sessionId, state.messages, compared, { id: checkpoint.id, savedAt });
@@ -67,7 +68,7 @@ export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<v
 
 /** Saves a checkpoint, and returns the time that it has in the store. */
 async function put(
-  { engine: { native }, clock }: Context,
+  { engine: { native }, clock, seen }: Context,
   checkpoint: EncodedCheckpoint,
   compared: Compared | null,
 ): Promise<number> {
@@ -77,6 +78,7 @@ async function put(
   const fields = {
     id,
     sessionId,
+    known: seen.has(sessionId),
     timestamp,
     stepCount,
     streamSequence,

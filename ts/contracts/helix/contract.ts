@@ -1,5 +1,7 @@
 /** Helix' contract: sessions, messages, runs and checkpoints, and the store that the framework expects. */
 
+import type { DeleteOptions } from "../../store/removing.js";
+
 /** The status of an agent: one of the framework's, or any other text. */
 export type AgentStatus =
   | "active"
@@ -171,9 +173,10 @@ export interface SessionStateStore<TState = Record<string, any>> {
   exists(sessionId: string): Promise<boolean>;
   /**
    * Removes a session with its messages and checkpoints, in one transaction. An unknown session causes no error.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of the session, unless `force` is true.
    * @example await store.deleteSession("session-1");
    */
-  deleteSession(sessionId: string): Promise<void>;
+  deleteSession(sessionId: string, options?: DeleteOptions): Promise<void>;
   /**
    * Returns the state of a session, or null if there is no such session. `messages` is there if the state was saved
    * with messages; `getMessages` reads the session's log.

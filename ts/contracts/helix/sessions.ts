@@ -4,6 +4,7 @@ import { crypto } from "../../bridge/crypto.js";
 import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { optionalId } from "../../store/ids.js";
+import type { Seen } from "../../store/seen.js";
 import { readRecord } from "../../store/options.js";
 import { stats } from "../../store/retention.js";
 import type { LineageStats, StoreStats } from "../../store/results.js";
@@ -50,6 +51,8 @@ export interface SessionStats extends Omit<StoreStats, "lineages" | "largest"> {
 
 export interface Context {
   engine: Engine;
+  /** The sessions that this store has saved or read. */
+  seen: Seen;
   clock: Clock;
   turns: Turns;
   comparison: Comparison;
@@ -123,11 +126,15 @@ export function change<T>(
       const aliveSince = context.clock.aliveSince();
       const session = found !== null && found.row.savedAt >= aliveSince ? found : null;
       // Remove an expired session first, so that nothing of it is left in the new one.
-      if (found !== null && session === null) await expire(context, sessionId, aliveSince);
+      if (found !== null && session === null) {
+        await expire(context, sessionId, aliveSince);
+        context.seen.forget(sessionId);
+      }
       const { edit, result } = await decide(session);
       if (edit === null) return result;
       try {
         await store(context, sessionId, session, edit, aliveSince);
+        context.seen.note(sessionId);
         return result;
       } catch (error) {
         if (!isOvertaken(error)) throw error;
@@ -184,6 +191,12 @@ export function update<T>(
   });
 }
 
+/** The error for a late write to a session that was deleted. */
+function deleted(sessionId: string): ForkpointError {
+  const message = `session ${quote(sessionId)} was deleted, so nothing was stored: createSession() begins a new one`;
+  return new ForkpointError("CONFLICT", message);
+}
+
 export function notFound(sessionId: string): ForkpointError {
   const message = `session ${quote(sessionId)} not found: create it first, or check whether it has expired`;
   return new ForkpointError("NOT_FOUND", message);
@@ -237,7 +250,10 @@ export function create(context: Context, id: string, options: unknown): Promise<
 
 export function saveState(context: Context, id: string, state: unknown): Promise<void> {
   const encoded = encodeState(state, "state", context.engine.format);
-  return change(context, id, async () => ({ edit: await replaceState(context, id, encoded), result: undefined }));
+  return change(context, id, async (session) => {
+    if (session === null && context.seen.has(id)) throw deleted(id);
+    return { edit: await replaceState(context, id, encoded), result: undefined };
+  });
 }
 
 /**

@@ -5,6 +5,7 @@ import { typeError } from "../../bridge/errors.js";
 import { ContractStore } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
 import { idOrNull, requireId } from "../../store/ids.js";
+import { type DeleteOptions, forced, removing } from "../../store/removing.js";
 import type { PruneOptions, StatsOptions } from "../../store/retention.js";
 import * as checkpoints from "./checkpoints.js";
 import { Comparison } from "./comparison.js";
@@ -90,21 +91,29 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   sessionExists(sessionId: string): Promise<boolean> {
-    return this.#ask(sessionId, false, async (context, id) => (await log.readLog(context, id, 0, 0)) !== null);
+    return this.#ask(sessionId, false, async (context, id) => {
+      const exists = (await log.readLog(context, id, 0, 0)) !== null;
+      return this.#looked(id, exists);
+    });
   }
 
   exists(sessionId: string): Promise<boolean> {
     return this.sessionExists(sessionId);
   }
 
-  deleteSession(sessionId: string): Promise<void> {
+  deleteSession(sessionId: string, options?: DeleteOptions): Promise<void> {
     return this.#ask(sessionId, undefined, async ({ engine: { native } }, id) => {
-      await helix.call(native, "delete", { sessionId: id });
+      const of = { space: helix.name, run: id, ns: "" };
+      await helix.call(removing(native, of, forced(options)), "delete", { sessionId: id });
     });
   }
 
   loadState(sessionId: string): Promise<AgentState<TState> | null> {
-    return this.#ask(sessionId, null, log.loadState) as Promise<AgentState<TState> | null>;
+    return this.#ask(sessionId, null, async (context, id) => {
+      const state = await log.loadState(context, id);
+      this.#looked(id, state !== null);
+      return state;
+    }) as Promise<AgentState<TState> | null>;
   }
 
   saveState(sessionId: string, state: AgentState<TState>): Promise<void> {
@@ -180,8 +189,8 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   /**
    * Stores a checkpoint. A checkpoint of the session with the same id is replaced. The session need not exist.
-   * @throws ForkpointError `CONFLICT` if another session has a checkpoint of this id. TypeError or RangeError for wrong
-   *   fields. In each case nothing was stored.
+   * @throws ForkpointError `CONFLICT` if another session has a checkpoint of this id, and if this object has written the session and it
+   *   was deleted since. TypeError or RangeError for wrong fields. In each case nothing was stored.
    * @example
    * ```ts
    * const id = generateCheckpointId("session-1", 3);
@@ -370,7 +379,8 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   #context(engine: Engine): sessions.Context {
-    return { engine, clock: this.#clock, turns: this.#turns, comparison: this.#comparison };
+    const { seen } = this.#handle;
+    return { engine, seen, clock: this.#clock, turns: this.#turns, comparison: this.#comparison };
   }
 
   /** Runs a read after the pending changes of the session. Returns `none` for an id that no session can have. */
@@ -386,6 +396,13 @@ export class SessionStore<TState extends object = Record<string, any>>
       const session = await sessions.find(context, id);
       return session?.list<T>(name, context.engine) ?? [];
     });
+  }
+
+  /** A session was looked for. One that was not there may be begun again. */
+  #looked(id: string, exists: boolean): boolean {
+    if (exists) this.#handle.seen.note(id);
+    else this.#handle.seen.forget(id);
+    return exists;
   }
 
   async #change<T>(sessionId: unknown, work: (context: sessions.Context, id: string) => Promise<T>): Promise<T> {

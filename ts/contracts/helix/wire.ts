@@ -78,6 +78,8 @@ interface HelixCalls {
   /** Takes a buffer for each part. */
   save(
     fields: CheckpointFields & {
+      /** True: the save is refused with `CONFLICT` if the session is not stored. */
+      known: boolean;
       messageCount: number | undefined;
       status: string | undefined;
       /** The role of the state's last message, if it is a short text. */

@@ -9,7 +9,10 @@
 import type { Config, Metadata } from "@langchain/langgraph-checkpoint";
 import { readingArgument } from "../../bridge/errors.js";
 import { runIn, setRun } from "../../store/graph-run.js";
+import type { Seen } from "../../store/seen.js";
+import type { CheckpointRef } from "./config.js";
 import { isRun } from "./thread-leases.js";
+import type { Needs } from "./wire.js";
 
 /**
  * Called when LangGraph reads a thread. If a run of the graph itself begins with it, the run is noted in LangGraph's own copy
@@ -26,10 +29,30 @@ export function noteBeginning(config: Config, follows: boolean, stored: boolean)
   });
 }
 
-/** Notes that a checkpoint of a run was stored. */
-export function noteStored(config: Config): void {
-  const run = isRun(config) && namespaceIn(config) === "" ? runIn(config.configurable) : undefined;
+/** Notes that a checkpoint was stored. */
+export function noteStored(config: Config, seen: Seen, of: CheckpointRef): void {
+  noteSeen(seen, of);
+  const run = isRun(config) && of.namespace === "" ? runIn(config.configurable) : undefined;
   if (run !== undefined) run.stored = true;
+}
+
+/** Notes that a checkpoint is stored, because it was saved or read. */
+export function noteSeen(seen: Seen, of: CheckpointRef): void {
+  seen.note(nameOf(of));
+  seen.note(threadName(of));
+}
+
+const nameOf = ({ threadId, namespace, id }: CheckpointRef): string => `${threadId}\0${namespace}\0${id}`;
+const threadName = ({ threadId }: CheckpointRef): string => threadId;
+
+/**
+ * What must be stored for writes to a checkpoint. A checkpoint that was stored must be there still. One that was not may come
+ * after its writes: then the thread must be there, unless it is new.
+ */
+export function needsOf(config: Config, seen: Seen, of: CheckpointRef): Needs {
+  if (seen.has(nameOf(of))) return "checkpoint";
+  const run = isRun(config) ? runIn(config.configurable) : undefined;
+  return (run?.stored ?? seen.has(threadName(of))) ? "thread" : undefined;
 }
 
 /**

@@ -12,6 +12,7 @@ import type {
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import type { StoreOptions } from "../../store/options.js";
+import type { DeleteOptions } from "../../store/removing.js";
 import type { StatsOptions } from "../../store/retention.js";
 import type { LineageStats, StoreStats } from "../../store/results.js";
 import type { Store } from "../../store/store.js";
@@ -176,9 +177,10 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   /**
    * Removes a thread with all of its namespaces and writes. An unknown thread causes no error.
    * Deleted bytes stay in a database file until `vacuum`, unless the store has `secureDelete`.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of the thread, unless `force` is true.
    * @example await saver.deleteThread("thread-1");
    */
-  deleteThread(threadId: string): Promise<void>;
+  deleteThread(threadId: string, options?: DeleteOptions): Promise<void>;
 
   /**
    * Returns what the ancestors of a checkpoint contributed to delta channels: for each of `channels`, the last stored

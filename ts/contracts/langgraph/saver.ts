@@ -27,6 +27,7 @@ import { setHandle } from "../../store/handles.js";
 import { ownLeaseOption, type Lease, type LeaseOptions } from "../../store/lease.js";
 import { flag, programOption, splitOptions } from "../../store/options.js";
 import { processStamp } from "../../store/holder.js";
+import { type DeleteOptions, forced } from "../../store/removing.js";
 import { listOf, requireId, text } from "../../store/ids.js";
 import { dependsOnParent } from "./dependence.js";
 import { newStatus, nextNodesOf } from "./next.js";
@@ -46,7 +47,16 @@ import {
   requireThread,
   rootIn,
 } from "./config.js";
-import { followsLatest, noteBeginning, noteFailed, noteLatest, noteStored, throwIfFailed } from "./following.js";
+import {
+  followsLatest,
+  needsOf,
+  noteBeginning,
+  noteFailed,
+  noteLatest,
+  noteSeen,
+  noteStored,
+  throwIfFailed,
+} from "./following.js";
 import { encodeMark } from "../../store/mark.js";
 import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
@@ -140,6 +150,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const found = await find(context, threadId, namespace, id, id !== undefined && isRun(config));
         noteBeginning(config, id === undefined || found?.isLatest === true, found !== null);
         if (found === null) return undefined;
+        noteSeen(this.#handle.seen, found.header);
         const tuple = await tupleOf(context, found);
         if (id === undefined) noteLatest(found.header.id, tuple.metadata);
         return tuple;
@@ -199,7 +210,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         await stored.catch((error) => {
           throw isOvertaken(error) ? overtaken(checkpointRef, parent, error) : error;
         });
-        noteStored(config);
+        noteStored(config, this.#handle.seen, checkpointRef);
         return configOf(checkpointRef);
       });
     }
@@ -234,18 +245,20 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const stops =
           namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");
         const write = { threadId, id: checkpointRef.id, config, stops, mayBeLast: false };
+        const needs = needsOf(config, this.#handle.seen, checkpointRef);
         await this.#order.after("handed", threadId, all(dumped), (indexed) =>
           this.#leases.write(context, write, (native) =>
-            retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
+            retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace, needs)),
           ),
         );
       });
     }
 
-    deleteThread(threadId: string): Promise<void> {
-      return this.#handle.run((engine) =>
-        this.#order.after("done", threadId, undefined, () => later().remove(engine, threadId)),
-      );
+    deleteThread(threadId: string, options?: DeleteOptions): Promise<void> {
+      return this.#handle.run((engine) => {
+        const force = forced(options);
+        return this.#order.after("done", threadId, undefined, () => later().remove(engine, threadId, force));
+      });
     }
 
     getDeltaChannelHistory(of: { config: Config; channels: string[] }): Promise<Record<string, DeltaChannelHistory>> {

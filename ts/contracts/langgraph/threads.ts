@@ -5,6 +5,7 @@ import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, requireId, requireIds } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
 import { atMost, flag, readRecord } from "../../store/options.js";
+import { type DeleteOptions, deleteOptions, removing } from "../../store/removing.js";
 import { betweenSteps, pruneOptions, stepOptions, throwIfStopped } from "../../store/retention.js";
 import { copyEffects } from "../../store/effect-copies.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
@@ -37,7 +38,7 @@ export type PruneStrategy =
     };
 
 /** Options of `prune()` and `deleteForRuns()`. */
-export interface SaverPruneOptions {
+export interface SaverPruneOptions extends DeleteOptions {
   /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
   /**
@@ -62,9 +63,11 @@ export interface SaverPruneResult {
 /** The maximum number of checkpoints that one transaction removes. */
 const BATCH = 500;
 
-export async function remove({ native }: Pick<Engine, "native">, threadId: unknown): Promise<void> {
+export async function remove({ native }: Pick<Engine, "native">, threadId: unknown, force: boolean): Promise<void> {
   const thread = idOrNull(threadId, "threadId");
-  if (thread !== null) await langgraph.call(native, "deleteThread", { threadId: thread });
+  if (thread === null) return;
+  const of = { space: langgraph.name, run: thread, ns: "" };
+  await langgraph.call(removing(native, of, force), "deleteThread", { threadId: thread });
 }
 
 /** `close` waits for at most one transaction. */
@@ -76,11 +79,11 @@ export async function prune(
   closing: () => boolean,
 ): Promise<SaverPruneResult> {
   const keeps = readStrategy(strategy);
-  const { done, step, throwIfAsked } = readSteps(options, closing);
+  const { done, step, throwIfAsked, force } = readSteps(options, closing);
   // Visit each thread once. A dry run would otherwise count a repeated thread twice.
   for (const threadId of new Set(requireIds(threadIds, "threadIds"))) {
     throwIfAsked();
-    if (strategy === "delete") await removeWhole(context, threadId, step);
+    if (strategy === "delete") await removeWhole(context, threadId, force, step);
     else await keepOnly(context, threadId, keeps, step);
   }
   return done;
@@ -93,12 +96,13 @@ export async function prune(
 function readSteps(
   options: unknown,
   closing: () => boolean,
-): { done: SaverPruneResult; step: Step; throwIfAsked: () => void } {
+): { done: SaverPruneResult; step: Step; throwIfAsked: () => void; force: boolean } {
   const {
     dryRun = false,
+    force = false,
     signal,
     onProgress,
-  } = readRecord(options, "options", { dryRun: flag, ...stepOptions }) as SaverPruneOptions;
+  } = readRecord(options, "options", { dryRun: flag, ...deleteOptions, ...stepOptions }) as SaverPruneOptions;
   const throwIfAsked = () => throwIfStopped(signal, closing);
   throwIfAsked();
   const done: SaverPruneResult = { removed: 0, namespaces: 0 };
@@ -111,21 +115,21 @@ function readSteps(
     done.namespaces += namespaces;
     onProgress?.({ ...done });
   };
-  return { done, step, throwIfAsked };
+  return { done, step, throwIfAsked, force };
 }
 
 /** Runs the work of one transaction. `pruned` holds how many checkpoints and namespaces the transaction removes. */
 type Step = (pruned: SaverPruneResult, work: () => Promise<unknown>) => Promise<void>;
 
 /** Removes a thread in one transaction, with the writes to checkpoints that were never stored. */
-async function removeWhole(context: SaverContext, threadId: string, step: Step): Promise<void> {
+async function removeWhole(context: SaverContext, threadId: string, force: boolean, step: Step): Promise<void> {
   let removed = 0;
   const namespaces = new Set<string>();
   for await (const { namespace } of headers(context, threadId)) {
     removed += 1;
     namespaces.add(namespace);
   }
-  await step({ removed, namespaces: namespaces.size }, () => remove(context, threadId));
+  await step({ removed, namespaces: namespaces.size }, () => remove(context, threadId, force));
 }
 
 /** Removes the checkpoints whose metadata contains one of these `run_id`s. */
@@ -210,7 +214,7 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
       await copyEffects(native, of, { ...of, run: to }, { keepsIds: true });
     }
   } catch (error) {
-    await remove(context, to);
+    await remove(context, to, true);
     throw error;
   }
 }

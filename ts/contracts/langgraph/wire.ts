@@ -82,7 +82,14 @@ export interface WriteFields extends CheckpointRef {
   path: string | undefined;
   writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
   replace: boolean;
+  needs?: Needs | undefined;
 }
+
+/**
+ * What must be stored, or else the writes are refused with `CONFLICT`: their checkpoint, or any checkpoint of the graph itself.
+ * Undefined: nothing.
+ */
+export type Needs = "checkpoint" | "thread" | undefined;
 
 export interface LanggraphCalls {
   /** Takes one buffer for each of `parts`, one for each of `like`, and one for the metadata. */

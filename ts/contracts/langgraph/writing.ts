@@ -5,7 +5,7 @@ import type { Serialized } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
 import type { NewStatus } from "./next.js";
-import { type FoundWrite, type PutFields, type WriteFields, langgraph } from "./wire.js";
+import { type FoundWrite, type Needs, type PutFields, type WriteFields, langgraph } from "./wire.js";
 
 export interface Pieces {
   parts: NewPart[];
@@ -95,6 +95,7 @@ export function writeFields(
   { task, path }: Task,
   writes: IndexedWrite[],
   replace: boolean,
+  needs?: Needs,
 ): WriteFields {
   const told = writes.map(({ index, part: { name: channel, tag }, claimedBy }) => ({
     index,
@@ -102,7 +103,7 @@ export function writeFields(
     tag,
     claimedBy: claimedBy ?? undefined,
   }));
-  return { threadId, namespace, id, task, path: path || undefined, writes: told, replace };
+  return { threadId, namespace, id, task, path: path || undefined, writes: told, replace, needs };
 }
 
 /** Stores writes: see {@link writeFields}. */
@@ -112,9 +113,10 @@ export function putWrites(
   task: Task,
   writes: IndexedWrite[],
   replace: boolean,
+  needs?: Needs,
 ): Promise<null> {
   const buffers = writes.map(({ part }) => part.bytes);
-  return langgraph.call(native, "putWrites", writeFields(checkpointRef, task, writes, replace), buffers);
+  return langgraph.call(native, "putWrites", writeFields(checkpointRef, task, writes, replace, needs), buffers);
 }
 
 export async function copyWrites(

@@ -8,6 +8,8 @@ import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { type Serialized, deserialize } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
 import type { Engine } from "../../store/engine.js";
+import { removing } from "../../store/removing.js";
+import { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
 import { type FoundRun, type Of, type Status, mastra } from "./wire.js";
 
@@ -58,6 +60,8 @@ export class Runs {
   readonly #turns = new Turns();
   /** The newest checkpoints as this store has seen them. A save expects the one that it has seen, so an old one does no harm. */
   readonly #newest = new Map<string, FoundRun>();
+  /** The runs that this store has saved or read. */
+  readonly #seen = new Seen();
 
   /** Copies a snapshot. Must be called before anything is awaited. */
   copy(engine: Engine, snapshot: Snapshot): Copied {
@@ -106,6 +110,11 @@ export class Runs {
     given: Given,
   ): Promise<string | undefined> {
     const { part, status, step } = copied;
+    // A run begins with this status.
+    if (before === undefined && status !== "pending" && this.#seen.has(nameOf(of))) {
+      const message = `run ${quote(of.run)} of workflow ${quote(of.workflow)} was deleted while it ran: nothing was stored`;
+      throw new ForkpointError("CONFLICT", message);
+    }
     const now = Date.now();
     const meta = {
       createdAt: before?.createdAt ?? given.createdAt ?? now,
@@ -129,7 +138,12 @@ export class Runs {
 
   /** Reads a run. Waits for the changes of this store. */
   find(engine: Engine, of: Of): Promise<Run | undefined> {
-    return this.#turns.shared(nameOf(of), () => this.#find(engine, of));
+    return this.#turns.shared(nameOf(of), async () => {
+      const found = await this.#find(engine, of);
+      // A caller that has found nothing may begin the run again.
+      if (found === undefined) this.#seen.forget(nameOf(of));
+      return found;
+    });
   }
 
   async #find(engine: Engine, of: Of): Promise<Run | undefined> {
@@ -172,7 +186,7 @@ export class Runs {
     return this.#alone(of, async () => {
       this.#newest.delete(nameOf(of));
       try {
-        await mastra.call(engine.native, "remove", { of, newest });
+        await mastra.call(removing(engine.native, { space: mastra.name, run, ns: "" }, false), "remove", { of, newest });
         return true;
       } catch (error) {
         if (newest === undefined || !isOvertaken(error)) throw error;
@@ -183,6 +197,7 @@ export class Runs {
 
   #keep({ workflow, run, id, status, createdAt, updatedAt, resource, step }: FoundRun): void {
     const name = nameOf({ workflow, run });
+    this.#seen.note(name);
     this.#newest.delete(name);
     this.#newest.set(name, { workflow, run, id, status, createdAt, updatedAt, resource, step });
     if (this.#newest.size > KEPT) this.#newest.delete(this.#newest.keys().next().value!);

@@ -8,6 +8,7 @@ import { StoreHandle } from "../../store/handle.js";
 import { idOrNull, requireId, splitLineage } from "../../store/ids.js";
 import { leaseOption, type Lease } from "../../store/lease.js";
 import { flag, readRecord, splitOptions, whole, type StoreOptions } from "../../store/options.js";
+import type { DeleteOptions } from "../../store/removing.js";
 import type { StoreStats, LineageStats } from "../../store/results.js";
 import { stats, type StatsOptions } from "../../store/retention.js";
 import type { Store } from "../../store/store.js";
@@ -118,6 +119,7 @@ export class Checkpointer<S> extends ContractStore {
       // While the save waits, the caller's object must not stay in memory because of it.
       checkpoint = undefined!;
       await threads.put(engine, encoded, expectedParent);
+      this.#handle.seen.note(nameOf(encoded));
       detachBuffers(...encoded.parts, encoded.metadata);
       return encoded.id;
     }, lease);
@@ -151,6 +153,7 @@ export class Checkpointer<S> extends ContractStore {
     return this.#handle.run(async (engine) => {
       const found = await find(engine, config);
       if (found === null) return null;
+      this.#handle.seen.note(nameOf(found.header));
       const checkpoint = decodeCheckpoint<S>(found, engine.format);
       const { threadId, checkpointId, parentCheckpointId, namespace } = checkpoint;
       const written = found.writes.map((write) => decodeWrite(write, engine.format));
@@ -168,7 +171,8 @@ export class Checkpointer<S> extends ContractStore {
 
   /**
    * Stores pending writes of a checkpoint, all or none. The checkpoint need not exist yet.
-   * @throws ForkpointError `INVALID_ARGUMENT` without a `checkpointId`, or if a value cannot be stored.
+   * @throws ForkpointError `INVALID_ARGUMENT` without a `checkpointId`, or if a value cannot be stored. `CONFLICT` if this
+   *   checkpointer has put or read checkpoints of the namespace, and they were deleted.
    * @example await checkpointer.putWrites(config, [{ node: "search", taskId: "t1", idx: 0, channel: "hits", payload: 3 }]);
    */
   async putWrites(
@@ -191,7 +195,7 @@ export class Checkpointer<S> extends ContractStore {
         id: requireId(checkpointId, "config.checkpointId"),
       };
       const encoded = encodeWrites(writes, engine.format);
-      await threads.putWrites(engine, place, encoded);
+      await threads.putWrites(engine, place, encoded, this.#handle.seen.has(nameOf(place)) ? "namespace" : undefined);
       detachBuffers(...encoded.map(({ part }) => part));
     }, lease);
   }
@@ -258,10 +262,11 @@ export class Checkpointer<S> extends ContractStore {
   /**
    * Removes a thread with all of its namespaces and writes, in one transaction. An unknown thread causes no error.
    * Deleted bytes stay in a database file until `vacuum`, unless the store has `secureDelete`.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of the thread, unless `force` is true.
    * @example await checkpointer.deleteThread("thread-1");
    */
-  deleteThread(threadId: string): Promise<void> {
-    return this.#handle.run((engine) => threads.deleteThread(engine, threadId));
+  deleteThread(threadId: string, options?: DeleteOptions): Promise<void> {
+    return this.#handle.run((engine) => threads.deleteThread(engine, threadId, options));
   }
 
   /**
@@ -316,6 +321,9 @@ export class Checkpointer<S> extends ContractStore {
     });
   }
 }
+
+/** The name of a namespace of a thread, among what the checkpointer has put or read. */
+const nameOf = ({ threadId, namespace }: { threadId: string; namespace: string }): string => `${threadId}\0${namespace}`;
 
 function readConfig(config: unknown): Record<keyof CheckpointConfig, unknown> {
   if (typeof config !== "object" || config === null)

@@ -8,6 +8,7 @@ import { idOrNull, listOf, requireId } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
 import { flag, object, oneOf, readRecord, whole } from "../../store/options.js";
 import { copyEffects } from "../../store/effect-copies.js";
+import { forced, removing } from "../../store/removing.js";
 import { betweenSteps, stepOptions, throwIfStopped } from "../../store/retention.js";
 import { type EncodedCheckpoint, type EncodedWrite, metadataOf, namespaceOrNull, readListed } from "./values.js";
 import { type Found, type Header, type Place, openFound, openHeaders, tinyagents } from "./wire.js";
@@ -85,11 +86,16 @@ function continued({ threadId, namespace, id, parent }: EncodedCheckpoint, cause
   );
 }
 
-export async function putWrites({ native }: Engine, place: Place, writes: readonly EncodedWrite[]): Promise<void> {
+export async function putWrites(
+  { native }: Engine,
+  place: Place,
+  writes: readonly EncodedWrite[],
+  needs?: "namespace",
+): Promise<void> {
   if (writes.length === 0) return;
   const named = writes.map(({ task, index, part: { name, tag } }) => ({ task, index, name, tag }));
   const buffers = writes.map(({ part: { bytes } }) => bytes);
-  await tinyagents.call(native, "putWrites", { ...place, writes: named }, buffers);
+  await tinyagents.call(native, "putWrites", { ...place, writes: named, needs }, buffers);
 }
 
 /**
@@ -178,9 +184,12 @@ export async function listThreads({ native }: Engine): Promise<string[]> {
   return [...new Set(threads.toReversed())];
 }
 
-export async function deleteThread({ native }: Engine, threadId: unknown): Promise<void> {
+export async function deleteThread({ native }: Engine, threadId: unknown, options?: unknown): Promise<void> {
+  const force = forced(options);
   const thread = idOrNull(threadId, "threadId");
-  if (thread !== null) await tinyagents.call(native, "deleteThread", { threadId: thread });
+  if (thread === null) return;
+  const of = { space: tinyagents.name, run: thread, ns: "" };
+  await tinyagents.call(removing(native, of, force), "deleteThread", { threadId: thread });
 }
 
 /** Removes checkpoints that are selected by `goes`, with their writes. Returns how many were removed. */

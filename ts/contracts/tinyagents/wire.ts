@@ -67,6 +67,8 @@ interface TinyagentsCalls {
   putWrites(
     fields: Place & {
       writes: Array<{ task: string; index: number; name: string; tag: string }>;
+      /** Fails with `CONFLICT` unless the checkpoint, or any checkpoint of its namespace, is stored. */
+      needs: "namespace" | undefined;
     },
   ): null;
   /** Without an id, finds the checkpoint of the namespace that was put last. */

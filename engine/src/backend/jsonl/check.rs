@@ -55,7 +55,11 @@ impl Jsonl {
         };
         let _held = self.lock.wait(lock::Kind::Shared)?;
         if let (None, Some(index)) = (&damage, &self.index) {
-            return Ok(Check::new(&index.known, &index.tables.contents, Some(index)).page(cursor, limit));
+            let mut page = Check::new(&index.known, &index.tables.contents, Some(index)).page(cursor, limit);
+            if page.next.is_none() {
+                page.findings.extend(index.tables.writes_of_none());
+            }
+            return Ok(page);
         }
         let known = match Known::load(&self.folder) {
             Ok(known) => known,

@@ -185,7 +185,10 @@ impl Check<'_> {
         let sql = concat!(
             "SELECT num, contract, id, NOT EXISTS (SELECT FROM @write AS e WHERE e.contract = w.contract AND e.num < w.num AND ",
             is_name!("e.id", "w.id"),
-            ") FROM @write AS w WHERE num > $1 ORDER BY num LIMIT $2"
+            "), NOT EXISTS (
+               SELECT FROM @checkpoint AS c
+               WHERE c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id
+             ) FROM @write AS w WHERE num > $1 ORDER BY num LIMIT $2"
         );
         let rows = self.open.query(sql, values![after, limit])?;
         for row in &rows {
@@ -195,6 +198,9 @@ impl Check<'_> {
             }
             let of = row::contract(row, 1).and_then(|contract| Ok((contract, row::text(row, 2)?)));
             let Some((contract, id)) = self.damage(of, About::default)? else { continue };
+            if row.get(4) {
+                self.page.findings.push(Finding::writes_of_none(contract, id.clone()));
+            }
             let found = writes::of(self.open, contract, &id);
             self.damage(found, || About { contract: Some(contract), id: Some(id), ..About::default() })?;
         }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use bytes::Bytes;
 
 use super::batch::{Batch, Memory};
-use super::guess_rows::{LOCK, Line, Put, STORE, STORE_AND_CLAIM, columns};
+use super::guess_rows::{LOCK, LOOK, Line, Needed, Put, STORE, STORE_AND_CLAIM, columns, needed_columns};
 use super::heads::{Head, Heads};
 use super::key::{self, Name, number};
 use super::payloads::tip;
@@ -55,10 +55,14 @@ struct Guess<'a> {
     moved: HashMap<Name, Head>,
     puts: Vec<Put>,
     ids: HashSet<Name>,
+    /// True if the batch stores a checkpoint.
+    has_puts: bool,
     stages: Vec<Stage>,
     touched: Touched,
     /// The lineages of these checkpoints are locked, because writes to them change a status.
     told: Vec<Name>,
+    /// What must be stored, and is not verified with a head. Its lineages are locked.
+    needed: Vec<Needed>,
     /// The stage of the last write or claim of an id, and whether it was a claim.
     last: HashMap<Name, (usize, bool)>,
 }
@@ -81,26 +85,38 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         moved: HashMap::new(),
         puts: Vec::new(),
         ids: HashSet::new(),
+        has_puts: units.iter().flat_map(|unit| &unit.ops).any(|op| matches!(op, Op::Put(_))),
         stages: Vec::new(),
         touched: Touched::default(),
         told: Vec::new(),
+        needed: Vec::new(),
         last: HashMap::new(),
     };
     let Ok(applied) = units.iter().map(|unit| guess.unit(unit)).collect::<Result<Vec<_>, _>>() else {
         return Ok(None);
     };
-    let Guess { lineages, lines, absent, puts, mut stages, touched, told, .. } = guess;
-    // Only the statement that stores checkpoints verifies the heads. Without it, a condition of a unit is not verified.
+    let Guess { lineages, lines, absent, puts, mut stages, touched, mut told, needed, .. } = guess;
+    // Only the statement that stores checkpoints verifies the heads. Without it, a condition that needs a head is not verified.
     if puts.is_empty() && !(lineages.is_empty() && absent.is_empty()) {
         return Ok(None);
     }
     let open = Transaction::write(session, true);
     let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
-    if !(lineages.is_empty() && told.is_empty()) {
+    let mut named: Vec<Name> = Vec::new();
+    for (contract, id, name) in &needed {
+        told.extend(id.iter().map(|id| (*contract, id.clone())));
+        named.extend(name.iter().map(|name| (*contract, name.clone())));
+    }
+    if !(lineages.is_empty() && told.is_empty() && named.is_empty()) {
         let mut locked = values![lineages.keys().copied().collect::<Vec<_>>()];
-        locked.extend(key::columns(&told));
+        locked.extend([&told, &named].into_iter().flat_map(key::columns));
         open.later(LOCK, locked);
     }
+    let looked = (!needed.is_empty()).then(|| {
+        let at = open.count();
+        open.later(LOOK, needed_columns(needed));
+        at
+    });
     let at = open.count();
     if first.is_some() {
         let mut values = columns(&lineages, &lines, &absent, &puts, call);
@@ -127,6 +143,11 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     }
     touched.refresh(&open);
     let answers = open.commit()?;
+    let missing =
+        |at: usize| answers.get(at).and_then(|rows| rows.first()).is_none_or(|row| row.get::<_, &str>(0) != "");
+    if looked.is_some_and(missing) {
+        return Ok(None);
+    }
     if first.is_none() {
         return Ok(Some(applied));
     }
@@ -221,6 +242,9 @@ impl Guess<'_> {
                 if !is_known && unit.ops.iter().any(is_new) {
                     // The statement verifies that the id is free.
                     expect.check(None)
+                } else if matches!(must, Must::BeSavedSince(i64::MIN)) {
+                    self.need(*contract, Some(id), None);
+                    Ok(())
                 } else if matches!(must, Must::NotBeSavedSince(_)) {
                     // The remembered time may be too early.
                     return Err(NoGuess);
@@ -233,8 +257,32 @@ impl Guess<'_> {
                     expect.check(Some(&head.header))
                 }
             }
+            Expect::Stored { contract, id, lineage, .. } => {
+                self.need(*contract, id.as_deref(), lineage.as_deref());
+                Ok(())
+            }
         };
         holds.map_err(|_| NoGuess)
+    }
+
+    /// The checkpoint with this id, or any checkpoint of the lineage, must be stored. The statement that stores checkpoints
+    /// verifies heads anyway. What is not known from a head is looked for: see [`LOOK`].
+    fn need(&mut self, contract: ContractId, id: Option<&str>, lineage: Option<&str>) {
+        let name = |text: &str| key::name(contract, text);
+        let is_put = id.is_some_and(|id| self.ids.contains(&name(id)))
+            || lineage.is_some_and(|lineage| self.moved.contains_key(&name(lineage)));
+        if is_put || self.has_puts && self.is_verified(contract, id, lineage) {
+            return;
+        }
+        let bytes = |text: &str| text.as_bytes().to_vec();
+        self.needed.push((number(contract), id.map(bytes), lineage.map(bytes)));
+    }
+
+    fn is_verified(&mut self, contract: ContractId, id: Option<&str>, lineage: Option<&str>) -> bool {
+        let known = id.and_then(|id| self.heads.with_id(contract, id)).map(|head| head.header.lineage.clone());
+        let has_id =
+            known.and_then(|lineage| self.head(contract, &lineage)).is_some_and(|head| Some(&*head.header.id) == id);
+        has_id || lineage.is_some_and(|lineage| self.head(contract, lineage).is_some())
     }
 
     /// The head of a lineage, after the puts so far. The statement verifies it.

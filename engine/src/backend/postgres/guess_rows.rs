@@ -12,12 +12,50 @@ use crate::cache::CachedPayload;
 use crate::codec::plan::Row;
 use crate::record::{ContractId, Labels, Seq, Status};
 
-/// Locks lineages: by their numbers, and by the ids of their checkpoints. An array, because the server would look at all lineages
-/// for `OR lin IN (SELECT ...)`.
+/// Locks lineages: by their numbers, by the ids of their checkpoints, and by their names. An array, because the server would look at
+/// all lineages for `OR lin IN (SELECT ...)`.
 pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) OR lin = ANY(ARRAY(
     SELECT c.lin FROM unnest($2, $3) AS w(contract, id) JOIN @checkpoint AS c
-      ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id))
+      ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id
+    UNION ALL SELECT l.lin FROM unnest($4, $5) AS w(contract, name) JOIN @lineage AS l
+      ON l.contract = w.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name))
   ORDER BY lin FOR NO KEY UPDATE";
+
+/// Looks for what the new data belongs to: see [`Needed`]. The next statements of the transaction find the answer in a setting, and
+/// store nothing if something is missing. A statement of its own, because it must see what was committed before the locks
+/// were given.
+pub(super) const LOOK: &str = "SELECT set_config('forkpoint.missing', CASE WHEN EXISTS (
+    SELECT FROM unnest($1, $2, $3) AS need(contract, id, name)
+    WHERE NOT EXISTS (
+      SELECT FROM @checkpoint AS c
+      WHERE c.contract = need.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(need.id), 1, 16) AND c.id = need.id)
+    AND NOT EXISTS (
+      SELECT FROM @lineage AS l JOIN LATERAL (SELECT FROM @checkpoint AS c WHERE c.lin = l.lin LIMIT 1) AS c ON true
+      WHERE l.contract = need.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(need.name), 1, 16) AND l.name = need.name))
+  THEN 'yes' ELSE '' END, true)";
+
+/// True unless [`LOOK`] has found that something is missing.
+macro_rules! nothing_missing {
+    () => {
+        "coalesce(current_setting('forkpoint.missing', true), '') = ''"
+    };
+}
+pub(super) use nothing_missing;
+
+/// What the new data belongs to: the checkpoint with this id, or a lineage that has a checkpoint. The first number is the
+/// contract's.
+pub(super) type Needed = (i16, Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// The parameters of [`LOOK`].
+pub(super) fn needed_columns(needed: Vec<Needed>) -> Vec<Value> {
+    let (mut contracts, mut ids, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for (contract, id, name) in needed {
+        contracts.push(contract);
+        ids.push(id);
+        names.push(name);
+    }
+    values![contracts, ids, names]
+}
 
 /// The text of [`STORE`] and [`STORE_AND_CLAIM`]. `guess` has a row that says whether the guess is right, and `put` the new
 /// rows. `place` is the place of a row in the batch, from 1.
@@ -25,7 +63,7 @@ macro_rules! store {
     ($($more:expr)?) => {
         concat!(
             "WITH guess AS (
-               SELECT NOT EXISTS (
+               SELECT ", nothing_missing!(), " AND NOT EXISTS (
                  SELECT FROM unnest($1, $2, $20) AS head(lin, seq, call) WHERE NOT EXISTS (SELECT FROM (
                    SELECT c.seq, c.call FROM @checkpoint AS c WHERE c.lin = head.lin
                    ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS newest

@@ -12,7 +12,7 @@ use super::status;
 use super::transaction::Transaction;
 use super::value::values;
 use crate::error::{Code, Error, Result};
-use crate::op::{Expect, LogEnd, Op, Unit};
+use crate::op::{Expect, LogEnd, Op, Subject, Unit};
 use crate::record::ContractId;
 
 /// What a batch changes.
@@ -36,12 +36,10 @@ impl Wanted {
     pub(super) fn of(batch: &[Unit]) -> Self {
         let mut wanted = Self::default();
         for unit in batch {
-            for expect in &unit.expect {
-                match expect {
-                    Expect::Newest { contract, lineage, .. } | Expect::NewestSave { contract, lineage, .. } => {
-                        wanted.line(*contract, lineage);
-                    }
-                    Expect::Checkpoint { contract, id, .. } => wanted.id(*contract, id),
+            for subject in unit.expect.iter().flat_map(Expect::subjects) {
+                match subject {
+                    Subject::Newest(contract, lineage) => wanted.line(contract, lineage),
+                    Subject::Id(contract, id) => wanted.id(contract, id),
                 }
             }
             unit.ops.iter().for_each(|op| wanted.op(op));

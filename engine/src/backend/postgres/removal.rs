@@ -16,11 +16,11 @@ use super::status;
 use super::transaction::Transaction;
 use super::value::values;
 use crate::error::Result;
-use crate::op::{Applied, Op, Unit};
+use crate::op::{Applied, Expect, Op, Unit};
 
 /// Parameters: lineages with the sort keys from which on their checkpoints go (`$1` to `$3`), ids (`$4`, `$5`), the beginnings
-/// of the names of lineages (`$6`, `$7`), the beginnings of ids whose writes go (`$8`, `$9`), and the numbers of the batch
-/// and of the last one that was noted.
+/// of the names of lineages (`$6`, `$7`), the beginnings of ids whose writes go (`$8`, `$9`), the numbers of the batch
+/// and of the last one that was noted, and lineages that must have no checkpoint (`$12`, `$13`).
 ///
 /// The guess is wrong also if a checkpoint is in a lineage that is not locked, because it has begun since, and if the last
 /// checkpoint of a run goes by its id and the run has effects.
@@ -41,6 +41,10 @@ const REMOVE: &str = concat!(
      ), guess AS MATERIALIZED (
        SELECT NOT EXISTS (SELECT FROM victim WHERE NOT is_plain OR lin NOT IN (SELECT lin FROM locked))
          AND NOT EXISTS (SELECT FROM locked JOIN @log AS o ON o.lin = locked.lin)
+         AND NOT EXISTS (
+           SELECT FROM unnest($12, $13) AS w(contract, name)
+           JOIN @lineage AS l ON l.contract = w.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name
+           JOIN @checkpoint AS c ON c.lin = l.lin)
          AND NOT EXISTS (
            SELECT FROM victim JOIN @payload AS p ON p.base = victim.seq WHERE p.seq NOT IN (SELECT seq FROM victim))
          AND NOT EXISTS (
@@ -93,10 +97,12 @@ struct Going {
     ids: Vec<Name>,
     prefixes: Vec<Name>,
     writes: Vec<Name>,
+    /// Lineages that must have no checkpoint.
+    absent: Vec<Name>,
 }
 
 impl Going {
-    /// What a unit removes. Returns `None` if the unit has other changes, or conditions.
+    /// What a unit removes. Returns `None` if the unit has other changes, or another condition than that a lineage is empty.
     fn add(&mut self, unit: &Unit) -> Option<()> {
         for op in &unit.ops {
             match op {
@@ -118,7 +124,13 @@ impl Going {
                 _ => return None,
             }
         }
-        unit.expect.is_empty().then_some(())
+        for expect in &unit.expect {
+            match expect {
+                Expect::Newest { contract, lineage, newest: None, .. } => self.absent.push(name(*contract, lineage)),
+                _ => return None,
+            }
+        }
+        Some(())
     }
 }
 
@@ -134,7 +146,7 @@ pub(super) fn remove(session: &Session, memory: &Memory, batch: Batch<'_>) -> Re
     if batch.units.iter().any(|unit| going.add(unit).is_none()) {
         return Ok(None);
     }
-    let Going { lineages, sort_keys, logs, ids, prefixes, writes } = going;
+    let Going { lineages, sort_keys, logs, ids, prefixes, writes, absent } = going;
     let open = Transaction::write(session, true);
     let locked = [columns(lineages.iter().chain(&logs)), columns(&ids), columns(&prefixes)];
     open.later(LOCK, locked.into_iter().flatten().collect());
@@ -142,6 +154,7 @@ pub(super) fn remove(session: &Session, memory: &Memory, batch: Batch<'_>) -> Re
     removed.extend(values![sort_keys]);
     removed.extend([&ids, &prefixes, &writes].into_iter().flat_map(columns));
     removed.extend(values![batch.call, memory.noted.get()]);
+    removed.extend(columns(&absent));
     open.later(REMOVE, removed);
     status::refresh_locked(&open);
     memory.forget_old_notes(&open);

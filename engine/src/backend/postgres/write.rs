@@ -142,15 +142,17 @@ impl Writing<'_> {
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
-        let found = match expect.subject() {
-            Subject::Newest(contract, lineage) => match self.known.lineage(self.open, contract, lineage)? {
-                Some(line) => self.known.newest(self.open, &line)?.map(|head| (head.lin, head.header)),
-                None => None,
-            },
-            Subject::Id(contract, id) => self.known.row(self.open, contract, id)?.map(|row| (row.lin, row.header)),
-        };
-        found.iter().try_for_each(|(lin, _)| self.check_locked(*lin))?;
-        expect.check(found.as_ref().map(|(_, header)| header))
+        expect.check_with(|subject| {
+            let found = match subject {
+                Subject::Newest(contract, lineage) => match self.known.lineage(self.open, contract, lineage)? {
+                    Some(line) => self.known.newest(self.open, &line)?.map(|head| (head.lin, head.header)),
+                    None => None,
+                },
+                Subject::Id(contract, id) => self.known.row(self.open, contract, id)?.map(|row| (row.lin, row.header)),
+            };
+            found.iter().try_for_each(|(lin, _)| self.check_locked(*lin))?;
+            Ok(found.map(|(_, header)| header))
+        })
     }
 
     /// Checks that the transaction has locked a lineage that it has found. A lineage that began after the locks were given

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use tokio_postgres::Row;
 
+use super::guess_rows::nothing_missing;
 use super::key::{self, Name, number};
 use super::prefix::{begins_with, is_name};
 use super::row;
@@ -103,12 +104,15 @@ pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R])
     Ok(writes.collect())
 }
 
-/// True if the batch `$3` has stored the checkpoint `$1` of the contract `$2`, or if `$1` is empty.
+/// True if nothing is missing, and if the batch `$3` has stored the checkpoint `$1` of the contract `$2`, or `$1` is empty.
 macro_rules! was_right {
     () => {
-        "(octet_length($1) = 0 OR EXISTS (
+        concat!(
+            nothing_missing!(),
+            " AND (octet_length($1) = 0 OR EXISTS (
            SELECT 1 FROM @checkpoint AS c
            WHERE c.contract = $2 AND substr(sha256(c.id), 1, 16) = substr(sha256($1), 1, 16) AND c.id = $1 AND c.call = $3))"
+        )
     };
 }
 

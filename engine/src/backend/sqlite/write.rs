@@ -140,11 +140,13 @@ impl<'a> Writing<'a> {
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
-        let found = match expect.subject() {
-            Subject::Newest(contract, lineage) => row::newest(self.transaction, contract, lineage, None)?,
-            Subject::Id(contract, id) => row::by_id(self.transaction, contract, id)?,
-        };
-        expect.check(found.as_ref().map(|row| &row.header))
+        expect.check_with(|subject| {
+            let found = match subject {
+                Subject::Newest(contract, lineage) => row::newest(self.transaction, contract, lineage, None)?,
+                Subject::Id(contract, id) => row::by_id(self.transaction, contract, id)?,
+            };
+            Ok(found.map(|row| row.header))
+        })
     }
 
     fn op(&mut self, op: &Op) -> Result<Option<Appended>> {

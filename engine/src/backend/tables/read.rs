@@ -15,7 +15,7 @@ use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self, LogRows, Mark};
 use crate::backend::page::{Filler, InOrder};
 use crate::backend::spread;
-use crate::check::{CheckPage, Counted};
+use crate::check::{CheckPage, Counted, Finding};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent, RowOrder};
 use crate::record::{
@@ -340,13 +340,19 @@ impl<C: Contents> Tables<C> {
         stats
     }
 
-    /// Counts all stored items. Data in memory cannot be damaged, so there are no findings.
+    /// The findings about checkpoints that have writes and are not stored.
+    pub(crate) fn writes_of_none(&self) -> Vec<Finding> {
+        let ids = self.writes.keys().filter(|of| !self.ids.contains_key(*of));
+        ids.map(|(contract, id)| Finding::writes_of_none(*contract, id.clone())).collect()
+    }
+
+    /// Counts all stored items. Data in memory cannot be damaged.
     fn check(&self) -> CheckPage {
         let checkpoints = self.rows.len() as u64;
         let writes = self.writes.values().map(|rows| rows.len() as u64).sum();
         let counted = Counted { checkpoints, payloads: checkpoints, writes, records: self.record_count() };
         let rows = checkpoints + writes + counted.records;
-        CheckPage { counted, done: rows, of: rows, ..CheckPage::default() }
+        CheckPage { counted, findings: self.writes_of_none(), done: rows, of: rows, ..CheckPage::default() }
     }
 }
 

@@ -19,11 +19,13 @@ impl<C: Contents> Tables<C> {
     /// Applies all changes of a unit, or none.
     pub(crate) fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         for expect in &unit.expect {
-            let found = match expect.subject() {
-                Subject::Newest(contract, lineage) => self.newest_of(contract, lineage),
-                Subject::Id(contract, id) => self.find(contract, id),
-            };
-            expect.check(found.map(|row| &row.header))?;
+            expect.check_with(|subject| {
+                let found = match subject {
+                    Subject::Newest(contract, lineage) => self.newest_of(contract, lineage),
+                    Subject::Id(contract, id) => self.find(contract, id),
+                };
+                Ok(found.map(|row| &row.header))
+            })?;
         }
         // If the only op of a unit is a put or a write and the op fails, it has changed nothing. Such a unit needs
         // no undo list.

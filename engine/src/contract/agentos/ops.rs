@@ -4,7 +4,7 @@ use super::meta;
 use crate::contract::call::Buffers;
 use crate::contract::entry::{Maker, Shown};
 use crate::contract::ids::{check_id, damaged};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, Op, Unit};
 use crate::record::{ContractId, Header, Labels, Order, SortKey, Status};
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,10 @@ pub struct Save {
     /// If given, the newest checkpoint of the run must have this id. Otherwise the save fails with
     /// [`Code::Conflict`](crate::error::Code::Conflict).
     pub expected_newest: Option<String>,
+    /// True if the run must have a checkpoint, because the caller has seen one. Otherwise the save fails with
+    /// [`Code::Conflict`](crate::error::Code::Conflict): the run was deleted.
+    #[serde(default)]
+    pub known: bool,
     /// The id of the checkpoint that this checkpoint was forked from.
     pub parent: Option<String>,
     /// Says who made the checkpoint. `ts/store/mark.ts` writes and reads it.
@@ -83,6 +87,13 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         newest: Some(newest),
         or: save.id.clone(),
     });
+    let known = save.known.then(|| {
+        let (run, id) = (quote(&save.run_id), quote(&save.id));
+        let message =
+            format!("run {run} was deleted while it ran, so its checkpoint {id} was not stored: stop the run");
+        let (lineage, otherwise) = (Some(save.run_id.clone()), Error::new(Code::Conflict, message));
+        Expect::Stored { contract: CONTRACT_ID, id: None, lineage, otherwise }
+    });
     let size = parts[0].bytes.len() as u64;
     let header = Header {
         parent: save.parent,
@@ -94,7 +105,10 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         meta: meta::encode(size, save.has_memory_snapshot, save.timestamp, save.mark.as_deref()),
         ..Header::new(CONTRACT_ID, save.run_id, save.id)
     };
-    Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::put_in(Order::SaveOfNumber, header, parts)] })
+    Ok(Unit {
+        expect: expect.into_iter().chain(known).collect(),
+        ops: vec![Op::put_in(Order::SaveOfNumber, header, parts)],
+    })
 }
 
 /// `fork` without a patch: stores a copy of a checkpoint under a new id, as the first checkpoint of a new run.

@@ -143,8 +143,11 @@ pub(super) fn expire(session_id: String, alive_since: i64) -> Unit {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Save {
     id: String,
-    /// The session that the checkpoint belongs to. It need not exist.
+    /// The session that the checkpoint belongs to. It need not exist, unless it is `known`.
     session_id: String,
+    /// True if the caller has seen the session. If it was deleted since, the save fails with [`Code::Conflict`].
+    #[serde(default)]
+    known: bool,
     timestamp: f64,
     step_count: f64,
     stream_sequence: f64,
@@ -165,7 +168,7 @@ pub(super) struct Save {
 
 /// `saveCheckpoint`: stores a checkpoint, and replaces a checkpoint of the session with the same id.
 pub(super) fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
-    let Save { id, session_id, timestamp, messages, version, touches, parts, saved_at, .. } = save;
+    let Save { id, session_id, known, timestamp, messages, version, touches, parts, saved_at, .. } = save;
     let Save { step_count, stream_sequence, message_count, status, last_role, shares_messages, .. } = save;
     let meta = CheckpointMeta { step_count, stream_sequence, message_count, status, last_role, shares_messages };
     check_id("checkpoint.id", &id)?;
@@ -176,6 +179,10 @@ pub(super) fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     );
     let must = Must::BelongTo(session_id.clone());
     let mut conditions = vec![Expect::Checkpoint { contract: CONTRACT_ID, id: id.clone(), must, otherwise }];
+    if known {
+        let must = Must::BeSavedSince(i64::MIN);
+        conditions.push(expect(&session_id, must, Code::Conflict, "was deleted while it ran: nothing was stored"));
+    }
     if let Some(version) = version {
         let must = Must::HaveSortKey(SortKey::from_version(version));
         conditions.push(expect(&session_id, must, Code::Conflict, "was changed by another writer: try again"));

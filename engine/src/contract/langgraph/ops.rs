@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::entry::{Maker, Shown};
 use crate::contract::ids::{MAX_ID_BYTES, damaged};
-use crate::contract::thread::{self, CheckpointRef};
+use crate::contract::thread::{self, CheckpointRef, Needs};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::record::{
@@ -152,6 +152,9 @@ pub(super) struct PutWrites {
     writes: Vec<NewWrite>,
     /// True if a write replaces an earlier write in the same slot.
     replace: bool,
+    /// What must be stored. Missing: nothing.
+    #[serde(default)]
+    needs: Option<Needs>,
 }
 
 /// A write. Its index is its slot within the task.
@@ -170,7 +173,7 @@ pub(super) struct NewWrite {
 /// The path of the task is stored as one more write, in a slot of its own, so that it stays with the task's other writes.
 /// [`take_paths`] takes it out again.
 pub(super) fn put_writes(given: PutWrites, buffers: &mut Buffers) -> Result<Unit> {
-    let PutWrites { thread_id: thread, namespace, id, task, path, writes, replace } = given;
+    let PutWrites { thread_id: thread, namespace, id, task, path, writes, replace, needs } = given;
     let of = CheckpointRef { thread, namespace, id };
     let write = |NewWrite { index, channel, tag, claimed_by }: NewWrite| {
         let claimed_by = claimed_by.map(|id| thread::key(&of.thread, &of.namespace, &id));
@@ -183,7 +186,8 @@ pub(super) fn put_writes(given: PutWrites, buffers: &mut Buffers) -> Result<Unit
         let (task, claimed_by) = (write.task.clone(), write.claimed_by.clone());
         writes.push(Write { task, index: PATH, claimed_by, state: TaskState::default(), part });
     }
-    Ok(vec![Op::Write { contract: CONTRACT_ID, id: check(&of)?, writes, replace, encoded: None }].into())
+    let expect = needs.map(|needs| needs.expect(CONTRACT_ID, &of)).into_iter().collect();
+    Ok(Unit { expect, ops: vec![Op::Write { contract: CONTRACT_ID, id: check(&of)?, writes, replace, encoded: None }] })
 }
 
 /// The task of writes that belong to no task, such as the answer of `new Command({ resume })`.
@@ -238,7 +242,9 @@ pub(super) fn import(given: Import, buffers: &mut Buffers) -> Result<Unit> {
         unit.expect.push(Expect::Newest { contract: CONTRACT_ID, lineage, newest, or });
     }
     for given in writes {
-        unit.ops.extend(put_writes(given, buffers)?.ops);
+        let Unit { expect, ops } = put_writes(given, buffers)?;
+        unit.expect.extend(expect);
+        unit.ops.extend(ops);
     }
     for given in puts {
         let Unit { expect, mut ops } = put(given, buffers)?;

@@ -6,7 +6,7 @@ use super::ops::{CONTRACT_ID, Put, metadata, put, put_writes, state_of};
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::ids::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::contract::thread::{self, CheckpointRef};
+use crate::contract::thread::{self, CheckpointRef, Needs};
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{Answer, Of, Page, Pick, Query, RowOrder};
@@ -23,6 +23,9 @@ enum Call {
         namespace: String,
         id: String,
         writes: Vec<GivenWrite>,
+        /// What must be stored. Missing: nothing.
+        #[serde(default)]
+        needs: Option<Needs>,
     },
     /// Without an id, reads the checkpoint that was put last.
     Get {
@@ -80,10 +83,10 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let contract = CONTRACT_ID;
     Ok(match call {
         Call::Put(given) => Request::Apply(put(given, &mut buffers)?),
-        Call::PutWrites { thread_id: thread, namespace, id, writes } => {
+        Call::PutWrites { thread_id: thread, namespace, id, writes, needs } => {
             let writes = writes.into_iter().map(|write| write.with(&mut buffers)).collect::<Result<Vec<_>>>()?;
             let (once, replacing) = writes.into_iter().partition(|write| write.index >= 0);
-            Request::Apply(put_writes(&CheckpointRef { thread, namespace, id }, once, replacing)?)
+            Request::Apply(put_writes(&CheckpointRef { thread, namespace, id }, once, replacing, needs)?)
         }
         Call::Get { thread_id, namespace, id: Some(id) } => {
             let key = thread::key(&thread_id, &namespace, &id);

@@ -3,7 +3,7 @@
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::entry::{Names, Shown};
 use crate::contract::ids::{MAX_ID_BYTES, damaged};
-use crate::contract::thread::{self, CheckpointRef};
+use crate::contract::thread::{self, CheckpointRef, Needs};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::record::{ContractId, Header, Part, Status, TaskState, Write};
@@ -95,11 +95,17 @@ pub(super) fn state_of(index: i64) -> TaskState {
 
 /// `putWrites`: stores pending writes. `once` are stored only if their slots are free. `replacing` replace what their
 /// slots hold.
-pub(super) fn put_writes(of: &CheckpointRef, once: Vec<Write>, replacing: Vec<Write>) -> Result<Unit> {
+pub(super) fn put_writes(
+    of: &CheckpointRef,
+    once: Vec<Write>,
+    replacing: Vec<Write>,
+    needs: Option<Needs>,
+) -> Result<Unit> {
     let id = check(of)?;
     let ops = [(once, false), (replacing, true)].into_iter().filter(|(writes, _)| !writes.is_empty());
     let op = |(writes, replace)| Op::Write { contract: CONTRACT_ID, id: id.clone(), writes, replace, encoded: None };
-    Ok(ops.map(op).collect::<Vec<_>>().into())
+    let expect = needs.map(|needs| needs.expect(CONTRACT_ID, of)).into_iter().collect();
+    Ok(Unit { expect, ops: ops.map(op).collect() })
 }
 
 /// Converts the store's lineage and id into the thread, the namespace and the checkpoint id.
