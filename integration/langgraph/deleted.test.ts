@@ -110,7 +110,9 @@ describe.each(kinds)("on %s", (kind) => {
     await checkpointer.putWrites(config, [["receipt", "early"]], "task");
     const report = await checkpointer.check();
     expect(report.ok).toBe(true);
-    expect(report.findings).toMatchObject([{ code: "ORPHAN", severity: "note", space: "langgraph", run: "new", id: "to come" }]);
+    expect(report.findings).toMatchObject([
+      { code: "ORPHAN", severity: "note", ref: { space: "langgraph", run: "new", id: "to come" } },
+    ]);
     await checkpointer.deleteThread("new");
     expect(await lost(checkpointer)).toEqual([]);
   });

@@ -39,21 +39,15 @@ export function noteStored(config: Config, seen: Seen, of: CheckpointRef): void 
 /** Notes that a checkpoint is stored, because it was saved or read. */
 export function noteSeen(seen: Seen, of: CheckpointRef): void {
   seen.note(nameOf(of));
-  seen.note(threadName(of));
 }
 
 const nameOf = ({ threadId, namespace, id }: CheckpointRef): string => `${threadId}\0${namespace}\0${id}`;
-const threadName = ({ threadId }: CheckpointRef): string => threadId;
 
 /**
- * What must be stored for writes to a checkpoint. A checkpoint that was stored must be there still. One that was not may come
- * after its writes: then the thread must be there, unless it is new.
+ * What must be stored for writes to a checkpoint. One that the saver has stored or read must be there still. Another one may come after
+ * its writes.
  */
-export function needsOf(config: Config, seen: Seen, of: CheckpointRef): Needs {
-  if (seen.has(nameOf(of))) return "checkpoint";
-  const run = isRun(config) ? runIn(config.configurable) : undefined;
-  return (run?.stored ?? seen.has(threadName(of))) ? "thread" : undefined;
-}
+export const needsOf = (seen: Seen, of: CheckpointRef): Needs => (seen.has(nameOf(of)) ? "checkpoint" : undefined);
 
 /**
  * The ids of the checkpoints that were read as the latest ones, by the value `parents` of their metadata. `updateState` reads a
@@ -80,6 +74,12 @@ export function followsLatest(config: Config, parent: string | undefined, metada
     // `updateState` with the node "__copy__" saves beside the checkpoint that it has read, because its caller asks for that.
     return parent !== undefined && readAsLatest.get(parents) === parent;
   });
+}
+
+/** True if the save belongs to a thread that the saver has read, so that it must not bring back one that was deleted. */
+export function continues(config: Config, seen: Seen, parent: CheckpointRef | undefined, metadata: Metadata): boolean {
+  if (parent === undefined || !seen.has(nameOf(parent))) return false;
+  return isRun(config) || readingArgument("metadata", () => UPDATES.has((metadata as { source?: unknown })?.source));
 }
 
 /**

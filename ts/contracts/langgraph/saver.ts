@@ -48,6 +48,7 @@ import {
   rootIn,
 } from "./config.js";
 import {
+  continues,
   followsLatest,
   needsOf,
   noteBeginning,
@@ -62,13 +63,14 @@ import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
 import type { ThreadStatus } from "./status.js";
 import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
+import { isEarly, letGo, noteHanded, storeBehind } from "./early-writes.js";
 import { list } from "./list.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
 import { dump, serdeOption, trust } from "./serde.js";
 import { atOneMoment } from "../../bridge/incremental/lists.js";
 import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";
 import { completeCheckpoint, encodeCheckpoint } from "./values.js";
-import { langgraph } from "./wire.js";
+import { type Needs, langgraph } from "./wire.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
 import type { CheckOptions } from "../../store/check.js";
 import type { RunRef } from "../../store/run-ref.js";
@@ -173,8 +175,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const parent = given === undefined ? undefined : requireId(given, "checkpoint_id");
         const only = onlyChild(config) ?? this.#onlyChild ?? followsLatest(config, parent, metadata);
         const root = namespace === "" ? undefined : rootIn(config);
-        const place = { root, onlyChild: only };
         const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
+        const place = { root, onlyChild: only, known: continues(config, this.#handle.seen, before, metadata) };
         // A checkpoint of the graph itself without a node to run next may be the last.
         const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
         const write = { threadId, id, config, stops: false, mayBeLast };
@@ -207,6 +209,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
             }),
           ),
         );
+        if (isRun(config)) noteHanded(config, checkpointRef, stored);
         await stored.catch((error) => {
           throw isOvertaken(error) ? overtaken(checkpointRef, parent, error) : error;
         });
@@ -245,12 +248,19 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const stops =
           namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");
         const write = { threadId, id: checkpointRef.id, config, stops, mayBeLast: false };
-        const needs = needsOf(config, this.#handle.seen, checkpointRef);
-        await this.#order.after("handed", threadId, all(dumped), (indexed) =>
-          this.#leases.write(context, write, (native) =>
-            retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace, needs)),
-          ),
-        );
+        const ready = all(dumped);
+        const store = (needs: Needs) =>
+          this.#order.after("handed", threadId, ready, (indexed) =>
+            this.#leases.write(context, write, (native) =>
+              retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace, needs)),
+            ),
+          );
+        const needs = needsOf(this.#handle.seen, checkpointRef);
+        if (isEarly(config, needs === "checkpoint")) {
+          // A value that cannot be stored is reported when the checkpoint has come.
+          if (ready instanceof Promise) ready.catch(() => {});
+          await storeBehind(config, checkpointRef, store);
+        } else await store(needs);
       });
     }
 
@@ -361,7 +371,10 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     /** As `#save`. If a run of a graph saves, and the save fails, the run is told: see `noteFailed`. */
     #inRun<T>(config: Config, ends: boolean, work: (context: SaverContext, held: Held) => Promise<T>): Promise<T> {
       const saved = this.#save(work);
-      saved.catch((error) => noteFailed(config, error, ends));
+      saved.catch((error) => {
+        noteFailed(config, error, ends);
+        if (ends) letGo(config);
+      });
       return saved;
     }
 

@@ -74,6 +74,7 @@ export interface PutFields extends CheckpointRef {
   dependsOnParent: boolean;
   status: NewStatus;
   onlyChild: boolean;
+  known: boolean;
   claims: boolean;
 }
 

@@ -31,6 +31,8 @@ export interface PutPlace {
   root?: string | undefined;
   /** True: the checkpoint is refused unless its parent is the latest checkpoint of the namespace. Default: false. */
   onlyChild?: boolean;
+  /** True: the checkpoint is refused if its thread was deleted. Default: false. */
+  known?: boolean;
   /** True: the pending writes of the parent count as those from which the checkpoint was made. Default: true. */
   claims?: boolean;
 }
@@ -40,7 +42,7 @@ export function putFields(
   { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
   { parts, inherit, like, metadata, mark, dependsOnParent, status }: Pieces,
-  { root, onlyChild = false, claims = true }: PutPlace = {},
+  { root, onlyChild = false, known = false, claims = true }: PutPlace = {},
 ): PutFields {
   return {
     threadId,
@@ -58,6 +60,7 @@ export function putFields(
     dependsOnParent,
     status,
     onlyChild,
+    known,
     claims,
   };
 }

@@ -46,6 +46,10 @@ pub struct Put {
     pub depends_on_parent: bool,
     /// True if the checkpoint must be the only child of its parent: `expectedParent`.
     pub only_child: bool,
+    /// True if the caller has seen the parent. Then the parent or another checkpoint of the thread must be stored: otherwise the thread
+    /// was deleted, and a run that branches must not bring it back.
+    #[serde(default)]
+    pub known: bool,
     /// The status of the thread at this checkpoint, if no task has stopped.
     pub status: Status,
     /// True if the checkpoint claims the pending writes of its parent. A branch that the inspector makes leaves them pending.
@@ -65,7 +69,7 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
     let parts = buffers.parts(put.parts)?;
     let like = buffers.parts(put.like.unwrap_or_default())?;
     let meta = meta_of(put.mark.as_deref(), &buffers.part("", put.metadata_tag)?)?;
-    let parent = put.parent.map(|id| thread::key(&of.thread, &of.namespace, &id));
+    let parent = put.parent.as_ref().map(|id| thread::key(&of.thread, &of.namespace, id));
     let lineage = thread::lineage(&of.thread, &of.namespace);
     let expect = put.only_child.then(|| Expect::Newest {
         contract,
@@ -80,6 +84,10 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         id,
         must: Must::BeSavedSince(i64::MIN),
         otherwise: Error::new(Code::NotFound, "the parent of the checkpoint is not stored any more: save all channels"),
+    });
+    let known = put.parent.as_ref().filter(|_| put.known).map(|id| {
+        let (thread, namespace, id) = (of.thread.clone(), of.namespace.clone(), id.clone());
+        Needs::Thread.expect(contract, &CheckpointRef { thread, namespace, id })
     });
     let claim = parent.clone().filter(|_| put.claims).map(|id| Op::Claim { contract, id, claimed_by: key.clone() });
     let header = Header {
@@ -103,7 +111,7 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         encoded: None,
     };
     Ok(Unit {
-        expect: expect.into_iter().chain(heir).collect(),
+        expect: expect.into_iter().chain(known).chain(heir).collect(),
         ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect(),
     })
 }

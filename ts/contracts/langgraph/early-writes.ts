@@ -1,0 +1,104 @@
+/**
+ * Lets the writes of a run wait for their checkpoint.
+ *
+ * Under the durability "async", a node may end before LangGraph has handed over the checkpoint that the node works for, and under
+ * "exit" the writes come first. Without their checkpoint such writes are of no use: a run that resumes begins at the checkpoint
+ * before, and makes another one. If another run has overtaken this one, the checkpoint never comes. So the writes are stored
+ * behind it, or not at all.
+ */
+
+import type { Config } from "@langchain/langgraph-checkpoint";
+import { isOvertaken } from "../../bridge/errors.js";
+import { type GraphRun, runIn } from "../../store/graph-run.js";
+import type { CheckpointRef } from "./config.js";
+import { throwIfFailed } from "./following.js";
+import { isRun } from "./thread-leases.js";
+import type { Needs } from "./wire.js";
+
+/** LangGraph hands over the checkpoint at once when the one before is stored. This limit, in ms, only keeps a write from waiting for ever. */
+const PATIENCE = 10_000;
+
+/** What a run has handed over. */
+interface Puts {
+  /** The last checkpoint of each namespace, and whether it was stored. */
+  last: Map<string, { id: string; stored: Promise<boolean> }>;
+  /** The writes that wait, by the namespace and the id of their checkpoint. */
+  waiting: Map<string, Array<() => void>>;
+}
+
+const putsOf = new WeakMap<GraphRun, Puts>();
+
+function putsIn(config: Config): Puts | undefined {
+  const run = runIn(config.configurable);
+  if (run === undefined) return undefined;
+  const known = putsOf.get(run) ?? { last: new Map(), waiting: new Map() };
+  putsOf.set(run, known);
+  return known;
+}
+
+const nameOf = ({ namespace, id }: CheckpointRef): string => `${namespace}\0${id}`;
+
+/** Notes that a run has handed over a checkpoint. `stored` rejects if it is refused. */
+export function noteHanded(config: Config, of: CheckpointRef, stored: Promise<unknown>): void {
+  const puts = putsIn(config);
+  if (puts === undefined) return;
+  const isStored = stored.then(
+    () => true,
+    () => false,
+  );
+  puts.last.set(of.namespace, { id: of.id, stored: isStored });
+  for (const go of puts.waiting.get(nameOf(of)) ?? []) go();
+}
+
+/** Lets the writes that wait in the namespace of a config go, because a save has failed there. */
+export function letGo(config: Config): void {
+  try {
+    const namespace = String((config.configurable?.["checkpoint_ns"] as unknown) ?? "");
+    for (const [name, waiting] of putsIn(config)?.waiting ?? [])
+      if (name.startsWith(`${namespace}\0`)) for (const go of waiting) go();
+  } catch {
+    // The call refuses a config that cannot be read.
+  }
+}
+
+/** True if a run that the saver knows writes to a checkpoint that it has not stored or read yet. */
+export function isEarly(config: Config, seen: boolean): boolean {
+  return !seen && isRun(config) && putsIn(config) !== undefined;
+}
+
+/**
+ * Stores the writes of a run behind their checkpoint. If the checkpoint has not come after {@link PATIENCE}, the thread must be there.
+ */
+export async function storeBehind(
+  config: Config,
+  of: CheckpointRef,
+  store: (needs: Needs) => Promise<unknown>,
+): Promise<void> {
+  const puts = putsIn(config)!;
+  const handed = () => {
+    const last = puts.last.get(of.namespace);
+    return last?.id === of.id ? last : undefined;
+  };
+  if (handed() === undefined) await comes(puts, nameOf(of));
+  throwIfFailed(config);
+  const put = handed();
+  try {
+    await store(put === undefined ? "thread" : "checkpoint");
+  } catch (error) {
+    // A checkpoint whose parent is gone is handed over a second time, with all of its values.
+    if (put === undefined || !isOvertaken(error) || !(await put.stored)) throw error;
+    await store("checkpoint");
+  }
+}
+
+async function comes(puts: Puts, name: string): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, PATIENCE);
+    const go = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    puts.waiting.set(name, [...(puts.waiting.get(name) ?? []), go]);
+  });
+  puts.waiting.delete(name);
+}
