@@ -30,7 +30,9 @@ async function checked(value: unknown): Promise<boolean> {
   const [tag, bytes] = await serde.dumpsTyped(value);
   const mine = toJson(value, serde);
   if (mine !== undefined) expect(["json", text(mine)]).toEqual([tag, text(bytes)]);
-  if (!text(bytes)!.startsWith('"[unable')) {
+  if (/^"\[unable|\[Circular\]/.test(text(bytes)!)) {
+    await expect(dump(serde, value, "it")).rejects.toThrow(/ in it cannot be stored: (it contains itself|a BigInt)/);
+  } else {
     const typed = await dump(serde, value, "it");
     expect([typed.tag, text(typed.bytes)]).toEqual([tag, text(bytes)]);
     expect(await load(serde, { tag: typed.tag, bytes: whole(typed.bytes) })).toEqual(

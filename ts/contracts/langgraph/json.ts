@@ -4,6 +4,8 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Bytes } from "../../bridge/bytes.js";
 import { JsonWriter } from "../../bridge/incremental/json.js";
 import { dataProperty } from "../../bridge/incremental/leaves.js";
+import type { ForkpointError } from "../../bridge/forkpoint-error.js";
+import { later } from "./lazily.js";
 
 /** LangGraph's serializer. Some versions have no synchronous method. */
 type JsonPlus = SerializerProtocol & { _dumps?(value: unknown): Uint8Array };
@@ -41,9 +43,23 @@ function isPlainOrMessage(item: object): boolean {
 const [BRACE, BRACKET] = [0x7b, 0x5b];
 
 function itemToJson(item: object, serde: JsonPlus): Uint8Array | undefined {
-  const bytes = isPlain(item, []) ? Buffer.from(JSON.stringify(item)) : serde._dumps?.(item);
+  if (isPlain(item, [])) return Buffer.from(JSON.stringify(item));
+  const bytes = serde._dumps?.(item);
   // If the serializer cannot write an object, it writes a string instead.
-  return bytes !== undefined && (bytes[0] === BRACE || bytes[0] === BRACKET) ? bytes : undefined;
+  const isObject = bytes !== undefined && (bytes[0] === BRACE || bytes[0] === BRACKET);
+  return isObject && lostIn(item, bytes, "it") === undefined ? bytes : undefined;
+}
+
+/**
+ * What LangGraph's serializer writes for an object that contains itself, and for a typed array such as Float32Array. To search for these texts
+ * takes a fraction of the time that another walk through the value would take.
+ */
+const SIGNS = ["[Circular]", '{"0":'].map((sign) => Buffer.from(sign));
+
+/** Returns the error for a value inside `value` that LangGraph's serializer has written as something else. `what` names `value`. */
+export function lostIn(value: unknown, bytes: Uint8Array, what: string): ForkpointError | undefined {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return SIGNS.some((sign) => text.includes(sign)) ? later().unwritable(value, what) : undefined;
 }
 
 /**

@@ -3,9 +3,10 @@
 import { isDeepStrictEqual, types } from "node:util";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Held } from "../../store/backlog.js";
-import { ForkpointError, isArray, isOwnError, refusal, show, textOf, typeError } from "../../bridge/errors.js";
+import { isArray, isOwnError, refusal, show, textOf, typeError } from "../../bridge/errors.js";
 import { type Serialized, type Stored, notReadable } from "../../bridge/serializer.js";
-import { toJson } from "./json.js";
+import { lostIn, toJson } from "./json.js";
+import { later } from "./lazily.js";
 import type { MaybePromise } from "../../bridge/maybe-promise.js";
 
 const decoder = new TextDecoder();
@@ -30,12 +31,13 @@ export function dump(serde: SerializerProtocol, value: unknown, what: string, he
     held?.take(json);
     return { tag: "json", bytes: json };
   } catch (error) {
-    return Promise.reject(refused(what, error));
+    return Promise.reject(refused(what, error, value));
   }
 }
 
-function refused(what: string, error: unknown): unknown {
-  return isOwnError(error) ? error : refusal(what, `the serializer threw ${textOf(error)}`, error);
+function refused(what: string, error: unknown, value: unknown): unknown {
+  if (isOwnError(error)) return error;
+  return later().unwritable(value, what) ?? refusal(what, `the serializer threw ${textOf(error)}`, error);
 }
 
 async function serialize(
@@ -47,7 +49,7 @@ async function serialize(
   try {
     return await dumpTyped(serde, value, what, held);
   } catch (error) {
-    throw refused(what, error);
+    throw refused(what, error, value);
   }
 }
 
@@ -80,12 +82,11 @@ async function dumpTyped(
     tag === "json" &&
     Buffer.from(bytes.subarray(0, 24)).toString() === '"[unable to serialize, c'
   ) {
-    throw new ForkpointError(
-      "INVALID_ARGUMENT",
-      `${what} cannot be stored: the serializer does not support a value in it, for example a BigInt or an object that is ` +
-        "nested in thousands of others. Replace the value with JSON data, or pass your own serde",
-    );
+    throw later().unwritable(value, what) ?? refusal(what, "the serializer does not support a value in it");
   }
+  // A serializer of the user may write such values in its own way.
+  const lost = jsonPlus.has(serde) && tag === "json" ? lostIn(value, bytes, what) : undefined;
+  if (lost !== undefined) throw lost;
   return { tag, bytes };
 }
 
