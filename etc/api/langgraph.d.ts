@@ -99,6 +99,8 @@ declare class ForkpointCache<V = unknown> extends BaseCache<V> {
 }
 interface ForkpointCacheOptions extends Omit<StoreOptions, "serializer" | "durability"> {
     serde?: SerializerProtocol;
+    namespace?: string;
+    ttl?: number;
     durability?: "full" | "normal" | "off";
 }
 interface ForkpointSaver extends StoreMethods {

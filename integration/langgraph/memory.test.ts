@@ -2,7 +2,7 @@
 import { Annotation, END, START, StateGraph, getStore } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
 import { ForkpointCache, ForkpointSaver, ForkpointStore } from "forkpoint/langgraph";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Child } from "./children.js";
 import { kinds, place, rejection, sharedKinds, thread } from "./helpers.js";
 
@@ -98,6 +98,53 @@ describe.each(kinds)("a graph with a store: %s", (kind) => {
     expect((await cached(cache).invoke({ input: "y" })).output).toBe("y 2");
     await cache.clear([]);
     expect((await cached(cache).invoke({ input: "x" })).output).toBe("x 3");
+  });
+});
+
+describe.each(kinds)("two graphs with a node of the same name: %s", (kind) => {
+  const graphOf = (answer: string, cache: ForkpointCache) => {
+    const graph = new StateGraph(State)
+      .addNode("answer", ({ input }) => ({ output: `${answer} ${input}` }), { cachePolicy: {} })
+      .addEdge(START, "answer")
+      .compile({ cache });
+    return async (input: string) => (await graph.invoke({ input })).output;
+  };
+
+  it("get each other's results without a namespace, and their own ones with it", async () => {
+    await using opened = await openStore(place(kind));
+    const plain = new ForkpointCache(opened);
+    expect(await graphOf("old", plain)("x")).toBe("old x");
+    expect(await graphOf("new", plain)("x")).toBe("old x");
+    const [v1, v2] = ["v1", "v2"].map((namespace) => new ForkpointCache(opened, { namespace }));
+    for (let run = 0; run < 2; run++) {
+      expect(await graphOf(run === 0 ? "old" : "not run", v1!)("x")).toBe("old x");
+      expect(await graphOf(run === 0 ? "new" : "not run", v2!)("x")).toBe("new x");
+    }
+    await v1!.clear([]);
+    expect(await graphOf("again", v1!)("x")).toBe("again x");
+    expect(await graphOf("not run", v2!)("x")).toBe("new x");
+    expect(await graphOf("not run", plain)("x")).toBe("old x");
+    await v2!.clear([["__pregel_ns_writes", "answer"]]);
+    await plain.clear([]);
+    for (const cache of [plain, v1!, v2!]) expect(await graphOf("run", cache)("x")).toBe("run x");
+  });
+
+  it("forget a result without a ttl after a day, or after the option ttl", async () => {
+    await using opened = await openStore(place(kind));
+    const key: [string[], string] = [["n"], "k"];
+    const now = Date.now();
+    for (const ttl of [undefined, 60, Number.POSITIVE_INFINITY]) {
+      const cache = new ForkpointCache(opened, { namespace: `${ttl}`, ...(ttl !== undefined && { ttl }) });
+      await cache.set([{ key, value: 1 }]);
+      for (const later of [50, 70, 86_000, 87_000, 1e9]) {
+        vi.spyOn(Date, "now").mockReturnValue(now + later * 1_000);
+        expect(await cache.get([key]), `${ttl}: ${later} s later`).toHaveLength(later < (ttl ?? 86_400) ? 1 : 0);
+        vi.restoreAllMocks();
+      }
+    }
+    for (const ttl of [0, -1, Number.NaN]) expect(() => new ForkpointCache(opened, { ttl })).toThrow(RangeError);
+    for (const wrong of [{ ttl: "1" }, { namespace: "" }, { namespace: 1 }])
+      expect(() => new ForkpointCache(opened, wrong as never)).toThrow(TypeError);
   });
 });
 

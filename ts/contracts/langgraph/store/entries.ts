@@ -1,33 +1,44 @@
 /** Reads and writes the entries of a cache. */
 
 import type { CacheFullKey, CacheNamespace, SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { isArray, quote, rangeError, readingArgument, show, typeError } from "../../../bridge/errors.js";
+import { isArray, quote, readingArgument, show, typeError } from "../../../bridge/errors.js";
 import type { Engine } from "../../../store/engine.js";
 import type { StoreHandle } from "../../../store/handle.js";
 import { requireId, text } from "../../../store/ids.js";
 import { Expiry } from "../../shared/expiry.js";
 import { dump, load } from "../serde.js";
+import { millisecondsOf } from "./seconds.js";
 import { type Address, cacheCalls } from "./wire.js";
 
 const PAGE = 1_000;
 
+/** How a cache keeps its entries. */
+export interface EntryRules {
+  /** The first labels of each namespace. */
+  prefix: readonly string[];
+  /** How long an entry without a time of its own is kept, in ms. Undefined: until it is cleared. */
+  ttlMs: number | undefined;
+}
+
 export class Entries {
   readonly #handle: StoreHandle;
   readonly #serde: SerializerProtocol;
+  readonly #rules: EntryRules;
   readonly #expiry = new Expiry();
   /** The shortest time to live of an entry that this cache has saved, in ms. */
   #shortest: number | null = null;
 
-  constructor(handle: StoreHandle, serde: SerializerProtocol) {
+  constructor(handle: StoreHandle, serde: SerializerProtocol, rules: EntryRules) {
     this.#handle = handle;
     this.#serde = serde;
+    this.#rules = rules;
   }
 
   get(given: unknown): Promise<Array<{ key: CacheFullKey; value: any }>> {
     return this.#handle.run(async (engine) => {
       const keys = listOf(given, "keys", (key, what) => ({
         key: key as CacheFullKey,
-        address: keyOf(key, what, text),
+        address: this.#keyOf(key, what, text),
       }));
       // Nothing can be stored under such a key.
       const known = keys.filter(({ address: { namespace, key } }) =>
@@ -55,7 +66,8 @@ export class Entries {
         if (typeof pair !== "object" || pair === null)
           throw typeError(`${what} must be an object, but is ${show(pair)}`);
         const { key, value, ttl } = pair as { key: unknown; value: unknown; ttl: unknown };
-        return { address: keyOf(key, `${what}.key`, requireId), value, ttlMs: ttlOf(ttl, `${what}.ttl`) };
+        const ttlMs = ttl === undefined || ttl === null ? this.#rules.ttlMs : millisecondsOf(ttl, `${what}.ttl`);
+        return { address: this.#keyOf(key, `${what}.key`, requireId), value, ttlMs };
       });
       // The last value of a key counts.
       const last = new Map(pairs.map((pair) => [JSON.stringify(pair.address), pair]));
@@ -81,15 +93,30 @@ export class Entries {
   clear(given: unknown): Promise<void> {
     return this.#handle.run(async (engine) => {
       const namespaces: CacheNamespace[] = listOf(given, "namespaces", (one, what) => namesOf(one, what, text));
-      const of = namespaces.filter((labels) => labels.every((label) => label.isWellFormed()));
+      const { prefix } = this.#rules;
+      const of = namespaces
+        .filter((labels) => labels.every((label) => label.isWellFormed()))
+        .map((labels) => [...prefix, ...labels]);
       if (of.length > 0) await cacheCalls.call(engine.native, "clear", { of });
       if (namespaces.length > 0) return;
-      for (;;) {
-        const page = await cacheCalls.call(engine.native, "namespaces", { before: undefined, limit: PAGE });
-        if (page.length === 0) return;
-        await cacheCalls.call(engine.native, "clear", { of: page.map(({ namespace }) => namespace) });
-      }
+      let before: number | undefined;
+      do {
+        const page = await cacheCalls.call(engine.native, "namespaces", { before, limit: PAGE });
+        const mine = page.filter(({ namespace }) => prefix.every((label, at) => namespace[at] === label));
+        if (mine.length > 0) {
+          await cacheCalls.call(engine.native, "clear", { of: mine.map(({ namespace }) => namespace) });
+        }
+        before = page.length < PAGE ? undefined : Number(page.at(-1)!.cursor);
+      } while (before !== undefined);
     });
+  }
+
+  #keyOf(given: unknown, what: string, label: Label): Address {
+    if (!isArray(given) || given.length !== 2)
+      throw typeError(`${what} must be an array of a namespace and a key, but is ${show(given)}`);
+    const [namespace, key] = given as unknown[];
+    const labels = namesOf(namespace, `${what}[0]`, label);
+    return { namespace: [...this.#rules.prefix, ...labels], key: label(key, `${what}[1]`) };
   }
 
   #sweep(): void {
@@ -124,18 +151,4 @@ function listOf<T>(given: unknown, what: string, read: (one: unknown, what: stri
   return readingArgument(what, () => [...given]).map((one, at) => read(one, `${what}[${at}]`));
 }
 
-function keyOf(given: unknown, what: string, label: Label): Address {
-  if (!isArray(given) || given.length !== 2)
-    throw typeError(`${what} must be an array of a namespace and a key, but is ${show(given)}`);
-  const [namespace, key] = given as unknown[];
-  return { namespace: namesOf(namespace, `${what}[0]`, label), key: label(key, `${what}[1]`) };
-}
-
 const namesOf = (given: unknown, what: string, label: Label): string[] => listOf(given, what, label);
-
-function ttlOf(ttl: unknown, what: string): number | undefined {
-  if (ttl === undefined || ttl === null) return undefined;
-  if (typeof ttl !== "number") throw typeError(`${what} must be a number of seconds, but is ${show(ttl)}`);
-  if (!(ttl > 0)) throw rangeError(`${what} must be a positive number of seconds, but is ${ttl}`);
-  return ttl === Number.POSITIVE_INFINITY ? undefined : ttl * 1_000;
-}

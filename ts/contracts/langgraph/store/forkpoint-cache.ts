@@ -10,6 +10,16 @@ export interface ForkpointCacheOptions extends Omit<StoreOptions, "serializer" |
   /** The serializer that turns values into bytes. Default: LangGraph's own serializer. */
   serde?: SerializerProtocol;
   /**
+   * Separates the entries of this cache from all others in the database: the name and the version of the graph, and the tenant. LangGraph
+   * finds the result of a node by the node's name and the JSON of its input only. Default: none.
+   */
+  namespace?: string;
+  /**
+   * How long an entry is kept if the node's `cachePolicy` has no `ttl`, in seconds. Default: 86,400, a day. `Infinity`: until it is
+   * cleared.
+   */
+  ttl?: number;
+  /**
    * The failures that an entry survives, as for every store. Default: `"off"`, because a lost entry is only computed again. Power
    * loss may then corrupt the file, so give the cache a file of its own, or an open store.
    */
@@ -24,14 +34,14 @@ export interface ForkpointCacheOptions extends Omit<StoreOptions, "serializer" |
  *
  * @example
  * ```ts
- * const graph = builder.compile({ cache: new ForkpointCache("cache.db") });
+ * const graph = builder.compile({ cache: new ForkpointCache("cache.db", { namespace: "support v7" }) });
  * ```
  */
 export declare class ForkpointCache<V = unknown> extends BaseCache<V> {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
-   * @param options `serde`, and the options of `openStore`. An open store takes only the first one.
+   * @param options `serde`, `namespace`, `ttl`, and the options of `openStore`. An open store takes only the first three.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: ForkpointCacheOptions);
@@ -41,12 +51,13 @@ export declare class ForkpointCache<V = unknown> extends BaseCache<V> {
    */
   get(keys: CacheFullKey[]): Promise<{ key: CacheFullKey; value: V }[]>;
   /**
-   * Saves entries, all or none. `ttl` is in seconds. Without it, an entry stays until it is cleared.
+   * Saves entries, all or none. `ttl` is in seconds. Without it, the option `ttl` counts.
    * @example await cache.set([{ key: [["weather"], "lisbon"], value: "sunny", ttl: 600 }]);
    */
   set(pairs: { key: CacheFullKey; value: V; ttl?: number }[]): Promise<void>;
   /**
-   * Removes the entries of these namespaces. An empty list removes all entries.
+   * Removes the entries of these namespaces of the option `namespace`. An empty list removes all entries of the option `namespace`, and
+   * all entries of the database without this option.
    * @example await cache.clear([["weather"]]);
    */
   clear(namespaces: CacheNamespace[]): Promise<void>;
