@@ -54,7 +54,9 @@ declare class ForkpointSession extends ContractStore {
     applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void>;
     replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void>;
     applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void>;
-    rewind(toItemCount: number): Promise<void>;
+    rewind(toItemCount: number, options?: {
+        force?: boolean;
+    }): Promise<void>;
     fork(newSessionId: string, atItemCount?: number): Promise<ForkpointSession>;
     trim(keepItems: number): Promise<number>;
     prune(options?: SessionPruneOptions): Promise<{

@@ -273,6 +273,20 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
   });
 });
 
+it.each(kinds)("a rewind while an approval waits leaves no result without its call: %s", async (kind) => {
+  const session = sessionAt(place(kind));
+  const { agent, sent } = mailer([asks(1), [assistantMessage("sent")]]);
+  const { state, interruptions } = await run(agent, "tell bob", { session });
+  expect(interruptions).toHaveLength(1);
+  await expect(session.rewind(1)).rejects.toMatchObject({ code: "CONFLICT" });
+  expect(await session.trim(0)).toBe(1);
+  state.approve(interruptions[0]!);
+  await resume(agent, state, session);
+  expect(sent).toEqual(["bob 1"]);
+  expect(await types(session)).toEqual(["function_call", "function_call_result", "message"]);
+  await session.rewind(0);
+});
+
 describe.each(kinds)("large sessions over %s", (kind) => {
   it("of 10,000 items are stored, forked and rewound", { timeout: 120_000 }, async () => {
     const session = sessionAt(place(kind));

@@ -397,6 +397,29 @@ describe.each(kinds)("a session over %s", (kind) => {
     expect(await session.getItems()).toEqual([]);
   });
 
+  it("keeps a call whose result is still to come, unless it is forced to", async () => {
+    const session = sessionAt(place(kind));
+    const waiting = [user("0"), call("a"), result("a"), user("1"), call("b"), call("c"), result("c")];
+    await session.addItems(waiting);
+    for (const keep of [0, 4]) {
+      const error = await rejection(session.rewind(keep));
+      expect(error).toMatchObject({ name: "ForkpointError", code: "CONFLICT" });
+      expect(error.message).toContain('the call "b" of "send" has no result');
+    }
+    expect(await session.trim(0)).toBe(4);
+    expect(await session.getItems()).toEqual(waiting.slice(4));
+    await session.rewind(1);
+    await session.addItems([result("b")]);
+    await session.rewind(0);
+    await session.addItems(waiting);
+    await session.rewind(1, { force: true });
+    // A message after the call has given it up.
+    await session.addItems([call("b"), user("never mind")]);
+    await session.rewind(0);
+    expect(await session.getItems()).toEqual([]);
+    expect(await rejection(session.rewind(0, { force: 1 } as never))).toBeInstanceOf(TypeError);
+  });
+
   it("forks: both sessions go on by themselves", async () => {
     const target = await shared(kind);
     const session = sessionAt(target);

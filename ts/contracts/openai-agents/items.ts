@@ -40,11 +40,24 @@ function replaced(items: Item[], callId: string, replacement: AgentInputItem): A
 }
 
 /**
- * Returns how many of the oldest items may go if this many are to be kept. A result never loses its call, and a reasoning item stays
- * with what follows it.
+ * Returns the index of the first call at the end of the items that has no result. A run may wait for an approval of it, and adds the
+ * result when it is resumed. Undefined: there is none.
+ */
+export function waitingCall(items: readonly Item[]): number | undefined {
+  const results = new Set(items.filter(({ type }) => isResult(type)).map(({ callId }) => callId));
+  // Who answers something else has given the call up.
+  const from = items.findLastIndex(({ type = "message" }) => type === "message") + 1;
+  const waits = ({ type = "", callId }: Item) => /_call$/.test(type) && callId !== undefined && !results.has(callId);
+  const at = items.slice(from).findIndex(waits);
+  return at < 0 ? undefined : from + at;
+}
+
+/**
+ * Returns how many of the oldest items may go if this many are to be kept. A result never loses its call, also if it is still to come, and
+ * a reasoning item stays with what follows it.
  */
 export function cutOf(items: Item[], keep: number): number {
-  for (let cut = Math.max(items.length - keep, 0); cut > 0; cut--) {
+  for (let cut = Math.min(Math.max(items.length - keep, 0), waitingCall(items) ?? items.length); cut > 0; cut--) {
     const before = items.slice(0, cut);
     const calls = new Set(before.filter(({ type }) => !isResult(type)).map(({ callId }) => callId));
     const splits = items

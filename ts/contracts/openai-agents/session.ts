@@ -8,12 +8,12 @@ import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
 import { nonEmpty } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
-import { type StoreOptions, atMost, readRecord, splitOptions, whole } from "../../store/options.js";
+import { type StoreOptions, atMost, flag, readRecord, splitOptions, whole } from "../../store/options.js";
 import type { Store } from "../../store/store.js";
 import { readRecords } from "../shared/records.js";
 import { type SessionPruneOptions, SessionRetention } from "../shared/session-retention.js";
 import { Turns } from "../shared/turns.js";
-import { type Packed, applyMutations, cutOf, limitOf, listOf, pack } from "./items.js";
+import { type Packed, applyMutations, cutOf, limitOf, listOf, pack, waitingCall } from "./items.js";
 import { newVersion } from "../shared/version.js";
 import { allSessions, removeIfSame } from "./listing.js";
 import { type AgentsModule, installedSdk, sdkOption, userError } from "./sdk.js";
@@ -217,13 +217,19 @@ export class ForkpointSession extends ContractStore {
 
   /**
    * Goes back: keeps the first items, and forgets the operations.
-   * @throws RangeError if the session has fewer items.
+   *
+   * If a call has no result yet, a run waits for its approval, and would add the result without the call later. Resume or give up the run
+   * first. `force` removes such a call.
+   * @throws RangeError if the session has fewer items. ForkpointError `CONFLICT` if it would remove a call without a result.
    * @example await session.rewind(4);
    */
-  async rewind(toItemCount: number): Promise<void> {
+  async rewind(toItemCount: number, options?: { force?: boolean }): Promise<void> {
     const keep = count(toItemCount, "toItemCount");
-    await this.#edit(0, async ({ total }) => {
+    const { force = false } = readRecord(options, "options", { force: flag });
+    await this.#edit(force ? 0 : undefined, async ({ total, items }) => {
       this.#requireItems(keep, total, "toItemCount");
+      const waiting = waitingCall(items);
+      if (waiting !== undefined && waiting >= keep) throw this.#waits(items[waiting]!);
       return [undefined, keep === total ? undefined : { forget: true, keep }];
     });
   }
@@ -321,6 +327,16 @@ export class ForkpointSession extends ContractStore {
   #requireItems(wanted: number, total: number, name: string): void {
     if (wanted <= total) return;
     throw rangeError(`${name} is ${wanted}, but session ${quote(this.#id)} has only ${total} items`);
+  }
+
+  #waits(item: AgentInputItem): ForkpointError {
+    const { name, callId } = item as { name?: string; callId?: string };
+    const call = name === undefined ? `call ${quote(callId!)}` : `call ${quote(callId!)} of ${quote(name)}`;
+    return new ForkpointError(
+      "CONFLICT",
+      `session ${quote(this.#id)}: the ${call} has no result, so a run may wait for its approval and would add the result without the call: ` +
+        "resume the run first, or give it up and rewind with { force: true }",
+    );
   }
 
   async #read(engine: Engine, limit: number | undefined): Promise<Found> {
