@@ -186,25 +186,6 @@ describe("the package", () => {
     tryOut(laidOut.map((name) => pack(join(output, name), tarballs)));
   });
 
-  it("forkpoint/langgraph says what it needs where LangGraph is not installed", () => {
-    const project = folder();
-    install(project, packed, { type: "module" });
-    const script = `await import("forkpoint/langgraph").catch((error) => console.log(error.code, error.message))`;
-    const said = node(["--input-type=module", "--eval", script], project);
-    expect(said).toMatch(/^ERR_MODULE_NOT_FOUND Cannot find package '@langchain\/langgraph-checkpoint'/);
-    const other = `await import("forkpoint/mastra").catch((error) => console.log(error.code, error.message))`;
-    writeFileSync(join(project, "mastra.mjs"), other);
-    expect(node(["mastra.mjs"], project)).toMatch(/^ERR_MODULE_NOT_FOUND Cannot find package '@mastra\/core'/);
-  });
-
-  it("forkpoint/otel says what to install where OpenTelemetry is not installed", () => {
-    const project = folder();
-    install(project, packed, { type: "module" });
-    const script = `await import("forkpoint/otel").catch(({ code, message }) => console.log(code, message))`;
-    const said = node(["--input-type=module", "--eval", script], project);
-    expect(said).toMatch(/^UNSUPPORTED forkpoint\/otel needs the package @opentelemetry\/api, .*`npm install /);
-  });
-
   it("writes the paths of every platform's addon, as file tracers need them", async () => {
     const { platforms } = (await import(new URL("../scripts/platforms.mjs", import.meta.url).href)) as {
       platforms: Record<string, object>;

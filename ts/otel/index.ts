@@ -8,7 +8,8 @@ import type { Attributes, Histogram, MeterProvider, MetricOptions, Span, TracerP
 import { performance } from "node:perf_hooks";
 import { type Kind, channels, failures, type CallContext, type CallFailure } from "../bridge/channels.js";
 import { type Sweep, sweeps } from "../bridge/sweeps.js";
-import { ForkpointError, isForkpointError, messageOf, show, typeError } from "../bridge/errors.js";
+import { isForkpointError, messageOf, show, typeError } from "../bridge/errors.js";
+import { missingPeer } from "../bridge/peer.js";
 import { type OptionParser, readRecord } from "../store/options.js";
 
 /** Options of {@link instrument}. */
@@ -25,10 +26,8 @@ function loadApi(): typeof import("@opentelemetry/api") {
   try {
     return require("@opentelemetry/api");
   } catch (cause) {
-    const message =
-      "forkpoint/otel needs the package @opentelemetry/api, which cannot be loaded: install it with " +
-      "`npm install @opentelemetry/api`, and install the OpenTelemetry SDK that your program uses";
-    throw new ForkpointError("UNSUPPORTED", message, { cause });
+    const more = ", and install the OpenTelemetry SDK that your program uses";
+    throw missingPeer("forkpoint/otel", "@opentelemetry/api", cause, more);
   }
 }
 

@@ -1,6 +1,7 @@
 /** What the two entries of `forkpoint/langgraph` have in common. */
 
 import "../../bridge/bundled.js";
+export { missingPeer } from "../../bridge/peer.js";
 export { describe } from "./describe.js";
 export { recover } from "./recover.js";
 export { saverOf } from "./saver.js";
