@@ -84,6 +84,20 @@ describe("get --chat", () => {
     expect(printed.replaceAll(/\n */g, "")).toContain("x".repeat(200));
   });
 
+  test("marks what Claude's SDK has written itself, and what belongs to a subagent", async () => {
+    const db = join(folder(), "agent.db");
+    const store = new CheckpointStore(db);
+    const entry = (more: object) => ({ type: "user", uuid: "u", ...more, message: { role: "user", content: "Hi" } });
+    const entries = [entry({}), entry({ isMeta: true }), entry({ isMeta: true, isSidechain: true })];
+    const state = { ...checkpoint().state, scratch: { entries } };
+    await store.save(checkpoint({ id: "chat-0", runId: "chat", state: state as never }));
+    await store.close();
+    const printed = await answer(["get", "chat", "--chat", "--db", db]);
+    expect(printed.match(/^\+ user.*$/gm)).toEqual(["+ user", "+ user [meta]", "+ user [meta] [sidechain]"]);
+    const { messages } = (await json(["get", "chat", "--chat", "--db", db])) as { messages: object[] };
+    expect(messages[2]).toMatchObject({ marks: ["meta", "sidechain"] });
+  });
+
   test("takes a step, and a list by its path", async () => {
     const db = await chats();
     expect(await answer(["get", "chat", "--chat", "--step", "0", "--db", db])).toMatch(

@@ -253,6 +253,12 @@ describe("messages of", () => {
         { type: "queue-operation", operation: "enqueue" },
       ],
     });
+    expect(messages.filter((message) => "marks" in message)).toEqual([]);
+    const entry = (more: object) => ({ type: "user", uuid: "u", ...more, message: { role: "user", content: "Hi" } });
+    const marked = await read({
+      entries: [entry({ isMeta: true, isSidechain: false }), entry({ isSidechain: true }), entry({ isMeta: "no" })],
+    });
+    expect(marked.messages.map(({ marks }) => marks)).toEqual([["meta"], ["sidechain"], undefined]);
     expect(messages.map(short)).toEqual([
       ["system", [text("About lamps")]],
       ["user", [text("Hi")]],

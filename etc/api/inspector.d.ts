@@ -127,6 +127,7 @@ interface ConversationMessage {
     usage: TokenUsage | null;
     durationMs: number | null;
     at: number | null;
+    marks?: Array<"meta" | "sidechain">;
     added: boolean;
 }
 interface ConversationQuery {

@@ -97,7 +97,7 @@ function* lines({ checkpoint, messages }: Conversation, output: Output): Generat
 const isResultAdded = (part: MessagePart): boolean =>
   (part.type === "call" || part.type === "result") && part.result?.added === true;
 
-function headOf({ role, name, model, usage, durationMs, added }: ConversationMessage, { style }: Output): string {
+function headOf({ role, name, model, usage, durationMs, marks = [], added }: ConversationMessage, { style }: Output): string {
   const facts = [
     model === null ? "" : safeText(model),
     usage === null ? "" : tokensText(usage),
@@ -106,7 +106,8 @@ function headOf({ role, name, model, usage, durationMs, added }: ConversationMes
   const title = style(formats[role] ?? "magenta", style("bold", safeText(role)));
   const named = name === null || name === role ? "" : ` ${safeText(name)}`;
   const more = facts.length === 0 ? "" : `  ${style("dim", facts.join(" · "))}`;
-  return `${added ? style("green", "+ ") : "  "}${title}${named}${more}`;
+  const marked = marks.map((mark) => ` ${style("yellow", `[${mark}]`)}`).join("");
+  return `${added ? style("green", "+ ") : "  "}${title}${named}${marked}${more}`;
 }
 
 function* partLines(part: MessagePart, columns: number, output: Output, indent: string): Generator<string> {

@@ -25,7 +25,7 @@ interface MessageProps extends MessageActions {
 const known = new Set(["user", "assistant", "system", "tool"]);
 
 export function MessageView({ message, stored, whole, raw }: MessageProps) {
-  const { role, name, parts, model, usage, durationMs, at, added, path, moreParts } = message;
+  const { role, name, parts, model, usage, durationMs, at, marks = [], added, path, moreParts } = message;
   return (
     <article
       class={`message ${known.has(role) ? role : ""}`}
@@ -37,6 +37,11 @@ export function MessageView({ message, stored, whole, raw }: MessageProps) {
       <header class="row small">
         <em>{shown(role, 40)}</em>
         {name !== null && name !== role && <span class="cut">{shown(name, 60)}</span>}
+        {marks.map((mark) => (
+          <span key={mark} class="tag">
+            {mark}
+          </span>
+        ))}
         {added && <span class="tag add tone">+ new</span>}
         <span class="dim cut">
           {[

@@ -18,6 +18,8 @@ export interface Envelope {
   at: number | null;
   /** The id of what the tokens belong to. Claude's SDK stores an answer as several entries, each with all of its tokens. */
   usageId: string | null;
+  /** See {@link ConversationMessage.marks}. */
+  marks?: Array<"meta" | "sidechain">;
 }
 
 /** The fields of a message, in whatever they are wrapped. */
@@ -126,7 +128,15 @@ export function readEnvelope(reader: Reader, form: unknown): Envelope {
     durationMs: durationOf(reader, fields),
     at,
     usageId: own ?? id,
+    ...marksOf(reader, form),
   };
+}
+
+function marksOf(reader: Reader, form: unknown): Pick<Envelope, "marks"> {
+  const marks: Array<"meta" | "sidechain"> = [];
+  if (reader.get(form, "isMeta") === true) marks.push("meta");
+  if (reader.get(form, "isSidechain") === true) marks.push("sidechain");
+  return marks.length === 0 ? {} : { marks };
 }
 
 function unknown(reader: Reader, form: unknown): Envelope {
@@ -143,6 +153,7 @@ function unknown(reader: Reader, form: unknown): Envelope {
     durationMs: null,
     at: timeOf(reader, form),
     usageId: null,
+    ...marksOf(reader, form),
   };
 }
 

@@ -59,6 +59,11 @@ export interface ConversationMessage {
   durationMs: number | null;
   /** When it was made, in ms since the epoch. */
   at: number | null;
+  /**
+   * What Claude's SDK says about an entry of a transcript. `"meta"`: the SDK has written it for the model, and no person has.
+   * `"sidechain"`: it belongs to a subagent. Missing: nothing.
+   */
+  marks?: Array<"meta" | "sidechain">;
   /** Whether this step added or changed the message, compared with the parent of the checkpoint. */
   added: boolean;
 }
