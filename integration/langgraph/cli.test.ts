@@ -61,6 +61,38 @@ it("a thread that waits is shown, forked, and goes on in a new thread", async ()
   expect(cli("ls", "--status", "waiting", "--db", path)).toContain("thread-1");
 });
 
+it("says what continues a branch of a subgraph", async () => {
+  const path = join(folder(), "graph.db");
+  const build = (checkpointer: ForkpointSaver) => {
+    const inner = new StateGraph(Log)
+      .addNode("draft", says("draft"))
+      .addNode("asks", () => ({ log: [interrupt<string, string>("go on?")] }))
+      .addEdge(START, "draft")
+      .addEdge("draft", "asks")
+      .compile();
+    return new StateGraph(Log).addNode("inner", inner).addEdge(START, "inner").compile({ checkpointer });
+  };
+  const made = open(path);
+  await build(made).invoke({ log: ["hi"] }, thread("thread-1"));
+  await made.close();
+  const { runs } = JSON.parse(cli("ls", "--all-ns", "--json", "--db", path)) as { runs: Array<{ ns: string }> };
+  const ns = runs.find((one) => one.ns !== "")!.ns;
+  const fork = (...more: string[]) =>
+    run("fork", "thread-1", "--ns", ns, "--set", 'log=["forked"]', ...more, "--db", path).stderr;
+  expect(fork("--as", "other")).toContain("nothing continues this branch");
+  const stderr = fork();
+  expect(stderr).toContain("the graph is still at the step that called this subgraph");
+  expect(stderr).not.toContain("leaves the list of waiting runs");
+  const again = open(path);
+  const { log } = await build(again).invoke(new Command({ resume: "yes" }), thread("thread-1"));
+  expect(log).toEqual(["hi", "forked", "yes"]);
+  await again.close();
+  expect(fork("--step", "0")).toContain("nothing continues this branch");
+  const after = open(path);
+  expect((await build(after).getState(thread("thread-1"))).values.log).toEqual(log);
+  expect(await recover(build(after), after, { threads: ["thread-1"] })).toMatchObject({ runs: [] });
+});
+
 it("the branches of a thread have lanes, and a branch can be made", async () => {
   const path = join(folder(), "graph.db");
   const made = open(path);

@@ -97,7 +97,10 @@ function* lines({ checkpoint, messages }: Conversation, output: Output): Generat
 const isResultAdded = (part: MessagePart): boolean =>
   (part.type === "call" || part.type === "result") && part.result?.added === true;
 
-function headOf({ role, name, model, usage, durationMs, marks = [], added }: ConversationMessage, { style }: Output): string {
+function headOf(
+  { role, name, model, usage, durationMs, marks = [], added }: ConversationMessage,
+  { style }: Output,
+): string {
   const facts = [
     model === null ? "" : safeText(model),
     usage === null ? "" : tokensText(usage),

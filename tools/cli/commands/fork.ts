@@ -5,6 +5,7 @@ import { UsageError } from "../errors.js";
 import { type RunOptions, findRun, readCheckpoint, refOf } from "../find.js";
 import { type Setting, newKey, readPatch, readSetting, settingIn } from "../path.js";
 import type { ForkEdit } from "../../../ts/inspect/fork.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
 import type { CheckpointDetail, CheckpointRef, RunInfo } from "../../../ts/inspect/views.js";
 
 interface Options extends RunOptions {
@@ -71,12 +72,23 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
   });
   if (nothingNext(detail))
     output.hint("this checkpoint has no next node, so nothing will run: choose an earlier one with --step");
+  else if (ns !== null && ns !== "") output.hint(await howSubgraphGoesOn(inspector, detail, as));
   else if (!dryRun) output.hint(howToResume(made));
 }
 
+/** Says what continues a branch of a subgraph. A graph loads the newest checkpoint of a subgraph only while it is at the step that called it. */
+async function howSubgraphGoesOn(inspector: Inspector, { checkpoint }: CheckpointDetail, as?: string): Promise<string> {
+  const { space, run, meta } = checkpoint;
+  const caller = (meta["parents"] as Record<string, unknown> | undefined)?.[""];
+  const newest = (await inspector.run({ space, run }))?.latest;
+  if (space === "langgraph" && as === undefined && caller !== undefined && newest?.id === caller)
+    return "the graph is still at the step that called this subgraph: it continues from this branch when your program resumes the thread";
+  return "nothing continues this branch: it is a step of a subgraph, and graphs resume at their own steps. Fork the step of the graph that calls the subgraph, without --ns";
+}
+
 /** Returns true if a branch would become the newest checkpoint of a thread that waits for an answer. */
-const hidesQuestion = ({ space, status }: RunInfo, as: string | undefined): boolean =>
-  space === "langgraph" && status === "waiting" && as === undefined;
+const hidesQuestion = ({ space, status, ns }: RunInfo, as: string | undefined): boolean =>
+  space === "langgraph" && status === "waiting" && as === undefined && !ns;
 
 const hides = ({ run }: RunInfo): string =>
   `${safeText(run)} waits for an answer. The branch becomes its newest step, so the question leaves the list of waiting runs ` +
