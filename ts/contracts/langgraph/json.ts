@@ -5,7 +5,7 @@ import type { Bytes } from "../../bridge/bytes.js";
 import { JsonWriter } from "../../bridge/incremental/json.js";
 import { dataProperty } from "../../bridge/incremental/leaves.js";
 import type { ForkpointError } from "../../bridge/forkpoint-error.js";
-import { later } from "./lazily.js";
+import { unwritable } from "./unwritable.js";
 
 /** LangGraph's serializer. Some versions have no synchronous method. */
 type JsonPlus = SerializerProtocol & { _dumps?(value: unknown): Uint8Array };
@@ -59,7 +59,7 @@ const SIGNS = ["[Circular]", '{"0":'].map((sign) => Buffer.from(sign));
 /** Returns the error for a value inside `value` that LangGraph's serializer has written as something else. `what` names `value`. */
 export function lostIn(value: unknown, bytes: Uint8Array, what: string): ForkpointError | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return SIGNS.some((sign) => text.includes(sign)) ? later().unwritable(value, what) : undefined;
+  return SIGNS.some((sign) => text.includes(sign)) ? unwritable(value, what) : undefined;
 }
 
 /**

@@ -6,7 +6,6 @@ export { importFrom, importPostgresSaver, importSqliteSaver } from "./import.js"
 export { listThreads } from "./listing.js";
 export { recover } from "./recovery.js";
 export { hasStopped, status } from "./status.js";
-export { unwritable } from "./unwritable.js";
 export { copy, prune, remove, removeRuns } from "./threads.js";
 export { Entries } from "./store/entries.js";
 export { Items } from "./store/items.js";

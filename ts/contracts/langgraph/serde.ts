@@ -6,8 +6,8 @@ import type { Held } from "../../store/backlog.js";
 import { isArray, isOwnError, refusal, show, textOf, typeError } from "../../bridge/errors.js";
 import { type Serialized, type Stored, notReadable } from "../../bridge/serializer.js";
 import { lostIn, toJson } from "./json.js";
-import { later } from "./lazily.js";
 import type { MaybePromise } from "../../bridge/maybe-promise.js";
+import { unwritable } from "./unwritable.js";
 
 const decoder = new TextDecoder();
 
@@ -37,7 +37,7 @@ export function dump(serde: SerializerProtocol, value: unknown, what: string, he
 
 function refused(what: string, error: unknown, value: unknown): unknown {
   if (isOwnError(error)) return error;
-  return later().unwritable(value, what) ?? refusal(what, `the serializer threw ${textOf(error)}`, error);
+  return unwritable(value, what) ?? refusal(what, `the serializer threw ${textOf(error)}`, error);
 }
 
 async function serialize(
@@ -82,7 +82,7 @@ async function dumpTyped(
     tag === "json" &&
     Buffer.from(bytes.subarray(0, 24)).toString() === '"[unable to serialize, c'
   ) {
-    throw later().unwritable(value, what) ?? refusal(what, "the serializer does not support a value in it");
+    throw unwritable(value, what) ?? refusal(what, "the serializer does not support a value in it");
   }
   // A serializer of the user may write such values in its own way.
   const lost = jsonPlus.has(serde) && tag === "json" ? lostIn(value, bytes, what) : undefined;

@@ -1,8 +1,7 @@
 /** Finds the value that LangGraph's serializer cannot write, or would write as something else without a word. */
 
 import { types } from "node:util";
-import { showPlace } from "../../bridge/json-form/path.js";
-import { refusal, textOf } from "../../bridge/errors.js";
+import { quote, refusal, textOf } from "../../bridge/errors.js";
 import type { ForkpointError } from "../../bridge/forkpoint-error.js";
 
 /** The deepest nesting that is searched. LangGraph's serializer fails at a few thousand levels. */
@@ -23,7 +22,7 @@ export function unwritable(value: unknown, what: string): ForkpointError | undef
   const found = new Search().look(value, "", 0);
   if (found === undefined) return undefined;
   const path = found.path.toReversed();
-  return refusal(path.length === 0 ? what : `${showPlace(path)} in ${what}`, found.why, found.cause);
+  return refusal(path.length === 0 ? what : `${pathText(path)} in ${what}`, found.why, found.cause);
 }
 
 class Search {
@@ -86,6 +85,18 @@ class Search {
     }
     return undefined;
   }
+}
+
+const NAME = /^[A-Za-z_$][\w$]{0,99}$/;
+
+function pathText(path: ReadonlyArray<string | number>): string {
+  let text = "";
+  for (const step of path) {
+    if (typeof step === "number") text += `[${step}]`;
+    else if (NAME.test(step)) text += text === "" ? step : `.${step}`;
+    else text += `[${quote(step)}]`;
+  }
+  return text.length > 400 ? `${text.slice(0, 200)} ... ${text.slice(-200)}` : text;
 }
 
 const at = (why: string): Found => ({ path: [], why });

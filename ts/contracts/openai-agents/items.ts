@@ -47,7 +47,7 @@ export function waitingCall(items: readonly Item[]): number | undefined {
   const results = new Set(items.filter(({ type }) => isResult(type)).map(({ callId }) => callId));
   // Who answers something else has given the call up.
   const from = items.findLastIndex(({ type = "message" }) => type === "message") + 1;
-  const waits = ({ type = "", callId }: Item) => /_call$/.test(type) && callId !== undefined && !results.has(callId);
+  const waits = ({ type = "", callId }: Item) => type.endsWith("_call") && callId !== undefined && !results.has(callId);
   const at = items.slice(from).findIndex(waits);
   return at < 0 ? undefined : from + at;
 }

@@ -96,7 +96,7 @@ export class Entries {
       const { prefix } = this.#rules;
       const of = namespaces
         .filter((labels) => labels.every((label) => label.isWellFormed()))
-        .map((labels) => [...prefix, ...labels]);
+        .map((labels) => prefix.concat(labels));
       if (of.length > 0) await cacheCalls.call(engine.native, "clear", { of });
       if (namespaces.length > 0) return;
       let before: number | undefined;
