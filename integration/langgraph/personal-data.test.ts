@@ -10,7 +10,7 @@ forgets("LangGraph", "deleteThread(threadId)", {
   open: (target, options) => new ForkpointSaver(target, options),
   async store(checkpointer, person) {
     const sub = new StateGraph(MessagesAnnotation)
-      .addNode("ask", ({ messages }) => void interrupt(messages))
+      .addNode("ask", ({ messages }) => ({ messages: [interrupt<unknown, string>(messages)] }))
       .addEdge(START, "ask")
       .compile();
     const graph = new StateGraph(MessagesAnnotation)

@@ -49,7 +49,7 @@ const values: Record<string, unknown> = {
   "a URL": { url: new URL("https://example.com") },
   "a Buffer inside": { file: Buffer.from("a") },
   "what has no properties": [new ArrayBuffer(1), Promise.resolve(1), new Headers({ a: "b" }), new Float32Array(0)],
-  "a map of a class": new (class Prices extends Map {})([["a", 1]]),
+  "a map of a class": new (class Prices extends Map<string, number> {})([["a", 1]]),
   "a function and a symbol inside": [{ f() {}, s: Symbol("s") }, () => 1],
   "a record of LangGraph": [{ lc: 2, type: "undefined" }, JSON.parse('{"__proto__": {"a": 1}}')],
   long: "0123456789abcdef".repeat(20_000),
