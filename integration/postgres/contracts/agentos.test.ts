@@ -7,4 +7,5 @@ import "../../agentos/parallel.test.js";
 import "../../agentos/recovery.test.js";
 import "../../agentos/resume.test.js";
 import "../../agentos/run.test.js";
+import "../../../__test__/deleted.test.js";
 import "../../../__test__/order.test.js";

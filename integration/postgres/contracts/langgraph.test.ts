@@ -12,6 +12,7 @@ import "../../langgraph/functional.test.js";
 import "../../langgraph/hostile.test.js";
 import "../../langgraph/import.test.js";
 import "../../langgraph/list.test.js";
+import "../../langgraph/meeting.test.js";
 import "../../langgraph/order.test.js";
 import "../../langgraph/queue.test.js";
 import "../../langgraph/retention.test.js";

@@ -60,7 +60,7 @@ interface AgentosCalls {
     fields: Omit<CheckpointMetadata, "stateSize"> & {
       status: RunStatus;
       expectedNewest: string | undefined;
-      known: boolean;
+      known?: boolean;
       parent: string | undefined;
       mark: string | undefined;
       savedAt: number;
