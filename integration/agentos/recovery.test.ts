@@ -571,6 +571,28 @@ describe.each(backends.slice(0, 1))("a refund that a human must approve, with re
     expect(ran(journal).filter((effect) => effect === "refund")).toHaveLength(4);
   });
 
+  it("a run that kills its process is given up, and its neighbours are finished", { timeout: 120_000 }, async () => {
+    const [database, journal] = place();
+    const ids: string[] = [];
+    for (let run = 0; run < 4; run++) {
+      const child = new Child("approval.mjs", [database, journal, "run"]);
+      ids.push((await child.until(({ event }) => event === "run"))["runId"] as string);
+      await child.end();
+    }
+    const poison = ids[1]!;
+    const recover = () => new Child("approval.mjs", [database, journal, "recover", "yes"], { POISON: poison });
+    let [kills, last] = [0, recover()];
+    for (; (await last.exit()) !== 0; kills++, last = recover()) expect(kills).toBeLessThan(10);
+    // One process that tried all four, and three that tried the run alone.
+    expect(kills).toBe(4);
+    expect(await last.end()).toMatchObject([{ runId: poison, outcome: "gave up", crashes: 3 }]);
+    const store = open(database);
+    const { runs } = await store.runs();
+    const left = runs.filter(({ status }) => status !== "finished").map(({ runId }) => runId);
+    expect(left).toEqual([poison]);
+    expect(ran(journal).filter((effect) => effect === "refund")).toHaveLength(3);
+  });
+
   it("a process that exits without an error during a recovery has not crashed", { timeout: 60_000 }, async () => {
     const [database, journal] = place();
     await new Child("approval.mjs", [database, journal, "run"]).end();

@@ -60,6 +60,14 @@ export class Child {
     return signal as NodeJS.Signals;
   }
 
+  /** Waits until the process has ended. Returns its exit code and the lines that it printed. The code of a killed process is null. */
+  async ended(): Promise<{ code: number | null; lines: Line[] }> {
+    const lines: Line[] = [];
+    for await (const line of this.#output) lines.push(JSON.parse(line) as Line);
+    const [code] = await this.#exit;
+    return { code: code as number | null, lines };
+  }
+
   /** Waits until the process has ended without an error. Returns the run's log. */
   async end(): Promise<string[] | undefined> {
     const { log } = await this.until("end");

@@ -64,6 +64,7 @@ export const TTL_MS = 30_000;
 interface Holding extends LeaseHolder {
   from: string | null;
   attempts: number;
+  beside?: boolean;
 }
 
 interface Found extends Holding {
@@ -97,8 +98,10 @@ const calls = new Calls<LeaseCalls>("lease", {
 export type NotTaken =
   /** Another process holds the lease. `leftMs` is the time after which it expires, on the store's clock alone. */
   | (LeaseHolder & { leftMs: number })
-  /** The number of earlier holders that crashed in a row, each after it had started from the same checkpoint. */
-  | { crashes: number };
+  /** Too many holders crashed in a row, each after it had started from the same checkpoint and while it recovered only this run. */
+  | { crashes: number }
+  /** The last holder crashed after it had started from the same checkpoint. `suspected` is what `crashes` would be. */
+  | { suspected: number };
 
 /** What `recover` adds to a lease. */
 interface Attempt {
@@ -107,9 +110,13 @@ interface Attempt {
   from?: string;
   /**
    * The maximum number of leases in a row that were not released, each from the same checkpoint. Then no further lease
-   * is given.
+   * is given. Leases that were taken `beside` those of other runs don't count.
    */
   maxAttempts?: number;
+  /** True if this process recovers other runs at the same time, so that a crash may be their fault. */
+  beside?: boolean;
+  /** False: the lease is not taken if the last holder crashed after it had started from the same checkpoint. */
+  takesSuspects?: boolean;
 }
 
 /** An open store, as leases use it. */
@@ -135,7 +142,7 @@ export class HeldLease implements Lease, Fence {
   readonly #of: RunKey;
   readonly #id: string;
   readonly #ttlMs: number;
-  readonly #holding: Omit<Holding, "until">;
+  #holding: Omit<Holding, "until">;
   /** The sets that list the lease while it is held, so that `close` finds it. */
   readonly #lists: ReadonlyArray<Set<HeldLease>>;
   readonly #lost = new AbortController();
@@ -171,7 +178,7 @@ export class HeldLease implements Lease, Fence {
   static async take(
     { native, leases }: Leasing,
     of: RunKey,
-    { ttlMs, from, maxAttempts = Number.POSITIVE_INFINITY }: Attempt,
+    { ttlMs, from, maxAttempts = Number.POSITIVE_INFINITY, beside = false, takesSuspects = true }: Attempt,
     own: Set<HeldLease>,
   ): Promise<HeldLease | NotTaken> {
     for (;;) {
@@ -181,10 +188,12 @@ export class HeldLease implements Lease, Fence {
         const { holder, until } = current;
         return { holder, until, leftMs: until - now };
       }
-      const crashes = from !== undefined && current?.from === from ? current.attempts : 0;
+      const crashed = from !== undefined && current?.from === from ? current : undefined;
+      const crashes = crashed === undefined ? 0 : crashed.attempts - (crashed.beside === true ? 1 : 0);
       if (crashes >= maxAttempts) return { crashes };
+      if (crashed !== undefined && !takesSuspects) return { suspected: crashes };
       const id = crypto().randomUUID();
-      const holding = { holder: thisProcess(), until: now + ttlMs, from: from ?? null, attempts: crashes + 1 };
+      const holding = { holder: thisProcess(), until: now + ttlMs, from: from ?? null, attempts: crashes + 1, beside };
       const expired = current === null ? undefined : { id: current.id, savedAt: current.savedAt };
       try {
         await calls.call(native, "take", { of, id, expired, holding, savedAt: now });
@@ -280,12 +289,8 @@ export class HeldLease implements Lease, Fence {
     const patience = Math.min(Math.max((this.#ttlMs * 2) / 3 - age, this.#ttlMs / 6), this.#ttlMs - age);
     const limit = setTimeout(fail, patience).unref();
     try {
-      const now = await storeClock(this.#native);
-      const holding = { ...this.#holding, until: now + this.#ttlMs };
-      await calls.call(this.#native, "renew", { of: this.#of, id: this.#id, holding, savedAt: now });
-      if (this.#over) return;
-      [this.#until, this.#renewedAt] = [holding.until, began];
-      this.#timer = this.#renewAfter(this.#ttlMs / 3);
+      await this.#storeAgain(began);
+      if (!this.#over) this.#timer = this.#renewAfter(this.#ttlMs / 3);
     } catch (error) {
       if (this.#over) return;
       if (isOvertaken(error)) await this.#look().catch(() => this.#lose("another process has taken it", null));
@@ -294,6 +299,22 @@ export class HeldLease implements Lease, Fence {
     } finally {
       clearTimeout(limit);
     }
+  }
+
+  async #storeAgain(began: number): Promise<void> {
+    const now = await storeClock(this.#native);
+    const holding = { ...this.#holding, until: now + this.#ttlMs };
+    await calls.call(this.#native, "renew", { of: this.#of, id: this.#id, holding, savedAt: now });
+    if (!this.#over) [this.#until, this.#renewedAt] = [holding.until, began];
+  }
+
+  /** Stores that this process recovers other runs as well: if it crashes, that may be their fault. */
+  async shareBlame(): Promise<void> {
+    if (this.#over) return;
+    this.#holding = { ...this.#holding, beside: true };
+    await this.#storeAgain(performance.now()).catch((error: unknown) => {
+      if (!isOvertaken(error)) throw error;
+    });
   }
 
   get #over(): boolean {

@@ -65,6 +65,14 @@ pub struct Holding {
     pub from: Option<String>,
     /// How often in a row the run was leased from this checkpoint. A process that crashes does not release its lease.
     pub attempts: u32,
+    /// True if the process recovered other runs at the same time. Then its crash is no evidence against this run, and
+    /// the next lease does not count this one in `attempts`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub beside: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The fence of a call: what must be true of the lease of a run, or else the call writes nothing and fails with

@@ -5,6 +5,7 @@ import { quote, show } from "../../bridge/errors.js";
 import type { RunKey } from "../../bridge/native.js";
 import { HeldLease, holdersOf } from "../../store/lease.js";
 import { describeProgram, endOf } from "../../store/programs.js";
+import { Attempt } from "./attempt.js";
 import { Changes } from "./changes.js";
 import type { Candidate, Framework } from "./framework.js";
 import { refusal } from "./origin.js";
@@ -27,7 +28,7 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
     const from = await changes.shapeOf(found.mark);
     return refusal(framework, run, found, from) ?? (await changes.judge(run, found, from, ended)) ?? found;
   };
-  return recoverAll(runsOf(framework), settings, async (run) => {
+  return recoverAll(runsOf(framework), settings, async (run, begin) => {
     if (dryRun) return (await wouldRecover(framework, run, () => newest(run))).map((ended) => named(run, ended));
     const forks: R[] = [];
     const recoverFork = async (fork: string, lease: HeldLease) => {
@@ -35,11 +36,12 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
       const work = (held: HeldLease) => framework.work(fork, held);
       // A fork in the run itself has the lease of the run.
       const ended = await (fork === run ? work(lease) : underLease(framework, of(fork), settings, lookAtFork, work));
-      if (ended !== undefined) forks.push(named(fork, ended));
+      if (ended !== undefined && !(ended instanceof Suspect)) forks.push(named(fork, ended));
     };
     const work = async (lease: HeldLease) =>
       (await changes.apply(run, lease, recoverFork)) ?? framework.work(run, lease);
-    const ended = await underLease(framework, of(run), settings, () => newest(run), work);
+    const ended = await underLease(framework, of(run), settings, () => newest(run), work, begin);
+    if (ended instanceof Suspect) return ended;
     return ended === undefined ? [] : [named(run, ended), ...forks];
   });
 }
@@ -71,34 +73,55 @@ async function* runsOf({
   yield* named ?? candidates();
 }
 
+/** A run whose last recovery ended with a crash of the process. `crashes` counts those in which it was recovered alone. */
+export class Suspect {
+  constructor(readonly crashes: number) {}
+}
+
+/** Begins a recovery: of a run that is no suspect, or of a suspect. */
+type Begin = typeof Attempt.together;
+
 /**
- * Recovers runs, several at the same time, and returns their outcomes in the order in which the runs ended.
- * `recoverOne` returns nothing for a run that needs no recovery. An abort rejects with the signal's reason after the
- * runs in progress have ended.
+ * Recovers runs, several at the same time, and then the suspects one after the other, those with the fewest crashes first.
+ * Returns their outcomes in the order in which the runs ended. `recoverOne` returns nothing for a run that needs no recovery. An
+ * abort rejects with the signal's reason after the runs in progress have ended.
  */
 export async function recoverAll<R>(
   runs: AsyncIterable<string>,
   { concurrency, signal, onRecovered, dryRun }: Settings,
-  recoverOne: (run: string) => Promise<R[]>,
+  recoverOne: (run: string, begin: Begin) => Promise<R[] | Suspect>,
 ): Promise<{ runs: R[]; checked: number }> {
   const results: R[] = [];
+  const suspects: Array<{ run: string; crashes: number }> = [];
   let checked = 0;
-  const iterator = runs[Symbol.asyncIterator]();
-  const worker = async () => {
-    for (;;) {
-      signal?.throwIfAborted();
-      const { value: run, done } = await iterator.next();
-      if (done === true) return;
-      checked += 1;
-      for (const result of await recoverOne(run)) {
-        results.push(result);
-        const tell = async () => (onRecovered as ((run: R) => unknown) | undefined)?.(result);
-        if (!dryRun) void tell().catch(warnOf);
+  const each = async (iterator: AsyncIterator<string> | Iterator<string>, begin: Begin) => {
+    const worker = async () => {
+      for (;;) {
+        signal?.throwIfAborted();
+        const { value: run, done } = await iterator.next();
+        if (done === true) return;
+        const ended = await recoverOne(run, begin);
+        if (ended instanceof Suspect) suspects.push({ run, crashes: ended.crashes });
+        else for (const result of ended) report(result);
       }
+    };
+    const ended = await Promise.allSettled(Array.from({ length: concurrency }, worker));
+    for (const end of ended) if (end.status === "rejected") throw end.reason;
+  };
+  const report = (result: R) => {
+    results.push(result);
+    const tell = async () => (onRecovered as ((run: R) => unknown) | undefined)?.(result);
+    if (!dryRun) void tell().catch(warnOf);
+  };
+  const counted = async function* () {
+    for await (const run of runs) {
+      checked += 1;
+      yield run;
     }
   };
-  const ended = await Promise.allSettled(Array.from({ length: concurrency }, worker));
-  for (const end of ended) if (end.status === "rejected") throw end.reason;
+  await each(counted(), Attempt.together);
+  const waiting = suspects.toSorted((a, b) => a.crashes - b.crashes).map(({ run }) => run);
+  await each(waiting.values(), Attempt.alone);
   return { runs: results, checked };
 }
 
@@ -117,7 +140,7 @@ const [SHORTEST_WAIT, LONGEST_WAIT] = [50, 1_000];
  * waits until the lease ends, and works on the run if there is something left to do. `newest` returns a run
  * that needs recovery, the outcome of a run that is to be left alone, and null for a run
  * that needs no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no
- * recovery.
+ * recovery, and a suspect that must be recovered alone, unless `begin` does that.
  */
 export async function underLease<R>(
   { handle, noun }: Pick<Framework<object>, "handle" | "noun">,
@@ -125,7 +148,9 @@ export async function underLease<R>(
   settings: Settings,
   newest: () => Promise<Pick<Candidate, "newest"> | UnrecoveredRun | null>,
   work: (lease: HeldLease) => Promise<R>,
-): Promise<R | UnrecoveredRun | undefined> {
+  begin: Begin = Attempt.together,
+): Promise<R | UnrecoveredRun | Suspect | undefined> {
+  const { leaseTtlMs: ttlMs, maxAttempts, signal } = settings;
   let holder: string | undefined;
   let wait = SHORTEST_WAIT;
   try {
@@ -134,36 +159,46 @@ export async function underLease<R>(
       if (found === null) return holder === undefined ? undefined : { outcome: "elsewhere", holder };
       if ("outcome" in found) return found;
       const from = found.newest;
-      const { leaseTtlMs: ttlMs, maxAttempts } = settings;
-      const lease = await handle.leasing((engine, own) =>
-        HeldLease.take(engine, of, { ttlMs, from, maxAttempts }, own),
-      );
-      if (lease instanceof HeldLease) {
-        try {
-          // Another process may have recovered the run just before this one took the lease.
-          const now = await newest();
-          if (now !== null && "newest" in now && now.newest === from) return await work(lease);
-          holder ??= "another process";
-        } finally {
-          // Ignore an error of the release, because the lease then expires. The outcome does not change.
-          await lease.release().catch(() => {});
+      const attempt = await begin(signal);
+      let pause: number;
+      try {
+        const { takesSuspects } = attempt;
+        const lease = await attempt.take((beside) =>
+          handle.leasing((engine, own) =>
+            HeldLease.take(engine, of, { ttlMs, from, maxAttempts, beside, takesSuspects }, own),
+          ),
+        );
+        if (lease instanceof HeldLease) {
+          try {
+            // Another process may have recovered the run just before this one took the lease.
+            const now = await newest();
+            if (now !== null && "newest" in now && now.newest === from) return await attempt.work(() => work(lease));
+            holder ??= "another process";
+          } finally {
+            // Ignore an error of the release, because the lease then expires. The outcome does not change.
+            await lease.release().catch(() => {});
+          }
+          continue;
         }
-        continue;
+        if ("suspected" in lease) return new Suspect(lease.suspected);
+        if ("crashes" in lease) return gaveUp(noun, of.run, lease.crashes);
+        holder = lease.holder;
+        pause = Math.min(Math.max(lease.leftMs, 1), ttlMs / 3, wait);
+      } finally {
+        attempt.end();
       }
-      if ("crashes" in lease) {
-        const { crashes } = lease;
-        const message =
-          `the process ended ${crashes} times in a row while it recovered ${noun} ${quote(of.run)}, always from the same ` +
-          `checkpoint: find out why, then recover it with { ${noun}s: [${quote(of.run)}], maxAttempts: ${crashes + 1} }`;
-        return { outcome: "gave up", crashes, message };
-      }
-      holder = lease.holder;
-      const pause = Math.min(Math.max(lease.leftMs, 1), settings.leaseTtlMs / 3, wait);
       wait = Math.min(wait * 2, LONGEST_WAIT);
-      await delay(pause, undefined, { signal: settings.signal });
+      await delay(pause, undefined, { signal });
     }
   } catch (error) {
-    if (settings.signal?.aborted === true) throw error;
+    if (signal?.aborted === true) throw error;
     return { outcome: "error", error };
   }
+}
+
+function gaveUp(noun: string, run: string, crashes: number): UnrecoveredRun {
+  const message =
+    `the process ended ${crashes} times in a row while it recovered only ${noun} ${quote(run)}, always from the same ` +
+    `checkpoint: find out why, then recover it with { ${noun}s: [${quote(run)}], maxAttempts: ${crashes + 1} }`;
+  return { outcome: "gave up", crashes, message };
 }

@@ -73,7 +73,7 @@ export interface RecoverOptions<R, C = ChangedRun> {
    * and Infinity also mean no limit.
    */
   maxAgeMs?: number | null;
-  /** How many runs are recovered at the same time. Default: 4. */
+  /** How many runs are recovered at the same time. Runs that may have crashed the process are recovered alone, at the end. Default: 4. */
   concurrency?: number;
   /**
    * How long the lease of a run is valid, in ms. It is renewed while the run is recovered. After a crash in a recovery on
@@ -83,8 +83,8 @@ export interface RecoverOptions<R, C = ChangedRun> {
   leaseTtlMs?: number;
   /**
    * How many times in a row the recovery of a run from the same checkpoint may crash the process. Then the run is given
-   * up. A process that ends during a recovery counts as crashed, unless it closes the store before, or exits with code 0.
-   * Default: 3. Null, 0 and Infinity mean no limit.
+   * up. Only crashes count in which the process recovered no other run. A process that ends during a recovery counts as
+   * crashed, unless it closes the store before, or exits with code 0. Default: 3. Null, 0 and Infinity mean no limit.
    */
   maxAttempts?: number | null;
   /** Ends the recovery. The promise rejects with the signal's reason after the runs in progress have ended. */
@@ -122,7 +122,7 @@ export type UnrecoveredRun =
       holder: string;
     }
   | {
-      /** The recovery of the run has crashed the process too often. */
+      /** The recovery of this run alone has crashed the process too often. */
       outcome: "gave up";
       /** The number of crashes in a row. */
       crashes: number;
