@@ -79,7 +79,8 @@ describe("a damaged run", () => {
       /2 runs with 6 checkpoints and 0 writes.*; verified\n✗ left out 1 damaged run:\n {2}broken \(agentos\): .*broken 1/,
     );
     const report = JSON.parse((await cli([...args, "--json"], { cwd })).stdout);
-    expect(report).toMatchObject({ runs: 2, damaged: [{ space: "agentos", run: "broken", ns: null }] });
+    // What the first one has copied is there.
+    expect(report).toMatchObject({ runs: 0, skipped: 2, damaged: [{ space: "agentos", run: "broken", ns: null }] });
     const db = target.replace("jsonl:", "");
     const { runs } = await json(["ls", "--db", db], { cwd });
     expect(runs.map(({ run }: { run: string }) => run).toSorted()).toEqual(["whole-1", "whole-2"]);
@@ -207,20 +208,58 @@ describe("import", () => {
     const cwd = folder();
     await answer(["export", "--db", path, "--out", "one"], { cwd });
     const import_ = (...args: string[]) => ["import", join(cwd, "one"), "--db", path, ...args];
-    // What is equal is no conflict.
-    const equal = { runs: 1, checkpoints: 3, effects: 0, writes: 0, skipped: 0, verified: true };
-    expect(await json(import_())).toEqual(equal);
+    // What is equal is no conflict, and nothing new.
+    const none = { runs: 0, checkpoints: 0, effects: 0, writes: 0, skipped: 1, verified: true };
+    expect(await json(import_())).toEqual(none);
+    expect(await answer(import_())).toBe("✓ nothing new to import: 1 run is already there; verified\n");
     await withRun("one", 5, path);
     await withRun("two", 1, path);
     const error = await refused(import_(), 5);
     expect(error).toMatchObject({ code: "CONFLICT", message: expect.stringMatching(/"one".*--on-conflict skip/) });
     const skipped = await json(import_("--on-conflict", "skip"));
-    expect(skipped).toEqual({ runs: 0, checkpoints: 0, effects: 0, writes: 0, skipped: 1, verified: true });
+    expect(skipped).toEqual(none);
     expect((await json(["show", "one", "--db", path])).checkpoints).toHaveLength(5);
-    expect(await json(import_("--replace", "--yes"))).toEqual(equal);
+    expect(await json(import_("--replace", "--yes"))).toEqual({ ...none, runs: 1, checkpoints: 3, skipped: 0 });
     expect((await json(["show", "one", "--db", path])).checkpoints).toHaveLength(3);
     expect((await json(["show", "two", "--db", path])).checkpoints).toHaveLength(1);
     expect(await refused(["import", path, "--db", path], 2)).toMatchObject({ code: "USAGE" });
+  });
+
+  test("counts what is new, and changes nothing if one run differs", async () => {
+    const path = await filled();
+    const cwd = folder();
+    const { path: _, ...report } = await json(["export", "--out", "runs", "--db", path], { cwd });
+    const import_ = () => json(["import", "runs", "--db", "new.db"], { cwd });
+    expect(await import_()).toEqual(report);
+    const none = { runs: 0, checkpoints: 0, effects: 0, writes: 0, skipped: report.runs };
+    expect(await import_()).toEqual({ ...report, ...none });
+    const store = new CheckpointStore(path);
+    await store.save(checkpoint({ id: "later", runId: "run-1", timestamp: 99 }));
+    await store.close();
+    await json(["export", "--out", "runs", "--db", path], { cwd });
+    expect(await import_()).toEqual({ ...report, ...none, checkpoints: 1 });
+
+    const other = await withRun("run-2", 30);
+    const before = await contents(other);
+    await refused(["import", "runs", "--db", other], 5, { cwd });
+    expect(await contents(other)).toEqual(before);
+  });
+
+  test("refuses an export that lacks something", async () => {
+    const path = await withRun("one", 3);
+    const cwd = folder();
+    await json(["export", "--out", "runs", "--db", path], { cwd });
+    change(join(cwd, "runs", "order.jsonl"), (text) => text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1));
+    for (const args of [["--dry-run"], []]) {
+      const error = await refused(["import", "runs", "--db", "new.db", ...args], 5, { cwd });
+      expect(error).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("lost its last commits") });
+    }
+    rmSync(join(cwd, "runs", "order.jsonl"));
+    for (const args of [["import", "runs", "--db", "new.db"], ["ls", "--db", "runs"], ["ls", "--db", "jsonl:runs"]]) {
+      const error = await refused(args, 5, { cwd });
+      expect(error).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("order.jsonl is missing") });
+    }
+    expect(existsSync(join(cwd, "new.db"))).toBe(false);
   });
 
   test("--dry-run verifies and writes nothing", async () => {

@@ -64,6 +64,8 @@ pub struct Progress {
     pub changed: bool,
     #[serde(flatten)]
     pub counts: Counts,
+    /// What the destination already had, as soon as it was compared.
+    pub there: Counts,
     /// The number of checkpoints that the source had when the call began.
     pub of_checkpoints: u64,
     /// The number of records that the source had when the call began.
@@ -81,6 +83,8 @@ pub struct Copy {
     state: State,
     /// True if the destination was changed.
     changed: bool,
+    /// What the destination had before it was changed.
+    there: Counts,
     /// The checkpoints and the records of the source.
     of: Option<(u64, u64)>,
 }
@@ -124,6 +128,7 @@ impl Copy {
             parts,
             state: State::Begins,
             changed: false,
+            there: Counts::default(),
             of: None,
         })
     }
@@ -181,6 +186,11 @@ impl Copy {
             return State::Compares(found, Box::new(Comparison::new(false)));
         }
         let mut work = Work { left: VecDeque::new(), done: Counts::default() };
+        let there = found.iter().fold(Counts::default(), |sum, there| sum + there.counts);
+        // After an error, what this copy has added does not count as what was there.
+        if !self.changed {
+            self.there = there;
+        }
         for (number, there) in found.into_iter().enumerate() {
             if there.less {
                 work.left.push_back((number, there));
@@ -212,7 +222,7 @@ impl Copy {
         };
         let (of_checkpoints, of_records) = self.of.unwrap_or_default();
         let done = matches!(self.state, State::Done(_));
-        Progress { verifying, done, changed: self.changed, counts, of_checkpoints, of_records }
+        Progress { verifying, done, changed: self.changed, counts, there: self.there, of_checkpoints, of_records }
     }
 
     /// The numbers of checkpoints and records that are to be copied.

@@ -42,7 +42,7 @@ export function databaseAt(named: string): Database {
   if (/^memory:/i.test(named)) {
     throw new UsageError('"memory:" is a new, empty store in this process: pass the path or URL of a database');
   }
-  const folder = !hasScheme(named) && isFolderOfText(named);
+  const folder = !hasScheme(named) && (isFolderOfText(named) || wasFolderOfText(named));
   return { target: folder ? `jsonl:${resolve(named)}` : named, shown: redact(named), guessed: false };
 }
 
@@ -141,6 +141,11 @@ function isFolderOfText(path: string): boolean {
     if (!statSync(path).isDirectory() || !statSync(join(path, ORDER)).isFile()) return false;
     return beginOf(join(path, ORDER), ORDER_BEGIN.length).toString("latin1") === ORDER_BEGIN;
   });
+}
+
+/** Returns true for a folder of text files that has lost its log. The store then says so. */
+function wasFolderOfText(path: string): boolean {
+  return ["forkpoint.lock", `${ORDER}.old`].some((name) => existsSync(join(path, name))) && !existsSync(join(path, ORDER));
 }
 
 /** Returns false if something cannot be read: a command could not open it either. */

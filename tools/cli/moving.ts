@@ -10,7 +10,7 @@ import { type RunOptions, findRuns } from "./find.js";
 import type { Style } from "./style.js";
 import { parseDuration, plural } from "./units.js";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
-import type { CopyOptions, CopyProgress, CopyResult } from "../../ts/inspect/copy.js";
+import type { CopyOptions, CopyResult } from "../../ts/inspect/copy.js";
 
 export interface ChoiceOptions extends RunOptions {
   /** A duration in ms. */
@@ -53,7 +53,7 @@ export async function choiceOf(
   return { ...active, runs };
 }
 
-/** What was copied. For a complete database: what the destination lacked. */
+/** What the destination lacked. */
 export interface Moved {
   runs: number;
   checkpoints: number;
@@ -68,33 +68,27 @@ export interface Moved {
 
 /** Copies a database, or the chosen runs, and compares both. */
 export async function move(context: Context, from: Database, to: Database, options: CopyOptions): Promise<Moved> {
-  const { copyStore, openStore } = await import("../../ts/index.js");
-  let before: CopyProgress | undefined;
+  const { openStore } = await import("../../ts/index.js");
+  const { copyCounting } = await import("../../ts/inspect/copy.js");
   await using source = await openStore(from.target, context.reading);
-  const all = await copyStore(source, to.target, {
+  const { result, there } = await copyCounting(source, to.target, {
     ...options,
     signal: context.signal,
-    onProgress: (progress) => {
-      const { phase, checkpoints, ofCheckpoints } = progress;
-      if (phase === "copying") before ??= progress;
+    onProgress: ({ phase, checkpoints, ofCheckpoints }) => {
       context.done = `${plural(checkpoints, "checkpoint")} ${phase === "copying" ? "copied; run the command again to continue" : "compared"}`;
       context.output.progress.show(phase, checkpoints, ofCheckpoints);
     },
   });
   context.output.progress.clear();
-  const { lineages, checkpoints, effects, writes, skipped, damaged } = all;
-  if (Object.keys(options).length > 0) {
-    return { runs: lineages, checkpoints, effects, writes, skipped, verified: true, ...(damaged && { damaged }) };
-  }
-  // The first progress report counts what an earlier copy has done. Without a report, there was nothing to copy.
-  const there = before ?? all;
+  const { damaged } = result;
   return {
-    runs: lineages - there.lineages,
-    checkpoints: checkpoints - there.checkpoints,
-    effects: effects - there.effects,
-    writes: writes - there.writes,
-    skipped: there.lineages,
+    runs: result.lineages - there.lineages,
+    checkpoints: result.checkpoints - there.checkpoints,
+    effects: result.effects - there.effects,
+    writes: result.writes - there.writes,
+    skipped: result.skipped + there.lineages,
     verified: true,
+    ...(damaged && { damaged }),
   };
 }
 

@@ -19,7 +19,8 @@ const later = (): typeof import("./later.js") => require("./later.js");
  *   `onConflict` is given. It has no retention limits.
  * @throws ForkpointError `CONFLICT` if `to` holds anything else, or if a program changed what was copied: the message
  *   names the checkpoint. `NOT_FOUND` if `from` or a run does not exist. `INVALID_ARGUMENT` if both are the same store, or if
- *   `to` has a retention limit. `CORRUPT` if the source is damaged: the message names the checkpoint. `FULL`, `BUSY`,
+ *   `to` has a retention limit. `CORRUPT` if the source is damaged: the message names the checkpoint, or if it is an export that
+ *   is not complete. `FULL`, `BUSY`,
  *   `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED` as for any call.
  * @throws TypeError for a wrong argument or option.
  * @example

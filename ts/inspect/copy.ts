@@ -4,17 +4,18 @@ import { existsSync } from "node:fs";
 import { tellFailure } from "../bridge/channels.js";
 import { ForkpointError, isOwnError, quote, readingArgument, typeError } from "../bridge/errors.js";
 import type { Engine } from "../store/engine.js";
-import { type FeedPage, inspect, type Key, openFeed, type Row } from "./wire.js";
+import { inspect, type Key } from "./wire.js";
 import { Copy, pathOfTarget } from "../bridge/native.js";
 import { type OptionParser, readRecord, readTarget } from "../store/options.js";
 import { check } from "../store/check.js";
 import { pruneOptions } from "../store/retention.js";
-import type { StoreStats } from "../store/results.js";
 import { Store, engineOf, openInBackground } from "../store/store.js";
 import { type Stored, binaryTags, storedAsText } from "../bridge/serializer.js";
 import { parse, subjectOf } from "../bridge/wire.js";
 import { type ChosenRun, choiceOptions, chosenRuns } from "./chosen-runs.js";
 import { copyAnswers } from "./copy-answers.js";
+import { Mark } from "./copy-mark.js";
+import { ExportMark, refuseUnfinished } from "./export-mark.js";
 import { shownNs, spaceOf } from "./context.js";
 import { readRuns } from "./read-runs.js";
 import type { RunRef, Space } from "./views.js";
@@ -85,12 +86,16 @@ export interface CopyProgress extends CopyResult {
   ofRecords: number;
 }
 
+export type Counts = Omit<CopyResult, "skipped" | "damaged">;
+
 /** The progress as the engine reports it: see `engine/src/copy.rs`. */
-interface Step extends Omit<CopyResult, "skipped"> {
+interface Step extends Counts {
   verifying: boolean;
   done: boolean;
-  /** True if the destination was changed. */
+  /** True if the destination lacks something. The step that finds this out changes nothing yet. */
   changed: boolean;
+  /** What the destination had when it was compared. */
+  there: Counts;
   ofCheckpoints: number;
   ofRecords: number;
 }
@@ -126,6 +131,20 @@ export async function copyStore(
   to: string | URL | Store,
   options?: CopyOptions,
 ): Promise<CopyResult> {
+  try {
+    return (await copyCounting(from, to, options)).result;
+  } catch (error) {
+    if (isOwnError(error)) Error.captureStackTrace(error, copyStore);
+    throw error;
+  }
+}
+
+/** Copies as `copyStore` does. Also returns how much of the result was there before. */
+export async function copyCounting(
+  from: string | URL | Store,
+  to: string | URL | Store,
+  options?: CopyOptions,
+): Promise<{ result: CopyResult; there: Counts }> {
   const sides: Side[] = [];
   try {
     const read = readRecord(options, "options", copyOptions) as ReadOptions;
@@ -137,16 +156,16 @@ export async function copyStore(
       await engineOf(side.store).ready;
       return side.store;
     };
-    const copying = new Copying(await open(from, "from"), await open(to, "to"), read);
-    const mark = await Mark.of(copying.from, "source");
+    const source = await open(from, "from");
+    refuseUnfinished(source);
+    const destination = await open(to, "to");
+    const mark = await Mark.of(source, "source");
+    const copying = new Copying(source, destination, read, await ExportMark.of(destination));
     const { runs, space, since, onConflict, onDamage } = read;
     const isWhole = [runs, space, since, onConflict, onDamage].every((option) => option === undefined);
-    const result = isWhole ? await copying.copy(undefined, nothing) : await copying.copyRuns();
+    const copied = await (isWhole ? copying.copyAll() : copying.copyRuns());
     await mark.confirm();
-    return result;
-  } catch (error) {
-    if (isOwnError(error)) Error.captureStackTrace(error, copyStore);
-    throw error;
+    return copied;
   } finally {
     await Promise.all(sides.map(({ store, owned }) => (owned ? store.close() : undefined)));
   }
@@ -154,119 +173,180 @@ export async function copyStore(
 
 type ReadOptions = Omit<CopyOptions, "runs"> & { runs?: Key[] };
 
-const nothing: CopyResult = { lineages: 0, checkpoints: 0, effects: 0, writes: 0, records: 0, bytes: 0, skipped: 0 };
+const nothing: Counts = { lineages: 0, checkpoints: 0, effects: 0, writes: 0, records: 0, bytes: 0 };
+
+/** Adds counts, or takes them away. */
+function plus(a: Counts, b: Counts, sign: 1 | -1 = 1): Counts {
+  return {
+    lineages: a.lineages + sign * b.lineages,
+    checkpoints: a.checkpoints + sign * b.checkpoints,
+    effects: a.effects + sign * b.effects,
+    writes: a.writes + sign * b.writes,
+    records: a.records + sign * b.records,
+    bytes: a.bytes + sign * b.bytes,
+  };
+}
+
+/** The copy of some lineages, or of all. */
+interface Part {
+  copy: Copy;
+  keys: readonly Key[] | undefined;
+  /** The last step. */
+  last: Step | undefined;
+  /** The destination while it is compared. */
+  compared: Mark | undefined;
+}
 
 /** A copy between two open stores. */
 class Copying {
-  readonly from: Store;
+  readonly #from: Store;
   readonly #to: Store;
   readonly #options: ReadOptions;
+  readonly #mark: ExportMark | undefined;
   /** The number of checkpoints of all chosen runs. */
   #ofCheckpoints: number | undefined;
-  /** True if the last call of {@link copy} has changed the destination. */
-  #changed = false;
+  /** The counts of all parts. */
+  #counts = nothing;
+  /** What the destination had of them. */
+  #there = nothing;
+  #skipped = 0;
+  #damaged: NonNullable<CopyResult["damaged"]> | undefined;
   /** True if the entire source was verified. */
   #verified = false;
 
-  constructor(from: Store, to: Store, options: ReadOptions) {
-    this.from = from;
+  constructor(from: Store, to: Store, options: ReadOptions, mark: ExportMark | undefined) {
+    this.#from = from;
     this.#to = to;
     this.#options = options;
+    this.#mark = mark;
+    if (options.onDamage === "skip") this.#damaged = [];
   }
 
-  /** Copies one run after the other. */
-  async copyRuns(): Promise<CopyResult> {
-    const chosen = await chosenRuns({ engine: engineOf(this.from) }, this.#options);
-    this.#ofCheckpoints = chosen.reduce((sum, { checkpoints }) => sum + checkpoints, 0);
-    let done: CopyResult = this.#options.onDamage === "skip" ? { ...nothing, damaged: [] } : nothing;
-    for (const run of chosen) {
-      const message = done.damaged === undefined ? undefined : await this.#damageOf(run);
-      if (message !== undefined) {
-        done.damaged!.push({ ...refOf(run), message });
-        continue;
-      }
-      try {
-        done = await this.copy(run.keys, done);
-      } catch (error) {
-        if (!isOwnError(error) || this.#changed) throw error;
-        if (error.code === "CORRUPT" && done.damaged !== undefined) {
-          done.damaged.push({ ...refOf(run), message: error.message });
-          continue;
-        }
-        if (error.code !== "CONFLICT") throw error;
-        if (this.#options.onConflict === "skip") {
-          done = { ...done, skipped: done.skipped + 1 };
-        } else if (this.#options.onConflict === "replace") {
-          await this.#remove(run);
-          done = await this.copy(run.keys, done);
-        } else {
-          const { space, run: id } = run.keys[0]!;
-          const how = "skip it or replace it with onConflict, or remove it from the destination";
-          throw new ForkpointError("CONFLICT", `run ${quote(id)} of ${space}: ${error.message}: ${how}`, {
-            cause: error,
-          });
-        }
-      }
-    }
-    return done;
+  async copyAll(): Promise<{ result: CopyResult; there: Counts }> {
+    await this.#copy(this.#part(undefined));
+    return this.#end();
   }
 
   /**
-   * Copies the lineages with these keys, or all lineages. `before` has the counts of the runs that were copied earlier.
-   * They are added to the result.
+   * Copies one run after the other. If a conflict is an error, all runs are compared before the first one is changed, so that a
+   * conflict changes nothing.
    */
-  async copy(keys: readonly Key[] | undefined, before: CopyResult): Promise<CopyResult> {
-    const { signal, onProgress } = this.#options;
-    const [from, to] = [engineOf(this.from), engineOf(this.#to)];
-    const convert = to.keepsText ? (values: Stored[]) => values.map(storedAsText) : undefined;
-    const copy = new Copy(from.native, to.native, convert, binaryTags, keys);
-    this.#changed = false;
-    let compared: Mark | undefined;
-    let wasVerifying = false;
-    for (;;) {
-      signal?.throwIfAborted();
-      const { done, verifying, changed, ofCheckpoints, ofRecords, ...counts } = await step(copy, [from, to]);
-      // The stores were compared, and nothing was changed yet.
-      if (changed && !this.#changed) await copyAnswers(from, to, keys);
-      this.#changed = changed;
-      // The comparison writes nothing, so the destination must not change until the comparison ends.
-      if (verifying && !wasVerifying) compared = await Mark.of(this.#to, "destination");
-      wasVerifying = verifying;
-      const result: CopyResult = {
-        lineages: before.lineages + counts.lineages,
-        checkpoints: before.checkpoints + counts.checkpoints,
-        effects: before.effects + counts.effects,
-        writes: before.writes + counts.writes,
-        records: before.records + counts.records,
-        bytes: before.bytes + counts.bytes,
-        skipped: before.skipped,
-        ...(before.damaged && { damaged: before.damaged }),
-      };
-      onProgress?.({
-        phase: verifying ? "verifying" : "copying",
-        ...result,
-        ofCheckpoints: this.#ofCheckpoints ?? ofCheckpoints,
-        ofRecords: before.records + ofRecords,
-      });
-      if (done) {
-        await compared?.confirm();
-        return result;
+  async copyRuns(): Promise<{ result: CopyResult; there: Counts }> {
+    const { onConflict = "fail" } = this.#options;
+    const chosen = await chosenRuns({ engine: engineOf(this.#from) }, this.#options);
+    this.#ofCheckpoints = chosen.reduce((sum, { checkpoints }) => sum + checkpoints, 0);
+    const compared: Part[] = [];
+    for (const run of chosen) {
+      const message = this.#damaged === undefined ? undefined : await this.#damageOf(run);
+      if (message !== undefined) {
+        this.#damaged!.push({ ...refOf(run), message });
+        continue;
+      }
+      const part = this.#part(run.keys);
+      try {
+        await this.#compare(part);
+        if (onConflict === "fail") compared.push(part);
+        else await this.#finish(part);
+      } catch (error) {
+        await this.#failed(run, part, error);
       }
     }
+    for (const part of compared) await this.#finish(part);
+    return this.#end();
+  }
+
+  /** What happens if a run cannot be copied. */
+  async #failed(run: ChosenRun, { last }: Part, error: unknown): Promise<void> {
+    if (!isOwnError(error) || last?.changed === true) throw error;
+    if (last !== undefined) this.#counts = plus(this.#counts, last, -1);
+    if (error.code === "CORRUPT" && this.#damaged !== undefined) {
+      this.#damaged.push({ ...refOf(run), message: error.message });
+      return;
+    }
+    if (error.code !== "CONFLICT") throw error;
+    switch (this.#options.onConflict) {
+      case "skip":
+        this.#skipped += 1;
+        return;
+      case "replace":
+        await this.#remove(run);
+        return this.#copy(this.#part(run.keys));
+      default: {
+        const { space, run: id } = run.keys[0]!;
+        const how = "skip it or replace it with onConflict, or remove it from the destination";
+        throw new ForkpointError("CONFLICT", `run ${quote(id)} of ${space}: ${error.message}: ${how}`, {
+          cause: error,
+        });
+      }
+    }
+  }
+
+  #part(keys: readonly Key[] | undefined): Part {
+    const [from, to] = [engineOf(this.#from), engineOf(this.#to)];
+    const convert = to.keepsText ? (values: Stored[]) => values.map(storedAsText) : undefined;
+    const copy = new Copy(from.native, to.native, convert, binaryTags, keys);
+    return { copy, keys, last: undefined, compared: undefined };
+  }
+
+  async #copy(part: Part): Promise<void> {
+    await this.#compare(part);
+    await this.#finish(part);
+  }
+
+  /** Compares a part, and changes nothing. */
+  async #compare(part: Part): Promise<void> {
+    while (part.last?.done !== true && part.last?.changed !== true) await this.#step(part);
+    this.#there = plus(this.#there, part.last.there);
+  }
+
+  /** Copies what the destination lacks of a part that was compared. */
+  async #finish(part: Part): Promise<void> {
+    if (part.last!.done) return;
+    this.#mark?.begin();
+    await copyAnswers(engineOf(this.#from), engineOf(this.#to), part.keys);
+    while (!part.last!.done) await this.#step(part);
+  }
+
+  async #step(part: Part): Promise<void> {
+    const { signal, onProgress } = this.#options;
+    signal?.throwIfAborted();
+    const before = part.last;
+    const last = await step(part.copy, [engineOf(this.#from), engineOf(this.#to)]);
+    part.last = last;
+    // The comparison writes nothing, so the destination must not change until the comparison ends.
+    if (!last.verifying) part.compared = undefined;
+    else part.compared ??= await Mark.of(this.#to, "destination");
+    this.#counts = plus(this.#counts, plus(last, before ?? nothing, -1));
+    onProgress?.({
+      phase: last.verifying ? "verifying" : "copying",
+      ...this.#result,
+      ofCheckpoints: this.#ofCheckpoints ?? last.ofCheckpoints,
+      ofRecords: this.#counts.records - last.records + last.ofRecords,
+    });
+    if (last.done) await part.compared?.confirm();
+  }
+
+  get #result(): CopyResult {
+    return { ...this.#counts, skipped: this.#skipped, ...(this.#damaged && { damaged: this.#damaged }) };
+  }
+
+  #end(): { result: CopyResult; there: Counts } {
+    this.#mark?.end();
+    return { result: this.#result, there: this.#there };
   }
 
   /** Returns what is damaged in a run of the source. Everything of it is read. */
   async #damageOf({ keys }: ChosenRun): Promise<string | undefined> {
     let message: string | undefined;
     const onDamage = (error: Error) => void (message ??= error.message);
-    await readRuns({ engine: engineOf(this.from) }, keys, this.#options.signal, onDamage);
+    await readRuns({ engine: engineOf(this.#from) }, keys, this.#options.signal, onDamage);
     return message;
   }
 
   /** Removes a run from the destination. A damaged source must not replace it, so all of the source is verified first. */
   async #remove({ keys }: ChosenRun): Promise<void> {
     if (!this.#verified) {
-      const { findings } = await check(engineOf(this.from), { signal: this.#options.signal }, () => false);
+      const { findings } = await check(engineOf(this.#from), { signal: this.#options.signal }, () => false);
       const damage = findings.find(({ severity }) => severity === "error");
       if (damage !== undefined) {
         const message = `the source of the copy is damaged, so nothing was replaced: ${damage.message}`;
@@ -284,61 +364,6 @@ function refOf({ keys: [key] }: ChosenRun): RunRef {
   const { space, run, ns } = key!;
   return { space: spaceOf(space), run, ns: shownNs(space, ns) };
 }
-
-/**
- * Detects that a store was restored to an earlier state during a copy. Remembers the newest checkpoint and the sizes of
- * the store. The copy fails then, because it does not compare earlier checkpoints again.
- */
-class Mark {
-  readonly #store: Store;
-  readonly #side: "source" | "destination";
-  readonly #newest: Row | undefined;
-  readonly #stats: StoreStats;
-
-  private constructor(store: Store, side: "source" | "destination", newest: Row | undefined, stats: StoreStats) {
-    this.#store = store;
-    this.#side = side;
-    this.#newest = newest;
-    this.#stats = stats;
-  }
-
-  static async of(store: Store, side: "source" | "destination"): Promise<Mark> {
-    const { rows } = await feed(store, 0, true, NEWEST);
-    // A running effect is stored again and again.
-    const newest = rows.find(({ effect }) => effect !== true);
-    return new Mark(store, side, newest, await store.stats());
-  }
-
-  /** Throws `CONFLICT` if the store went back in time. */
-  async confirm(): Promise<void> {
-    const newest = this.#newest;
-    const { rows } = await feed(this.#store, (newest?.seq ?? 1) - 1, false, 1);
-    const { checkpoints, effects, records } = await this.#store.stats();
-    const before = this.#stats;
-    const isLess = checkpoints < before.checkpoints || effects < before.effects || records < before.records;
-    if (isLess || (newest !== undefined && identityOf(rows[0]) !== identityOf(newest))) {
-      throw new ForkpointError(
-        "CONFLICT",
-        `the ${this.#side} of the copy changed while it was copied: an older version of it was restored, or something was ` +
-          `removed from it. Copy again${this.#side === "source" ? " to an empty store" : ""}`,
-      );
-    }
-  }
-}
-
-const identityOf = (row: Row | undefined): string =>
-  row === undefined ? "" : JSON.stringify([row.space, row.run, row.ns, row.id, row.seq, row.savedAt]);
-
-/** The number of rows among which the newest checkpoint is looked for. */
-const NEWEST = 100;
-
-const feed = (store: Store, after: number, newestFirst: boolean, limit: number): Promise<FeedPage> =>
-  inspect.find(
-    engineOf(store).native,
-    "feed",
-    { after, newestFirst, limit, version: undefined, wait: undefined },
-    openFeed,
-  );
 
 /** Runs one step of the copy. `close` of either store waits until the step ends. */
 async function step(copy: Copy, engines: readonly [from: Engine, to: Engine]): Promise<Step> {

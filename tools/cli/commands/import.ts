@@ -54,7 +54,13 @@ async function run(context: Context, options: Options, folder = ""): Promise<voi
 
 /** Verifies a folder, and counts the runs that the database already has. */
 async function wouldImport(context: Context, from: Database): Promise<void> {
+  const { openStore } = await import("../../../ts/index.js");
+  const { refuseUnfinished } = await import("../../../ts/inspect/export-mark.js");
   const { database, output, signal } = context;
+  {
+    await using store = await openStore(from.target, context.reading);
+    refuseUnfinished(store);
+  }
   const source = await context.inspect(from.target);
   const { findings } = await source.verify({ signal });
   const damage = findings.find(({ severity }) => severity === "error");

@@ -1,6 +1,6 @@
 //! The folder of a store: checks it, creates it with private permissions, and tells it from the folders of others.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, DirEntry, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,8 @@ pub(super) const NEW_ORDER: &str = "order.jsonl.new";
 pub(super) const OLD_ORDER: &str = "order.jsonl.old";
 pub(super) const LOCK: &str = "forkpoint.lock";
 
+/// The beginning of the first line of a file with a lineage.
+const FIRST_LINE: &[u8] = b"{\"lineage\":";
 /// The beginning of the first line of a commit log, without the version.
 const MAGIC: &str = "{\"forkpoint\":\"jsonl\",\"version\":";
 /// The newest format that this release knows, and the oldest one.
@@ -135,7 +137,10 @@ pub(super) fn find(path: &Path) -> Result<PathBuf> {
         _ => failed(error, "the folder cannot be read"),
     };
     let path = fs::canonicalize(path).map_err(missing)?;
-    let order = open(File::options().read(true), &path, ORDER).map_err(missing)?;
+    let order = match open(File::options().read(true), &path, ORDER) {
+        Err(error) if error.kind() == ErrorKind::NotFound && is_ours(&path) => return Err(order_missing()),
+        opened => opened.map_err(missing)?,
+    };
     read_format(order, path.join(LOCK).exists())?.require_readable()?;
     Ok(path)
 }
@@ -177,25 +182,18 @@ fn refuse_others(path: &Path) -> Result<()> {
         Err(error) => return Err(failed(error, &format!("{ORDER} cannot be read"))),
     }
     let cannot = |error| failed(error, "the folder cannot be listed");
-    let (mut ours, mut others) = (false, None);
+    let mut others = None;
     for entry in fs::read_dir(path).map_err(cannot)? {
         let name = entry.map_err(cannot)?.file_name();
-        match name.to_str() {
-            Some(LOCK) => ours = true,
-            Some(NEW_ORDER | OLD_ORDER) => {}
-            _ => others = Some(name),
+        if !matches!(name.to_str(), Some(LOCK | NEW_ORDER | OLD_ORDER)) {
+            others = Some(name);
         }
     }
     match others {
         // Another process may have created the file after the first look.
         None => Ok(()),
         Some(_) if path.join(ORDER).exists() => Ok(()),
-        Some(_) if ours => Err(Error::new(
-            Code::Corrupt,
-            format!(
-                "{ORDER} is missing, so it is unknown which lines were committed: restore the folder from a backup"
-            ),
-        )),
+        Some(_) if is_ours(path) => Err(order_missing()),
         Some(name) => Err(Error::new(
             Code::Unsupported,
             format!(
@@ -204,6 +202,34 @@ fn refuse_others(path: &Path) -> Result<()> {
             ),
         )),
     }
+}
+
+/// Returns true if a folder without a commit log was a store. A copy of it, such as one in git, may lack the lock.
+fn is_ours(path: &Path) -> bool {
+    let is_there = |name: &str| path.join(name).exists();
+    is_there(LOCK) || is_there(OLD_ORDER) || fs::read_dir(path).is_ok_and(|mut folders| folders.any(has_lineage))
+}
+
+/// Returns true for a folder with a file of a store.
+fn has_lineage(folder: std::io::Result<DirEntry>) -> bool {
+    let Ok(folder) = folder else { return false };
+    let Ok(mut files) = fs::read_dir(folder.path()) else { return false };
+    files.any(|file| {
+        let Ok(file) = file else { return false };
+        let mut begin = Vec::new();
+        let is_file = Path::new(&file.file_name()).extension().is_some_and(|end| end == "jsonl");
+        is_file
+            && open(File::options().read(true), &folder.path(), &file.file_name().to_string_lossy())
+                .and_then(|file| file.take(FIRST_LINE.len() as u64).read_to_end(&mut begin))
+                .is_ok()
+            && begin == FIRST_LINE
+    })
+}
+
+pub(super) fn order_missing() -> Error {
+    let message =
+        format!("{ORDER} is missing, so it is unknown which lines were committed: restore the folder from a backup");
+    Error::new(Code::Corrupt, message)
 }
 
 /// Reads the format of a folder. `ours`: the folder belongs to Forkpoint.

@@ -362,12 +362,7 @@ impl Known {
 
 fn open(folder: &Path) -> Result<File> {
     File::open(folder.join(ORDER)).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::new(
-            Code::Corrupt,
-            format!(
-                "{ORDER} is missing, so it is unknown which lines were committed: restore the folder from a backup"
-            ),
-        ),
+        ErrorKind::NotFound => folder::order_missing(),
         _ => cannot_read(error),
     })
 }
