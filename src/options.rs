@@ -9,6 +9,7 @@ use napi_derive::napi;
 use forkpoint_engine::backend::Durability;
 use forkpoint_engine::contract;
 use forkpoint_engine::error::{Error, Result};
+use forkpoint_engine::names;
 use forkpoint_engine::record::Labels;
 use forkpoint_engine::retention::Policy;
 use forkpoint_engine::store::{Migrate, Options};
@@ -71,6 +72,7 @@ fn bytes(name: &str, number: f64, least: u64, most: usize) -> Result<usize> {
 impl NativeOptions {
     /// Reads the options that every kind of target has.
     pub fn read(&self) -> Result<Options> {
+        names::write_with(contract::words);
         let durability = match self.durability.as_str() {
             "full" => Durability::Full,
             "normal" => Durability::Normal,

@@ -17,6 +17,7 @@
 //! | `retention` | plans which checkpoints a backend prunes |
 //! | `cache` | keeps recent payloads in memory |
 //! | `codec` | turns payloads into bytes and back; pure functions |
+//! | `names` | what messages call a lineage and a checkpoint |
 //! | `options`, `op`, `query`, `record`, `error` | the types that all layers share |
 
 mod ahead;
@@ -32,6 +33,7 @@ mod encoder;
 pub mod error;
 mod events;
 mod message;
+pub mod names;
 pub mod op;
 mod options;
 mod pipeline;

@@ -11,12 +11,13 @@ use crate::error::{Code, Error, Result};
 use crate::events::Events;
 pub use crate::events::{Event, Swept, Warning};
 use crate::message::{Apply, WriterMessage};
+use crate::names;
 use crate::op::{Applied, Commit, Op, Unit};
 pub use crate::options::{Migrate, Options};
 use crate::pipeline::Pipeline;
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader, Replicas};
-use crate::record::{Header, Notice, Write};
+use crate::record::{Draft, Header, Notice, Write};
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::{Sweeper, Sweeps};
 use crate::target::Target;
@@ -144,10 +145,22 @@ impl Store {
     /// Applies a unit. After each put, the unit also applies [`Policy::keep_last`] to the lineage. A payload that is
     /// too large is refused before anything is queued.
     pub fn apply(&self, unit: Unit, reply: Reply<Applied>) {
+        let size = |draft: &Draft| draft.len();
+        self.apply_sized(unit, size, reply);
+    }
+
+    /// Applies a unit that stores what a store has saved before. A checkpoint has got its parts in several saves, each of
+    /// which was within the limit, and contains them all.
+    pub(crate) fn apply_saved(&self, unit: Unit, reply: Reply<Applied>) {
+        let size = |draft: &Draft| draft.payload.parts.iter().map(|part| part.bytes.len()).max().unwrap_or(0);
+        self.apply_sized(unit, size, reply);
+    }
+
+    fn apply_sized(&self, unit: Unit, size: impl Fn(&Draft) -> usize, reply: Reply<Applied>) {
         if self.options.read_only {
             return reply.send(Err(read_only()));
         }
-        if let Err(error) = unit.ops.iter().try_for_each(|op| self.refuse_large(op)) {
+        if let Err(error) = unit.ops.iter().try_for_each(|op| self.refuse_large(op, &size)) {
             return reply.send(Err(error));
         }
         let unit = self.capped(unit);
@@ -318,10 +331,10 @@ impl Store {
         Unit { ops, ..unit }
     }
 
-    fn refuse_large(&self, op: &Op) -> Result<()> {
+    fn refuse_large(&self, op: &Op, size_of: impl Fn(&Draft) -> usize) -> Result<()> {
         let most = self.options.max_payload_bytes;
         let size = match op {
-            Op::Put(draft) => draft.len(),
+            Op::Put(draft) => size_of(draft),
             Op::Append { records, .. } => records.iter().map(|record| record.bytes.len()).max().unwrap_or(0),
             Op::Write { writes, .. } => writes.iter().map(|write| write.part.bytes.len()).max().unwrap_or(0),
             _ => 0,
@@ -330,11 +343,16 @@ impl Store {
             return refuse_large_row(op, self.options.largest_payload());
         }
         let (what, less) = match op {
-            Op::Put(draft) => (format!("checkpoint {:?} takes {size} bytes, more", draft.header.id), "the state"),
-            Op::Append { lineage, log, .. } => {
-                (format!("a record of {size} bytes for log {log:?} of {lineage:?} is larger"), "it")
+            Op::Put(draft) => {
+                (format!("{} takes {size} bytes, more", names::checkpoint_of(&draft.header)), "the state")
             }
-            Op::Write { id, .. } => (format!("a write of {size} bytes to checkpoint {id:?} is larger"), "it"),
+            Op::Append { contract, lineage, log, .. } => {
+                let of = names::run(*contract, lineage);
+                (format!("a record of {size} bytes for log {log:?} of {of} is larger"), "it")
+            }
+            Op::Write { contract, id, .. } => {
+                (format!("a write of {size} bytes to {} is larger", names::checkpoint(*contract, id)), "it")
+            }
             _ => return Ok(()),
         };
         Err(Error::invalid(format!(
@@ -345,7 +363,7 @@ impl Store {
 
 /// Refuses writes that would be too large in one row.
 fn refuse_large_row(op: &Op, most: usize) -> Result<()> {
-    let Op::Write { id, writes, .. } = op else { return Ok(()) };
+    let Op::Write { contract, id, writes, .. } = op else { return Ok(()) };
     // The frame of a row has the name, the tag and some numbers of each write.
     let length = |write: &Write| write.part.bytes.len() + write.part.name.len() + write.part.tag.len() + 64;
     let size: usize = writes.iter().map(length).sum();
@@ -353,9 +371,10 @@ fn refuse_large_row(op: &Op, most: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "{} writes to checkpoint {id:?} take {size} bytes together, more than the store keeps in one place ({most}): keep \
-         less in them, or open the store with a higher maxPayloadBytes",
-        writes.len()
+        "{} writes to {} take {size} bytes together, more than the store keeps in one place ({most}): keep less in them, \
+         or open the store with a higher maxPayloadBytes",
+        writes.len(),
+        names::checkpoint(*contract, id)
     )))
 }
 

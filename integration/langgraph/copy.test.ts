@@ -5,7 +5,7 @@ import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 // @ts-expect-error The module is JavaScript, so that the script that makes the database runs without a build.
 import * as graphs from "./fixtures/moving.mjs";
-import { type Kind, all, everyKind, mainKinds, place, thread } from "./helpers.js";
+import { type Kind, all, everyKind, mainKinds, place, rejection, thread } from "./helpers.js";
 
 const { Command, chat, fan, nested } = graphs;
 
@@ -142,3 +142,47 @@ function asksTwice(checkpointer: ForkpointSaver) {
     .addEdge(START, "ask")
     .compile({ checkpointer });
 }
+
+describe("a checkpoint whose channels came in several saves", () => {
+  const State = Annotation.Root({ a: Annotation<string>, b: Annotation<string>, c: Annotation<string> });
+  const graph = (saver: ForkpointSaver, length: number) =>
+    new StateGraph(State)
+      .addNode("one", () => ({ a: "a".repeat(length) }))
+      .addNode("two", () => ({ b: "b".repeat(length) }))
+      .addNode("three", () => ({ c: "c".repeat(length) }))
+      .addEdge(START, "one")
+      .addEdge("one", "two")
+      .addEdge("two", "three")
+      .compile({ checkpointer: saver });
+
+  it.each(mainKinds)("on %s takes more than maxPayloadBytes, and is copied", async (kind) => {
+    const small = async (to: Kind) => {
+      const opened = await openStore(place(to), { maxPayloadBytes: 10_000 });
+      onTestFinished(() => opened.close());
+      return { opened, saver: new ForkpointSaver(opened) };
+    };
+    const [source, destination, text, back] = await Promise.all([kind, kind, "jsonl" as const, kind].map(small));
+    await graph(source!.saver, 8_000).invoke({}, thread("large"));
+    const runs = [{ space: "langgraph" as const, run: "large" }];
+    await copyStore(source!.opened, destination!.opened);
+    await copyStore(source!.opened, text!.opened, { runs });
+    await copyStore(text!.opened, back!.opened);
+    for (const { saver } of [destination!, text!, back!]) {
+      const { values } = await graph(saver, 8_000).getState(thread("large"));
+      expect(values.a.length + values.b.length + values.c.length).toBe(24_000);
+    }
+  });
+
+  it("an error of its size names the thread and the checkpoint", { timeout: 120_000 }, async () => {
+    const { saver } = await store("sqlite");
+    const inherited = await rejection(
+      graph(saver, 33 * 2 ** 20).invoke({}, { ...thread("my thread"), durability: "sync" }),
+    );
+    expect(inherited.message).toMatch(
+      /^checkpoint "[0-9a-f-]{36}" of thread "my thread": all parts together take \d+ bytes/,
+    );
+    const big = await rejection(graph(saver, 1).updateState(thread("other"), { a: "a".repeat(65 * 2 ** 20) }));
+    expect(big.message).toMatch(/checkpoint "[0-9a-f-]{36}" of thread "other"/);
+    for (const { message } of [inherited, big]) expect(message).not.toMatch(/"\d+:/);
+  });
+});

@@ -29,6 +29,8 @@ pub trait Collect: Send {
 pub enum Request {
     /// Applies a unit. The response is null.
     Apply(Unit),
+    /// Applies a unit with checkpoints that a store has saved before: see [`Store::apply_saved`](crate::store::Store).
+    Import(Unit),
     /// Runs a query, and converts the answer into a response.
     Ask(Query, Respond),
     /// Runs several queries whose answers are only shown. Each answer is dropped before the next one is read, if the storage

@@ -22,6 +22,7 @@ use crate::record::{ContractId, Header, SortKey};
 
 pub const CONTRACT_ID: ContractId = ContractId(10);
 pub const CONTRACT: Contract = Contract {
+    noun: "session",
     name_of,
     lineage_of: |session, project| thread::lineage(project, session),
     id_of: |session, project, _| thread::lineage(project, session),

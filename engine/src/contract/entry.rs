@@ -12,6 +12,8 @@ use crate::record::{ContractId, Header, Part};
 pub struct Contract {
     /// The name of the contract in calls.
     pub name: &'static str,
+    /// What its users call a run.
+    pub noun: &'static str,
     /// The id that is stored with the contract's checkpoints.
     pub id: ContractId,
     /// Reads a call and returns the request to the engine.
@@ -40,6 +42,7 @@ impl Contract {
     ) -> Self {
         Self {
             name,
+            noun: "run",
             id,
             request,
             tool: None,

@@ -23,8 +23,10 @@ use super::entry::Contract;
 
 /// The contract of checkpoints and messages.
 pub const CONTRACT: Contract = Contract {
+    noun: "session",
     tool: Some(checkpoint_id::tool),
     ..Contract::new("helix", CONTRACT_ID, call::request, meta::show_checkpoint)
 };
 /// The contract of the sessions' rows.
-pub const SESSIONS: Contract = Contract::new("helix-sessions", SESSIONS_ID, call::request, meta::show_session);
+pub const SESSIONS: Contract =
+    Contract { noun: "session", ..Contract::new("helix-sessions", SESSIONS_ID, call::request, meta::show_session) };

@@ -23,6 +23,7 @@ use super::entry::Contract;
 use super::thread;
 
 pub const CONTRACT: Contract = Contract {
+    noun: "thread",
     tool: Some(import::tool),
     name_of: thread::name_of,
     lineage_of: thread::lineage,

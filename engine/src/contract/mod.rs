@@ -43,7 +43,7 @@ use self::call::{Collect, RawCall, Request, Tool, read_json};
 pub use self::entry::{Contract, Names, Shown};
 use self::fields::{FENCE, MAY_LAG, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
-pub use self::registry::{CONTRACTS, EFFECTS, NAMES, NOT_COPIED, lineage_of};
+pub use self::registry::{CONTRACTS, EFFECTS, NAMES, NOT_COPIED, lineage_of, words};
 use self::registry::{contract_of, named};
 use self::response::Response;
 use crate::error::{Error, Result};
@@ -59,11 +59,8 @@ pub fn run(store: &Store, call: RawCall<'_>, at_once: bool, reply: Reply<Option<
     let measure = call.common(MEASURE) == Some(&Value::Bool(true));
     let may_lag = call.common(MAY_LAG) == Some(&Value::Bool(true));
     match request(call, &store.options().labels) {
-        Ok(Request::Apply(unit)) if measure => {
-            let queued = Instant::now();
-            store.apply(unit, then(reply, move |applied| Response::json(&Cost::new(queued, &applied)).map(Some)));
-        }
-        Ok(Request::Apply(unit)) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
+        Ok(Request::Apply(unit)) => store.apply(unit, applied(measure, reply)),
+        Ok(Request::Import(unit)) => store.apply_saved(unit, applied(measure, reply)),
         Ok(Request::Ask(query, respond)) if may_lag => store.look(query, then(reply, respond)),
         Ok(Request::Ask(query, respond)) => {
             let reply = then(reply, respond);
@@ -89,6 +86,12 @@ pub fn run(store: &Store, call: RawCall<'_>, at_once: bool, reply: Reply<Option<
     }
 }
 
+/// Replies to a call that changes something: with null, or with what the change has cost.
+fn applied(measure: bool, reply: Reply<Option<Response>>) -> Reply<Applied> {
+    let queued = Instant::now();
+    then(reply, move |applied| measure.then(|| Response::json(&Cost::new(queued, &applied))).transpose())
+}
+
 /// `labels` are those of runs that begin.
 fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
     let fence = match call.common(FENCE) {
@@ -101,7 +104,7 @@ fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
         effect::NAME => effect::request(call),
         contract => (named(contract)?.request)(call),
     }?;
-    if let Request::Apply(unit) = &mut request {
+    if let Request::Apply(unit) | Request::Import(unit) = &mut request {
         effect::follow(unit);
         if !labels.is_empty() {
             label(unit, labels);

@@ -15,6 +15,7 @@ use super::entry::Contract;
 use super::thread;
 
 pub const CONTRACT: Contract = Contract {
+    noun: "thread",
     tool: Some(graph::tool),
     name_of: ops::name_of,
     lineage_of: thread::lineage,

@@ -16,7 +16,8 @@ use super::logs::head_of;
 use super::records::{Compared, length};
 use super::shared::{Counts, Shared};
 use super::side::{Name, log_runs};
-use crate::error::{Code, Error, Result, quote};
+use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::op::Op;
 use crate::query::Query;
 use crate::record::{Checkpoint, ContractId, FirstCheckpoint, LogMark, Origin, Saved, Seq, Start, Write, Written};
@@ -168,7 +169,7 @@ impl Comparison {
 
     /// Compares the logs that lineages have now.
     fn logs(&mut self, shared: &Shared, starts: &[(Name, Start)]) -> Result<()> {
-        let item = |name: &Name| format!("run {}", quote(&name.1));
+        let item = |(contract, lineage): &Name| names::run(*contract, lineage);
         let queries: Vec<Query> = starts.iter().map(|(_, start)| logs_of(start)).collect();
         let (from, to) = (shared.from.ask_all(queries.clone())?, shared.to.ask_all(queries)?);
         let mut logs = Vec::new();
@@ -299,7 +300,7 @@ fn has_placeholder(shared: &Shared, (contract, lineage): &Name) -> Result<bool> 
 }
 
 fn named(checkpoint: &Checkpoint) -> String {
-    format!("checkpoint {}", quote(&checkpoint.header.id))
+    names::checkpoint_of(&checkpoint.header)
 }
 
 /// Describes how a checkpoint differs between source and destination. A later save time in the source is ignored.

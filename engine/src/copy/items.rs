@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 
 use super::shared::Shared;
 use super::side::{Name, Pending, Side};
-use crate::error::{Result, quote};
+use crate::error::Result;
+use crate::names;
 use crate::query::{Answer, Pick, Query, RowOrder, Rows, RowsFrom};
 use crate::record::{ContractId, Origin, Saved, Seq, Start, Tuple, Written};
 
@@ -122,7 +123,7 @@ impl Item<i64> for Start {
     }
 
     fn named(&self) -> String {
-        format!("run {}", quote(&self.name))
+        names::run(self.contract, &self.name)
     }
 }
 
@@ -155,7 +156,7 @@ impl Item<Seq> for Saved {
     }
 
     fn named(&self) -> String {
-        format!("checkpoint {}", quote(&self.checkpoint.header.id))
+        names::checkpoint_of(&self.checkpoint.header)
     }
 }
 
@@ -197,7 +198,7 @@ impl Item<(ContractId, String)> for Written {
     }
 
     fn named(&self) -> String {
-        format!("the pending writes of checkpoint {}", quote(&self.id))
+        format!("the pending writes of {}", names::checkpoint(self.contract, &self.id))
     }
 }
 

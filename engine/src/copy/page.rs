@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::shared::{Counts, Shared, changed};
 use super::side::Name;
-use crate::error::{Code, Error, Result, quote};
+use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::op::{Expect, Must, Op, Unit};
 use crate::record::{ContractId, Header, LabelChanges, Labels, Start};
 
@@ -37,10 +38,9 @@ impl Page {
         };
         if shared.only.is_some() {
             let message = format!(
-                "the destination already has a checkpoint {}, in another run than {}: remove that run from the \
-                 destination, or copy to another one",
-                quote(&id),
-                quote(lineage)
+                "the destination already has {}, in another run: remove that run from the destination, or copy to another \
+                 one",
+                names::checkpoint_of(header)
             );
             self.expect.push(expect(Must::BelongTo(lineage.clone()), &message));
         }

@@ -68,7 +68,7 @@ impl Side {
 
     pub(super) fn apply(&self, unit: Unit) -> Result<Applied> {
         let (sent, applied) = channel();
-        self.store.apply(unit, reply(sent));
+        self.store.apply_saved(unit, reply(sent));
         received(&applied, self.what)
     }
 

@@ -548,3 +548,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn messages_name_runs_and_checkpoints_as_their_users_do() {
+    use forkpoint_engine::contract::{agentos, langgraph, words};
+    use forkpoint_engine::record::ContractId;
+
+    let contract = langgraph::CONTRACT;
+    let (graph, inner) = ((contract.id_of)("t", "", "c"), (contract.id_of)("t", "sub|1", "c"));
+    let (langgraph, agentos) = (contract.id, agentos::CONTRACT.id);
+    let of = |contract, lineage: Option<&str>, id: Option<&str>| words(contract, lineage, id);
+    assert_eq!(of(langgraph, None, Some(&graph)), r#"checkpoint "c" of thread "t""#);
+    assert_eq!(of(langgraph, None, Some(&inner)), r#"checkpoint "c" of thread "t", namespace "sub|1""#);
+    assert_eq!(of(langgraph, Some(&(contract.lineage_of)("t", "")), None), r#"thread "t""#);
+    assert_eq!(of(agentos, Some("r"), Some("c")), r#"checkpoint "c" of run "r""#);
+    assert_eq!(of(agentos, None, Some("c")), r#"checkpoint "c""#);
+    assert_eq!(of(ContractId(999), Some("r"), None), r#"run "r""#);
+}

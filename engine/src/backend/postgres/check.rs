@@ -17,6 +17,7 @@ use crate::cache::PayloadCache;
 use crate::check::{About, CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::codec::frame;
 use crate::error::{Error, Result};
+use crate::names;
 
 /// The size in bytes of the payload cache for one page.
 const CACHE_BYTES: usize = 64 << 20;
@@ -134,7 +135,7 @@ impl Check<'_> {
         let payloads = payloads::load_all(self.open, cache, &rows.iter().collect::<Vec<_>>())?;
         for (found, payload) in rows.iter().zip(payloads) {
             let about = || About::from(&found.header);
-            let what = |error: Error| error.context(&format!("checkpoint {:?}", found.header.id));
+            let what = |error: Error| error.context(&names::checkpoint(found.header.contract, &found.header.id));
             let loaded = payload.and_then(|payload| frame::split(&payload.raw)).map_err(what);
             if self.damage(loaded, about)?.is_some() {
                 self.page.counted.payloads += 1;

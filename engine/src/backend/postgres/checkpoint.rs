@@ -8,6 +8,7 @@ use crate::backend::marks::decode_marks;
 use crate::cache::{CachedPayload, PayloadCache};
 use crate::codec::frame;
 use crate::error::Result;
+use crate::names;
 use crate::record::{Checkpoint, Header};
 
 /// How many payloads one statement reads.
@@ -33,7 +34,7 @@ pub(super) fn load_all(open: &Transaction<'_>, cache: &PayloadCache, rows: &[Hea
 pub(super) fn whole(header: Header, payload: Result<CachedPayload>, logs: Option<&[u8]>) -> Result<Checkpoint> {
     let payload = payload
         .and_then(|payload| frame::split(&payload.raw))
-        .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
+        .map_err(|error| error.context(&names::checkpoint(header.contract, &header.id)))?;
     let marks = decode_marks(logs)?;
     Ok(Checkpoint { header, payload, logs: marks.iter().map(Mark::shown).collect() })
 }

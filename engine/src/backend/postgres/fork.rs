@@ -6,6 +6,7 @@ use super::write::{Put, Writing};
 use crate::backend::logs as log;
 use crate::backend::marks::decode_marks;
 use crate::error::Result;
+use crate::names;
 use crate::op::Fork;
 use crate::record::Order;
 
@@ -25,7 +26,7 @@ impl Writing<'_> {
         let raw = self
             .payloads
             .load(found.seq, found.key())
-            .map_err(|error| error.context(&format!("checkpoint {source:?}")))?
+            .map_err(|error| error.context(&names::checkpoint(*contract, source)))?
             .raw;
         let marks = Logs(self.open).copy(*contract, &decode_marks(found.logs.as_deref())?)?;
         let header = fork.header(&found.header);

@@ -21,6 +21,7 @@ use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::plan::{self, Base, Effort, plan};
 use crate::codec::{envelope, frame};
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::record::{ContractId, Encoded, Header, Payload, PayloadKey, Seq};
 
 /// If a payload has at least this many raw bytes, the cache remembers it as the newest payload of its lineage. The next
@@ -97,7 +98,7 @@ impl<'a> Payloads<'a> {
     /// Loads the payload of a stored checkpoint and splits it into its parts.
     pub(super) fn parts(&self, row: &HeaderRow) -> Result<Payload> {
         let split = self.load(row.seq, row.key()).and_then(|payload| frame::split(&payload.raw));
-        split.map_err(|error| error.context(&format!("checkpoint {:?}", row.header.id)))
+        split.map_err(|error| error.context(&names::checkpoint(row.header.contract, &row.header.id)))
     }
 
     /// Loads a payload. The key is given if the transaction has read it.
@@ -129,7 +130,7 @@ impl rebase::Payloads for Payloads<'_> {
 
     fn describe(&self, seq: Seq) -> String {
         match row::by_seq(self.open, seq) {
-            Ok(Some(row)) => format!("checkpoint {:?}", row.header.id),
+            Ok(Some(row)) => names::checkpoint(row.header.contract, &row.header.id),
             _ => format!("row {seq}"),
         }
     }

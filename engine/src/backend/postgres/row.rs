@@ -8,6 +8,7 @@ use super::value::{Value, values};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum, status_in};
 use crate::codec::envelope;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::record::{ContractId, Header, PayloadKey, Seq, SortKey};
 
 /// The columns that [`HeaderRow::read`] reads, in this order, from `checkpoint AS c` and `lineage AS l`.
@@ -102,8 +103,8 @@ impl HeaderRow {
         let (call, logs): (i64, Option<Vec<u8>>) = (row.get(3), row.get(13));
         if flags_and_sum(call, &header, logs.as_deref()) != (flags, row.get(6)) {
             let message = format!(
-                "checkpoint {:?}: its row {seq} does not match its checksum: restore the database from a backup",
-                header.id
+                "{}: its row {seq} does not match its checksum: restore the database from a backup",
+                names::checkpoint(header.contract, &header.id)
             );
             return Err(Error::new(Code::Corrupt, message));
         }

@@ -30,6 +30,7 @@ use crate::backend::marks::encode_marks;
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::op::{Appended, Applied, Expect, Op, Subject, Unit};
 use crate::query::Of;
 use crate::record::{Bound, ContractId, Draft, Encoded, Header, Labels, Order, SortKey};
@@ -180,9 +181,13 @@ impl Writing<'_> {
 
     fn op(&mut self, op: &Op) -> Result<Option<Appended>> {
         self.change(op).map_err(|error| match op {
-            Op::Put(draft) => error.context(&format!("checkpoint {:?}", draft.header.id)),
-            Op::Remove { id, .. } | Op::Touch { id, .. } => error.context(&format!("checkpoint {id:?}")),
-            Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => error.context(&format!("run {lineage:?}")),
+            Op::Put(draft) => error.context(&names::checkpoint_of(&draft.header)),
+            Op::Remove { contract, id, .. } | Op::Touch { contract, id, .. } => {
+                error.context(&names::checkpoint(*contract, id))
+            }
+            Op::RemoveFrom { contract, lineage, .. } | Op::KeepLast { contract, lineage, .. } => {
+                error.context(&names::run(*contract, lineage))
+            }
             _ => error,
         })
     }

@@ -15,6 +15,7 @@ use super::value::{Value, values};
 use crate::backend::writes::{answers, by_task, merge, open as opened, reopen as unclaimed, seal};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::record::{ContractId, Part, TaskState, Write};
 
 /// The writes of one task, as a read returns them.
@@ -67,7 +68,8 @@ pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R])
             || claim.is_some() && claims.is_none()
         {
             let message = format!(
-                "the writes of task {task:?} to {id:?}: a row does not match its checksum: restore the database from a backup"
+                "the writes of task {task:?} to {}: a row does not match its checksum: restore the database from a backup",
+                names::checkpoint(contract, id)
             );
             return Err(Error::new(Code::Corrupt, message));
         }

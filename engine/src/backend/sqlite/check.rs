@@ -24,6 +24,7 @@ use crate::backend::stages::Position;
 use crate::cache::PayloadCache;
 use crate::check::{About, CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Error, Result};
+use crate::names;
 use crate::record::Seq;
 
 /// The size in bytes of the payload cache for one page. A page rebuilds the payloads in save order, and most payloads
@@ -155,7 +156,7 @@ impl Check<'_> {
 
     /// Adds a finding about a checkpoint.
     fn find_at(&mut self, code: FindingCode, row: &HeaderRow, message: &str, remedy: &'static str) {
-        let message = format!("checkpoint {:?}: {message}", row.header.id);
+        let message = format!("{}: {message}", names::checkpoint(row.header.contract, &row.header.id));
         self.find(code, About::from(&row.header), message, remedy);
     }
 

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use rusqlite::{Connection, MAIN_DB, ffi, params};
 
 use super::chain::{self, Chain};
-use super::ids::{StoredIds, id};
+use super::ids::StoredIds;
 use super::row::{self, HeaderRow};
 use super::schema::Format;
 use super::setting;
@@ -23,9 +23,11 @@ use crate::backend::marks::decode_marks;
 use crate::backend::number::signed;
 use crate::backend::rebase::{self, Payloads as _};
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
+use crate::check::About;
 use crate::codec::plan::{Base, Effort, Row, plan};
 use crate::codec::{envelope, frame};
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::record::{Checkpoint, ContractId, Encoded, Header, Payload, PayloadKey, Seq};
 
 /// If a payload has at least this many raw bytes, the cache remembers it as the newest payload of its lineage. The next
@@ -194,7 +196,7 @@ impl<'a> Payloads<'a> {
     /// Loads the payload of a stored checkpoint and splits it into its parts.
     pub(super) fn parts(&self, row: &HeaderRow) -> Result<Payload> {
         let split = self.load(row.seq).and_then(|payload| frame::split(&payload.raw));
-        split.map_err(|error| error.context(&format!("checkpoint {:?}", row.header.id)))
+        split.map_err(|error| error.context(&names::checkpoint(row.header.contract, &row.header.id)))
     }
 
     /// Returns the running totals so that the caller can correct them. The first call reads them from the database.
@@ -236,9 +238,10 @@ impl rebase::Payloads for Payloads<'_> {
     }
 
     fn describe(&self, seq: Seq) -> String {
-        let sql = concat!("SELECT ", id!("c"), " FROM checkpoint AS c WHERE seq = ?");
-        let id: Result<Option<String>> = one(self.connection, sql, [seq], first);
-        id.ok().flatten().map_or_else(|| format!("row {seq}"), |id| format!("checkpoint {id:?}"))
+        match row::claims(self.connection, seq) {
+            About { contract: Some(contract), id: Some(id), .. } => names::checkpoint(contract, &id),
+            _ => format!("row {seq}"),
+        }
     }
 
     fn load(&self, seq: Seq) -> Result<CachedPayload> {
@@ -297,7 +300,7 @@ pub(super) fn checkpoint(connection: &Connection, cache: &PayloadCache, row: Hea
     let HeaderRow { seq, header, logs, .. } = row;
     let payload = load(connection, cache, seq)
         .and_then(|payload| frame::split(&payload.raw))
-        .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
+        .map_err(|error| error.context(&names::checkpoint(header.contract, &header.id)))?;
     let marks = decode_marks(logs.as_deref())?;
     Ok(Checkpoint { header, payload, logs: marks.iter().map(Mark::shown).collect() })
 }

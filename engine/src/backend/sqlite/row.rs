@@ -17,6 +17,7 @@ use super::statement::{all, each, execute, first, one};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum, status_in};
 use crate::check::About;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::record::{ContractId, Header, Seq, SortKey};
 
 /// The columns that [`verified`] reads, in this order. A listing selects only these columns, because each further
@@ -108,7 +109,7 @@ pub(super) fn newest(
          WHERE n.contract = ?1 AND n.name = ?2 AND (?3 IS NULL OR i.label = ?3 AND i.label <> '')
          ORDER BY i.sort_key DESC, i.seq DESC LIMIT 1"
     );
-    let what = || format!("run {name:?}");
+    let what = || names::run(contract, name);
     let rows = found(connection, sql, params![contract.0, name, label]).map_err(|error| error.context(&what()))?;
     let fits = |header: &Header| {
         (header.contract, &*header.lineage) == (contract, name) && label.is_none_or(|label| header.label == label)
@@ -179,7 +180,8 @@ fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Opti
         || of_ids != 0 && of_ids != StoredIds::short(&header).flags
         || hash.is_some_and(|hash| id_hash(contract, id) != hash)
     {
-        let message = format!("checkpoint {id:?}: its row {seq} does not match its checksum: restore a backup");
+        let what = names::checkpoint(contract, id);
+        let message = format!("{what}: its row {seq} does not match its checksum: restore a backup");
         return Err(Error::new(Code::Corrupt, message));
     }
     Ok(HeaderRow { seq, lin, header, logs })
@@ -213,7 +215,7 @@ pub(super) fn by_id(connection: &Connection, contract: ContractId, id: &str) -> 
          LEFT JOIN checkpoint AS c ON c.seq = i.seq LEFT JOIN lineage AS l ON l.lin = c.lin
          WHERE i.id_hash = ? ORDER BY i.seq DESC"
     );
-    let what = || format!("checkpoint {id:?}");
+    let what = || names::checkpoint(contract, id);
     let hash = id_hash(contract, id);
     for row in found(connection, sql, [hash]).map_err(|error| error.context(&what()))? {
         let row = row.ok_or_else(|| index_damaged(&what()))?;

@@ -23,6 +23,7 @@ use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::codec::plan::Effort;
 use crate::error::{Code, Result};
+use crate::names;
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, LogMust, Op, Subject, Unit};
 use crate::record::{Bound, ContractId, Draft, Encoded, Header, LabelChanges, Labels, Order, Record, Seq};
 use crate::retention::{Prune, Pruned, Rule, plan};
@@ -312,7 +313,8 @@ impl<'a> Writing<'a> {
         if lineage::find(self.transaction, *contract, lineage)?.is_some() {
             return Err(fork.lineage_taken());
         }
-        let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
+        let raw =
+            self.payloads.load(found.seq).map_err(|error| error.context(&names::checkpoint(*contract, source)))?.raw;
         let marks = decode_marks(found.logs.as_deref())?;
         let header = fork.header(&found.header);
         let labels = &fork.labels;
@@ -382,12 +384,14 @@ impl<'a> Writing<'a> {
 /// contain the subject.
 fn subject(op: &Op) -> Option<String> {
     match op {
-        Op::Put(draft) => Some(format!("checkpoint {:?}", draft.header.id)),
-        Op::Remove { id, .. } | Op::Touch { id, .. } => Some(format!("checkpoint {id:?}")),
-        Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => Some(format!("run {lineage:?}")),
+        Op::Put(draft) => Some(names::checkpoint_of(&draft.header)),
+        Op::Remove { contract, id, .. } | Op::Touch { contract, id, .. } => Some(names::checkpoint(*contract, id)),
+        Op::RemoveFrom { contract, lineage, .. } | Op::KeepLast { contract, lineage, .. } => {
+            Some(names::run(*contract, lineage))
+        }
         Op::RemoveLineages { prefix, .. } => Some(format!("lineages of {prefix:?}")),
-        Op::Write { id, .. } | Op::Claim { id, .. } | Op::Reopen { id, .. } => {
-            Some(format!("writes of checkpoint {id:?}"))
+        Op::Write { contract, id, .. } | Op::Claim { contract, id, .. } | Op::Reopen { contract, id, .. } => {
+            Some(format!("writes of {}", names::checkpoint(*contract, id)))
         }
         Op::RemoveWrites { prefix, .. } => Some(format!("writes of checkpoints of {prefix:?}")),
         Op::Fork(_) | Op::Append { .. } | Op::Truncate { .. } | Op::RemoveLogs { .. } | Op::SetLabels { .. } => None,

@@ -15,6 +15,7 @@ use crate::backend::writes::{answers, by_task, merge, open, reopen as unclaimed,
 use crate::check::About;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::record::{ContractId, Part, Status, TaskState, Write};
 
 /// A row of the table `write`, without its body.
@@ -56,8 +57,9 @@ pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>
             return Ok(found);
         }
         let message = format!(
-            "the writes of task {:?} to {:?}: their row {num} does not match its checksum: restore a backup",
-            found.task, found.id
+            "the writes of task {:?} to {}: their row {num} does not match its checksum: restore a backup",
+            found.task,
+            names::checkpoint(contract, &found.id)
         );
         Err(Error::new(Code::Corrupt, message))
     })
@@ -82,9 +84,10 @@ pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -
 }
 
 fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<WriteRow>> {
-    let damaged = || index_damaged(&format!("writes of checkpoint {id:?}"));
+    let damaged = || index_damaged(&format!("writes of {}", names::checkpoint(contract, id)));
     let row = |num| -> Result<WriteRow> {
-        let row = read(connection, num).map_err(|error| error.context(&format!("writes of checkpoint {id:?}")))?;
+        let row = read(connection, num)
+            .map_err(|error| error.context(&format!("writes of {}", names::checkpoint(contract, id))))?;
         row.filter(|row| (row.contract, &*row.id) == (contract, id)).ok_or_else(damaged)
     };
     let found = indexed(connection, contract, id)?;
@@ -99,9 +102,10 @@ fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<W
 fn of_task(connection: &Connection, contract: ContractId, id: &str, task: &str) -> Result<Option<WriteRow>> {
     let sql = "SELECT num FROM write INDEXED BY write_id WHERE contract = ? AND id = ? AND task = ? ORDER BY num";
     for num in all(connection, sql, params![contract.0, id, task], first)? {
-        let row = read(connection, num).map_err(|error| error.context(&format!("writes of checkpoint {id:?}")))?;
+        let row = read(connection, num)
+            .map_err(|error| error.context(&format!("writes of {}", names::checkpoint(contract, id))))?;
         let row = row.filter(|row| (row.contract, &*row.id, &*row.task) == (contract, id, task));
-        let row = row.ok_or_else(|| index_damaged(&format!("writes of checkpoint {id:?}")))?;
+        let row = row.ok_or_else(|| index_damaged(&format!("writes of {}", names::checkpoint(contract, id))))?;
         if row.claimed.is_none() {
             return Ok(Some(row));
         }

@@ -11,6 +11,7 @@ use crate::backend::logs::{self, LogName, Mark};
 use crate::backend::writes;
 use crate::codec::frame;
 use crate::error::Result;
+use crate::names;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
 use crate::record::{Bound, ContractId, Draft, Header, LabelChanges, Labels, Part, Payload, Seq, SortKey, Write};
 use crate::retention::{self, Prune, Pruned};
@@ -61,7 +62,7 @@ impl<C: Contents> Tables<C> {
         match op {
             Op::Put(draft) => {
                 let put = self.put(draft);
-                applied.stored(put.map_err(|error| error.context(&format!("checkpoint {:?}", draft.header.id)))?);
+                applied.stored(put.map_err(|error| error.context(&names::checkpoint_of(&draft.header)))?);
             }
             Op::Fork(fork) => applied.stored(self.fork(fork)?),
             Op::Remove { contract, id } => {

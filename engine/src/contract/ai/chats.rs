@@ -16,6 +16,7 @@ use crate::record::{Checkpoint, ContractId, Draft, Header, Labels, LogMark, Payl
 
 pub const CHATS_ID: ContractId = ContractId(19);
 pub const CHATS: Contract = Contract {
+    noun: "chat",
     name_of: |lineage, id| match id.as_deref().and_then(thread::split) {
         Some((chat, version)) => Names { run: Some(chat.to_owned()), ns: None, id: Some(version.to_owned()) },
         None => Names { run: lineage, ns: None, id },

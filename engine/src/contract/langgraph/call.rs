@@ -94,7 +94,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     Ok(match call {
         Call::Put(given) => Request::Apply(put(given, &mut buffers)?),
         Call::PutWrites(given) => Request::Apply(put_writes(given, &mut buffers)?),
-        Call::Import(given) => Request::Apply(import(given, &mut buffers)?),
+        Call::Import(given) => Request::Import(import(given, &mut buffers)?),
         Call::Get { thread_id, namespace, id, compare: true } => {
             let lineage = thread::lineage(&thread_id, &namespace);
             let pick = id
