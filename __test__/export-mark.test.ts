@@ -74,7 +74,9 @@ describe("an export", () => {
     const partly = new AbortController();
     let steps = 0;
     const onProgress = () => void (++steps === 2 && partly.abort(new Error("stopped")));
-    await expect(copyStore(from, `jsonl:${path}`, { runs, signal: partly.signal, onProgress })).rejects.toThrow("stopped");
+    await expect(copyStore(from, `jsonl:${path}`, { runs, signal: partly.signal, onProgress })).rejects.toThrow(
+      "stopped",
+    );
     expect(JSON.parse(readFileSync(join(path, "export.json"), "utf8"))).toMatchObject({ complete: false });
     const error = await failure(copyStore(`jsonl:${path}`, place("sqlite")), "CORRUPT");
     expect(error.message).toContain("was interrupted and is not complete");
@@ -138,6 +140,9 @@ test("a run that differs stops a copy of runs before anything is changed", async
   expect(error.message).toContain('run "b" of agentos');
   expect(await store.stats()).toEqual(stats);
   expect(await store.latest("a")).toBeNull();
-  expect(await copyStore(from, to, { space: "agentos", onConflict: "skip" })).toMatchObject({ lineages: 2, skipped: 1 });
+  expect(await copyStore(from, to, { space: "agentos", onConflict: "skip" })).toMatchObject({
+    lineages: 2,
+    skipped: 1,
+  });
   expect(await store.latest("c")).not.toBeNull();
 });

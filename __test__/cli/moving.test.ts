@@ -255,7 +255,11 @@ describe("import", () => {
       expect(error).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("lost its last commits") });
     }
     rmSync(join(cwd, "runs", "order.jsonl"));
-    for (const args of [["import", "runs", "--db", "new.db"], ["ls", "--db", "runs"], ["ls", "--db", "jsonl:runs"]]) {
+    for (const args of [
+      ["import", "runs", "--db", "new.db"],
+      ["ls", "--db", "runs"],
+      ["ls", "--db", "jsonl:runs"],
+    ]) {
       const error = await refused(args, 5, { cwd });
       expect(error).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("order.jsonl is missing") });
     }

@@ -145,7 +145,9 @@ function isFolderOfText(path: string): boolean {
 
 /** Returns true for a folder of text files that has lost its log. The store then says so. */
 function wasFolderOfText(path: string): boolean {
-  return ["forkpoint.lock", `${ORDER}.old`].some((name) => existsSync(join(path, name))) && !existsSync(join(path, ORDER));
+  return (
+    ["forkpoint.lock", `${ORDER}.old`].some((name) => existsSync(join(path, name))) && !existsSync(join(path, ORDER))
+  );
 }
 
 /** Returns false if something cannot be read: a command could not open it either. */

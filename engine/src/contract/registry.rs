@@ -1,11 +1,10 @@
 //! The only list of contracts.
 
-use super::effect;
-use super::entry::{Contract, Names};
+use super::entry::Contract;
 use super::{
     agentium, agentos, ai, claude_agent_sdk, helix, langgraph, lease, mastra, openai_agents, program, tinyagents,
 };
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result};
 use crate::record::ContractId;
 
 pub const CONTRACTS: [Contract; 22] = [
@@ -73,26 +72,6 @@ pub const NOT_COPIED: [ContractId; 1] = [lease::CONTRACT_ID];
 pub fn lineage_of(contract: &str, run: &str, ns: &str) -> Result<(ContractId, String)> {
     let contract = named(contract)?;
     Ok((contract.id, (contract.lineage_of)(run, ns)))
-}
-
-/// Names a lineage, or a checkpoint with its run, as the users of the contract do: see [`names`](crate::names).
-pub fn words(contract: ContractId, lineage: Option<&str>, id: Option<&str>) -> String {
-    let found = contract_of(contract);
-    let noun = found.map_or("run", |contract| contract.noun);
-    let (lineage, id) = (lineage.map(str::to_owned), id.map(str::to_owned));
-    let Names { run, ns, id } = match found {
-        Some(contract) => effect::names(contract, lineage, id),
-        None => Names { run: lineage, ns: None, id },
-    };
-    let run = run.map(|run| match ns.as_deref() {
-        None | Some("") => format!("{noun} {}", quote(&run)),
-        Some(ns) => format!("{noun} {}, namespace {}", quote(&run), quote(ns)),
-    });
-    let id = id.map(|id| format!("{} {}", if contract.is_effects() { "effect" } else { "checkpoint" }, quote(&id)));
-    match (id, run) {
-        (Some(id), Some(run)) => format!("{id} of {run}"),
-        (id, run) => id.or(run).unwrap_or_else(|| format!("a {noun}")),
-    }
 }
 
 pub(super) fn contract_of(id: ContractId) -> Option<&'static Contract> {

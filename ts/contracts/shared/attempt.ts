@@ -9,7 +9,6 @@ import { HeldLease } from "../../store/lease.js";
 
 /** The recoveries that are in progress in this process, of all stores. */
 const inProgress = new Set<Attempt>();
-let suspect: Attempt | undefined;
 const ends = new EventEmitter().setMaxListeners(0);
 
 /** The recovery that the current code belongs to. */
@@ -32,7 +31,7 @@ export class Attempt {
   static async together(signal: AbortSignal | undefined): Promise<Attempt> {
     const inner = Attempt.#inner();
     if (inner !== undefined) return inner;
-    while (suspect !== undefined) await once(ends, "end", { signal });
+    while ([...inProgress].some((other) => other.takesSuspects)) await once(ends, "end", { signal });
     const attempt = new Attempt(false, inProgress.size === 0);
     inProgress.add(attempt);
     return attempt;
@@ -43,9 +42,9 @@ export class Attempt {
     const inner = Attempt.#inner();
     if (inner !== undefined) return inner;
     while (inProgress.size > 0) await once(ends, "end", { signal });
-    suspect = new Attempt(true, true);
-    inProgress.add(suspect);
-    return suspect;
+    const attempt = new Attempt(true, true);
+    inProgress.add(attempt);
+    return attempt;
   }
 
   /** A recovery that another one has begun, such as the one of its fork, waits for none. The outer one takes the blame for a crash. */
@@ -70,7 +69,6 @@ export class Attempt {
 
   end(): void {
     inProgress.delete(this);
-    if (suspect === this) suspect = undefined;
     ends.emit("end");
   }
 
