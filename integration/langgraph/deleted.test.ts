@@ -83,7 +83,9 @@ describe.each(kinds)("on %s", (kind) => {
       else await checkpointer.deleteThread(run);
       const error = await rejection(checkpointer.putWrites(before!.config, [["receipt", "late"]], "task"));
       expect(error).toMatchObject({ code: "CONFLICT" });
-      expect(error.message).toContain(`thread "${run}": checkpoint "${before!.config.configurable!["checkpoint_id"]}" was deleted`);
+      expect(error.message).toContain(
+        `thread "${run}": checkpoint "${before!.config.configurable!["checkpoint_id"]}" was deleted`,
+      );
       if (run === "pruned") await checkpointer.putWrites(newest!.config, [["receipt", "in time"]], "task");
       expect(await lost(checkpointer)).toEqual([]);
     }
@@ -131,7 +133,10 @@ describe.each(kinds)("on %s", (kind) => {
           () => two.prune(["thread"], "delete", { force: forces }),
           () => inspector.remove({ space: "langgraph", run: "thread" }, undefined, { force: forces }),
         ]) {
-          const error = await remove().then(() => undefined, (error: unknown) => error);
+          const error = await remove().then(
+            () => undefined,
+            (error: unknown) => error,
+          );
           tried.push(error);
           if (error === undefined) break;
         }
@@ -140,7 +145,9 @@ describe.each(kinds)("on %s", (kind) => {
       .addEdge(START, "work")
       .compile({ checkpointer: one });
     expect(await graph.invoke({}, thread())).toEqual({ receipt: "r" });
-    expect(tried).toMatchObject(Array.from({ length: 3 }, () => ({ code: "CONFLICT", lease: { holder: expect.any(String) } })));
+    expect(tried).toMatchObject(
+      Array.from({ length: 3 }, () => ({ code: "CONFLICT", lease: { holder: expect.any(String) } })),
+    );
     expect((tried[0] as Error).message).toContain("{ force: true }");
     forces = true;
     expect(await rejection(graph.invoke({}, thread()))).toMatchObject({ code: "CONFLICT" });

@@ -117,6 +117,28 @@ describe.each(kinds)("on %s", (kind) => {
     }
   });
 
+  it("an edit that is saved between a node's checkpoint and its effect is no branch", async () => {
+    const checkpointer = saver(kind);
+    const charge = new Charge();
+    const once = effects(checkpointer);
+    let edits = true;
+    const graph = new StateGraph(Annotation.Root({ receipt: Annotation<number>, note: Annotation<string> }))
+      .addNode("pay", async (_, config) => {
+        if (edits) await graph.updateState(thread(), { note: "edited" });
+        edits = false;
+        return { receipt: await once(config, "charge", charge.make) };
+      })
+      .addNode("before", () => ({}))
+      .addEdge(START, "before")
+      .addEdge("before", "pay")
+      .compile({ checkpointer });
+    await expect(graph.invoke({}, { ...thread(), durability: "sync" })).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(charge.keys).toHaveLength(1);
+    // Whoever continues gets the receipt of the run that was refused.
+    expect(await graph.invoke(null, thread())).toEqual({ receipt: 1, note: "edited" });
+    expect(charge.keys).toHaveLength(1);
+  });
+
   it("a branch that a caller asks for has an effect of its own", async () => {
     const checkpointer = saver(kind);
     const charge = new Charge();

@@ -145,9 +145,7 @@ async function play(kind: (typeof kinds)[number], random: number): Promise<numbe
       vi.useRealTimers();
       vi.useFakeTimers({ toFake: ["Date"], now, shouldAdvanceTime: true });
     }
-    const done = await Promise.all(
-      Array.from({ length: 1 + below(3) }, () => world.act(KINDS[below(KINDS.length)]!)),
-    );
+    const done = await Promise.all(Array.from({ length: 1 + below(3) }, () => world.act(KINDS[below(KINDS.length)]!)));
     const told = `seed ${random}, round ${round}: ${done.map(({ what, error }) => `${what}${error ? ` (${error.message})` : ""}`).join(", ")}`;
     for (const { error } of done) {
       if (isForkpointError(error)) {
@@ -163,7 +161,9 @@ async function play(kind: (typeof kinds)[number], random: number): Promise<numbe
     expect(new Set(log).size, told).toBe(log.length);
     if (happened("delete")) {
       // Who was refused has left nothing. An answer or a branch that begins after the delete may begin the thread again.
-      const others = done.filter(({ what, error }) => !isForkpointError(error) && !["delete", "prune", "copy"].includes(what));
+      const others = done.filter(
+        ({ what, error }) => !isForkpointError(error) && !["delete", "prune", "copy"].includes(what),
+      );
       if (others.length === 0) expect((await other.listThreads()).threads, told).toEqual([]);
       must = turnsIn;
     } else if (happened("branch")) must = turnsIn;

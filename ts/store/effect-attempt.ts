@@ -72,7 +72,7 @@ export class Attempt {
   }
 
   /** Claims the effect. Resolves to its idempotency key. Rejects with `CONFLICT` if another process was faster. */
-  async begin({ now, newest, newestKey, effect }: Slot, { at, from }: EffectPlace): Promise<string> {
+  async begin({ now, newest, newestKey, effect }: Slot, { at, from, joins }: EffectPlace): Promise<string> {
     this.#began = { store: now, here: performance.now() };
     this.#renewedAt = this.#began.here;
     this.#token = tokenAfter(effect?.token, now);
@@ -80,8 +80,9 @@ export class Attempt {
       idempotencyKey: crypto().randomUUID(),
       attempts: 0,
       base: at ?? newest,
-      from: from ?? null,
-      newest,
+      // A run that asked for no branch has one line behind it and before it, also if somebody has edited its checkpoint before the
+      // effect began. So whatever follows the checkpoint is after the effect.
+      ...(joins === true ? { from: newest, newest: null } : { from: from ?? null, newest }),
     };
     this.#entry = {
       state: "running",

@@ -43,14 +43,18 @@ class Unheld implements Fence {
 
   async guard<T>(work: (fence: object) => Promise<T>): Promise<T> {
     // Few runs have a lease, so it is read only if there is one.
-    for (let seen: string | null = null; ; ) {
+    for (let seen: string | null = null; ;) {
       try {
         return await work({ of: this.#of, seen, ends: this.#force });
       } catch (error) {
         if (!isOvertaken(error)) throw error;
         const found = await leaseOfRun(this.#native, this.#of);
         if (found?.valid && !this.#force && !hasEnded(found.holder)) {
-          throw isHeld(this.#of, found, "stop that process, or delete the run with { force: true }, which ends its lease");
+          throw isHeld(
+            this.#of,
+            found,
+            "stop that process, or delete the run with { force: true }, which ends its lease",
+          );
         }
         // Otherwise the call has failed for a reason of its own.
         if (found?.id === (seen ?? undefined)) throw error;

@@ -10,6 +10,7 @@
 import type { Config } from "@langchain/langgraph-checkpoint";
 import { isOvertaken } from "../../bridge/errors.js";
 import { type GraphRun, runIn } from "../../store/graph-run.js";
+import { NO_TASK } from "./answered.js";
 import type { CheckpointRef } from "./config.js";
 import { throwIfFailed } from "./following.js";
 import { isRun } from "./thread-leases.js";
@@ -64,6 +65,14 @@ export function letGo(config: Config): void {
 /** True if a run that the saver knows writes to a checkpoint that it has not stored or read yet. */
 export function isEarly(config: Config, seen: boolean): boolean {
   return !seen && isRun(config) && putsIn(config) !== undefined;
+}
+
+/**
+ * True for an answer to a thread that has nothing. LangGraph writes it to an empty checkpoint of its own, which it never hands over.
+ */
+export function answersNothing(config: Config, task: string): boolean {
+  const run = runIn(config.configurable);
+  return task === NO_TASK && run !== undefined && !run.stored && putsIn(config)!.last.size === 0;
 }
 
 /**

@@ -63,7 +63,7 @@ import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
 import type { ThreadStatus } from "./status.js";
 import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
-import { isEarly, letGo, noteHanded, storeBehind } from "./early-writes.js";
+import { answersNothing, isEarly, letGo, noteHanded, storeBehind } from "./early-writes.js";
 import { list } from "./list.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
 import { dump, serdeOption, trust } from "./serde.js";
@@ -259,7 +259,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         if (isEarly(config, needs === "checkpoint")) {
           // A value that cannot be stored is reported when the checkpoint has come.
           if (ready instanceof Promise) ready.catch(() => {});
-          await storeBehind(config, checkpointRef, store);
+          if (!answersNothing(config, task)) await storeBehind(config, checkpointRef, store);
         } else await store(needs);
       });
     }
