@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Header, SortKey};
+use crate::record::{ContractId, Header, SortKey, Write};
 
 /// A condition of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,9 @@ pub enum Expect {
         /// The error of the unit if neither is stored.
         otherwise: Error,
     },
+    /// No unclaimed write of this task to this checkpoint has this slot. Otherwise the unit fails with [`Code::Conflict`]. Of
+    /// two units that store a write there, the first one wins. The checkpoint exists.
+    FreeSlot { contract: ContractId, id: String, task: String, index: i64 },
 }
 
 /// What a writer expects of a checkpoint.
@@ -77,7 +80,9 @@ impl Expect {
             Self::Newest { contract, lineage, .. } | Self::NewestSave { contract, lineage, .. } => {
                 [None, Some(Subject::Newest(*contract, lineage))]
             }
-            Self::Checkpoint { contract, id, .. } => [Some(Subject::Id(*contract, id)), None],
+            Self::Checkpoint { contract, id, .. } | Self::FreeSlot { contract, id, .. } => {
+                [Some(Subject::Id(*contract, id)), None]
+            }
             Self::Stored { contract, id, lineage, .. } => [
                 id.as_ref().map(|id| Subject::Id(*contract, id)),
                 lineage.as_ref().map(|lineage| Subject::Newest(*contract, lineage)),
@@ -98,7 +103,33 @@ impl Expect {
         }
     }
 
-    /// Checks the condition. `found` is the stored header of the condition's subject.
+    /// The checkpoint whose writes decide. `None`: the checkpoints of [`Self::subjects`] decide.
+    pub(crate) fn writes(&self) -> Option<(ContractId, &str)> {
+        match self {
+            Self::FreeSlot { contract, id, .. } => Some((*contract, id)),
+            _ => None,
+        }
+    }
+
+    /// Checks a condition that looks at writes. `found` are the stored writes of the condition's subject.
+    pub(crate) fn check_writes(&self, found: &[Write]) -> Result<()> {
+        match self {
+            Self::FreeSlot { id, task, index, .. } => {
+                let is_here =
+                    |write: &Write| write.claimed_by.is_none() && write.task == *task && write.index == *index;
+                if !found.iter().any(is_here) {
+                    return Ok(());
+                }
+                let message = format!(
+                    "another writer has written to slot {index} of checkpoint {id:?} before: read the checkpoint and try again"
+                );
+                Err(Error::new(Code::Conflict, message))
+            }
+            _ => self.check(None),
+        }
+    }
+
+    /// Checks a condition that looks at a checkpoint. `found` is the stored header of the condition's subject.
     pub(crate) fn check(&self, found: Option<&Header>) -> Result<()> {
         match self {
             Self::Newest { lineage, newest, or, .. } => {
@@ -139,6 +170,7 @@ impl Expect {
                 if holds { Ok(()) } else { Err(otherwise.clone()) }
             }
             Self::Stored { otherwise, .. } => found.map(drop).ok_or_else(|| otherwise.clone()),
+            Self::FreeSlot { .. } => self.check_writes(&[]),
         }
     }
 }

@@ -117,6 +117,14 @@ impl Model {
                     |header: &Header| id.as_ref() == Some(&header.id) || lineage.as_ref() == Some(&header.lineage);
                 if self.newest_first(*contract, is_meant).is_empty() { Err(otherwise.code()) } else { Ok(()) }
             }
+            Expect::FreeSlot { contract, id, task, index } => {
+                let taken = self.writes.iter().any(|(of, to, write)| {
+                    (of, to) == (contract, id)
+                        && write.claimed_by.is_none()
+                        && (&write.task, write.index) == (task, *index)
+                });
+                if taken { Err(Code::Conflict) } else { Ok(()) }
+            }
         }
     }
 
@@ -1260,6 +1268,8 @@ fn step() -> impl Strategy<Value = Step> {
             let otherwise = Error::new(Code::Unsupported, "another state was expected");
             Expect::Checkpoint { contract, id, must, otherwise }
         });
+        let slot = (contract(), id(), name(&["t1", "t2"]), -2..3_i64)
+            .prop_map(|(contract, id, task, index)| Expect::FreeSlot { contract, id, task, index });
         let stored =
             (contract(), prop::option::of(id()), prop::option::of(run())).prop_map(|(contract, id, lineage)| {
                 let otherwise = Error::new(Code::Unsupported, "what it belongs to was expected");
@@ -1268,7 +1278,7 @@ fn step() -> impl Strategy<Value = Step> {
         let none = Just(Vec::new());
         let expect = prop_oneof![
             16 => none,
-            4 => prop_oneof![expect.boxed(), save.boxed(), checkpoint.boxed(), stored.boxed()].prop_map(|expect| vec![expect]),
+            4 => prop_oneof![expect.boxed(), save.boxed(), checkpoint.boxed(), stored.boxed(), slot.boxed()].prop_map(|expect| vec![expect]),
             1 => prop::collection::vec((contract(), id(), run()), 2).prop_map(|both| {
                 let otherwise = || Error::new(Code::Unsupported, "another lineage was expected");
                 let of = |(contract, id, lineage)| Expect::Checkpoint {

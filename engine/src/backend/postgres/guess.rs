@@ -261,6 +261,7 @@ impl Guess<'_> {
                 self.need(*contract, id.as_deref(), lineage.as_deref());
                 Ok(())
             }
+            Expect::FreeSlot { .. } => return Err(NoGuess),
         };
         holds.map_err(|_| NoGuess)
     }

@@ -143,6 +143,9 @@ impl Writing<'_> {
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
+        if let Some((contract, id)) = expect.writes() {
+            return expect.check_writes(&writes::of(self.open, contract, id)?);
+        }
         expect.check_with(|subject| {
             let found = match subject {
                 Subject::Newest(contract, lineage) => match self.known.lineage(self.open, contract, lineage)? {

@@ -141,6 +141,9 @@ impl<'a> Writing<'a> {
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
+        if let Some((contract, id)) = expect.writes() {
+            return expect.check_writes(&writes::of(self.transaction, contract, id)?);
+        }
         expect.check_with(|subject| {
             let found = match subject {
                 Subject::Newest(contract, lineage) => row::newest(self.transaction, contract, lineage, None)?,

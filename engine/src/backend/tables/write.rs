@@ -20,6 +20,10 @@ impl<C: Contents> Tables<C> {
     /// Applies all changes of a unit, or none.
     pub(crate) fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         for expect in &unit.expect {
+            if let Some((contract, id)) = expect.writes() {
+                expect.check_writes(&self.writes_to(contract, id))?;
+                continue;
+            }
             expect.check_with(|subject| {
                 let found = match subject {
                     Subject::Newest(contract, lineage) => self.newest_of(contract, lineage),

@@ -163,6 +163,9 @@ pub(super) struct PutWrites {
     /// What must be stored. Missing: nothing.
     #[serde(default)]
     needs: Option<Needs>,
+    /// The slot of the task that must have no unclaimed write yet.
+    #[serde(default)]
+    free: Option<i64>,
 }
 
 /// A write. Its index is its slot within the task.
@@ -176,12 +179,12 @@ pub(super) struct NewWrite {
     claimed_by: Option<String>,
 }
 
-/// `putWrites`: stores writes of a task to a checkpoint.
+/// `putWrites`: stores writes of a task to a checkpoint. Fails with `CONFLICT` if the slot `free` is taken.
 ///
 /// The path of the task is stored as one more write, in a slot of its own, so that it stays with the task's other writes.
 /// [`take_paths`] takes it out again.
 pub(super) fn put_writes(given: PutWrites, buffers: &mut Buffers) -> Result<Unit> {
-    let PutWrites { thread_id: thread, namespace, id, task, path, writes, replace, needs } = given;
+    let PutWrites { thread_id: thread, namespace, id, task, path, writes, replace, needs, free } = given;
     let of = CheckpointRef { thread, namespace, id };
     let write = |NewWrite { index, channel, tag, claimed_by }: NewWrite| {
         let claimed_by = claimed_by.map(|id| thread::key(&of.thread, &of.namespace, &id));
@@ -194,8 +197,11 @@ pub(super) fn put_writes(given: PutWrites, buffers: &mut Buffers) -> Result<Unit
         let (task, claimed_by) = (write.task.clone(), write.claimed_by.clone());
         writes.push(Write { task, index: PATH, claimed_by, state: TaskState::default(), part });
     }
-    let expect = needs.map(|needs| needs.expect(CONTRACT_ID, &of)).into_iter().collect();
-    Ok(Unit { expect, ops: vec![Op::Write { contract: CONTRACT_ID, id: check(&of)?, writes, replace, encoded: None }] })
+    let (contract, id) = (CONTRACT_ID, check(&of)?);
+    let needs = needs.map(|needs| needs.expect(contract, &of));
+    let free = free.map(|index| Expect::FreeSlot { contract, id: id.clone(), task, index });
+    let ops = vec![Op::Write { contract, id, writes, replace, encoded: None }];
+    Ok(Unit { expect: needs.into_iter().chain(free).collect(), ops })
 }
 
 /// The task of writes that belong to no task, such as the answer of `new Command({ resume })`.
@@ -292,8 +298,8 @@ fn check(of: &CheckpointRef) -> Result<String> {
 /// channels that lead to a node.
 const STEERING: [&str; 4] = ["__start__", "__pregel_tasks", "branch:to:", "join:"];
 
-/// The channels of writes whose values tell whether a task failed, asked or was answered.
-const TELLING: [&str; 3] = ["__error__", "__interrupt__", "__resume__"];
+/// The channels of writes whose values tell whether a task failed, asked or was answered. The last one has the records of answers.
+const TELLING: [&str; 4] = ["__error__", "__interrupt__", "__resume__", "__forkpoint_answers__"];
 
 /// Reduces a checkpoint to what its status is read from: the part with the rest of the checkpoint, the channels that
 /// decide which nodes run next, and the writes. Writes to other channels lose their values, because their existence is
