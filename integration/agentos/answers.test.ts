@@ -82,4 +82,35 @@ describe.each(onDisk)("on %s", (_, makeTarget) => {
     expect(kept[0]!.answered).toMatchObject({ value: output, by: "Ana" });
     await expect(inspector.answer(ref, { approve: true })).rejects.toMatchObject({ code: "CONFLICT" });
   });
+
+  it("an answer of onWaiting counts, and no fork gets an answer", async () => {
+    const target = makeTarget();
+    const store = open(target);
+    const tools = new Tools();
+    const graph = refund().compile({ checkpointStore: store, deps: tools.deps });
+    const inspector = await inspect(target);
+    const { runId } = await watch(graph.stream({ order: 7 }));
+    const ref = { space: "agentos", run: runId };
+    await inspector.answer(ref, { approve: true, by: "Ana" });
+    const answered = (await store.latest(runId))!.id;
+    const forks = [
+      await store.fork(answered),
+      await store.fork(answered, { scratch: { changed: true } }),
+      (await inspector.fork({ ...ref, id: answered })).run,
+    ];
+    for (const fork of forks) expect((await inspector.run({ ...ref, run: fork }))!.status).toBe("waiting");
+    const given = { approved: false };
+    const onWaiting = ({ runId: of }: { runId: string }) => (of === forks[0] ? given : undefined);
+    const { runs } = await recover(graph, store, { onWaiting, runs: [runId, ...forks] });
+    expect(runs.map(({ outcome }) => outcome).toSorted()).toEqual(["finished", "finished", "waiting", "waiting"]);
+    expect(tools.calls.toSorted()).toEqual(["decline", "refund"]);
+    const own = { ...ref, run: forks[0]! };
+    const refused = inspector.answer(own, { approve: true, by: "Ben" });
+    await expect(refused).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(refused).rejects.toThrow(/by the program at .* with \{"approved":false\}/);
+    const kept = [];
+    for (const { id } of (await inspector.checkpoints(own)).items)
+      kept.push(...(await inspector.questions({ ...own, id })).filter((each) => each.answered !== null));
+    expect(kept.map(({ answered: is }) => [is!.value, is!.program])).toEqual([[given, true]]);
+  });
 });

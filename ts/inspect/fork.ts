@@ -143,7 +143,7 @@ const forks = {
       nodeId: row.label ?? "",
       timestamp: Date.now(),
       hasMemorySnapshot: row.meta?.["hasMemorySnapshot"] === true,
-      status: source?.status ?? "unknown",
+      status: source === null ? "unknown" : agentos.statusInFork(engine, source, as),
       expectedNewest: undefined,
       parent: row.id,
       mark: encodeMark({ ...decodeMark(source?.mark), by: undefined, imported: undefined, branch: true }),

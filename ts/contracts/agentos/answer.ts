@@ -7,7 +7,7 @@ import type { Engine } from "../../store/engine.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
 import { put, restore, snapshot } from "./checkpoint-store.js";
 import type { Checkpoint } from "./contract.js";
-import { type NodeAnswer, isHuman, openNodes } from "./status.js";
+import { type NodeAnswer, answerOf, isHuman, openNodes } from "./status.js";
 import { agentos, openFound } from "./wire.js";
 
 /** Returns the newest checkpoint of a run, and its mark. */
@@ -23,18 +23,30 @@ export async function newestOf(
 export const humanNodes = (checkpoint: Checkpoint): string[] =>
   openNodes(checkpoint).filter((node) => isHuman(checkpoint, node));
 
+/** Returns the human nodes that the program has answered with this checkpoint. */
+export function answeredHere(checkpoint: Checkpoint): string[] {
+  const { visitedNodes } = checkpoint;
+  const before = visitedNodes.findLastIndex((node) => answerOf(checkpoint, node)?.program !== true);
+  return visitedNodes.slice(before + 1);
+}
+
 /**
  * Stores an answer in a copy of the newest checkpoint, which becomes the newest. The engine's call carries the lease of the run.
  *
  * @throws ForkpointError `NOT_FOUND` if the node does not wait. `CONFLICT` if a program has continued the run meanwhile.
  */
-export async function answerNode(engine: Engine, runId: string, nodeId: string, answer: NodeAnswer): Promise<void> {
+export async function answerNode(
+  engine: Engine,
+  runId: string,
+  nodeId: string,
+  answer: Pick<NodeAnswer, "value" | "by" | "at">,
+): Promise<void> {
   const newest = await newestOf(engine, runId);
   if (newest === null || !humanNodes(newest.checkpoint).includes(nodeId)) {
     throw new ForkpointError("NOT_FOUND", `node ${quote(nodeId)} of run ${quote(runId)} does not wait any more`);
   }
   const { checkpoint, mark } = newest;
-  const result = { ...checkpoint.nodeResults[nodeId]!, answered: answer };
+  const result = { ...checkpoint.nodeResults[nodeId]!, answered: { ...answer, run: runId } };
   const nodeResults = { ...checkpoint.nodeResults, [nodeId]: result };
   const timestamp = Math.max(Date.now(), checkpoint.timestamp);
   const answered: Checkpoint = { ...checkpoint, nodeResults, id: crypto().randomUUID(), timestamp };

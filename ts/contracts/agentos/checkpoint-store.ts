@@ -252,21 +252,33 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
   const [id, runId] = [crypto().randomUUID(), crypto().randomUUID()];
   const parent = idOrNull(checkpointId, "checkpointId");
   if (parent === null) throw nothingToFork(checkpointId);
-  if (patch === undefined) {
+  const found = await find(engine, parent);
+  if (found === null) throw nothingToFork(checkpointId);
+  const status = statusInFork(engine, found, runId);
+  if (patch === undefined && status === found.status) {
     const timestamp = Date.now();
     await agentos.call(engine.native, "fork", { checkpointId: parent, id, runId, timestamp, savedAt: timestamp });
     return runId;
   }
-  const found = await find(engine, parent);
-  if (found === null) throw nothingToFork(checkpointId);
-  const { graphId, nodeId, hasMemorySnapshot, status, mark, parts } = found;
+  const { graphId, nodeId, hasMemorySnapshot, mark, parts } = found;
   const [state, rest] = stateAndRest(parts, parent);
   const ids = { id, runId, graphId, nodeId, parent };
   // The fork belongs to the same program, and no process works on it.
   const maker = { mark: encodeMark({ ...decodeMark(mark), by: undefined }) };
   const fields = { ...ids, ...maker, timestamp: Date.now(), hasMemorySnapshot, status, expectedNewest: undefined };
-  await put(engine, fields, patched(engine.format, parent, state, patch), rest);
+  await put(engine, fields, patch === undefined ? state : patched(engine.format, parent, state, patch), rest);
   return runId;
+}
+
+/** Returns the status of a fork of a checkpoint: a fork asks again, because an answer belongs to the run that has asked. */
+export function statusInFork(
+  { format }: Engine,
+  { id, timestamp, status, parts }: Found,
+  runId: string,
+): Found["status"] {
+  if (status !== "unfinished") return status;
+  const checkpoint = decodeCheckpoint<Checkpoint>(format, parts, { id, runId, timestamp });
+  return statusOf({ ...checkpoint }) ?? status;
 }
 
 function nothingToFork(checkpointId: string): ForkpointError {

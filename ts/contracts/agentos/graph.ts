@@ -2,7 +2,7 @@
 
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import { type ProgramPosition, type ProgramShape, shapeHash } from "../../store/program.js";
-import { isHuman, openNodes } from "./status.js";
+import { type NodeAnswer, answerOf, isHuman, openNodes } from "./status.js";
 import type { Checkpoint } from "./contract.js";
 
 /** What {@link recover} needs of a graph: every `compile()` of AgentOS returns such a graph. */
@@ -110,9 +110,13 @@ export class Graph {
 
   /** The checkpoint after human nodes have their answers. An answer becomes the output of its node. */
   answered(checkpoint: Checkpoint, answers: Map<string, unknown>): Partial<Checkpoint> {
-    const { nodeResults, state, visitedNodes, pendingEdges } = checkpoint;
+    const { nodeResults, runId: run, state, visitedNodes, pendingEdges } = checkpoint;
     const nodes = [...answers.keys()];
-    const outputs = nodes.map((node) => [node, { ...nodeResults[node]!, output: answers.get(node) }]);
+    const outputs = nodes.map((node) => {
+      const output = answers.get(node);
+      const own: NodeAnswer = { value: output, by: null, at: Date.now(), program: true, run };
+      return [node, { ...nodeResults[node]!, output, answered: answerOf(checkpoint, node) ?? own }];
+    });
     const artifacts = nodes.map((node) => [this.#artifactOf(node), answers.get(node)]);
     const emitted = this.#edges.filter(({ source, target }) => answers.has(source) && target !== END);
     return {

@@ -6,13 +6,15 @@ import type { Checkpoint } from "./contract.js";
 export type Status = Exclude<RunStatus, "unknown">;
 
 /** The fields of a checkpoint that determine the status. */
-type Progress = Pick<Checkpoint, "nodeId" | "nodeResults" | "visitedNodes" | "skippedNodes" | "pendingEdges">;
+type Progress = Pick<Checkpoint, "runId" | "nodeId" | "nodeResults" | "visitedNodes" | "skippedNodes" | "pendingEdges">;
+
+type Answerable = Pick<Progress, "nodeResults" | "runId">;
 
 /**
  * Returns the nodes that have a result but did not complete. AgentOS records the result of a human node that waits, and
  * of a node that failed.
  */
-export function openNodes({ nodeResults, visitedNodes, skippedNodes = [] }: Progress): string[] {
+export function openNodes({ nodeResults, visitedNodes, skippedNodes = [] }: Omit<Progress, "runId">): string[] {
   const open: string[] = [];
   let done: Set<string> | undefined;
   let at = 0;
@@ -26,23 +28,29 @@ export function openNodes({ nodeResults, visitedNodes, skippedNodes = [] }: Prog
 }
 
 /** True if a node with this effect class waits for a human when it is open. Any other open node has failed. */
-export function isHuman({ nodeResults }: Progress, node: string): boolean {
+export function isHuman({ nodeResults }: Pick<Progress, "nodeResults">, node: string): boolean {
   return nodeResults[node]?.effectClass === "human";
 }
 
-/** An answer that the inspector has stored for a human node. It stays in the node's result. `recover` makes it the node's output. */
+/** An answer to a human node. It stays in the node's result. `recover` makes it the node's output. */
 export interface NodeAnswer {
   value: unknown;
-  /** Null: the one who answered gave no name. */
+  /** Null: the one who answered gave no name, or the program has answered. */
   by: string | null;
   /** In ms since the epoch. */
   at: number;
+  /** Set if the program has answered: `onWaiting` of `recover`. */
+  program?: true;
+  /** The run that has asked. A fork of the run asks again. */
+  run: string;
 }
 
-export function answerOf({ nodeResults }: Pick<Progress, "nodeResults">, node: string): NodeAnswer | null {
+export function answerOf({ nodeResults, runId }: Answerable, node: string): NodeAnswer | null {
   const { answered } = (nodeResults[node] ?? {}) as { answered?: Partial<NodeAnswer> };
   if (typeof answered !== "object" || answered === null || typeof answered.at !== "number") return null;
-  return { value: answered.value, by: typeof answered.by === "string" ? answered.by : null, at: answered.at };
+  const { value, by, at, program, run } = answered;
+  if (run !== runId) return null;
+  return { value, by: typeof by === "string" ? by : null, at, ...(program === true && { program }), run };
 }
 
 /**

@@ -5,21 +5,8 @@ import { formatOf } from "../../bridge/serializer.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { Checkpointer } from "./checkpointer.js";
 import { RESUME, type CheckpointTuple, type Namespace, type PendingWrite } from "./contract.js";
+import { type AnswerRecord, questionIn, recordWrite, recordsIn } from "./graph/answers.js";
 import { type Activation, activationsOf, isWaiting, joinWrites } from "./graph/tasks.js";
-
-/** The channel of the records of answers. The first has this slot, and each other one a smaller slot. */
-export const ANSWERS = { channel: "__forkpoint_answers__", slot: -1_000 } as const;
-
-/** Who has answered a task, when, and what. */
-export interface AnswerRecord {
-  id: string;
-  node: string;
-  /** What the task asked. The task of a subgraph may ask several questions, which get one answer. */
-  question: unknown;
-  value: unknown;
-  by: string | null;
-  at: number;
-}
 
 export interface TaskQuestion {
   /** The id of the task. */
@@ -42,23 +29,18 @@ export async function readQuestions(
   const tuple = await checkpointer.getTuple(place);
   if (tuple === null) return null;
   const { checkpoint, pendingWrites } = tuple;
-  const tasks = activationsOf(checkpoint, joinWrites(checkpoint.pendingWrites, pendingWrites), formatOf("v8"));
+  const joined = joinWrites(checkpoint.pendingWrites, pendingWrites);
+  const tasks = activationsOf(checkpoint, joined, formatOf("v8"));
   const waiting = tasks
     .filter(({ record }) => isWaiting(record))
-    .map(({ task, node, record }) => {
-      const values = record.question!.asked.map(({ value }) => value);
-      return { id: task, node, record, question: values.length === 1 ? values[0] : values };
-    });
-  const records = pendingWrites
-    .filter(({ channel, idx }) => channel === ANSWERS.channel && idx <= ANSWERS.slot)
-    .map(({ payload }) => payload as AnswerRecord);
-  return { tuple, waiting, records };
+    .map(({ task, node, record }) => ({ id: task, node, record, question: questionIn(record.question!) }));
+  return { tuple, waiting, records: recordsIn(joined) };
 }
 
 /**
- * Stores an answer. The writes carry the lease of the thread, so that of two answers at the same time only one is stored.
+ * Stores an answer. The writes carry the lease of the thread.
  *
- * @throws ForkpointError `NOT_FOUND` if the task does not wait.
+ * @throws ForkpointError `NOT_FOUND` if the task does not wait. `CONFLICT` if it has an answer.
  */
 export async function answerTask(
   checkpointer: Checkpointer<unknown>,
@@ -75,14 +57,13 @@ export async function answerTask(
       `task ${quote(task)} of thread ${quote(place.threadId)} does not wait any more`,
     );
   }
-  const { tuple, records } = read!;
+  const { tuple } = read!;
   const { node, question, record } = waiting;
-  const answers = [...record.answers.map((each) => each.fresh()), answer.value];
-  const kept: AnswerRecord = { id: task, node, question, ...answer };
-  const slot = ANSWERS.slot - records.filter(({ id }) => id === task).length;
+  const nth = record.question!.index;
+  const answers = [...record.answers.slice(0, nth).map((each) => each.fresh()), answer.value];
   const writes: PendingWrite[] = [
     { node, taskId: task, idx: RESUME, channel: "__resume__", payload: answers },
-    { node, taskId: task, idx: slot, channel: ANSWERS.channel, payload: kept },
+    recordWrite(node, task, { id: task, node, nth, question, ...answer }),
   ];
   await checkpointer.putWrites(tuple.config, writes, { lease });
 }

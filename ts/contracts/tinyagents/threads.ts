@@ -10,9 +10,19 @@ import { flag, object, oneOf, readRecord, whole } from "../../store/options.js";
 import { copyEffects } from "../../store/effect-copies.js";
 import { forced, removing } from "../../store/removing.js";
 import { betweenSteps, stepOptions, throwIfStopped } from "../../store/retention.js";
-import { type EncodedCheckpoint, type EncodedWrite, metadataOf, namespaceOrNull, readListed } from "./values.js";
+import { writesWithoutAnswers } from "./graph/tasks.js";
+import {
+  type EncodedCheckpoint,
+  type EncodedWrite,
+  decodeCheckpoint,
+  decodeWrite,
+  encodeWrites,
+  metadataOf,
+  namespaceOrNull,
+  readListed,
+} from "./values.js";
 import { type Found, type Header, type Place, openFound, openHeaders, tinyagents } from "./wire.js";
-import type { CheckpointMetadata } from "./contract.js";
+import { type CheckpointMetadata, RESUME } from "./contract.js";
 
 /** Options of `prune()`. */
 export interface ThreadPruneOptions {
@@ -230,10 +240,12 @@ export async function copyThread(engine: Engine, source: unknown, target: unknow
   try {
     const written = new Set<string>();
     const found = await headers(engine, from);
+    const newest = new Map(found.map((header) => [header.namespace, header.key]));
     for (const { key, namespace, id, parent, metadata, dependsOnParent, status } of found) {
       const loaded = await tinyagents.find(engine.native, "load", { key }, openFound);
       if (loaded?.first == null) continue;
-      const { parts, writes } = loaded.first;
+      const { parts } = loaded.first;
+      const writes = newest.get(namespace) === key ? ownWrites(engine, loaded.first) : loaded.first.writes;
       const place = { threadId: to, id, namespace, parent: parent ?? undefined };
       await put(engine, { ...place, dependsOnParent, status, parts, metadata }, false);
       // Only the first checkpoint of an id carries the writes.
@@ -249,6 +261,13 @@ export async function copyThread(engine: Engine, source: unknown, target: unknow
     await deleteThread(engine, to);
     throw error;
   }
+}
+
+/** The writes of a thread's newest checkpoint for its copy: an answer belongs to the thread that has asked. */
+function ownWrites({ format }: Engine, found: Found): EncodedWrite[] {
+  if (!found.writes.some(({ index }) => index === RESUME)) return found.writes;
+  const written = found.writes.map((write) => decodeWrite(write, format));
+  return encodeWrites(writesWithoutAnswers(decodeCheckpoint(found, format), written, format).ledger, format);
 }
 
 const threadPruneOptions = { protect: oneOf("ancestors", "dependencies"), dryRun: flag, ...stepOptions };

@@ -1,6 +1,6 @@
 /** Reads the questions of AgentOS' human nodes and of TinyAgents' tasks. */
 
-import { answerNode, humanNodes } from "../../contracts/agentos/answer.js";
+import { answerNode, answeredHere, humanNodes } from "../../contracts/agentos/answer.js";
 import { restore } from "../../contracts/agentos/checkpoint-store.js";
 import type { Checkpoint } from "../../contracts/agentos/contract.js";
 import { answerOf } from "../../contracts/agentos/status.js";
@@ -26,7 +26,7 @@ export const agentos: Source = {
   live: (context, _, row) => nodesOf(context, row, humanNodes),
   /** The checkpoints after an answer have it too. It belongs to the first one, where the node has not completed. */
   async kept(context, _, row) {
-    const all = await nodesOf(context, row, humanNodes);
+    const all = await nodesOf(context, row, (checkpoint) => [...humanNodes(checkpoint), ...answeredHere(checkpoint)]);
     return all.filter((each): each is Kept => each.answered !== null);
   },
   answer: (context, native, { run }, node, answer) => answerNode({ ...context.engine, native }, run, node, answer),
@@ -41,9 +41,19 @@ export const tinyagents: Source = {
   },
   async kept(context, key, row) {
     const checkpointId = row.id.split("\0")[0]!;
-    const read = await readQuestions(new Checkpointer<unknown>(context.store), { ...placeOf(key), checkpointId });
-    return (read?.records ?? []).map(({ id, node, question, value, by, at }) => {
-      return { id, node, value: question, answered: { value, by, at } };
+    const checkpointer = new Checkpointer<unknown>(context.store);
+    const read = await readQuestions(checkpointer, { ...placeOf(key), checkpointId });
+    const records = read?.records ?? [];
+    if (records.length === 0) return [];
+    const { threadId, namespace } = placeOf(key);
+    const listed = await checkpointer.list(threadId, { namespace });
+    const next = listed.find(({ parentCheckpointId }) => parentCheckpointId === checkpointId);
+    // After an edit of the state, the tasks ask again: they have not used their last answers.
+    const isEdited = next?.metadata["source"] === "update";
+    const isUsed = ({ id, nth }: { id: string; nth: number }) =>
+      !isEdited || records.some((later) => later.id === id && later.nth > nth);
+    return records.filter(isUsed).map(({ id, node, question, value, by, at, program }): Kept => {
+      return { id, node, value: question, answered: { value, by, at, ...(program !== undefined && { program }) } };
     });
   },
   answer: (context, _, key, task, answer, lease) =>

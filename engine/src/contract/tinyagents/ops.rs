@@ -93,18 +93,29 @@ pub(super) fn state_of(index: i64) -> TaskState {
     }
 }
 
+/// The end of the name of a record of an answer: the name has the node and the channel, as JSON.
+const ANSWERS: &str = ",\"__forkpoint_answers__\"]";
+
 /// `putWrites`: stores pending writes. `once` are stored only if their slots are free. `replacing` replace what their
-/// slots hold.
+/// slots hold, but records of answers: nothing is stored, and the call fails with [`Code::Conflict`], if there is another answer.
 pub(super) fn put_writes(
     of: &CheckpointRef,
     once: Vec<Write>,
     replacing: Vec<Write>,
     needs: Option<Needs>,
 ) -> Result<Unit> {
-    let id = check(of)?;
+    let (contract, id) = (CONTRACT_ID, check(of)?);
+    let free = |Write { task, index, .. }: &Write| Expect::FreeSlot {
+        contract,
+        id: id.clone(),
+        task: task.clone(),
+        index: *index,
+    };
+    let needs = needs.map(|needs| needs.expect(contract, of));
+    let records = replacing.iter().filter(|write| write.part.name.ends_with(ANSWERS)).map(free);
+    let expect = needs.into_iter().chain(records).collect();
     let ops = [(once, false), (replacing, true)].into_iter().filter(|(writes, _)| !writes.is_empty());
-    let op = |(writes, replace)| Op::Write { contract: CONTRACT_ID, id: id.clone(), writes, replace, encoded: None };
-    let expect = needs.map(|needs| needs.expect(CONTRACT_ID, of)).into_iter().collect();
+    let op = |(writes, replace)| Op::Write { contract, id: id.clone(), writes, replace, encoded: None };
     Ok(Unit { expect, ops: ops.map(op).collect() })
 }
 

@@ -28,7 +28,8 @@ import {
 import { describe, requireFit } from "./fit.js";
 import { runSubgraph } from "./subgraph.js";
 import { type Outcome, callNode, makeContext } from "./task.js";
-import { errorOf, isWaiting, nothing } from "./tasks.js";
+import { questionIn, refuseOther } from "./answers.js";
+import { errorOf, isWaiting, nothing, withoutAnswer } from "./tasks.js";
 import { Snapshot } from "./values.js";
 import type { Boundary, GraphCommand, GraphEvent, GraphTool, GraphWhy, Target } from "./wire.js";
 import { tinyagents } from "../wire.js";
@@ -118,7 +119,8 @@ export class GraphExecution {
         return void this.#write(order.write, () => this.#put(order.id, order.parent));
       case "record": {
         const { tasks } = this.#boundaries.get(order.id)!;
-        const recorded = order.tasks.map((index) => tasks[index]!);
+        const recorded = order.tasks.map((index) => ({ ...tasks[index]! }));
+        for (const index of order.tasks) tasks[index]!.record = { ...tasks[index]!.record, given: undefined };
         return void this.#write(order.write, () =>
           recordTasks(this.plan.checkpointer!, this.plan.thread, order.id, recorded, this.plan.lease),
         );
@@ -152,6 +154,7 @@ export class GraphExecution {
     const loaded = this.plan.loaded ?? (await loadCheckpoint(checkpointer!, thread, id, this.format));
     if (loaded === null) return { event: "loaded", base: null };
     const { checkpoint, activations, latest } = loaded;
+    if (mode.kind === "continue") this.#refuseOthers(loaded);
     if (mode.kind === "continue") await requireFit(this.plan, this.parts.definition.name, loaded, this.format);
     if (mode.kind !== "input") this.#ran = ranIn(checkpoint);
     this.#loaded = loaded;
@@ -226,6 +229,8 @@ export class GraphExecution {
     for (const [index, { done }] of boundary.tasks.entries()) {
       // Drop the recorded result of a task that must run again, such as a pure task.
       if (!done) tasks[index]!.record = { ...tasks[index]!.record, result: undefined };
+      // The state was changed after the answer, so the task asks again.
+      if (this.plan.mode.kind === "update") tasks[index]!.record = withoutAnswer(tasks[index]!.record);
     }
     if (boundary.origin === "loop") {
       const needed = new Set(boundary.tasks.map(({ arg }) => arg));
@@ -265,8 +270,32 @@ export class GraphExecution {
       const { record } = task;
       // The last question may have an answer already if the run continues from an older checkpoint. The new answer
       // replaces it.
-      const earlier = record.answers.slice(0, record.question!.index);
-      task.record = { ...record, answers: [...earlier, answer], result: undefined };
+      const nth = record.question!.index;
+      const earlier = record.answers.slice(0, nth);
+      const value: unknown = answer.fresh();
+      const question = questionIn(record.question!);
+      const given = { id: task.id, node: task.name, nth, question, value, by: null, at: Date.now(), program: true };
+      const told = this.#recordsAnswers ? { given } : {};
+      task.record = { ...record, answers: [...earlier, answer], result: undefined, ...told };
+    }
+  }
+
+  /** True if the checkpointer is of this package. A subgraph gets the answers of the task that has called it. */
+  get #recordsAnswers(): boolean {
+    const { checkpointer, effects } = this.plan;
+    return effects === undefined && checkpointer !== undefined && handleOf(checkpointer) !== undefined;
+  }
+
+  /** Refuses an answer to a question that has another one which its task has not used. */
+  #refuseOthers({ activations, answers, latest }: Loaded): void {
+    const { mode, answer, thread } = this.plan;
+    if (!latest || mode.kind !== "continue" || mode.answers === "none" || !this.#recordsAnswers) return;
+    const named = mode.answers === "all" ? undefined : new Set(mode.answers.tasks);
+    for (const { node: name, task: storedId, record } of activations) {
+      const stored = answers.find(({ id, nth }) => id === storedId && nth === record.question?.index);
+      if (stored === undefined || record.result !== undefined) continue;
+      if (named === undefined || named.has(name) || named.has(storedId))
+        refuseOther(thread.threadId, stored, answer!({ name, storedId } as BoundaryTask));
     }
   }
 

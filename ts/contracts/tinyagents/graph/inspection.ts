@@ -7,7 +7,7 @@ import { formatOf } from "../../../bridge/serializer.js";
 import { handleOf } from "../../../store/handles.js";
 import { copyEffects } from "../../../store/effect-copies.js";
 import { type ThreadRef, type GraphCheckpointer, keyOf } from "./recorder.js";
-import { activationsOf, isWaiting, joinWrites, nextNodes, pendingOf } from "./tasks.js";
+import { activationsOf, isWaiting, joinWrites, nextNodes, pendingOf, writesWithoutAnswers } from "./tasks.js";
 import { matches } from "../threads.js";
 import type { GraphInterrupt } from "./node.js";
 import type { CheckpointConfig, CheckpointTuple, Namespace } from "../contract.js";
@@ -138,7 +138,9 @@ export async function fork(
     throw new ForkpointError("NOT_FOUND", `thread ${quote(from.threadId)} ${what}`);
   }
   const { checkpoint, config } = tuple;
-  const pendingWrites = joinWrites(checkpoint.pendingWrites, tuple.pendingWrites);
+  // An answer belongs to the thread that has asked.
+  const { inside, ledger } = writesWithoutAnswers(checkpoint, tuple.pendingWrites, formatOf("v8"));
+  const pendingWrites = joinWrites(inside, ledger);
   const latest = (await checkpointer.get(from.threadId, null, from.namespace))?.checkpointId === config.checkpointId;
   const tasks = activationsOf(checkpoint, pendingWrites, formatOf("v8"));
   if (latest)

@@ -3,6 +3,8 @@
 import type { HeldLease, Lease } from "../../../store/lease.js";
 import type { RunKey } from "../../../bridge/native.js";
 import type { Format } from "../../../bridge/serializer.js";
+import { isOvertaken } from "../../../bridge/errors.js";
+import { type AnswerRecord, isRecordOf, recordsIn, refuseOther } from "./answers.js";
 import { runExpectsParent } from "../expectation.js";
 import { tinyagents } from "../wire.js";
 import {
@@ -64,6 +66,8 @@ export interface Loaded {
   checkpoint: ThreadCheckpoint<any> & { memorySnapshot?: MemorySnapshot; ranNodes?: unknown };
   activations: Activation[];
   latest: boolean;
+  /** The answers that are stored for the tasks of the checkpoint. */
+  answers: AnswerRecord[];
 }
 
 export interface ThreadRef {
@@ -89,7 +93,8 @@ export async function loadCheckpoint(
     checkpointId === undefined ? checkpoint : await checkpointer.get(thread.threadId, null, thread.namespace);
   const writes = joinWrites(checkpoint.pendingWrites, tuple.pendingWrites);
   const activations = activationsOf(checkpoint, writes, format);
-  return { checkpoint, activations, latest: latest?.checkpointId === checkpoint.checkpointId };
+  const answers = recordsIn(writes);
+  return { checkpoint, activations, latest: latest?.checkpointId === checkpoint.checkpointId, answers };
 }
 
 /** Returns the number of supersteps before a checkpoint. A checkpoint that was put by hand may have none. */
@@ -166,7 +171,11 @@ export async function putBoundary(
   await (Object.keys(options).length > 0 ? checkpointer.put(checkpoint, options) : checkpointer.put(checkpoint));
 }
 
-/** Stores the records of tasks as pending writes of their checkpoint. */
+/**
+ * Stores the records of tasks as pending writes of their checkpoint.
+ *
+ * @throws ForkpointError `CONFLICT` if a task has got another answer meanwhile. Nothing is stored then.
+ */
 export async function recordTasks(
   checkpointer: GraphCheckpointer<any>,
   thread: ThreadRef,
@@ -174,10 +183,25 @@ export async function recordTasks(
   tasks: readonly BoundaryTask[],
   lease: HeldLease | undefined,
 ): Promise<void> {
-  const writes = tasks.flatMap(({ name, id, record }) => writesOf(name, id, record));
-  if (writes.length === 0) return;
   const config = { ...thread, checkpointId };
-  await (lease === undefined
-    ? checkpointer.putWrites(config, writes)
-    : checkpointer.putWrites(config, writes, { lease }));
+  let writes = tasks.flatMap(({ name, id, record }) => writesOf(name, id, record));
+  if (writes.length === 0) return;
+  const store = () =>
+    lease === undefined ? checkpointer.putWrites(config, writes) : checkpointer.putWrites(config, writes, { lease });
+  const given = recordsIn(writes);
+  if (given.length === 0) return store();
+  try {
+    await store();
+  } catch (error) {
+    if (!isOvertaken(error)) throw error;
+    const stored = recordsIn((await checkpointer.getTuple(config))?.pendingWrites ?? []);
+    const same = given.filter(({ id, nth, value }) => {
+      const first = stored.find((one) => one.id === id && one.nth === nth);
+      refuseOther(thread.threadId, first, value);
+      return first !== undefined;
+    });
+    if (same.length === 0) throw error;
+    writes = writes.filter((write) => !isRecordOf(write) || !same.includes(write.payload as AnswerRecord));
+    await store();
+  }
 }

@@ -6,6 +6,7 @@ import { END, Send } from "../command.js";
 import { Snapshot } from "./values.js";
 import type { GraphInterrupt } from "./node.js";
 import { ERROR, INTERRUPT, RESUME, type PendingWrite, type ThreadCheckpoint } from "../contract.js";
+import { type AnswerRecord, isRecordOf, recordWrite } from "./answers.js";
 
 const channels = { update: "__update__", goto: "__goto__", done: "__done__" } as const;
 
@@ -28,6 +29,8 @@ export interface TaskRecord {
   /** The result. `goto` are the nodes that the task chose, as names and Sends. */
   result: { update: Snapshot | undefined; goto: Array<string | Send> } | undefined;
   error: { name: string; message: string } | undefined;
+  /** The record of the last answer, until it is stored. */
+  given?: AnswerRecord | undefined;
 }
 
 export function nothing(): TaskRecord {
@@ -42,7 +45,7 @@ export interface Activation {
 }
 
 export function writesOf(node: string, taskId: string, record: TaskRecord): PendingWrite[] {
-  const { question, answers, result, error } = record;
+  const { question, answers, result, error, given } = record;
   const write = (idx: number, channel: string, payload: unknown) => ({ node, taskId, idx, channel, payload });
   const writes: PendingWrite[] = [];
   if (question !== undefined) writes.push(write(INTERRUPT, "__interrupt__", question));
@@ -54,6 +57,7 @@ export function writesOf(node: string, taskId: string, record: TaskRecord): Pend
         answers.map((answer) => answer.fresh()),
       ),
     );
+  if (given !== undefined) writes.push(recordWrite(node, taskId, given));
   if (error !== undefined) writes.push(write(ERROR, "__error__", error));
   if (result === undefined) return writes;
   if (result.update !== undefined) writes.push(write(0, channels.update, result.update.fresh()));
@@ -125,6 +129,35 @@ function readQuestion({ node, taskId, payload }: PendingWrite): Question {
   if (typeof index !== "number" || !Array.isArray(asked))
     return { index: 0, asked: [{ node, taskId, namespace: [], value: payload }] };
   return { index, asked, ...(inner !== undefined && { inner }) };
+}
+
+/** Takes back an answer that the task has not used: an answer belongs to the question of its own checkpoint. */
+export function withoutAnswer(record: TaskRecord): TaskRecord {
+  const { question, answers, result } = record;
+  if (question === undefined || result !== undefined) return record;
+  return { ...record, answers: answers.slice(0, question.index) };
+}
+
+/** Returns the writes of a checkpoint without the answers that its tasks have not used, for a copy of it. */
+export function writesWithoutAnswers(
+  checkpoint: ThreadCheckpoint<unknown>,
+  ledger: readonly PendingWrite[],
+  format: Format,
+): { inside: PendingWrite[]; ledger: PendingWrite[] } {
+  const questions = new Map<string, number>();
+  for (const { task, record } of activationsOf(checkpoint, joinWrites(checkpoint.pendingWrites, ledger), format)) {
+    if (record.question !== undefined && record.result === undefined) questions.set(task, record.question.index);
+  }
+  const without = (writes: readonly PendingWrite[]) =>
+    writes.flatMap((write): PendingWrite[] => {
+      const index = questions.get(write.taskId);
+      if (index === undefined) return [write];
+      if (isRecordOf(write)) return (write.payload as AnswerRecord).nth < index ? [write] : [];
+      if (write.idx !== RESUME || !Array.isArray(write.payload)) return [write];
+      const payload = write.payload.slice(0, index);
+      return payload.length > 0 ? [{ ...write, payload }] : [];
+    });
+  return { inside: without(checkpoint.pendingWrites), ledger: without(ledger) };
 }
 
 export function isWaiting({ question, answers, result }: TaskRecord): boolean {
