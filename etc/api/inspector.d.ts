@@ -531,6 +531,7 @@ interface StoredAnswer {
     value: unknown;
     by: string | null;
     at: number;
+    program?: true;
 }
 interface TokenUsage {
     input: number | null;

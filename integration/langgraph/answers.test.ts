@@ -198,7 +198,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
       const run = `${name} "quoted" \u2028`;
       await graph.invoke(started, thread(run));
       for (let round = 0; round < 8; round++) {
-        const [question] = await inspector.questions(of(run));
+        const question = (await inspector.questions(of(run))).find(({ answered }) => answered === null);
         if (question === undefined) break;
         const code = question.code.replace(/^import .*$/m, "");
         const call = new Function("graph", "Command", `return (async () => {${code}})()`);

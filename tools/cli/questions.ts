@@ -29,9 +29,9 @@ const callText = ({ tool, args }: Question): string => (args === null ? tool! : 
 
 /** Returns who has answered a question, when, and what. */
 export function answerLine(question: Question, output: Pick<Output, "style" | "width">): string {
-  const { value, by, at } = question.answered!;
+  const { value, by, at, program } = question.answered!;
   const { style } = output;
-  const who = by === null ? "" : ` by ${style("bold", safeText(by))}`;
+  const who = program ? " by the program" : by === null ? "" : ` by ${style("bold", safeText(by))}`;
   return `${questionLine({ ...question, choices: [] }, output)} ${style("green", "✓")} ${excerpt(value, style, ANSWER)}${who}, ${localTime(at)}`;
 }
 

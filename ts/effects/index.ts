@@ -100,7 +100,12 @@ export function effects(store: object): Once {
       key: string,
       effect: (attempt: EffectAttempt) => T | Promise<T>,
       options?: EffectOptions<T>,
-    ): Promise<T> => promised(() => all.once(placeOf(run), key, effect, options)),
+    ): Promise<T> =>
+      promised(() => {
+        const place = placeOf(run);
+        const begin = () => all.once(place, key, effect, options);
+        return place.ready === undefined ? begin() : place.ready.then(begin);
+      }),
     {
       list: (run: EffectRun) => promised(() => all.list(placeOf(run).of)),
       forget: (run: EffectRun, key?: string) =>
@@ -140,7 +145,8 @@ function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeCo
     if (typeof at !== "string") return { of };
     const graphRun = runIn(configurable);
     const stored = graphRun?.stored === true;
-    if (graphRun?.follows === true) return { of, at, joins: true, stored };
+    const ready = graphRun?.settled?.();
+    if (graphRun?.follows === true) return { of, at, joins: true, stored, ...(ready !== undefined && { ready }) };
     // The checkpoint that the graph was told to continue from. LangGraph stores its own checkpoint while the nodes run.
     const from = metadata?.["thread_id"] === run ? metadata["checkpoint_id"] : undefined;
     return typeof from === "string" && from !== "" ? { of, at, from, settles: true, stored } : { of, at, stored };

@@ -2,7 +2,8 @@
 
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError } from "../bridge/errors.js";
-import { nextNodes as langgraphNext, status as langgraphStatus } from "../contracts/langgraph/status.js";
+import { status as langgraphStatus } from "../contracts/langgraph/status.js";
+import { nextNodes as langgraphNext } from "../contracts/langgraph/tasks.js";
 import { type Found, openFound as openTuple, langgraph } from "../contracts/langgraph/wire.js";
 import type { SaverContext } from "../contracts/langgraph/tuples.js";
 import { ERROR, INTERRUPT, RESUME } from "../contracts/tinyagents/contract.js";

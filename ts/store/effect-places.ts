@@ -24,6 +24,8 @@ export interface EffectPlace {
   joins?: boolean;
   /** True: the run has stored a checkpoint. If it has none when the effect is asked for, it was deleted while it ran. */
   stored?: boolean;
+  /** The effect begins when this has resolved: the answer that the run was resumed with is stored. */
+  ready?: Promise<void>;
 }
 
 /** The place where an effect is stored, and what is stored there. */

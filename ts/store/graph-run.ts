@@ -9,6 +9,8 @@ export interface GraphRun {
   stored: boolean;
   /** The errors of saves that failed while the run went on, by their namespace. */
   readonly failed: Map<string, unknown>;
+  /** Resolves when the answers that the run was resumed with are stored. Rejects if other answers were stored first. */
+  settled?: () => Promise<void> | undefined;
 }
 
 /** A symbol is in no JSON and no listing of keys. */

@@ -78,11 +78,11 @@ function Asked({ of, question, write, done }: AskedProps) {
   );
 }
 
-function AnsweredBy({ answered: { value, by, at: time } }: { answered: NonNullable<Question["answered"]> }) {
+function AnsweredBy({ answered: { value, by, at: time, program } }: { answered: NonNullable<Question["answered"]> }) {
+  const who = program ? "the program" : by === null ? "someone without a name" : shown(by, 200);
   return (
     <p class="small wrap" data-testid="answered-by">
-      Answered <code>{textOf(value, 300)}</code> by <em>{by === null ? "someone without a name" : shown(by, 200)}</em>,{" "}
-      <time title={at(time)}>{ago(time, now.value)}</time>
+      Answered <code>{textOf(value, 300)}</code> by <em>{who}</em>, <time title={at(time)}>{ago(time, now.value)}</time>
     </p>
   );
 }

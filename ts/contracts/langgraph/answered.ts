@@ -1,13 +1,20 @@
 /**
- * How an answer is stored that the inspector was given: LangGraph's own `new Command({ resume })` cannot be called without the graph.
+ * How answers are stored. Each answer is a record of its question, at the checkpoint of the graph that waits: a write of no task
+ * in the channel `__forkpoint_answers__`. LangGraph does not see it. A run that continues the thread gets the answers when it
+ * reads the thread: see resuming.ts.
  *
- * - The task that asks gets the answer into its list `__resume__`. The next run of the task takes it from there.
- * - Its question `__interrupt__` gets the field `answered`. A task that asks again stores its next question without it.
- * - An answer of no task says that every question of the checkpoint has an answer. The value is undefined, which LangGraph ignores.
- * - A record of the answer stays at the checkpoint of the graph itself: `__forkpoint_answers__`, also of no task.
+ * - The records have the slots -1000, -1001 and so on, and each is stored only if its slot is free. So whoever stores an answer has
+ *   seen all earlier ones: of two answers to one question, the first one is stored.
+ * - A question is named by the task that asks, and by the number of answers that the task has used: LangGraph gives the questions of
+ *   a task one id.
+ * - What a program answers with `new Command({ resume })` is recorded with LangGraph's own writes of it.
+ * - `__resume__` of no task with the value undefined says that every question of the checkpoint has an answer. LangGraph ignores it.
  */
 
-import type { FoundWrite } from "./wire.js";
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { Answered } from "../../store/answered.js";
+import { load } from "./serde.js";
+import type { Found, FoundWrite } from "./wire.js";
 
 /** The task id of writes that belong to no task, such as the answer of `new Command({ resume })`. */
 export const NO_TASK = "00000000-0000-0000-0000-000000000000";
@@ -24,21 +31,22 @@ export const ANSWERS = { channel: "__forkpoint_answers__", index: -1_000 } as co
 /** Undefined, as LangGraph's serializer writes it. */
 export const NOTHING = '{"lc":2,"type":"undefined"}';
 
-/** Who has answered a question, when, and what. */
-export interface Answered {
-  value: unknown;
-  /** Null: the one who answered gave no name. */
-  by: string | null;
-  /** In ms since the epoch. */
-  at: number;
-}
-
 /** What the record of an answer holds. */
 export interface AnswerRecord extends Answered {
+  /** Set if a program has answered itself: for all questions, or by the id of the question. */
+  program?: "all" | "id";
   id: string;
   node: string | null;
   question: unknown;
+  /** The task that asks, and the number of answers that it had used. */
+  task: string;
+  nth: number;
+  /** How many questions of the checkpoint were left without an answer. */
+  left: number;
 }
+
+/** Names a question: LangGraph gives the questions of a task one id. */
+export const keyOf = ({ task, nth }: Pick<AnswerRecord, "task" | "nth">): string => `${nth} ${task}`;
 
 /** Returns true for a write that only Forkpoint reads. */
 export function isRecord({ task, part }: Pick<FoundWrite, "task" | "part">): boolean {
@@ -47,16 +55,17 @@ export function isRecord({ task, part }: Pick<FoundWrite, "task" | "part">): boo
   return part.name === RESUME.channel && part.bytes.length === NOTHING.length && textOf(part.bytes) === NOTHING;
 }
 
+/** Reads the records of a checkpoint's answers that no checkpoint has claimed, in the order in which they were stored. */
+export async function recordsOf(serde: SerializerProtocol, { writes }: Pick<Found, "writes">): Promise<AnswerRecord[]> {
+  const own = writes.filter(
+    ({ task, part, claimedBy }) => !claimedBy && task === NO_TASK && part.name === ANSWERS.channel,
+  );
+  own.sort((a, b) => b.index - a.index);
+  return Promise.all(own.map(async ({ part }) => (await load(serde, part, "an answer")) as AnswerRecord));
+}
+
 export const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-
-/** Reads the field `answered` of a question. */
-export function answeredIn(question: unknown): Answered | null {
-  const { answered } = (question ?? {}) as { answered?: unknown };
-  const { value, by, at } = (answered ?? {}) as Partial<Answered>;
-  if (typeof at !== "number") return null;
-  return { value, by: typeof by === "string" ? by : null, at };
-}
 
 /** Returns the id of a question. Old versions of LangGraph give none. */
 export const idOf = ({ id }: { id?: string }, { task }: { task: string }, at: number): string => id ?? `${task}-${at}`;

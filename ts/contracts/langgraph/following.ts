@@ -6,13 +6,15 @@
  * branch.
  */
 
-import type { Config, Metadata } from "@langchain/langgraph-checkpoint";
-import { readingArgument } from "../../bridge/errors.js";
-import { runIn, setRun } from "../../store/graph-run.js";
+import type { Config, Metadata, PendingWrite } from "@langchain/langgraph-checkpoint";
+import { isOvertaken, readingArgument } from "../../bridge/errors.js";
+import { type GraphRun, runIn, setRun } from "../../store/graph-run.js";
 import type { Seen } from "../../store/seen.js";
+import { INTERRUPT } from "./answered.js";
 import type { CheckpointRef } from "./config.js";
+import type { Resuming, Taken } from "./resuming.js";
 import { isRun } from "./thread-leases.js";
-import type { Needs } from "./wire.js";
+import type { Found, Needs } from "./wire.js";
 
 /**
  * Called when LangGraph reads a thread. If a run of the graph itself begins with it, the run is noted in LangGraph's own copy
@@ -27,6 +29,58 @@ export function noteBeginning(config: Config, follows: boolean, stored: boolean)
     if (typeof thread !== "string" || (namespace ?? "") !== "" || task !== undefined) return;
     setRun(configurable, { thread, follows, stored, failed: new Map() });
   });
+}
+
+/** The answers of runs that have begun at a checkpoint which asks. */
+const answersOf = new WeakMap<GraphRun, Resuming>();
+
+/** Returns what the run of this config knows of the answers to the questions of its thread. */
+export function answersIn(config: Config): Resuming | undefined {
+  return readingArgument("config", () => {
+    const run = isRun(config) ? runIn(config.configurable) : undefined;
+    return run && answersOf.get(run);
+  });
+}
+
+/**
+ * Takes an answer that the run was resumed with out of its writes, if they have one.
+ *
+ * @throws ForkpointError `CONFLICT` if another answer is stored.
+ */
+export function takeAnswer(
+  config: Config,
+  writes: readonly PendingWrite[],
+  task: string,
+): { answers: Resuming | undefined; taken: Taken | undefined } {
+  try {
+    const answers = answersIn(config);
+    return { answers, taken: answers?.take(namespaceIn(config), writes, task) };
+  } catch (error) {
+    if (isOvertaken(error)) throw error;
+    // The call refuses what cannot be read.
+    return { answers: undefined, taken: undefined };
+  }
+}
+
+/** Stores something of a run when the answers that it was resumed with are stored, and not if others were stored first. */
+export function afterAnswers<T>(config: Config, store: () => Promise<T>): Promise<T> {
+  const settled = answersIn(config)?.settled();
+  return settled === undefined ? store() : settled.then(store);
+}
+
+/** Notes the answers of the run that begins at the latest checkpoint with this config. `read` reads them. */
+export async function noteAnswers(config: Config, found: Found, read: () => Promise<Resuming>): Promise<void> {
+  const run = isRun(config) && namespaceIn(config) === "" ? runIn(config.configurable) : undefined;
+  if (run?.follows !== true || answersOf.has(run) || !asks(found)) return;
+  const answers = await read();
+  answersOf.set(run, answers);
+  // An effect waits until the answers of its run are stored.
+  run.settled = () => answers.settled();
+}
+
+/** True if a task of the checkpoint asks. */
+function asks({ writes }: Pick<Found, "writes">): boolean {
+  return writes.some(({ claimedBy, part }) => !claimedBy && part.name === INTERRUPT.channel);
 }
 
 /** Notes that a checkpoint was stored. */

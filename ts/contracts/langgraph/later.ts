@@ -5,6 +5,7 @@ export { exportTo } from "./export.js";
 export { importFrom, importPostgresSaver, importSqliteSaver } from "./import.js";
 export { listThreads } from "./listing.js";
 export { recover } from "./recovery.js";
+export { Resuming } from "./resuming.js";
 export { hasStopped, status } from "./status.js";
 export { copy, prune, remove, removeRuns } from "./threads.js";
 export { Entries } from "./store/entries.js";

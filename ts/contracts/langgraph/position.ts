@@ -5,7 +5,7 @@ import type { ProgramPosition, ProgramShape } from "../../store/program.js";
 import { headers } from "./list.js";
 import { INSIDE } from "./shape.js";
 import { NO_NODES } from "./next.js";
-import { type Context, nextNodes, openJoins, outline, restOf, tasksOf } from "./status.js";
+import { type Context, nextNodes, openJoins, outline, restOf, tasksOf } from "./tasks.js";
 import { type Found, placeOf } from "./wire.js";
 
 const START = "__start__";

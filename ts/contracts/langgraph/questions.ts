@@ -1,8 +1,9 @@
 /** Reads the questions of a thread: what each `interrupt()` asks, which task waits for it, and who has answered it. */
 
 import { crypto } from "../../bridge/crypto.js";
-import { idOf } from "./answered.js";
-import { type Asked, type Context, type OpenTask, nextNodes, openTasks, outline, restOf } from "./status.js";
+import { type AnswerRecord, RESUME, idOf, keyOf, recordsOf } from "./answered.js";
+import { load } from "./serde.js";
+import { type Asked, type Context, type OpenTask, nextNodes, openTasks, outline, restOf, tasksOf } from "./tasks.js";
 import { headers } from "./list.js";
 import { type Found, placeOf } from "./wire.js";
 
@@ -19,12 +20,65 @@ export interface ThreadQuestion extends Asked {
   node: string | null;
   /** The tasks from the graph itself down to the one that asks. */
   levels: Level[];
+  /** The answers that this task has used. */
+  used: unknown[];
+  /** Null: the question has no answer. */
+  answered: (Pick<AnswerRecord, "value" | "by" | "at" | "program"> & { task?: string }) | null;
 }
 
 /** Reads the questions of the newest checkpoint of a thread. Answered ones are listed until a task has used the answer. */
 export async function questionsOf(context: Context, threadId: string): Promise<ThreadQuestion[]> {
   const root = await outline(context, threadId, "");
-  return root === null ? [] : new Reader(context, threadId).read(root);
+  return root === null ? [] : questionsAt(context, root);
+}
+
+/** As {@link questionsOf}, if the newest checkpoint was read already. */
+export async function questionsAt(context: Context, root: Found): Promise<ThreadQuestion[]> {
+  const questions = await new Reader(context, root.header.threadId).read(root);
+  if (questions.length === 0) return [];
+  const records = await recordsOf(context.serde, root);
+  if (records.length > 0) {
+    const answers = new Map(records.map((record) => [keyOf(record), record]));
+    for (const question of questions) {
+      // A task passes on what its subgraph has asked. The subgraph may have used the answer before the task has ended.
+      const passed = () => records.findLast(({ id, task }) => id === question.id && task !== asking(question));
+      question.answered = answers.get(placeIn(question)) ?? passed() ?? null;
+    }
+    return questions;
+  }
+  // LangGraph has stored an answer through another version of this package.
+  const { answer } = await tasksOf(context, root);
+  if (answer === undefined) return questions;
+  for (const question of questions)
+    question.answered = { ...answer, by: null, at: root.header.savedAt, program: "all" };
+  return questions;
+}
+
+/** Returns the key of a question: see {@link keyOf}. */
+export const placeIn = (question: Pick<ThreadQuestion, "levels" | "used">): string =>
+  keyOf({ task: asking(question), nth: question.used.length });
+
+/** Returns the task that asks. */
+export const asking = ({ levels }: Pick<ThreadQuestion, "levels">): string => levels.at(-1)!.task.task;
+
+const name = ({ header }: Found): string => `${header.id} ${header.namespace}`;
+
+/** Returns the checkpoints whose questions all have answers. */
+export function answeredLevels(questions: readonly ThreadQuestion[]): Found[] {
+  const all = questions.flatMap(({ levels }) => levels.map(({ found }) => found));
+  const open = questions.filter(({ answered }) => answered === null);
+  const waiting = new Set(open.flatMap(({ levels }) => levels.map(({ found }) => name(found))));
+  const answered = new Map(all.map((found) => [name(found), found]));
+  return [...answered].filter(([key]) => !waiting.has(key)).map(([, found]) => found);
+}
+
+/** Makes the record of an answer. `left`: how many questions are then left without one. */
+export function recordOf(
+  { id, node, value, levels, used }: ThreadQuestion,
+  answer: Pick<AnswerRecord, "value" | "by" | "at" | "program">,
+  left: number,
+): AnswerRecord {
+  return { id, node, question: value, ...answer, task: levels.at(-1)!.task.task, nth: used.length, left };
 }
 
 class Reader {
@@ -54,9 +108,10 @@ class Reader {
       }
       const own = async () => {
         const node = await nodeOf(this.#context, found, task, tasks.length);
+        const used = await usedBy(this.#context, task);
         return task.asked.map((asked, at): ThreadQuestion => {
-          const { value, answered, interrupt } = asked;
-          return { id: idOf(asked, task, at), node, value, answered, interrupt, levels };
+          const { value, interrupt } = asked;
+          return { id: idOf(asked, task, at), node, value, answered: null, interrupt, levels, used };
         });
       };
       for (const question of inside.length > 0 ? inside : await own()) {
@@ -98,6 +153,12 @@ class Reader {
     }
     return children;
   }
+}
+
+async function usedBy({ serde }: Context, { channels }: OpenTask): Promise<unknown[]> {
+  const stored = channels.get(RESUME.channel);
+  const used: unknown = stored && (await load(serde, stored, "an answer"));
+  return Array.isArray(used) ? used : used === undefined ? [] : [used];
 }
 
 /** A hostile store may nest namespaces without an end. */

@@ -23,7 +23,8 @@ import {
 import { identify, nameOf, type RecoverableThreads } from "./mark.js";
 import { positionAt, positionOf } from "./position.js";
 import { shapeOfGraph } from "./shape.js";
-import { type Context, type NodeError, type Standing, outline, standing, type ThreadStatus } from "./status.js";
+import { type NodeError, type Standing, standing, type ThreadStatus } from "./status.js";
+import { type Context, outline } from "./tasks.js";
 import { threadLeases } from "./thread-leases.js";
 import { type Found, langgraph, openFound } from "./wire.js";
 import type { ForkpointSaver } from "./forkpoint-saver.js";
@@ -320,6 +321,7 @@ class Recovery {
             `onWaiting must return a Command or undefined for a thread with interrupts, but returned null`,
           );
         }
+        if (position.partly) input = byIds(input, interrupts);
         asked = values;
       } else if (status === "failed") {
         const failed = { checkpointId, next, error: position.error! };
@@ -345,6 +347,20 @@ class Recovery {
     }
   }
 }
+
+/**
+ * Names the questions of a Command's answer. LangGraph gives an answer without names to every task, also to one that has an answer
+ * already and asks again.
+ */
+function byIds(input: unknown, interrupts: ThreadStatus["interrupts"]): unknown {
+  const { resume } = (input ?? {}) as { resume?: unknown };
+  const isNamed = typeof resume === "object" && resume !== null && Object.keys(resume).every(isId);
+  if (resume === undefined || resume === null || isNamed || !interrupts.every(({ id }) => isId(id))) return input;
+  const named = Object.fromEntries(interrupts.map(({ id }) => [id!, resume]));
+  return Object.assign(Object.create(Object.getPrototypeOf(input) as object) as object, input, { resume: named });
+}
+
+const isId = (id: string | undefined): boolean => id !== undefined && /^[0-9a-f]{32}$/.test(id);
 
 function nothingRan(threadId: string, next: string[]): ForkpointError {
   const nodes = next.map((node) => `\`${node}\``).join(", ");

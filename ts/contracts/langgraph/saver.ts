@@ -48,14 +48,18 @@ import {
   rootIn,
 } from "./config.js";
 import {
+  afterAnswers,
+  answersIn,
   continues,
   followsLatest,
   needsOf,
+  noteAnswers,
   noteBeginning,
   noteFailed,
   noteLatest,
   noteSeen,
   noteStored,
+  takeAnswer,
   throwIfFailed,
 } from "./following.js";
 import { encodeMark } from "../../store/mark.js";
@@ -153,9 +157,11 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         noteBeginning(config, id === undefined || found?.isLatest === true, found !== null);
         if (found === null) return undefined;
         noteSeen(this.#handle.seen, found.header);
+        const recovers = this.#leases.isLent(threadId);
+        await noteAnswers(config, found, () => later().Resuming.at(context, found, recovers));
         const tuple = await tupleOf(context, found);
         if (id === undefined) noteLatest(found.header.id, tuple.metadata);
-        return tuple;
+        return answersIn(config)?.amend(tuple, found) ?? tuple;
       });
     }
 
@@ -190,28 +196,32 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const dumped = both(encoded, dump(this.serde, metadata, "the metadata", held));
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
         const stored = this.#order.after("done", threadId, dumped, ([pieces, metadata]) =>
-          this.#leases.write(context, write, (native) =>
-            retrying(() => {
-              const mark = encodeMark({ ...(namespace === "" && { ...identity, ...by() }), nodes });
-              const store = (dependsOnParent: boolean) => {
-                const rest = { metadata, mark, dependsOnParent, status: newStatus(next) };
-                const put = (pieces: Awaited<typeof encoded>) =>
-                  putCheckpoint(native, checkpointRef, parent, { ...pieces, ...rest }, place);
-                return put(pieces).catch(async (error) => {
-                  if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
-                  // The parent does not exist any more: it was deleted, or the database was restored. Store all values
-                  // in the checkpoint itself.
-                  return put(await completeCheckpoint(this.serde, checkpoint, newVersions ?? {}, pieces, held));
-                });
-              };
-              const depending = depends(context);
-              return depending instanceof Promise ? depending.then(store) : store(depending);
-            }),
-          ),
+          this.#leases.write(context, write, (native) => {
+            const store = () =>
+              retrying(() => {
+                const mark = encodeMark({ ...(namespace === "" && { ...identity, ...by() }), nodes });
+                const store = (dependsOnParent: boolean) => {
+                  const rest = { metadata, mark, dependsOnParent, status: newStatus(next) };
+                  const put = (pieces: Awaited<typeof encoded>) =>
+                    putCheckpoint(native, checkpointRef, parent, { ...pieces, ...rest }, place);
+                  return put(pieces).catch(async (error) => {
+                    if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
+                    // The parent does not exist any more: it was deleted, or the database was restored. Store all values
+                    // in the checkpoint itself.
+                    return put(await completeCheckpoint(this.serde, checkpoint, newVersions ?? {}, pieces, held));
+                  });
+                };
+                const depending = depends(context);
+                return depending instanceof Promise ? depending.then(store) : store(depending);
+              });
+            return afterAnswers(config, store);
+          }),
         );
         if (isRun(config)) noteHanded(config, checkpointRef, stored);
         await stored.catch((error) => {
-          throw isOvertaken(error) ? overtaken(checkpointRef, parent, error) : error;
+          throw isOvertaken(error) && error !== answersIn(config)?.refused
+            ? overtaken(checkpointRef, parent, error)
+            : error;
         });
         noteStored(config, this.#handle.seen, checkpointRef);
         return configOf(checkpointRef);
@@ -220,8 +230,10 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath = ""): Promise<void> {
       throwIfFailed(config);
-      // If this fails, the results of other tasks of the step are stored all the same.
-      return this.#inRun(config, false, async (context, held) => {
+      // Throws before LangGraph runs a node.
+      const { answers, taken } = takeAnswer(config, writes, taskId);
+      // If this fails, the results of other tasks of the step are stored all the same, unless it is an answer.
+      return this.#inRun(config, taken !== undefined, async (context, held) => {
         const { threadId, namespace } = requireThread(config, "putWrites()");
         const id = idInConfig(config);
         if (id === undefined) {
@@ -251,9 +263,13 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const ready = all(dumped);
         const store = (needs: Needs) =>
           this.#order.after("handed", threadId, ready, (indexed) =>
-            this.#leases.write(context, write, (native) =>
-              retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace, needs)),
-            ),
+            this.#leases.write(context, write, (native) => {
+              if (taken !== undefined) return answers!.store(native, { task, path }, indexed, replace, needs, taken);
+              const stored = afterAnswers(config, () =>
+                retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace, needs)),
+              );
+              return answers !== undefined && stops ? stored.then(() => answers.asked(native)) : stored;
+            }),
           );
         const needs = needsOf(this.#handle.seen, checkpointRef);
         if (isEarly(config, needs === "checkpoint")) {

@@ -122,6 +122,11 @@ export class ThreadLeases {
     };
   }
 
+  /** True while `recover` works on a thread. */
+  isLent(threadId: string): boolean {
+    return this.#threads.get(threadId)?.own === false;
+  }
+
   /** Takes the lease of a thread for a change that is no run. Returns undefined if the saver takes no leases. */
   leaseOf(threadId: string): Promise<HeldLease> | undefined {
     if (this.#ttlMs === undefined) return undefined;

@@ -9,9 +9,10 @@ import { type DeleteOptions, deleteOptions, removing } from "../../store/removin
 import { betweenSteps, pruneOptions, stepOptions, throwIfStopped } from "../../store/retention.js";
 import { copyEffects } from "../../store/effect-copies.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
+import { ANSWERS, NO_TASK, RESUME } from "./answered.js";
 import { headers, metadataOf } from "./list.js";
 import { type SaverContext, find, refOf } from "./tuples.js";
-import { type Header, langgraph } from "./wire.js";
+import { type FoundWrite, type Header, langgraph } from "./wire.js";
 import { type Pieces, copyWrites, putCheckpoint } from "./writing.js";
 
 /**
@@ -207,7 +208,7 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
     for (const header of found) {
       const { namespace, id } = header;
       const tuple = await find(context, from, namespace, id);
-      await copyWrites(native, { threadId: to, namespace, id }, tuple?.writes ?? []);
+      await copyWrites(native, { threadId: to, namespace, id }, withoutAnswers(tuple?.writes ?? []));
     }
     for (const ns of new Set(found.map(({ namespace }) => namespace))) {
       const of = { space: langgraph.name, run: from, ns };
@@ -217,6 +218,15 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
     await remove(context, to, true);
     throw error;
   }
+}
+
+/** Leaves out the answers that no checkpoint was made with: an answer belongs to the thread that has asked. */
+function withoutAnswers(writes: FoundWrite[]): FoundWrite[] {
+  const stopped = new Set(writes.filter(({ part }) => part.name !== RESUME.channel).map(({ task }) => task));
+  const isAnswer = ({ task, claimedBy, part }: FoundWrite) =>
+    !claimedBy &&
+    (part.name === ANSWERS.channel || (part.name === RESUME.channel && (task === NO_TASK || !stopped.has(task))));
+  return writes.filter((write) => !isAnswer(write));
 }
 
 /** Adds the ancestors that the kept checkpoints depend on to `kept`. */

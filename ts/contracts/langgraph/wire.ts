@@ -84,6 +84,8 @@ export interface WriteFields extends CheckpointRef {
   writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
   replace: boolean;
   needs?: Needs | undefined;
+  /** The index that no unclaimed write of the task may have yet. */
+  free?: number | undefined;
 }
 
 /**
@@ -95,7 +97,7 @@ export type Needs = "checkpoint" | "thread" | undefined;
 export interface LanggraphCalls {
   /** Takes one buffer for each of `parts`, one for each of `like`, and one for the metadata. */
   put(fields: PutFields): null;
-  /** Takes one buffer for each of `writes`. */
+  /** Takes one buffer for each of `writes`. Fails with `CONFLICT` if the index `free` is taken. */
   putWrites(fields: WriteFields): null;
   /**
    * Stores writes and then checkpoints of a thread, all of them or none. Takes the buffers of all `writes`, and then those of
@@ -119,8 +121,8 @@ export interface LanggraphCalls {
   }): Found<PackedPart> | null;
   /**
    * Returns the latest checkpoint of a namespace with only the rest of the checkpoint, the values of the channels that
-   * decide which nodes run next, and the writes. Writes to other channels than `__error__`, `__interrupt__` and
-   * `__resume__` have no bytes.
+   * decide which nodes run next, and the writes. Writes to other channels than `__error__`, `__interrupt__`,
+   * `__resume__` and `__forkpoint_answers__` have no bytes.
    */
   outline(fields: { threadId: string; namespace: string }): Found<PackedPart> | null;
   /** Returns a page that holds a checkpoint and its ancestors. Each has only the values and writes of `channels`. */

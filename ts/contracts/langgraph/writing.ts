@@ -92,13 +92,17 @@ export interface Task {
   path: string;
 }
 
-/** Returns the fields of the call that stores writes. If an index is taken, `replace` decides: true stores the new write, false keeps the old one. */
+/**
+ * Returns the fields of the call that stores writes. If an index is taken, `replace` decides: true stores the new write, false keeps
+ * the old one. The call fails with `CONFLICT` if the index `free` is taken.
+ */
 export function writeFields(
   { threadId, namespace, id }: CheckpointRef,
   { task, path }: Task,
   writes: IndexedWrite[],
   replace: boolean,
   needs?: Needs,
+  free?: number,
 ): WriteFields {
   const told = writes.map(({ index, part: { name: channel, tag }, claimedBy }) => ({
     index,
@@ -106,7 +110,7 @@ export function writeFields(
     tag,
     claimedBy: claimedBy ?? undefined,
   }));
-  return { threadId, namespace, id, task, path: path || undefined, writes: told, replace, needs };
+  return { threadId, namespace, id, task, path: path || undefined, writes: told, replace, needs, free };
 }
 
 /** Stores writes: see {@link writeFields}. */

@@ -1,7 +1,8 @@
 /** Reads what runs ask humans, and stores answers. */
 
 import { fromJsonForm, shownForm } from "../../bridge/json-form/to-json-form.js";
-import { ForkpointError, quote, typeError } from "../../bridge/errors.js";
+import { ForkpointError, isOvertaken, isOwnError, quote, typeError } from "../../bridge/errors.js";
+import { hasAnswer } from "../../store/answered.js";
 import { idOrNull } from "../../store/ids.js";
 import { type HeldLease, fenced, takeLease } from "../../store/lease.js";
 import { anything, flag, readRecord } from "../../store/options.js";
@@ -15,7 +16,7 @@ import { agentos, tinyagents } from "./graphs.js";
 import { langgraph } from "./langgraph.js";
 import { sdks } from "./sdks.js";
 import type { Given, Kept, Live, Source } from "./source.js";
-import type { Answer, Question } from "./views.js";
+import type { Answer, Question, StoredAnswer } from "./views.js";
 
 const sources: Record<string, Source> = { langgraph, agentos, tinyagents, ...sdks };
 
@@ -76,9 +77,16 @@ function shown(source: Source, key: Key, { id, node, value, answered, says, code
     reject: shownForm(reject(undefined)),
     canAnswer: source.answer !== undefined,
     code: code ?? codes[key.space as "langgraph"](key.run, id, approve),
-    answered: answered && { ...answered, value: shownForm(answered.value) },
+    answered: answered && shownAnswer(answered),
   };
 }
+
+const shownAnswer = ({ value, by, at, program }: Given): StoredAnswer => ({
+  value: shownForm(value),
+  by,
+  at,
+  ...(program !== undefined && { program: true }),
+});
 
 /** What approval and rejection are stored as. AgentOS' own answers have the form `{ approved: boolean }`. */
 function usual(space: string, { approve, reject }: ReturnType<typeof formOf>): [unknown, typeof reject] {
@@ -121,16 +129,27 @@ export async function answerQuestion(context: Context, ref: unknown, given: unkn
     throw new ForkpointError("UNSUPPORTED", message);
   }
   return underLease(context, { space: key.space, run: key.run, ns: "" }, async (lease) => {
-    // Another process may have answered before this one had the lease.
-    const question = await pick();
-    if (question.id !== first.id)
-      throw new ForkpointError("CONFLICT", `run ${quote(key.run)} asks another question now`);
-    const value = valueOf(key.space, question, answer, named);
-    const stored: Given = { value, by: answer.by ?? null, at: Date.now() };
-    await source.answer!(context, fenced(context.engine.native, lease), key, question.id, stored, lease);
-    return { ...question, answered: { ...stored, value: shownForm(value) } };
+    const native = fenced(context.engine.native, lease);
+    for (let attempt = 1; ; attempt++) {
+      // Another process may have answered before this one had the lease, and a program needs none.
+      const question = await pick();
+      if (question.id !== first.id)
+        throw new ForkpointError("CONFLICT", `run ${quote(key.run)} asks another question now`);
+      const value = valueOf(key.space, question, answer, named);
+      const stored: Given = { value, by: answer.by ?? null, at: Date.now() };
+      try {
+        await source.answer!(context, native, key, question.id, stored, lease);
+        return { ...question, answered: shownAnswer(stored) };
+      } catch (error) {
+        const isLate = isOvertaken(error) || (isOwnError(error) && error.code === "NOT_FOUND");
+        if (!isLate || attempt === ATTEMPTS) throw error;
+      }
+    }
   });
 }
+
+/** How often an answer is tried again because the run has changed meanwhile. */
+const ATTEMPTS = 10;
 
 function valueOf(space: string, question: Question, { value, approve, reject }: Answer, named: boolean): unknown {
   if (named) return fromJsonForm(value);
@@ -154,19 +173,14 @@ async function pickQuestion(
     const ids = open.map((each) => quote(each.id)).join(", ");
     throw typeError(`run ${quote(run)} asks ${open.length} questions, so answer.id is needed: ${ids}`);
   }
-  const isMeant = (each: Pick<Question, "id" | "answered">) =>
+  const isMeant = (each: Pick<Live, "id" | "answered">) =>
     each.answered !== null && (id === undefined || each.id === id);
   const answered = questions.findLast(isMeant) ?? (await keptBefore(context, key)).find(isMeant);
   if (answered === undefined) {
     const what = id === undefined ? "asks no question" : `does not ask the question ${quote(id)}`;
     throw new ForkpointError("NOT_FOUND", `run ${quote(run)} ${what}: list its questions`);
   }
-  const { by, at } = answered.answered!;
-  const who = by === null ? "" : ` by ${quote(by)}`;
-  throw new ForkpointError(
-    "CONFLICT",
-    `the question of run ${quote(run)} was answered${who} at ${new Date(at).toISOString()}: nothing was stored`,
-  );
+  throw hasAnswer(run, answered.answered!);
 }
 
 /** How many of the newest checkpoints are searched for an answer that the program has taken already. */

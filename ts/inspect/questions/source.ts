@@ -10,6 +10,8 @@ export interface Given {
   value: unknown;
   by: string | null;
   at: number;
+  /** Set if a program has answered itself. */
+  program?: unknown;
 }
 
 /** A question of the newest checkpoint of a run. */
@@ -24,7 +26,7 @@ export interface Live {
   code?: string;
 }
 
-/** A question that was answered with the inspector. */
+/** A question that was answered. */
 export type Kept = Live & { answered: Given };
 
 export interface Source {

@@ -1,6 +1,6 @@
 /** What the inspector shows of questions and answers. */
 
-/** An answer that was stored with `inspector.answer()`. */
+/** An answer that was stored: with `inspector.answer()`, or by the program. */
 export interface StoredAnswer {
   /** In the JSON form of values: see {@link CheckpointDetail}. */
   value: unknown;
@@ -8,6 +8,8 @@ export interface StoredAnswer {
   by: string | null;
   /** When it was stored, in ms since the epoch. */
   at: number;
+  /** True if the program has answered itself, for example with LangGraph's `new Command({ resume })`. */
+  program?: true;
 }
 
 /** What a run asks a human. */
@@ -33,7 +35,7 @@ export interface Question {
   canAnswer: boolean;
   /** The code that answers the question in a program, with the value of `approve`. */
   code: string;
-  /** Null: the question has no answer yet, or a program has answered it. */
+  /** Null: the question has no answer yet. */
   answered: StoredAnswer | null;
 }
 

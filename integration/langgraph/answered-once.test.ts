@@ -1,0 +1,387 @@
+// An answer is stored once, whoever stores it, and is recorded as it was used: inspectors and programs answer one question.
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Annotation, Command, END, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { effects } from "forkpoint/effects";
+import { type Question, openInspector } from "forkpoint/inspect";
+import { type ForkpointSaver, type ThreadStatus, recover } from "forkpoint/langgraph";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Child } from "./children.js";
+import { open, place, rejection, sharedKinds, thread } from "./helpers.js";
+
+const State = Annotation.Root({
+  log: Annotation<string[]>({ reducer: (before, said) => [...before, ...said], default: () => [] }),
+  note: Annotation<string>(),
+});
+
+const of = (run: string, id?: string) => ({ space: "langgraph", run, ...(id !== undefined && { id }) });
+
+async function inspect(target: string) {
+  const inspector = await openInspector(target, { write: true });
+  onTestFinished(() => inspector.close());
+  return inspector;
+}
+
+type Inspector = Awaited<ReturnType<typeof inspect>>;
+
+/** What a node has done with the answers that it got. */
+interface Made {
+  graph: ReturnType<typeof compiled>;
+  ran: string[];
+}
+
+function compiled(builder: { compile(options: object): unknown }, saver: ForkpointSaver) {
+  return builder.compile({ checkpointer: saver }) as Parameters<typeof recover>[0] & {
+    invoke(input: unknown, config?: unknown): Promise<{ log: string[] } & { [INTERRUPT]?: Array<{ id: string }> }>;
+    getState(config: unknown): Promise<{
+      values: { log: string[] };
+      next: string[];
+      tasks: Array<{ name: string; interrupts: Array<{ id?: string; value: unknown }> }>;
+    }>;
+    updateState(config: unknown, values: unknown): Promise<unknown>;
+  };
+}
+
+/** A graph whose node asks and then pays. `wait` holds the node after it has its answer. */
+function paying(saver: ForkpointSaver, wait: () => Promise<unknown> = async () => {}): Made {
+  const ran: string[] = [];
+  const once = effects(saver);
+  const builder = new StateGraph(State)
+    .addNode("approve", async (_, config) => {
+      const answer = JSON.stringify(interrupt("pay?"));
+      await once(config, "pay", () => ran.push(answer));
+      await wait();
+      return { log: [`paid ${answer}`] };
+    })
+    .addEdge(START, "approve")
+    .addEdge("approve", END);
+  return { graph: compiled(builder, saver), ran };
+}
+
+/** A graph whose node asks two questions, one after the other. */
+function asking(saver: ForkpointSaver): Made {
+  const ran: string[] = [];
+  const builder = new StateGraph(State)
+    .addNode("form", async () => {
+      const first = JSON.stringify(interrupt("pay?"));
+      const second = JSON.stringify(interrupt("delete everything?"));
+      ran.push(`${first} ${second}`);
+      return { log: [`${first} ${second}`] };
+    })
+    .addEdge(START, "form")
+    .addEdge("form", END);
+  return { graph: compiled(builder, saver), ran };
+}
+
+/** A graph that asks two people at the same time. `inside` asks in subgraphs. */
+function parallel(saver: ForkpointSaver, inside = false): Made {
+  const ran: string[] = [];
+  const node = (name: string) => async () => {
+    const answer = JSON.stringify(interrupt(`${name}?`));
+    ran.push(`${name}: ${answer}`);
+    return { log: [`${name}: ${answer}`] };
+  };
+  const inner = (name: string) =>
+    inside
+      ? new StateGraph(State).addNode(`${name}-inner`, node(name)).addEdge(START, `${name}-inner`).compile()
+      : node(name);
+  const builder = new StateGraph(State)
+    .addNode("a", inner("a") as never)
+    .addNode("b", inner("b") as never)
+    .addNode("last", () => ({ log: ["last"] }))
+    .addEdge(START, "a")
+    .addEdge(START, "b")
+    .addEdge(["a", "b"], "last");
+  return { graph: compiled(builder, saver), ran };
+}
+
+/** The answers that the steps of a thread have, by their questions. */
+async function kept(inspector: Inspector, run: string): Promise<Array<[question: unknown, answer: unknown]>> {
+  const found: Question[] = [];
+  for (const { id } of (await inspector.checkpoints(of(run))).items)
+    found.push(...(await inspector.questions(of(run, id))));
+  return found.filter(({ answered }) => answered !== null).map(({ value, answered }) => [value, answered!.value]);
+}
+
+const openQuestions = async (inspector: Inspector, run: string) =>
+  (await inspector.questions(of(run))).filter(({ answered }) => answered === null);
+
+function gate() {
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  let arrive!: () => void;
+  const arrived = new Promise<void>((resolve) => (arrive = resolve));
+  return { open, arrived, wait: () => (arrive(), opened) };
+}
+
+describe.each(sharedKinds)("on %s", (kind) => {
+  it.each([
+    ["for all questions", () => true],
+    ["by the id of the question", (id: string) => ({ [id]: true })],
+  ])("refuses an answer if the program has answered %s, and shows what it has used", async (_, resume) => {
+    const target = place(kind);
+    const { arrived, open: go, wait } = gate();
+    const { graph, ran } = paying(open(target, { program: "answers" }), wait);
+    const inspector = await inspect(target);
+    await graph.invoke({ log: [] }, thread("t"));
+    const [{ id }] = (await inspector.questions(of("t"))) as [Question];
+    const running = graph.invoke(new Command({ resume: resume(id) }), thread("t"));
+    await arrived;
+    const refused = (await rejection(inspector.answer(of("t"), { id, reject: true, by: "Ana" }))) as Error;
+    expect(refused).toMatchObject({ code: "CONFLICT" });
+    expect(refused.message).toContain("with true");
+    expect(refused.message).toContain("by the program");
+    expect((await inspector.questions(of("t"))).map(({ answered }) => answered?.value)).toEqual([true]);
+    go();
+    expect((await running).log).toEqual(["paid true"]);
+    expect(ran).toEqual(["true"]);
+    expect(await kept(inspector, "t")).toEqual([["pay?", true]]);
+    await expect(inspector.answer(of("t"), { id, reject: true })).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it.each([
+    ["for all questions", () => true],
+    ["by the id of the question", (id: string) => ({ [id]: true })],
+  ])("refuses the answer of a program %s if another one is stored, before a node runs", async (_, resume) => {
+    const target = place(kind);
+    const saver = open(target, { program: "answers" });
+    const { graph, ran } = paying(saver);
+    const inspector = await inspect(target);
+    await graph.invoke({ log: [] }, thread("t"));
+    const [{ id }] = (await inspector.questions(of("t"))) as [Question];
+    await inspector.answer(of("t"), { value: false, by: "Ana" });
+    const refused = await rejection(graph.invoke(new Command({ resume: resume(id) }), thread("t")));
+    expect(refused).toMatchObject({ code: "CONFLICT" });
+    expect(refused.message).toMatch(/"Ana".* with false/);
+    expect(ran).toEqual([]);
+    expect((await inspector.run(of("t")))!.status).toBe("unfinished");
+    const { runs } = await recover(graph, saver);
+    expect(runs.map(({ outcome }) => outcome)).toEqual(["finished"]);
+    expect(ran).toEqual(["false"]);
+    expect(await kept(inspector, "t")).toEqual([["pay?", false]]);
+  });
+
+  it("does not give a program's answer to the next question of the node", async () => {
+    const target = place(kind);
+    const saver = open(target, { program: "answers" });
+    const { graph, ran } = asking(saver);
+    const inspector = await inspect(target);
+    for (const [run, resume] of [
+      ["all", () => true],
+      ["map", (id: string) => ({ [id]: true })],
+    ] as const) {
+      await graph.invoke({ log: [] }, thread(run));
+      const [{ id }] = (await inspector.questions(of(run))) as [Question];
+      await inspector.answer(of(run), { value: true, by: "Ana" });
+      // The same answer is no other one: a program may send it again after a crash.
+      const result = await graph.invoke(new Command({ resume: resume(id) }), thread(run));
+      expect(result[INTERRUPT]).toHaveLength(1);
+      expect(ran).toEqual([]);
+      expect((await openQuestions(inspector, run)).map(({ value }) => value)).toEqual(["delete everything?"]);
+      expect((await inspector.run(of(run)))!.status).toBe("waiting");
+      expect((await recover(graph, saver, { threads: [run] })).runs[0]!.outcome).toBe("waiting");
+      await inspector.answer(of(run), { value: false, by: "Ben" });
+      await recover(graph, saver);
+      expect(ran.splice(0)).toEqual(["true false"]);
+      expect(await kept(inspector, run)).toEqual([
+        ["pay?", true],
+        ["delete everything?", false],
+      ]);
+    }
+  });
+
+  it("gives an answer of onWaiting to no question of a task that has another answer", async () => {
+    const target = place(kind);
+    const saver = open(target, { program: "answers" });
+    const ran: string[] = [];
+    const builder = new StateGraph(State)
+      .addNode("a", () => {
+        ran.push(`a: ${String(interrupt("a1?"))} ${String(interrupt("a2?"))}`);
+        return { log: ["a"] };
+      })
+      .addNode("b", () => {
+        ran.push(`b: ${String(interrupt("b?"))}`);
+        return { log: ["b"] };
+      })
+      .addEdge(START, "a")
+      .addEdge(START, "b");
+    const graph = compiled(builder, saver);
+    const inspector = await inspect(target);
+    await graph.invoke({ log: [] }, thread("t"));
+    const question = (await inspector.questions(of("t"))).find(({ value }) => value === "a1?");
+    await inspector.answer(of("t"), { id: question!.id, value: "one", by: "Ana" });
+    const onWaiting = ({ interrupts }: Pick<ThreadStatus, "interrupts">) =>
+      interrupts.some(({ value }) => value === "b?") ? new Command({ resume: "for b" }) : undefined;
+    await recover(graph, saver, { onWaiting });
+    expect(ran).toEqual(["b: for b"]);
+    expect((await openQuestions(inspector, "t")).map(({ value }) => value)).toEqual(["a2?"]);
+    await inspector.answer(of("t"), { value: "two", by: "Ana" });
+    await recover(graph, saver);
+    expect(ran).toEqual(["b: for b", "a: one two"]);
+  });
+
+  it("asks again if the state was changed after the answer, and skips no node", async () => {
+    const target = place(kind);
+    const saver = open(target, { program: "answers" });
+    const { graph, ran } = paying(saver);
+    const inspector = await inspect(target);
+    await graph.invoke({ log: [] }, thread("t"));
+    await inspector.answer(of("t"), { approve: true, by: "Ana" });
+    await graph.updateState(thread("t"), { note: "changed" });
+    const asked: unknown[] = [];
+    const onWaiting = ({ interrupts }: Pick<ThreadStatus, "interrupts">) => {
+      asked.push(...interrupts.map(({ value }) => value as unknown));
+      return undefined;
+    };
+    const { runs } = await recover(graph, saver, { onWaiting });
+    expect([ran, asked]).toEqual([[], ["pay?"]]);
+    expect(runs.map(({ outcome }) => outcome)).toEqual(["waiting"]);
+    expect((await openQuestions(inspector, "t")).map(({ value }) => value)).toEqual(["pay?"]);
+    await inspector.answer(of("t"), { value: "yes", by: "Ben" });
+    await recover(graph, saver);
+    expect(ran).toEqual(['"yes"']);
+    // The answer that no node has used is not shown as one that was used.
+    expect(await kept(inspector, "t")).toEqual([["pay?", "yes"]]);
+  });
+
+  it("is not copied with a thread", async () => {
+    const target = place(kind);
+    const saver = open(target, { program: "answers" });
+    const { graph, ran } = paying(saver);
+    const inspector = await inspect(target);
+    await graph.invoke({ log: [] }, thread("t"));
+    await inspector.answer(of("t"), { approve: true, by: "Ana" });
+    await saver.copyThread("t", "copy");
+    expect((await saver.status("copy"))!.status).toBe("waiting");
+    expect((await inspector.run(of("copy")))!.status).toBe("waiting");
+    const { runs } = await recover(graph, saver);
+    expect(runs.map(({ threadId, outcome }) => [threadId, outcome]).toSorted()).toEqual([
+      ["copy", "waiting"],
+      ["t", "finished"],
+    ]);
+    expect(ran).toEqual(["true"]);
+    await inspector.answer(of("copy"), { value: "own", by: "Ben" });
+    await recover(graph, saver);
+    expect(ran).toEqual(["true", '"own"']);
+  });
+
+  it("is not shown to the framework before the run continues", async () => {
+    const target = place(kind);
+    const saver = open(target, { program: "answers" });
+    const { graph } = parallel(saver, true);
+    const inspector = await inspect(target);
+    await graph.invoke({ log: [] }, thread("t"));
+    const before = await graph.getState(thread("t"));
+    const tuple = await saver.getTuple(thread("t"));
+    for (const { id } of await inspector.questions(of("t"))) await inspector.answer(of("t"), { id, value: 1 });
+    expect(await graph.getState(thread("t"))).toEqual(before);
+    expect((await saver.getTuple(thread("t")))!.pendingWrites).toEqual(tuple!.pendingWrites);
+  });
+
+  it.each([false, true])("keeps both answers to two questions at the same time, in subgraphs: %s", async (inside) => {
+    const target = place(kind);
+    const savers = [0, 1].map(() => open(target, { program: "answers" })) as [ForkpointSaver, ForkpointSaver];
+    const made = savers.map((saver) => parallel(saver, inside)) as [Made, Made];
+    const inspectors = [await inspect(target), await inspect(target)] as const;
+    for (const who of ["inspectors", "programs", "both"]) {
+      await made[0].graph.invoke({ log: [] }, thread(who));
+      const asked = await inspectors[0].questions(of(who));
+      const [a, b] = ["a?", "b?"].map((value) => asked.find((each) => each.value === value)!.id) as [string, string];
+      const byProgram = (at: 0 | 1, id: string, value: string) =>
+        made[at].graph.invoke(new Command({ resume: { [id]: value } }), thread(who));
+      const byInspector = (at: 0 | 1, id: string, value: string) => inspectors[at].answer(of(who), { id, value });
+      const answer = {
+        inspectors: [byInspector, byInspector],
+        programs: [byProgram, byProgram],
+        both: [byInspector, byProgram],
+      };
+      const [first, second] = answer[who as "both"] as [typeof byInspector, typeof byInspector];
+      const ended = await Promise.allSettled([first(0, a, "for a"), second(1, b, "for b")]);
+      // Two runs may save the same step of a subgraph: then one of them is refused, and both answers are stored all the same.
+      const refused = ended
+        .filter((end) => end.status === "rejected")
+        .map(({ reason }) => (reason as { code: string }).code);
+      expect(refused).toEqual(inside && who === "programs" ? refused.map(() => "CONFLICT") : []);
+      if (((await inspectors[0].run(of(who)))!.status as string) !== "finished") {
+        if (refused.length === 0) {
+          expect((await inspectors[0].run(of(who)))!.status).toBe("unfinished");
+          expect((await savers[0].status(who))!.status).toBe("unfinished");
+        }
+        const { runs } = await recover(made[0].graph, savers[0], { onFailed: () => "retry" });
+        expect(runs.map(({ outcome }) => outcome)).toEqual(["finished"]);
+      }
+      const { values, next } = await made[0].graph.getState(thread(who));
+      expect([values.log, next]).toEqual([['a: "for a"', 'b: "for b"', "last"], []]);
+      expect((await kept(inspectors[0], who)).toSorted()).toEqual([
+        ["a?", "for a"],
+        ["b?", "for b"],
+      ]);
+    }
+    expect(made.flatMap(({ ran }) => ran).toSorted()).toEqual([
+      ...Array.from({ length: 3 }, () => 'a: "for a"'),
+      ...Array.from({ length: 3 }, () => 'b: "for b"'),
+    ]);
+  });
+
+  it("has one answer if a program and an inspector answer at the same time", { timeout: 60_000 }, async () => {
+    const target = place(kind);
+    const saver = open(target, { program: "answers" });
+    const { graph, ran } = paying(saver);
+    const inspector = await inspect(target);
+    for (let at = 0; at < 30; at++) {
+      const run = `t${at}`;
+      await graph.invoke({ log: [] }, thread(run));
+      const answers = [
+        () => graph.invoke(new Command({ resume: "program" }), thread(run)),
+        () => inspector.answer(of(run), { value: "inspector" }),
+      ];
+      const [one, other] = at % 2 === 0 ? answers : answers.toReversed();
+      const first = one!();
+      await new Promise((resolve) => setTimeout(resolve, at % 7));
+      const ended = await Promise.allSettled([first, other!()]);
+      const refused = ended
+        .filter((end) => end.status === "rejected")
+        .map(({ reason }) => (reason as { code: string }).code);
+      await recover(graph, saver);
+      const { log } = (await graph.getState(thread(run))).values;
+      const stored = await kept(inspector, run);
+      const used = `"${String(stored[0]?.[1])}"`;
+      expect([log, ran.splice(0), stored, refused]).toEqual([
+        [`paid ${used}`],
+        [used],
+        [["pay?", stored[0]?.[1]]],
+        ["CONFLICT"],
+      ]);
+    }
+  });
+
+  it("keeps the program's answer if its process is killed, and refuses the command line", async () => {
+    const target = place(kind);
+    const child = new Child([target, "hold", "paying", "t"], {}, "answers.mjs");
+    await child.until("asked");
+    await child.until("answered");
+    const cli = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+    const forkpoint = (...args: string[]) =>
+      promisify(execFile)(process.execPath, [cli, ...args, "--db", target], {
+        env: { ...process.env, NODE_OPTIONS: "", FORKPOINT_URL: "" },
+      }).then(
+        ({ stdout }) => ({ code: 0, text: stdout }),
+        (error: { code: number; stdout: string; stderr: string }) => ({
+          code: error.code,
+          text: error.stdout + error.stderr,
+        }),
+      );
+    const refused = await forkpoint("answer", "t", "--reject", "--by", "Ana");
+    expect(refused).toMatchObject({ code: 5, text: expect.stringContaining("with true") as string });
+    await child.kill();
+    expect((await forkpoint("answer", "t", "--reject", "--by", "Ana")).code).toBe(5);
+    const saver = open(target, { program: "answers" });
+    const { graph, ran } = paying(saver);
+    const { runs } = await recover(graph, saver);
+    expect(runs.map(({ outcome }) => outcome)).toEqual(["finished"]);
+    expect(ran).toEqual(["true"]);
+    const inspector = await inspect(target);
+    expect(await kept(inspector, "t")).toEqual([["pay?", true]]);
+  });
+});

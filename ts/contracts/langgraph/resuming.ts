@@ -1,0 +1,267 @@
+/** What a run knows of the answers to the questions of its thread. The run begins with it, and it compares what its program answers. */
+
+import type { CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
+import { isDeepStrictEqual } from "node:util";
+import { isOvertaken } from "../../bridge/errors.js";
+import type { NativeStore } from "../../bridge/native.js";
+import { type AnswerRecord, ANSWERS, NOTHING, NO_TASK, RESUME, recordsOf } from "./answered.js";
+import { hasAnswer } from "../../store/answered.js";
+import type { CheckpointRef } from "./config.js";
+import { type ThreadQuestion, answeredLevels, asking, placeIn, questionsAt, recordOf } from "./questions.js";
+import { dump } from "./serde.js";
+import type { Context } from "./tasks.js";
+import { find, refOf } from "./tuples.js";
+import { type Found, type Needs, langgraph } from "./wire.js";
+import { type IndexedWrite, type Task, putWrites, writeFields } from "./writing.js";
+
+/** An answer that the run has begun with. */
+interface Given {
+  question: ThreadQuestion;
+  /** The answers of the task, as LangGraph has them. Undefined until LangGraph has read them. */
+  list: unknown[] | undefined;
+}
+
+/** The answers of a program to questions that have none, and the value. */
+export interface Taken {
+  value: unknown;
+  program: "all" | "id";
+  questions: ThreadQuestion[];
+}
+
+/** How often an answer is compared again because another one was stored meanwhile. */
+const ATTEMPTS = 10;
+
+export class Resuming {
+  /** Why an answer of the program was not stored. */
+  refused: unknown;
+  readonly #context: Context;
+  readonly #root: CheckpointRef;
+  #questions: ThreadQuestion[];
+  /** How many records the checkpoint has. */
+  #records: number;
+  /** The answers that the run gets, by their questions. */
+  readonly #given = new Map<string, Given>();
+  /** True if LangGraph's own write of an answer to all questions has records, which name the questions. */
+  readonly #isRecorded: boolean;
+  /** The questions whose answers the run has. */
+  readonly #own = new Set<string>();
+  #storing: Promise<void> | undefined;
+
+  private constructor(context: Context, root: Found, questions: ThreadQuestion[], records: AnswerRecord[]) {
+    this.#context = context;
+    this.#root = refOf(root.header);
+    this.#questions = questions;
+    this.#records = records.length;
+    this.#isRecorded = records.some(({ program }) => program === "all");
+  }
+
+  /**
+   * Reads the answers of a thread whose newest checkpoint is `root`. Answers that programs have given by the id of a question are
+   * only for their own runs, unless `recovers` is true.
+   */
+  static async at(context: Context, root: Found, recovers: boolean): Promise<Resuming> {
+    const [questions, records] = [await questionsAt(context, root), await recordsOf(context.serde, root)];
+    const made = new Resuming(context, root, questions, records);
+    for (const question of records.length > 0 ? questions : []) {
+      const { answered } = question;
+      if (answered?.task !== asking(question) || (answered.program === "id" && !recovers)) continue;
+      made.#own.add(placeIn(question));
+      made.#given.set(placeIn(question), { question, list: undefined });
+    }
+    return made;
+  }
+
+  /** Adds the answers to what LangGraph reads of a checkpoint in this run. */
+  amend(tuple: CheckpointTuple, { header: { namespace, id } }: Found): CheckpointTuple {
+    const shown = (tuple.pendingWrites ?? []).filter((write) => !this.#isRecorded || !isAnswerToAll(write));
+    for (const given of this.#given.values()) {
+      const { levels, used, answered } = given.question;
+      const { found, task } = levels.at(-1)!;
+      if (found.header.namespace !== namespace || found.header.id !== id) continue;
+      const held = shown.find(([of, channel]) => of === task.task && channel === RESUME.channel);
+      const list = held === undefined ? [] : [held[2]].flat(1);
+      // A task that was tried again in this run has used the answer.
+      if (list.length !== used.length) continue;
+      given.list = [...list, answered!.value];
+      const at = shown.findIndex(([of]) => of === task.task);
+      shown.splice(at, held === undefined ? 0 : 1, [task.task, RESUME.channel, given.list]);
+    }
+    return { ...tuple, pendingWrites: shown };
+  }
+
+  /**
+   * Takes an answer of the program, before LangGraph runs a node. Returns undefined if the writes are none.
+   *
+   * @throws ForkpointError `CONFLICT` if another answer is stored.
+   */
+  take(namespace: string, writes: readonly PendingWrite[], task: string): Taken | undefined {
+    const resume = writes.find(([channel]) => channel === RESUME.channel);
+    if (namespace !== "" || resume === undefined) return undefined;
+    const program = task === NO_TASK ? "all" : "id";
+    const meant = this.#questions.filter((question) => program === "all" || question.id === task);
+    if (meant.length === 0) return undefined;
+    // By an id, LangGraph passes a list that ends with the answer.
+    const value: unknown = program === "all" ? resume[1] : (resume[1] as unknown[]).at(-1);
+    const open = this.#compared(meant, value);
+    // LangGraph gives the program's own answer to the task.
+    for (const question of meant) {
+      this.#own.add(placeIn(question));
+      const given = this.#given.get(placeIn(question));
+      given?.list?.pop();
+      this.#given.delete(placeIn(question));
+    }
+    return { value, program, questions: open.filter(hasNotFailed) };
+  }
+
+  /** Returns the questions without an answer. Throws if one has another answer. */
+  #compared(questions: readonly ThreadQuestion[], value: unknown): ThreadQuestion[] {
+    const other = questions.find(({ answered }) => answered !== null && !isSame(answered.value, value));
+    if (other !== undefined) throw hasAnswer(this.#root.threadId, other.answered!);
+    return questions.filter(({ answered }) => answered === null);
+  }
+
+  /** Stores LangGraph's writes of an answer with the records of it, in one transaction. */
+  store(
+    native: NativeStore,
+    task: Task,
+    writes: IndexedWrite[],
+    replace: boolean,
+    needs: Needs,
+    taken: Taken,
+  ): Promise<void> {
+    const stored = (this.#storing ?? Promise.resolve()).then(() =>
+      this.#store(native, task, writes, replace, needs, taken),
+    );
+    this.#storing = stored;
+    stored.catch((error: unknown) => (this.refused = error));
+    return stored;
+  }
+
+  /** Resolves when the answers of the program are stored. Rejects if another answer was stored first. */
+  settled(): Promise<void> | undefined {
+    return this.#storing;
+  }
+
+  async #store(
+    native: NativeStore,
+    task: Task,
+    writes: IndexedWrite[],
+    replace: boolean,
+    needs: Needs,
+    { value, program, questions }: Taken,
+  ): Promise<void> {
+    const { serde } = this.#context;
+    for (let attempt = 1; ; attempt++) {
+      const open = questions.filter((question) => this.#stateOf(question) === null);
+      const left = this.#questions.filter(({ answered }) => answered === null).length - open.length;
+      const at = Date.now();
+      for (const question of open) this.#own.add(placeIn(question));
+      // The run stops at a question whose answer it has not got, also if another run has answered it.
+      const stops = this.#questions.filter((each) => !this.#own.has(placeIn(each))).length;
+      const answers = open.map((question) => recordOf(question, { value, by: null, at, program }, stops));
+      const records: IndexedWrite[] = await Promise.all(
+        answers.map(async (answer, nth) => ({
+          index: ANSWERS.index - this.#records - nth,
+          part: { name: ANSWERS.channel, ...(await dump(serde, answer, "an answer")) },
+        })),
+      );
+      if (records.length === 0) {
+        await putWrites(native, this.#root, task, writes, replace, needs);
+        return;
+      }
+      const { threadId } = this.#root;
+      const own = writeFields(this.#root, task, writes, replace, needs);
+      const free = records[0]!.index;
+      // An answer by an id does not tell the store that no question is left.
+      if (program === "id" && left === 0) records.push(nothingLeft());
+      const noTask = writeFields(this.#root, { task: NO_TASK, path: "" }, records, true, needs, free);
+      const buffers = [...writes, ...records].map(({ part }) => part.bytes);
+      try {
+        const call = { threadId, expect: [], replace: false, writes: [own, noTask], puts: [] };
+        await langgraph.call(native, "import", call, buffers);
+        this.#records += answers.length;
+        for (const [nth, question] of open.entries()) this.#answered(question, answers[nth]!);
+        return;
+      } catch (error) {
+        if (!isOvertaken(error) || attempt === ATTEMPTS || !(await this.#readAgain())) throw error;
+        this.#compared(
+          this.#questions.filter((question) => questions.some((each) => placeIn(each) === placeIn(question))),
+          value,
+        );
+      }
+    }
+  }
+
+  /**
+   * Called when a task has asked. If its question was answered while the run worked, the store must not count the task as one that
+   * waits.
+   */
+  async asked(native: NativeStore): Promise<void> {
+    await this.#readAgain();
+    if (this.#records === 0) return;
+    const free = ANSWERS.index - this.#records;
+    const buffers: Uint8Array[] = [];
+    const writes = answeredLevels(this.#questions).map(({ header }) => {
+      const nothing = nothingLeft();
+      buffers.push(nothing.part.bytes as Uint8Array);
+      const isRoot = header.namespace === "";
+      return writeFields(
+        refOf(header),
+        { task: NO_TASK, path: "" },
+        [nothing],
+        true,
+        undefined,
+        isRoot ? free : undefined,
+      );
+    });
+    if (writes.length === 0) return;
+    const call = { threadId: this.#root.threadId, expect: [], replace: false, writes, puts: [] };
+    // Whoever stores another answer looks at the task then.
+    await langgraph.call(native, "import", call, buffers).catch((error) => {
+      if (!isOvertaken(error)) throw error;
+    });
+  }
+
+  #stateOf(question: ThreadQuestion): ThreadQuestion["answered"] {
+    const key = placeIn(question);
+    return this.#questions.find((each) => placeIn(each) === key)?.answered ?? null;
+  }
+
+  #answered(question: ThreadQuestion, answer: AnswerRecord): void {
+    const key = placeIn(question);
+    const held = this.#questions.find((each) => placeIn(each) === key);
+    if (held !== undefined) held.answered = answer;
+  }
+
+  /** Reads the questions and the answers again. Returns true if there are new answers. */
+  async #readAgain(): Promise<boolean> {
+    const { threadId, namespace, id } = this.#root;
+    const root = await find(this.#context, threadId, namespace, id);
+    if (root === null) return false;
+    const before = this.#records;
+    this.#records = (await recordsOf(this.#context.serde, root)).length;
+    this.#questions = await questionsAt(this.#context, root);
+    return this.#records > before;
+  }
+}
+
+const isAnswerToAll = ([task, channel]: readonly [string, string, unknown]): boolean =>
+  task === NO_TASK && channel === RESUME.channel;
+
+const nothingLeft = (): IndexedWrite => ({
+  index: RESUME.index,
+  part: { name: RESUME.channel, tag: "json", bytes: Buffer.from(NOTHING) },
+});
+
+/** A task that has failed does not ask any more. */
+const hasNotFailed = ({ levels }: ThreadQuestion): boolean => !levels.at(-1)!.task.channels.has("__error__");
+
+/** Compares an answer with a stored one, which has been JSON. */
+function isSame(stored: unknown, given: unknown): boolean {
+  if (isDeepStrictEqual(stored, given)) return true;
+  try {
+    return isDeepStrictEqual(JSON.parse(JSON.stringify(stored)), JSON.parse(JSON.stringify(given)));
+  } catch {
+    return false;
+  }
+}
