@@ -314,7 +314,14 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
         await store.append({ projectKey, sessionId, subpath: "a" }, entries(1));
         vi.restoreAllMocks();
       };
-      for (const [n, sessionId] of ["d", "b", "a", "c"].entries()) await append("p", sessionId, (n + 1) * week);
+      // The clocks of the writers differ. "c" was saved first.
+      for (const [sessionId, weeks] of [
+        ["c", 4],
+        ["a", 3],
+        ["d", 1],
+        ["b", 2],
+      ] as const)
+        await append("p", sessionId, weeks * week);
       await append("q", "old", 5 * week);
       const left = async (project: string) =>
         (await store.listSessions(project)).map(({ sessionId }) => sessionId).toSorted();
@@ -327,6 +334,23 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
       expect(await store.prune()).toEqual({ sessions: 0 });
       await expect(store.prune({ keepSessions: -1 })).rejects.toThrow(RangeError);
       await wrongType(store.prune({ keepLastN: 1 } as never));
+    });
+
+    it("keepSessions keeps those that were saved last, although the clock stepped back", async () => {
+      const store = make(kind);
+      const now = Date.now();
+      const clock = vi.spyOn(Date, "now");
+      onTestFinished(() => clock.mockRestore());
+      for (const [n, sessionId] of ["a", "b", "c", "a"].entries()) {
+        clock.mockReturnValue(now - n * week);
+        await store.append({ projectKey: "p", sessionId }, entries(n + 1));
+      }
+      const [b, ...others] = ["b", "c", "a"].map((sessionId) => ({ projectKey: "p", sessionId }));
+      expect(await store.prune({ keepSessions: 2 })).toEqual({ sessions: 1 });
+      expect(await store.load(b!)).toBeNull();
+      for (const left of others) expect(await store.load(left)).not.toBeNull();
+      expect(await store.prune({ keepSessions: 1 })).toEqual({ sessions: 1 });
+      expect((await store.listSessions("p")).map(({ sessionId }) => sessionId)).toEqual(["a"]);
     });
 
     it("ttlMs removes sessions in the background, and no part of one that lives", async () => {

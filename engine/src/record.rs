@@ -19,7 +19,7 @@ pub use self::export::{FirstCheckpoint, LogRun, Origin, Saved, Start, Written};
 pub(crate) use self::key::Bound;
 pub use self::key::{ContractId, Order, PayloadKey, Place, Seq, SortKey};
 pub use self::labels::{LabelChanges, Labels};
-pub use self::lineage::{Active, Lineage, OpenLineage, OpenLineages};
+pub use self::lineage::{Lineage, OpenLineage, OpenLineages};
 pub use self::log::{LogMark, LogPage, LogPin, Record};
 pub use self::notice::Notice;
 pub use self::rows::{FeedPage, FeedWait, Listed, RowPage, RowSums};

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { copyStore, openStore } from "forkpoint";
 import { ForkpointChats } from "forkpoint/ai";
 import { type CheckpointRef, fromJsonForm, openInspector } from "forkpoint/inspect";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failure, kinds, place, rejection, wrongType } from "../../__test__/helpers.js";
 import { asking, assistant, chatsAt, shared, texts, user } from "./helpers.js";
 
@@ -362,6 +362,47 @@ describe.each(kinds)("chats of %s", (kind) => {
     // A value that was lost must not find the chats of all users.
     const error = await wrongType(chats.listChats({ metadata: { userId: undefined } }));
     expect(error.message).toBe('option "metadata".userId is undefined: pass a value, or leave out the key');
+  });
+
+  test("the chat that was saved last comes first, although the clock steps back", async () => {
+    const target = await shared(kind);
+    const [chats, elsewhere] = [chatsAt(target), chatsAt(target)];
+    const now = Date.now();
+    const clock = vi.spyOn(Date, "now");
+    onTestFinished(() => clock.mockRestore());
+    const HOUR = 3_600_000;
+    const saved: string[] = [];
+    for (const [n, id, at] of [
+      [0, "a", now],
+      [1, "b", now - HOUR],
+      [2, "c", now - 2 * HOUR],
+      [3, "d", now - 2 * HOUR],
+      [4, "b", now - 3 * HOUR],
+      [5, "e", now - HOUR],
+    ] as const) {
+      clock.mockReturnValue(at);
+      const store = n % 2 === 0 ? chats : elsewhere;
+      await store.saveChat({ id, messages: [user(`${n}`)], metadata: { userId: "u" } });
+      saved.splice(0, saved.length, id, ...saved.filter((other) => other !== id));
+      expect((await chats.listChats({ limit: 1 })).chats[0]!.id).toBe(id);
+    }
+    for (const metadata of [undefined, { userId: "u" }]) {
+      for (const limit of [1, 2, 9]) {
+        const found: string[] = [];
+        for (let cursor: string | null | undefined; cursor !== null;) {
+          const page = await chats.listChats({ limit, cursor: cursor ?? null, ...(metadata && { metadata }) });
+          found.push(...page.chats.map(({ id }) => id));
+          cursor = page.cursor;
+        }
+        expect(found).toEqual(saved);
+      }
+    }
+    // The time is shown as it was, and does not go back within a chat. Rules about age go by it.
+    const times = (await chats.listChats()).chats.map(({ updatedAt }) => (updatedAt - now) / HOUR);
+    expect(times).toEqual([-1, -1, -2, -2, 0]);
+    clock.mockReturnValue(now);
+    expect(await chats.prune({ olderThan: now - 1.5 * HOUR })).toEqual({ chats: 2 });
+    expect((await chats.listChats()).chats.map(({ id }) => id)).toEqual(["e", "b", "a"]);
   });
 
   test("a large or encrypted metadata is found, too", async () => {

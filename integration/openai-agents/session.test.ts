@@ -15,7 +15,7 @@ import {
 import { copyStore, openStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSession } from "forkpoint/openai-agents";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { everyKind, kinds, place, rejection, sharedKinds } from "../../__test__/helpers.js";
 import { call, make, result, sessionAt, shared, sides, texts, user } from "./helpers.js";
 

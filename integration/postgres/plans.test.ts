@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { openStore, postgresSchema } from "forkpoint";
 import { CheckpointStore } from "forkpoint/agentos";
+import { ForkpointChats } from "forkpoint/ai";
 import { SessionStore } from "forkpoint/helix";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
@@ -102,6 +103,7 @@ async function open(url: string) {
   const sessions = new SessionStore(store);
   const checkpointer = new Checkpointer(store);
   const agents = new CheckpointStore(store);
+  const chats = new ForkpointChats(store);
   const inspector = await openInspector(store, { write: true });
   const put = async (id: string, steps: number) => {
     let config: object = thread(id);
@@ -160,7 +162,12 @@ async function open(url: string) {
       await sessions.saveCheckpoint(checkpointOf(`session-${n}`, 1) as never);
       for (const step of [0, 1]) await checkpointer.put(superstep(`graph-${n}`, step) as never);
       for (const step of [0, 1]) await agents.save(agent(`run-${n}`, step) as never);
+      const hello = { id: "m", role: "user" as const, parts: [{ type: "text" as const, text: "hello" }] };
+      await chats.saveChat({ id: `chat-${n}`, messages: [hello], metadata: { userId: `user-${n % 7}` } });
     });
+    // The first lists build indexes, too.
+    await chats.listChats({ limit: 1 });
+    await chats.listChats({ limit: 1, metadata: { userId: "user-1" } });
     // The first list of all threads builds an index. A small table gets no index of groups.
     await drain(saver.list({ configurable: {} }, { limit: 1 }));
   };

@@ -21,7 +21,7 @@ use super::response::Response;
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::query::{ActivityOrder, Answer, Feed, Query, Recent, RowOrder, Rows, RowsFrom};
-use crate::record::{Active, FeedWait, LabelChanges, Labels, Lineage, Seq, Sizes, Status};
+use crate::record::{FeedWait, LabelChanges, Labels, Lineage, Seq, Sizes, Status};
 
 /// Calls of the inspector use this name in place of a contract's name.
 pub(super) const NAME: &str = "inspect";
@@ -108,7 +108,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let recent = Recent { contracts, named_as_group: false, matching, statuses, labels, order, after, limit };
             Request::ask(Query::Recent(recent), |answer| {
                 let found = answer.into_recent()?.into_iter();
-                runs(found.map(|Active { seq, lineage }| Found { position: seq, lineage }))
+                runs(found.map(|lineage| Found { position: lineage.seq, lineage }))
             })
         }
         Call::Open { spaces, most } => {

@@ -12,7 +12,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::error::{Code, Error, Result};
 use crate::query::Answer;
-use crate::record::{Header, Lineage, Part, Payload, Record};
+use crate::record::{Header, Lineage, Part, Payload, Record, Seq};
 
 /// The response to a call.
 ///
@@ -55,17 +55,19 @@ impl Response {
 
     /// The response to a call that lists lineages. `show` shows the newest checkpoint of a lineage.
     pub(crate) fn lineages<T: Serialize>(answer: Answer, show: impl Fn(Header) -> Result<T>) -> Result<Option<Self>> {
-        Self::list(answer.into_lineages()?, |Lineage { position, newest, .. }, _| {
-            Ok(Cursored { cursor: position.to_string(), shown: show(newest)? })
+        Self::list(answer.into_lineages()?, |Lineage { position, newest, seq, .. }, _| {
+            Ok(Listed { cursor: position.to_string(), saved: seq, shown: show(newest)? })
         })
     }
 }
 
 /// A lineage in a response.
 #[derive(Serialize)]
-struct Cursored<T> {
+struct Listed<T> {
     /// The next page begins after this one.
     cursor: String,
+    /// The save number of its newest checkpoint. What was saved later has a greater one.
+    saved: Seq,
     #[serde(flatten)]
     shown: T,
 }

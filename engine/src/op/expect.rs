@@ -61,6 +61,8 @@ pub enum Must {
     NotBeSavedSince(i64),
     /// The checkpoint exists and has this sort key.
     HaveSortKey(SortKey),
+    /// The checkpoint exists, and its meta begins with these bytes.
+    HaveMeta(Vec<u8>),
     /// The checkpoint belongs to this lineage, or does not exist.
     BelongTo(String),
 }
@@ -165,6 +167,7 @@ impl Expect {
                     Must::BeSavedSince(time) => found.is_some_and(|header| header.saved_at >= *time),
                     Must::NotBeSavedSince(time) => found.is_none_or(|header| header.saved_at < *time),
                     Must::HaveSortKey(sort_key) => found.is_some_and(|header| header.sort_key == *sort_key),
+                    Must::HaveMeta(bytes) => found.is_some_and(|header| header.meta.starts_with(bytes)),
                     Must::BelongTo(lineage) => found.is_none_or(|header| header.lineage == *lineage),
                 };
                 if holds { Ok(()) } else { Err(otherwise.clone()) }

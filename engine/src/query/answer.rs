@@ -3,8 +3,8 @@
 use crate::check::CheckPage;
 use crate::error::{Code, Error, Result};
 use crate::record::{
-    Active, Checkpoint, FeedPage, Formats, Header, Lineage, LogMark, LogPage, LogRun, Logged, OpenLineages, RowPage,
-    Saved, Start, Stats, Tuple, TuplePage, Written,
+    Checkpoint, FeedPage, Formats, Header, Lineage, LogMark, LogPage, LogRun, Logged, OpenLineages, RowPage, Saved,
+    Start, Stats, Tuple, TuplePage, Written,
 };
 use crate::retention::Pruned;
 
@@ -30,7 +30,7 @@ pub enum Answer {
     /// Names of lineages.
     Names(Vec<String>),
     /// A page of lineages, with their last activity.
-    Recent(Vec<Active>),
+    Recent(Vec<Lineage>),
     /// Lineages that are not finished, or some of them.
     Open(OpenLineages),
     /// Records of a log. `None` if the checkpoint in the query does not exist or does not name the log.
@@ -115,7 +115,7 @@ impl Answer {
         Ok(names)
     }
 
-    pub fn into_recent(self) -> Result<Vec<Active>> {
+    pub fn into_recent(self) -> Result<Vec<Lineage>> {
         let Answer::Recent(lineages) = self else { return Err(wrong_kind()) };
         Ok(lineages)
     }

@@ -33,6 +33,9 @@ pub struct Page {
     /// If the listing has several lineages ([`Of::Lineages`]), a filter may look at all of them. Each page would otherwise
     /// begin with all of them again.
     pub looks: usize,
+    /// True if no sort key of the contract is longer than 1,000 bytes, so that an index has the whole order. A listing of
+    /// many checkpoints with the same sort key needs this.
+    pub short_keys: bool,
 }
 
 impl Page {

@@ -14,18 +14,13 @@ pub struct Lineage {
     pub checkpoints: u64,
     /// The header of the newest checkpoint. It contains the lineage's name.
     pub newest: Header,
+    /// The save number of the newest checkpoint: the last activity of the lineage. The next page of a listing by activity
+    /// continues from this number.
+    pub seq: Seq,
     /// The id of the checkpoint in another lineage from which the first checkpoint was made. `Some` means that the
     /// lineage is a fork.
     pub origin: Option<String>,
     pub status: Status,
-}
-
-/// A lineage in a listing by activity.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Active {
-    /// The save number of the newest checkpoint. The next page of a listing continues from this number.
-    pub seq: Seq,
-    pub lineage: Lineage,
 }
 
 /// The lineages of a contract that are not finished, or some of them.

@@ -105,6 +105,7 @@ fn database(folder: &Path) -> std::path::PathBuf {
         looks: usize::MAX,
         skip: 0,
         order: RowOrder::NewestFirst,
+        short_keys: false,
     };
     let found = backend.answer(&Query::Page(page)).unwrap().into_page().unwrap();
     let found: Vec<_> = found.tuples.iter().map(|one| &*one.checkpoint.header.id).collect();

@@ -207,7 +207,7 @@ fn content(store: &Store) -> Content {
         (checkpoint, named)
     });
     let writes = ask(store, Query::Writes { after: None, bytes: usize::MAX }).into_writes().unwrap();
-    let at_0 = |lineage| Lineage { position: 0, ..lineage };
+    let at_0 = |lineage| Lineage { position: 0, seq: 0, ..lineage };
     let recent = [CONTRACT_ID, OTHER].into_iter().flat_map(|contract| {
         let (order, limit) = (ActivityOrder::LatestFirst, usize::MAX);
         let recent = Recent {
@@ -230,7 +230,7 @@ fn content(store: &Store) -> Content {
         lineages: lineages.collect(),
         checkpoints: checkpoints.collect(),
         writes: writes.into_iter().filter(|written| written.contract != LIVING).collect(),
-        recent: recent.map(|active| at_0(active.lineage)).collect(),
+        recent: recent.map(at_0).collect(),
         forks: forks.filter(|forks: &Vec<_>| !forks.is_empty()).collect(),
     }
 }

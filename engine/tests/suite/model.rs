@@ -23,9 +23,9 @@ use forkpoint_engine::query::{
     RowsFrom,
 };
 use forkpoint_engine::record::{
-    Active, Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Labels, Lineage, LineageStats, Listed, LogMark,
-    LogPage, LogPin, LogRun, Logged, OpenLineage, OpenLineages, Order, Origin, Part, Payload, Record, RowPage, Saved,
-    Sizes, SortKey, Start, Status, TaskState, Tuple, TuplePage, Write, Written,
+    Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Labels, Lineage, LineageStats, Listed, LogMark, LogPage,
+    LogPin, LogRun, Logged, OpenLineage, OpenLineages, Order, Origin, Part, Payload, Record, RowPage, Saved, Sizes,
+    SortKey, Start, Status, TaskState, Tuple, TuplePage, Write, Written,
 };
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -106,8 +106,9 @@ impl Model {
                     (Must::BeSavedSince(time), Some(header)) => header.saved_at >= *time,
                     (Must::NotBeSavedSince(time), Some(header)) => header.saved_at < *time,
                     (Must::HaveSortKey(sort_key), Some(header)) => header.sort_key == *sort_key,
+                    (Must::HaveMeta(bytes), Some(header)) => header.meta.starts_with(bytes),
                     (Must::BelongTo(lineage), Some(header)) => header.lineage == *lineage,
-                    (Must::BeSavedSince(_) | Must::HaveSortKey(_), None) => false,
+                    (Must::BeSavedSince(_) | Must::HaveSortKey(_) | Must::HaveMeta(_), None) => false,
                     (Must::NotBeSavedSince(_) | Must::BelongTo(_), None) => true,
                 };
                 if holds { Ok(()) } else { Err(otherwise.code()) }
@@ -584,6 +585,7 @@ impl Model {
             checkpoints: rows.len() as u64,
             newest: rows[0].header.clone(),
             origin: begun.origin.as_ref().map(|(id, _)| id.clone()),
+            seq: 0,
             status: self.status(begun.contract, &begun.name),
         }
     }
@@ -686,7 +688,7 @@ impl Model {
                 let found = found.into_iter().map(|row| row.header.clone());
                 Answer::Headers(found.take(limit.unwrap_or(usize::MAX)).collect())
             }
-            Query::Page(Page { contract, of, order, after, skip, filter, limit, bytes, looks }) => {
+            Query::Page(Page { contract, of, order, after, skip, filter, limit, bytes, looks, .. }) => {
                 assert_eq!((after, *bytes), (&None, usize::MAX), "the model has no save numbers and no frames");
                 let mut found = self.newest_first(*contract, |header| is_of(header, of));
                 if *order == RowOrder::OldestFirst {
@@ -729,7 +731,7 @@ impl Model {
                     found.reverse();
                 }
                 let found = found.into_iter().take(recent.limit);
-                Answer::Recent(found.map(|(_, lineage)| Active { seq: 0, lineage }).collect())
+                Answer::Recent(found.map(|(_, lineage)| lineage).collect())
             }
             Query::Open { contract, most } => {
                 let shown = self.listed().into_iter().filter(|begun| begun.contract == *contract);
@@ -1202,7 +1204,18 @@ fn one_query() -> impl Strategy<Value = Query> {
                 });
                 // A backend may look at more checkpoints of several lineages.
                 let looks = if matches!(of, Of::Lineages(_)) { usize::MAX } else { looks };
-                Query::Page(Page { contract, of, order, after: None, skip, filter, limit, bytes: usize::MAX, looks })
+                Query::Page(Page {
+                    contract,
+                    of,
+                    order,
+                    after: None,
+                    skip,
+                    filter,
+                    limit,
+                    bytes: usize::MAX,
+                    looks,
+                    short_keys: limit % 2 == 0,
+                })
             }
         ),
         (contract(), of, prop::option::of(sort_key()), limit()).prop_map(|(contract, of, before, limit)| Query::List {
@@ -1310,19 +1323,18 @@ type Place = Option<i64>;
 fn page(answer: Answer, cursor: &mut Place) -> Vec<Lineage> {
     let page = answer.into_lineages().unwrap();
     *cursor = page.last().map(|last| last.position);
-    page.into_iter().map(|line| Lineage { position: 0, ..line }).collect()
+    page.into_iter().map(unplaced).collect()
+}
+
+fn unplaced(lineage: Lineage) -> Lineage {
+    Lineage { position: 0, seq: 0, ..lineage }
 }
 
 /// Removes the positions and the save numbers of lineages from an answer, because they differ between backends.
 fn comparable(answer: Answer) -> Answer {
     match answer {
         Answer::Lineages(_) => Answer::Lineages(page(answer, &mut None)),
-        Answer::Recent(found) => Answer::Recent(
-            found
-                .into_iter()
-                .map(|Active { lineage, .. }| Active { seq: 0, lineage: Lineage { position: 0, ..lineage } })
-                .collect(),
-        ),
+        Answer::Recent(found) => Answer::Recent(found.into_iter().map(unplaced).collect()),
         Answer::All(all) => Answer::All(all.into_iter().map(comparable).collect()),
         // Sizes depend on how a backend stores a payload.
         Answer::Rows(page) => {

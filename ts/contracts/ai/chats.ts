@@ -105,6 +105,8 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
     this.#retention = SessionRetention.of<{ chat: string; place: Place }>(handle, own.ttlMs, {
       list: allChats,
       changedAt: ({ place }) => place.updatedAt,
+      // No rule is about their number, and they are listed in this order.
+      savedAs: () => 0,
       groupOf: () => "",
       remove: (engine, { chat, place }) => removeIfSame(engine, chat, place),
     });
@@ -201,7 +203,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Lists chats, the one that was changed last first. `metadata` selects those that have these values. Pass the cursor of a page to get
+   * Lists chats, the one that was saved last first, whatever the clocks say. `metadata` selects those that have these values. Pass the cursor of a page to get
    * the next one. Default limit: 100.
    * @example const { chats: mine, cursor } = await chats.listChats({ metadata: { userId: "u-7" }, limit: 20 });
    */

@@ -17,7 +17,7 @@ const cursorLike =
     throw typeError(`${name} must be the cursor of an earlier page, but is ${show(value)}`);
   };
 
-/** The place of a row. */
+/** The place of a row in the list. */
 export const chatCursor = cursorLike(/^\d{1,16}\.(?:[0-9a-f]{2}){16}$/);
 /** The number of a version. */
 export const versionCursor = cursorLike(/^[1-9]\d{0,15}$/);

@@ -8,6 +8,7 @@ import type { Engine } from "../../store/engine.js";
 import type { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
 import { readRecords } from "../shared/records.js";
+import { newVersion } from "../shared/version.js";
 import { KeptVersion, type Snapshot, type Version, joinRecords } from "./messages.js";
 import { NO_METADATA, type StoredMetadata, readMetadata } from "./metadata.js";
 import { type FoundRow, type Head, type NewRow, type Place, chatCalls } from "./wire.js";
@@ -211,14 +212,11 @@ export function rowFields(
 /** Names an answer that a chat has begun. */
 const streamName = (chat: string, stream: string): string => `${chat}\0${stream}`;
 
-let changes = 0;
-
 /** A new place. The time never goes back. */
-export function placeAfter(before: Place | undefined): Place {
-  changes = (changes + 1) % 2 ** 16;
-  const number = changes * 2 ** 31 + crypto().randomInt(2 ** 31);
-  return { updatedAt: Math.max(Date.now(), before?.updatedAt ?? 0), number };
-}
+export const placeAfter = (before: Place | undefined): Place => ({
+  updatedAt: Math.max(Date.now(), before?.updatedAt ?? 0),
+  number: newVersion(),
+});
 
 const samePlace = (one: Place | undefined, other: Place): boolean =>
   one !== undefined && one.updatedAt === other.updatedAt && one.number === other.number;

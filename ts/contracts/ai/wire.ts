@@ -3,12 +3,13 @@
 import { Contract, type PackedPart } from "../../bridge/wire.js";
 import type { PackedRecords } from "../shared/records.js";
 
-/** The place of a row: when its chat was changed last, and a number that no other change has. */
+/** The state of a row: when its chat was changed last, and a number that no other change has. */
 export interface Place {
   /** In ms since the epoch. */
   updatedAt: number;
-  /** Changes that one process makes in one ms are in the order of their numbers. */
   number: number;
+  /** Whether an earlier version of Forkpoint has stored the row. */
+  isSortKey?: true;
 }
 
 /** The row of a chat. */
@@ -71,7 +72,7 @@ interface ChatCalls {
   } | null;
   row(fields: { chat: string }): FoundRow | null;
   versions(fields: { chat: string; before: number | undefined; limit: number }): FoundVersion[];
-  /** Lists rows, the one that was changed last first. */
+  /** Lists rows, the one that was saved last first. */
   rows(fields: {
     after: string | undefined;
     texts: string[] | undefined;

@@ -9,7 +9,7 @@ import type { FoldSessionSummary, SessionStoreEntry, SessionSummaryEntry } from 
 import { isCustom } from "../../bridge/serializer.js";
 import { readRecords } from "../shared/records.js";
 import { type Line, type Transcript, keyOf, pack } from "./entries.js";
-import { type Of, type Row, claude } from "./wire.js";
+import { type Listed, type Of, type Row, claude } from "./wire.js";
 
 /** The number of sessions whose rows are kept in memory. */
 const KEPT = 1_000;
@@ -174,7 +174,7 @@ export class Sessions {
   }
 
   /** Lists the sessions of a project, or of all, page by page. The session that was begun last comes first. */
-  async *list(engine: Engine, project?: string): AsyncGenerator<Of & Row> {
+  async *list(engine: Engine, project?: string): AsyncGenerator<Listed> {
     await this.#turns.settled();
     for (let before: number | undefined; ;) {
       const page = await claude.call(engine.native, "sessions", { project, before, limit: PAGE });

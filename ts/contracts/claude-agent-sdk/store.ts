@@ -14,7 +14,7 @@ import type { FoldSessionSummary, SessionKey, SessionStoreEntry, SessionSummaryE
 import { linesOf, readKey } from "./entries.js";
 import { Sessions } from "./sessions.js";
 import { foldOption, importedFold, installedFold } from "./summary.js";
-import { type Of, type Row, claude } from "./wire.js";
+import { type Listed, claude } from "./wire.js";
 
 export interface SessionStoreOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
   /**
@@ -75,6 +75,7 @@ export class SessionStore extends ContractStore {
     this.#retention = SessionRetention.of<Listed>(handle, own.ttlMs, {
       list: (engine) => this.#sessions.list(engine),
       changedAt: ({ mtime }) => mtime,
+      savedAs: ({ saved }) => saved,
       groupOf: ({ project }) => project,
       remove: (engine, { project, session, version }) =>
         this.#sessions.removeIfSame(engine, { project, session }, version),
@@ -207,5 +208,3 @@ export class SessionStore extends ContractStore {
     return view;
   }
 }
-
-type Listed = Of & Row;

@@ -17,6 +17,9 @@ export interface Row {
   summary: string;
 }
 
+/** A session in a list. `saved` is the number of its last save, which is greater than those of earlier saves. */
+export type Listed = Of & Row & { cursor: string; saved: number };
+
 /** The row that a change stores, and the version that the change has seen. Undefined: there was no row. */
 type NewRow = Row & { seen: number | undefined };
 
@@ -41,11 +44,7 @@ interface SessionCalls {
   }): { total: number; entries: PackedPart[] } | null;
   session(fields: { of: Of }): (Of & Row) | null;
   /** Lists sessions, the one that was begun last first. */
-  sessions(fields: {
-    project: string | undefined;
-    before: number | undefined;
-    limit: number;
-  }): Array<Of & Row & { cursor: string }>;
+  sessions(fields: { project: string | undefined; before: number | undefined; limit: number }): Listed[];
   subpaths(fields: { of: Of }): string[];
 }
 

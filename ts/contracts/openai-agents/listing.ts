@@ -2,12 +2,12 @@
 
 import { isOvertaken } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
-import { type Row, sessionCalls } from "./wire.js";
+import { type Listed, sessionCalls } from "./wire.js";
 
 const PAGE = 1_000;
 
 /** Lists the sessions, page by page. */
-export async function* allSessions({ native }: Engine): AsyncGenerator<Row> {
+export async function* allSessions({ native }: Engine): AsyncGenerator<Listed> {
   for (let before: number | undefined; ;) {
     const page = await sessionCalls.call(native, "sessions", { before, limit: PAGE });
     yield* page;
@@ -16,7 +16,7 @@ export async function* allSessions({ native }: Engine): AsyncGenerator<Row> {
   }
 }
 
-export async function removeIfSame({ native }: Engine, { session, version }: Row): Promise<boolean> {
+export async function removeIfSame({ native }: Engine, { session, version }: Listed): Promise<boolean> {
   try {
     await sessionCalls.call(native, "remove", { session, seen: version });
     return true;

@@ -18,7 +18,7 @@ import { newVersion } from "../shared/version.js";
 import { allSessions, removeIfSame } from "./listing.js";
 import { type AgentsModule, installedSdk, sdkOption, userError } from "./sdk.js";
 import { canonical, checkTransaction, copyTransaction } from "./transaction.js";
-import { type Change, type Row, sessionCalls } from "./wire.js";
+import { type Change, type Listed, type Row, sessionCalls } from "./wire.js";
 
 export interface ForkpointSessionOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
   /** The id of the session. Default: a new one. */
@@ -74,7 +74,7 @@ export class ForkpointSession extends ContractStore {
   readonly #handle: StoreHandle;
   readonly #id: string;
   readonly #agents: AgentsModule | undefined;
-  #retention: SessionRetention<Row>;
+  #retention: SessionRetention<Listed>;
   #turns = new Turns();
 
   /**
@@ -90,9 +90,10 @@ export class ForkpointSession extends ContractStore {
     this.#handle = handle;
     this.#id = own.sessionId ?? crypto().randomUUID();
     this.#agents = own.agents;
-    this.#retention = SessionRetention.of<Row>(handle, own.ttlMs, {
+    this.#retention = SessionRetention.of<Listed>(handle, own.ttlMs, {
       list: allSessions,
       changedAt: ({ savedAt }) => savedAt,
+      savedAs: ({ saved }) => saved,
       groupOf: () => "",
       remove: removeIfSame,
     });
@@ -296,7 +297,7 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Lists the sessions of a store, the one that was changed last first.
+   * Lists the sessions of a store, the one that was saved last first, whatever the clocks say.
    * @example const [latest] = await ForkpointSession.list("agent.db", { limit: 1 });
    */
   static async list(target: string | URL | Store, options?: { limit?: number }): Promise<SessionInfo[]> {
@@ -304,10 +305,10 @@ export class ForkpointSession extends ContractStore {
     const handle = StoreHandle.of(target, undefined, sessionCalls);
     try {
       return await handle.run(async (engine) => {
-        const found: SessionInfo[] = [];
-        for await (const { session, savedAt } of allSessions(engine))
-          found.push({ sessionId: session, updatedAt: savedAt });
-        return found.toSorted((a, b) => b.updatedAt - a.updatedAt).slice(0, limit);
+        const found: Listed[] = [];
+        for await (const row of allSessions(engine)) found.push(row);
+        const latest = found.toSorted((a, b) => b.saved - a.saved).slice(0, limit);
+        return latest.map(({ session, savedAt }) => ({ sessionId: session, updatedAt: savedAt }));
       });
     } finally {
       await handle.close();

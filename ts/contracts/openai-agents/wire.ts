@@ -13,6 +13,9 @@ export interface Row {
   savedAt: number;
 }
 
+/** A session in a list. `saved` is the number of its last save, which is greater than those of earlier saves. */
+export type Listed = Row & { cursor: string; saved: number };
+
 /** The row that a change stores. `seen` is the version that it was made from. 0: there was no row. Undefined: any. */
 type NewRow = Row & { seen: number | undefined };
 
@@ -38,7 +41,7 @@ interface SessionCalls {
   /** Reads the hash of an operation's transaction. */
   applied(fields: { session: string; operation: string }): string | null;
   /** Lists sessions, the one that was begun last first. */
-  sessions(fields: { before: number | undefined; limit: number }): Array<Row & { cursor: string }>;
+  sessions(fields: { before: number | undefined; limit: number }): Listed[];
 }
 
 export const sessionCalls = new Contract<SessionCalls>("openai-agents", {

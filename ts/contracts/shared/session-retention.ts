@@ -11,7 +11,7 @@ import { Expiry } from "./expiry.js";
 export interface SessionPruneOptions {
   /** Removes the sessions whose last entry or item was stored before this time: a Date, or ms since the epoch. */
   olderThan?: Date | number | null;
-  /** How many sessions to keep: those that were changed last. For the Claude Agent SDK, this many of each project. */
+  /** How many sessions to keep: those that were saved last, whatever the clocks say. For the Claude Agent SDK, this many of each project. */
   keepSessions?: number;
   /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
@@ -29,8 +29,10 @@ const rules = {
 /** A contract's sessions, as retention uses them. */
 export interface RetainedSessions<R> {
   list(engine: Engine): AsyncIterable<R>;
-  /** The time of the last change, in ms since the epoch. */
+  /** The time of the last change, in ms since the epoch. Rules about age go by it. */
   changedAt(row: R): number;
+  /** The number of the last save, which is greater than those of earlier saves. Rules about numbers go by it. */
+  savedAs(row: R): number;
   /** The sessions that count together. */
   groupOf(row: R): string;
   /** Removes a session if it is as it was listed. Returns whether it was. */
@@ -78,7 +80,7 @@ export class SessionRetention<R> {
         dryRun = false,
         signal,
       } = readRecord(options, "options", rules);
-      const { list, changedAt, groupOf, remove } = this.#sessions;
+      const { list, changedAt, savedAs, groupOf, remove } = this.#sessions;
       const ttlMs = this.#ttl;
       const before =
         olderThan ?? (olderThan === undefined && ttlMs !== null ? Date.now() - ttlMs : Number.NEGATIVE_INFINITY);
@@ -86,7 +88,7 @@ export class SessionRetention<R> {
       for await (const row of list(engine)) all.push(row);
       const counts = new Map<string, number>();
       let sessions = 0;
-      for (const row of all.toSorted((a, b) => changedAt(b) - changedAt(a))) {
+      for (const row of all.toSorted((a, b) => savedAs(b) - savedAs(a))) {
         const group = groupOf(row);
         const newer = counts.get(group) ?? 0;
         counts.set(group, newer + 1);

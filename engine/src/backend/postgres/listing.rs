@@ -11,7 +11,7 @@ use super::{labels, status};
 use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::query::{ActivityOrder, Of, Recent};
-use crate::record::{Active, ContractId, Lineage, Seq, SortKey};
+use crate::record::{ContractId, Lineage, Seq, SortKey};
 
 /// The statements of a listing: the newest first with a sort key below `$1`, and the oldest first with sort keys that begin with
 /// `$1` and with the checksums of their payloads. The third one counts.
@@ -176,9 +176,9 @@ macro_rules! lineages {
 }
 
 fn lineage(row: &Row) -> Result<Lineage> {
-    let HeaderRow { lin: position, header: newest, .. } = HeaderRow::read(row)?;
+    let HeaderRow { lin: position, header: newest, seq, .. } = HeaderRow::read(row)?;
     let (origin, status) = (row::opt_text(row, 16)?, status::read(row, 18));
-    Ok(Lineage { position, checkpoints: unsigned(row.get(17)), newest, origin, status })
+    Ok(Lineage { position, checkpoints: unsigned(row.get(17)), newest, seq, origin, status })
 }
 
 /// Asks for a page of the lineages whose groups begin with a prefix, the latest first.
@@ -256,7 +256,7 @@ const MORE_VISITS: usize = 10;
 /// The statement visits checkpoints in save order, and finds the lineages whose newest checkpoint is among them. If a few
 /// lineages have most of the checkpoints, these are too few lineages. Then it looks up the newest checkpoint of every lineage, or of those
 /// that an index finds by their status or by their labels.
-pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Active>> {
+pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Lineage>> {
     macro_rules! wanted {
         ($lineages:literal, $condition:expr, $bound:expr, $order:literal) => {
             newest_of!(
@@ -343,5 +343,5 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
     if !recent.labels.is_empty() {
         given.extend(values![labels::elements(&recent.labels)]);
     }
-    open.query(sql, given)?.iter().map(|row| Ok(Active { seq: row.get(0), lineage: lineage(row)? })).collect()
+    open.query(sql, given).and_then(|rows| read_lineages(&rows))
 }

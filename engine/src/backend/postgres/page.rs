@@ -28,10 +28,13 @@ use crate::record::{Place, Seq, SortKey, Tuple, TuplePage};
 /// The number of rows that the server sends for the test of a filter.
 const TESTED: usize = 10_000;
 
-/// True for the places behind the one after which the page begins (`$2`, `$3`).
+/// True for the places behind the one after which the page begins (`$2`, `$3`).  An index has the whole order of keys that are `short`.
 macro_rules! after {
     ($behind:literal) => {
         concat!(" AND (substr(c.sort_key, 1, 1000), c.sort_key, c.seq) ", $behind, " (substr($2, 1, 1000), $2, $3)")
+    };
+    ($behind:literal short) => {
+        concat!(" AND (substr(c.sort_key, 1, 1000), c.seq) ", $behind, " (substr($2, 1, 1000), $3)")
     };
 }
 
@@ -48,6 +51,9 @@ macro_rules! ordered {
             " LIMIT $4"
         )
     };
+    ($direction:literal short) => {
+        concat!(" ORDER BY substr(c.sort_key, 1, 1000) ", $direction, ", c.seq ", $direction, " LIMIT $4")
+    };
 }
 
 /// Finds the rows of the page, and leaves their save numbers in a setting of the transaction for the next statements, in
@@ -56,7 +62,7 @@ macro_rules! ordered {
 /// Further parameters are: the maximum number of results (`$7`), and the number of bytes (`$8`). The page ends with the
 /// payload that fills it.
 macro_rules! find {
-    ($from:expr, $after:expr, $direction:literal) => {
+    ($from:expr, $after:expr, $ordered:expr) => {
         concat!(
             "SELECT set_config('forkpoint.page', coalesce(string_agg(m.seq::text, ',' ORDER BY m.place) FILTER (WHERE m.passes), ''), true),
                (array_agg(m.sort_key) FILTER (WHERE m.place = $4))[1], (array_agg(m.seq) FILTER (WHERE m.place = $4))[1] FROM (
@@ -65,7 +71,7 @@ macro_rules! find {
                    SELECT l.seq, l.sort_key, l.passes, row_number() OVER () AS place
                    FROM (SELECT c.seq, c.sort_key, $5::bytea[] IS NULL OR c.meta LIKE ALL ($5) OR position($6 IN c.meta) > 0
                            OR substr(c.meta, greatest(1, octet_length(c.meta) - octet_length($9) + 1)) <> $9 AS passes
-                         FROM ", $from, $after, ordered!($direction), " OFFSET $10) AS l) AS l
+                         FROM ", $from, $after, $ordered, " OFFSET $10) AS l) AS l
                  WHERE l.passes OR l.place = $4 LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
              WHERE m.before IS NULL OR m.before < $8"
         )
@@ -108,15 +114,21 @@ const WRITES: &str = concat!(
 type Statements = [[&'static str; 2]; 2];
 
 macro_rules! statements {
-    ($from:expr) => {
+    ($from:expr $(, $short:ident)?) => {
         [
-            [find!($from, "", "DESC"), find!($from, after!("<"), "DESC")],
-            [find!($from, "", "ASC"), find!($from, after!(">"), "ASC")],
+            [
+                find!($from, "", ordered!("DESC" $($short)?)),
+                find!($from, after!("<" $($short)?), ordered!("DESC" $($short)?)),
+            ],
+            [
+                find!($from, "", ordered!("ASC" $($short)?)),
+                find!($from, after!(">" $($short)?), ordered!("ASC" $($short)?)),
+            ],
         ]
     };
 }
 
-fn statements(of: &Of) -> Statements {
+fn statements(of: &Of, short_keys: bool) -> Statements {
     const CONTRACT: Statements = statements!("@checkpoint AS c WHERE c.contract = $1");
     const LINEAGE: Statements = statements!(
         "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($11), 1, 16) AND l.name = $11"
@@ -130,9 +142,13 @@ fn statements(of: &Of) -> Statements {
         begins_with!("l.name", "$11"),
         " AND substr(sha256(c.label), 1, 16) = substr(sha256($12), 1, 16) AND c.label = $12 AND c.label <> ''"
     ));
-    const GROUP: Statements = statements!(
-        "@checkpoint AS c WHERE c.contract = $1 AND substr(sha256(c.grp), 1, 16) = substr(sha256($11), 1, 16) AND c.grp = $11 AND c.grp <> ''"
-    );
+    macro_rules! of_group {
+        () => {
+            "@checkpoint AS c WHERE c.contract = $1 AND substr(sha256(c.grp), 1, 16) = substr(sha256($11), 1, 16) AND c.grp = $11 AND c.grp <> ''"
+        };
+    }
+    const GROUP: Statements = statements!(of_group!());
+    const SHORT_GROUP: Statements = statements!(of_group!(), short);
     const BOTH: Statements = statements!(
         "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($11), 1, 16) AND l.name = $11
          AND c.grp = $12 AND c.grp <> ''"
@@ -142,6 +158,7 @@ fn statements(of: &Of) -> Statements {
         Of::Lineage(_) => LINEAGE,
         Of::Lineages(_) => LINEAGES,
         Of::Labelled { .. } => LABELLED,
+        Of::Group(_) if short_keys => SHORT_GROUP,
         Of::Group(_) => GROUP,
         Of::LineageInGroup { .. } => BOTH,
     }
@@ -161,9 +178,11 @@ fn statement(of: Statements, page: &Page) -> &'static str {
 /// form has an empty entry, so both parts of the index are read.
 fn indexed(names: &Names, key: &MetaKey, page: &Page) -> String {
     const FIND: Statements = statements!("@indexed AS c WHERE true");
-    let (after, ordered) = match page.order {
-        RowOrder::NewestFirst => (after!("<"), ordered!("DESC")),
-        RowOrder::OldestFirst => (after!(">"), ordered!("ASC")),
+    let (after, ordered) = match (page.order, page.short_keys) {
+        (RowOrder::NewestFirst, false) => (after!("<"), ordered!("DESC")),
+        (RowOrder::OldestFirst, false) => (after!(">"), ordered!("ASC")),
+        (RowOrder::NewestFirst, true) => (after!("<" short), ordered!("DESC" short)),
+        (RowOrder::OldestFirst, true) => (after!(">" short), ordered!("ASC" short)),
     };
     let after = if page.after.is_none() { "" } else { after };
     let [wanted, other] = ["substr($11::bytea, 1, 200)", "''::bytea"].map(|entry| {
@@ -195,7 +214,7 @@ pub(super) fn page(
             values.push(key.value.as_str().into());
             open.later_text(indexed(&open.session.names, key, page).into(), values);
         } else {
-            open.later(statement(statements(&page.of), page), values);
+            open.later(statement(statements(&page.of, page.short_keys), page), values);
         }
     }
     fill(open, cache, page, filler)

@@ -25,7 +25,7 @@ use crate::cache::PayloadCache;
 use crate::codec::largest;
 use crate::error::{Code, Error, Result};
 use crate::query::{Answer, LogRange, MetaFilter, Of, Page, Pick, Query, Recent};
-use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
+use crate::record::{Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::preview;
 
 /// A read transaction. It ends when it is dropped. Its statements are prepared once, because parsing them is a part of the time of
@@ -335,13 +335,13 @@ impl Reading<'_> {
         Ok(found)
     }
 
-    fn recent(&self, wanted: &Recent) -> Result<Vec<Active>> {
+    fn recent(&self, wanted: &Recent) -> Result<Vec<Lineage>> {
         let found = recent::lineages(self.connection, wanted)?;
         let shown = found.into_iter().map(|(seq, row)| {
             let lin = row.lin;
             let damaged = || row::index_damaged(&format!("run number {lin}"));
             let newest = row::read(self.connection, seq)?.filter(|row| row.lin == lin).ok_or_else(damaged)?;
-            Ok(Active { seq, lineage: self.shown(row, newest)? })
+            self.shown(row, newest)
         });
         shown.collect()
     }
@@ -369,7 +369,7 @@ impl Reading<'_> {
     fn shown(&self, row: LineageRow, newest: HeaderRow) -> Result<Lineage> {
         let checkpoints = SqliteCatalog(self.connection).count(row.lin)?;
         let (origin, status) = (row.origin.map(|origin| origin.id), row.status);
-        Ok(Lineage { position: row.lin, checkpoints, newest: newest.header, origin, status })
+        Ok(Lineage { position: row.lin, checkpoints, newest: newest.header, seq: newest.seq, origin, status })
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {

@@ -19,8 +19,8 @@ use crate::check::{CheckPage, Counted, Finding};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent, RowOrder};
 use crate::record::{
-    Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, OpenLineage, OpenLineages, Place,
-    Seq, SortKey, Stats, Status, TaskState, Tuple, TuplePage, Write,
+    Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, OpenLineage, OpenLineages, Place, Seq,
+    SortKey, Stats, Status, TaskState, Tuple, TuplePage, Write,
 };
 use crate::retention;
 
@@ -261,10 +261,11 @@ impl<C: Contents> Tables<C> {
 
     /// A lineage for a listing. Returns `None` if the lineage has no checkpoint.
     fn shown(&self, position: i64, lineage_row: &LineageRow) -> Option<Lineage> {
-        let newest = self.newest(Some(&lineage_row.order))?.header.clone();
+        let (_, seq) = *lineage_row.order.last()?;
+        let newest = self.rows.get(&seq)?.header.clone();
         let origin = lineage_row.first.origin.as_ref().map(|(id, _)| id.clone());
         let status = self.status(lineage_row);
-        Some(Lineage { position, checkpoints: lineage_row.order.len() as u64, newest, origin, status })
+        Some(Lineage { position, checkpoints: lineage_row.order.len() as u64, newest, seq, origin, status })
     }
 
     /// The status of a lineage. It costs a look at the newest checkpoint, so the maps keep no other place for it.
@@ -278,7 +279,7 @@ impl<C: Contents> Tables<C> {
         Status::of(newest.header.status, tasks.into_values())
     }
 
-    fn recent(&self, recent: &Recent) -> Vec<Active> {
+    fn recent(&self, recent: &Recent) -> Vec<Lineage> {
         let listed = |(seq, row): (&Seq, &Arc<Row<C::Payload>>)| {
             let lineage_row = self.lineages.get(&row.lineage)?;
             let wanted = recent.contracts.contains(&lineage_row.contract)
@@ -290,7 +291,7 @@ impl<C: Contents> Tables<C> {
             if !wanted {
                 return None;
             }
-            Some(Active { seq: *seq, lineage: self.shown(row.lineage, lineage_row)? })
+            self.shown(row.lineage, lineage_row)
         };
         match recent.order {
             ActivityOrder::LatestFirst => {

@@ -3,14 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::approvals;
-use crate::contract::call::{Buffers, PackedRecords, PartName, RawCall, Request};
+use super::rows::{self, ALL, FoundRow, NewRow, Place, has_place};
+use crate::contract::call::{Buffers, PackedRecords, RawCall, Request};
 use crate::contract::entry::{Contract, Names, Shown};
-use crate::contract::ids::{check_id, damaged};
+use crate::contract::ids::damaged;
 use crate::contract::place::{parse_place, show_place};
-use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::response::{PackedPart, Response};
 use crate::contract::thread;
 use crate::error::{Code, Error, Result, quote};
-use crate::op::{Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
+use crate::op::{Expect, Fork, LogEnd, LogMust, Op, Unit};
 use crate::query::{Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, RowOrder};
 use crate::record::{Checkpoint, ContractId, Draft, Header, Labels, LogMark, Payload, SortKey, Status};
 
@@ -24,13 +25,11 @@ pub const CHATS: Contract = Contract {
     id_of: |chat, _, version| thread::lineage(chat, version),
     ..Contract::new("ai", CHATS_ID, request, show)
 };
-pub const ROWS: Contract = Contract::new("ai/rows", ContractId(20), request, |_| Ok(Shown::default()));
+pub const ROWS: Contract = Contract::new("ai/rows", rows::ID, request, |_| Ok(Shown::default()));
 pub const APPROVALS: Contract = Contract::new("ai/approvals", approvals::ID, request, |_| Ok(Shown::default()));
 
 /// The log of the messages.
 pub const MESSAGES: &str = "messages";
-/// The group of all rows. An index finds the rows of a group in the order of their sort keys.
-const ALL: &str = "chats";
 /// The maximum number of bytes in a page of rows.
 const PAGE_BYTES: usize = 4 << 20;
 /// The maximum number of rows that a filter looks at in a page.
@@ -69,7 +68,7 @@ enum Call {
         before: Option<u64>,
         limit: usize,
     },
-    /// Lists the rows of chats, the one that was changed last first. `after` is the place after which the page begins.
+    /// Lists the rows of chats, the one that was saved last first. `after` is the place after which the page begins.
     Rows {
         after: Option<String>,
         /// Texts that the index of the metadata must contain.
@@ -108,86 +107,6 @@ enum Call {
 struct IndexedKey {
     key: String,
     value: String,
-}
-
-/// The place of a row: when the chat was changed last, and a number that no other change has.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Place {
-    /// In ms since the epoch.
-    updated_at: f64,
-    /// Changes that one process makes in one ms are in the order of their numbers.
-    number: u64,
-}
-
-impl Place {
-    fn sort_key(self) -> SortKey {
-        SortKey::from_f64(self.updated_at).then(&SortKey::from_version(self.number))
-    }
-
-    fn read(header: &Header) -> Result<Self> {
-        let read = || {
-            let (updated_at, rest) = header.sort_key.split_f64()?;
-            Some(Self { updated_at, number: rest.version()? })
-        };
-        read().ok_or_else(|| damaged(&header.id))
-    }
-}
-
-/// What the meta of a row begins with. A NUL follows, and then the index of the metadata: a JSON object.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Head {
-    /// The newest version. 0: there is none.
-    version: u64,
-    stream: Option<String>,
-}
-
-/// The row that a change stores.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct NewRow {
-    chat: String,
-    place: Place,
-    /// The place of the row that the change was made from. `None`: there was no row.
-    seen: Option<Place>,
-    head: Head,
-    /// The index of the metadata, as JSON.
-    index: String,
-    metadata: Option<PartName>,
-    saved_at: i64,
-}
-
-impl NewRow {
-    fn expect(&self) -> Expect {
-        has_place(&self.chat, self.seen)
-    }
-
-    fn put(self, buffers: &mut Buffers) -> Result<Op> {
-        let Self { chat, place, head, index, metadata, saved_at, .. } = self;
-        check_id("the chat's id", &chat)?;
-        let mut meta = serde_json::to_vec(&head)
-            .map_err(|error| Error::invalid(format!("the row of the chat cannot be written: {error}")))?;
-        meta.push(0);
-        meta.extend_from_slice(index.as_bytes());
-        let header = Header {
-            group: ALL.to_owned(),
-            sort_key: place.sort_key(),
-            saved_at,
-            exempt: true,
-            meta,
-            ..Header::new(ROWS.id, chat.clone(), chat)
-        };
-        Ok(Op::put(header, buffers.parts(metadata.into_iter().collect())?))
-    }
-}
-
-/// The condition that the row of a chat has this place. `None`: that there is no such chat.
-fn has_place(chat: &str, place: Option<Place>) -> Expect {
-    let must = place.map_or(Must::NotBeSavedSince(i64::MIN), |place| Must::HaveSortKey(place.sort_key()));
-    let otherwise =
-        Error::new(Code::Conflict, format!("chat {} was changed by another writer: try again", quote(chat)));
-    Expect::Checkpoint { contract: ROWS.id, id: chat.to_owned(), must, otherwise }
 }
 
 /// A version to store. The log keeps its first `keep` records and gets the new ones.
@@ -321,7 +240,8 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 test: None,
             });
             let (contract, order) = (ROWS.id, RowOrder::NewestFirst);
-            let page = Page { contract, of, order, after, skip: 0, filter, limit, bytes: PAGE_BYTES, looks: LOOKS };
+            let (bytes, looks, short_keys) = (PAGE_BYTES, LOOKS, true);
+            let page = Page { contract, of, order, after, skip: 0, filter, limit, bytes, looks, short_keys };
             Request::ask(Query::Page(page), |answer| {
                 #[derive(Serialize)]
                 struct Found {
@@ -348,30 +268,6 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(approvals::release(&chat, &approval, &by, saved_at)?)
         }
     })
-}
-
-/// A row in a response.
-#[derive(Serialize)]
-struct FoundRow {
-    chat: String,
-    place: Place,
-    #[serde(flatten)]
-    head: Head,
-    index: String,
-    metadata: Vec<PackedPart>,
-}
-
-impl FoundRow {
-    fn read(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Self> {
-        let place = Place::read(&header)?;
-        let mut meta = &header.meta[..];
-        let mut read = || {
-            let head = serde_json::from_str(thread::take_text(&mut meta)?).ok()?;
-            Some((head, String::from_utf8(meta.to_vec()).ok()?))
-        };
-        let (head, index) = read().ok_or_else(|| damaged(&header.id))?;
-        Ok(Self { chat: header.id, place, head, index, metadata: response.parts(payload) })
-    }
 }
 
 /// A version in a response.

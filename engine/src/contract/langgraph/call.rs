@@ -12,7 +12,7 @@ use crate::op::Op;
 use crate::query::{
     ActivityOrder, Ancestors, Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, Recent, RowOrder, Rows, RowsFrom,
 };
-use crate::record::{self, Active, Header, Labels, Place, Seq, SortKey, Status, Tuple, TuplePage};
+use crate::record::{self, Header, Labels, Place, Seq, SortKey, Status, Tuple, TuplePage};
 
 /// The calls, as `ts/contracts/langgraph/wire.ts` declares them.
 #[derive(Deserialize)]
@@ -168,6 +168,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 limit,
                 bytes: PAGE_BYTES,
                 looks,
+                short_keys: false,
             };
             Request::ask(Query::Page(page), |answer| Response::one(Some(answer.into_page()?), tuple_page))
         }
@@ -319,9 +320,9 @@ fn thread_list(answer: Answer) -> Result<Option<Response>> {
         latest: Listed,
         status: Status,
     }
-    Response::list(answer.into_recent()?, |Active { seq, lineage }, response| {
+    Response::list(answer.into_recent()?, |lineage, response| {
         let latest = header(&lineage.newest, response)?;
-        let (cursor, checkpoints, status) = (seq.to_string(), lineage.checkpoints, lineage.status);
+        let (cursor, checkpoints, status) = (lineage.seq.to_string(), lineage.checkpoints, lineage.status);
         Ok(FoundThread { cursor, checkpoints, latest, status })
     })
 }

@@ -245,8 +245,18 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
             let after = after.or_else(|| from.map(|from| (SortKey::from_f64(from), Seq::MIN)));
             let order = if newest_first { RowOrder::NewestFirst } else { RowOrder::OldestFirst };
-            let page =
-                Page { contract, of, order, after, skip, filter: None, limit, bytes: PAGE_BYTES, looks: usize::MAX };
+            let page = Page {
+                contract,
+                of,
+                order,
+                after,
+                skip,
+                filter: None,
+                limit,
+                bytes: PAGE_BYTES,
+                looks: usize::MAX,
+                short_keys: false,
+            };
             Request::ask(Query::All([Query::Page(page)].into_iter().chain(count).collect()), list)
         }
         Call::Older { table, lineage, than, limit } => {

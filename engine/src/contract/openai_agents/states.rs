@@ -118,7 +118,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             };
             Request::ask(Query::Recent(recent), |answer| {
                 Response::list(answer.into_recent()?, |found, _| {
-                    let newest = found.lineage.newest;
+                    let newest = found.newest;
                     let session = Meta::read(&newest)?.session;
                     Ok(Listed { cursor: found.seq.to_string(), run: newest.lineage, session })
                 })

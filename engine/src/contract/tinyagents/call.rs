@@ -114,6 +114,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 limit: 1,
                 bytes: usize::MAX,
                 looks: 1,
+                short_keys: false,
             };
             Request::ask(Query::Page(page), |answer| first_found(answer.into_page()?.tuples.pop()))
         }

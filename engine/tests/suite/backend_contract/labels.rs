@@ -55,7 +55,7 @@ fn recent(wanted: &[(&str, &str)]) -> Recent {
 
 fn found(backend: &mut dyn Backend, recent: Recent) -> Vec<(Seq, String)> {
     let found = backend.answer(&Query::Recent(recent)).unwrap().into_recent().unwrap();
-    found.into_iter().map(|active| (active.seq, active.lineage.newest.lineage)).collect()
+    found.into_iter().map(|active| (active.seq, active.newest.lineage)).collect()
 }
 
 /// The lineages that have all of these labels, the one that was active last first.

@@ -19,6 +19,7 @@ fn page(of: &Of, after: Option<Place>, limit: usize) -> Page {
         limit,
         bytes: usize::MAX,
         looks: usize::MAX,
+        short_keys: limit % 2 == 0,
     }
 }
 
@@ -206,6 +207,34 @@ pub(super) fn a_page_of_many_lineages_is_in_one_order(backend: &mut dyn Backend)
     assert_eq!(walk(backend, &alone), [["c7"]]);
     let empty = Page { filter: filter(), ..page(&Of::Lineages(String::new()), None, 1_000) };
     assert_eq!(walk(backend, &empty).concat().len(), 47 + 5);
+}
+
+/// A contract can leave the order to the store.
+pub(super) fn checkpoints_with_one_sort_key_are_in_the_order_of_their_saves(backend: &mut dyn Backend) {
+    let mut wanted: Vec<String> = Vec::new();
+    for at in [0, 1, 2, 3, 4, 5, 1, 6, 0, 7] {
+        let name = format!("run {at}");
+        let saved = draft(&name, &name).sort_key(f64::MAX).group("rows").meta(b"json\0{\"user\":1}");
+        save(backend, [saved, draft("other", "other").sort_key(f64::from(at)).meta(b"json\0{\"user\":2}")]);
+        wanted.retain(|earlier| *earlier != name);
+        wanted.insert(0, name);
+    }
+    let all = vec![b"\"user\":1".to_vec()];
+    for asks in [false, true] {
+        let key = MetaKey { begins: b"json\0{".to_vec(), key: "user".to_owned(), value: "1".to_owned() };
+        let key = asks.then(|| Box::new(key));
+        let filter = MetaFilter { all: all.clone(), or: b"\\".to_vec(), end: b"}".to_vec(), key, test: None };
+        let of = if asks { Of::Contract } else { group("rows") };
+        for filter in [None, Some(filter)].into_iter().skip(usize::from(asks)) {
+            for (limit, short_keys) in [(1, true), (2, false), (3, true), (99, true)] {
+                let first = Page { filter: filter.clone(), short_keys, ..page(&of, None, limit) };
+                assert_eq!(walk(backend, &first).concat(), wanted, "{first:?}");
+                let mut oldest_first = walk(backend, &Page { order: RowOrder::OldestFirst, ..first }).concat();
+                oldest_first.reverse();
+                assert_eq!(oldest_first, wanted, "{limit}");
+            }
+        }
+    }
 }
 
 /// A page that asks for an index has all checkpoints that may have the value, and none that the filter leaves out.

@@ -49,7 +49,7 @@ fn with(backend: &mut dyn Backend, statuses: &[Status]) -> Vec<String> {
         limit: 1_000,
     };
     let found = backend.answer(&Query::Recent(recent)).unwrap().into_recent().unwrap();
-    found.into_iter().map(|active| active.lineage.newest.lineage).collect()
+    found.into_iter().map(|active| active.newest.lineage).collect()
 }
 
 pub(crate) fn a_status_follows_from_the_newest_checkpoint_and_its_tasks(backend: &mut dyn Backend) {

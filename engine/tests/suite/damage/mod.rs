@@ -20,8 +20,8 @@ use forkpoint_engine::query::{
     ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Page, Pick, Query, Recent, RowOrder,
 };
 use forkpoint_engine::record::{
-    Active, Checkpoint, ContractId, Header, Labels, Lineage, LogPage, OpenLineage, Record, SortKey, Stats, TaskState,
-    Tuple, Write,
+    Checkpoint, ContractId, Header, Labels, Lineage, LogPage, OpenLineage, Record, SortKey, Stats, TaskState, Tuple,
+    Write,
 };
 use forkpoint_engine::retention::Rule;
 use rusqlite::Connection;
@@ -237,6 +237,7 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
                     limit,
                     bytes,
                     looks,
+                    short_keys: false,
                 };
                 all.push(Question { query: Query::Page(page), whole });
             }
@@ -432,8 +433,7 @@ pub(crate) fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict 
             absent_if(within(&found, whole, same), &found)
         }
         (Answer::Recent(found), _, Answer::Recent(whole)) => {
-            let same = |found: &Active, whole: &Active| {
-                let (found, whole) = (&found.lineage, &whole.lineage);
+            let same = |found: &Lineage, whole: &Lineage| {
                 (found.position, &found.origin) == (whole.position, &whole.origin)
                     && (found.newest == whole.newest || known.is_older(&found.newest, &whole.newest, None))
             };

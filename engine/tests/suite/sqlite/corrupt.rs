@@ -339,7 +339,18 @@ fn a_row_that_an_index_has_and_the_table_has_not_is_corrupt_and_not_absent() {
         let filter = Some(MetaFilter { all: Vec::new(), or: vec![0], end: b"}".to_vec(), key: None, test });
         let order = RowOrder::OldestFirst;
         let (of, after, looks, bytes) = (lineage("run"), None, usize::MAX, usize::MAX);
-        let page = Page { contract: common::CONTRACT_ID, of, order, after, skip: 0, filter, limit: 9, bytes, looks };
+        let page = Page {
+            contract: common::CONTRACT_ID,
+            of,
+            order,
+            after,
+            skip: 0,
+            filter,
+            limit: 9,
+            bytes,
+            looks,
+            short_keys: false,
+        };
         let page = backend.answer(&Query::Page(page)).unwrap().into_page().unwrap();
         let found: Vec<_> = page.tuples.iter().map(|tuple| &*tuple.checkpoint.header.id).collect();
         assert_eq!((found, page.next.is_some()), (vec!["before", "after"], true));

@@ -101,7 +101,7 @@ fn alive(now: i64) -> MetaTest {
 
 fn page(of: Of, filter: Option<MetaFilter>, limit: usize) -> Page {
     let (contract, order, after, bytes) = (CONTRACT_ID, RowOrder::OldestFirst, None, PAGE_BYTES);
-    Page { contract, of, order, after, skip: 0, filter, limit, bytes, looks: LOOKS }
+    Page { contract, of, order, after, skip: 0, filter, limit, bytes, looks: LOOKS, short_keys: false }
 }
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {

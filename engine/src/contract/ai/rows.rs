@@ -1,0 +1,172 @@
+//! The rows of chats: the newest version, the stream that runs, and the metadata. A row is a checkpoint with the id of its chat.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::call::{Buffers, PartName};
+use crate::contract::ids::{check_id, damaged};
+use crate::contract::response::{PackedPart, ResponseBuilder};
+use crate::contract::thread;
+use crate::error::{Code, Error, Result, quote};
+use crate::op::{Expect, Must, Op};
+use crate::record::{Checkpoint, ContractId, Header, SortKey};
+
+pub(super) const ID: ContractId = ContractId(20);
+
+/// The group of all rows. An index finds the rows of a group in their order.
+pub(super) const ALL: &str = "chats";
+
+/// The sort key of all rows. So they are in the order of their saves, whatever the clocks say.
+fn saved_last() -> SortKey {
+    SortKey::from_f64(f64::MAX).then(&SortKey::from_version(0))
+}
+
+/// The state of a row: when the chat was changed last, and a number that no other change has. The meta of a row begins with it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Place {
+    /// In ms since the epoch.
+    updated_at: f64,
+    number: u64,
+    /// True if the place is the row's sort key and not in its meta. Earlier versions stored rows so. They come before all others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_sort_key: bool,
+}
+
+impl Place {
+    fn text(self) -> String {
+        format!("{} {} ", self.updated_at, self.number)
+    }
+
+    fn must(self) -> Must {
+        if self.is_sort_key {
+            return Must::HaveSortKey(SortKey::from_f64(self.updated_at).then(&SortKey::from_version(self.number)));
+        }
+        Must::HaveMeta(self.text().into_bytes())
+    }
+
+    /// Takes the place off the text that the meta of a row begins with.
+    fn take<'a>(header: &Header, text: &'a str) -> Option<(Self, &'a str)> {
+        if text.starts_with('{') {
+            let (updated_at, rest) = header.sort_key.split_f64()?;
+            return Some((Self { updated_at, number: rest.version()?, is_sort_key: true }, text));
+        }
+        let (updated_at, rest) = text.split_once(' ')?;
+        let (number, rest) = rest.split_once(' ')?;
+        Some((Self { updated_at: updated_at.parse().ok()?, number: number.parse().ok()?, is_sort_key: false }, rest))
+    }
+}
+
+/// What follows the place in the meta of a row. A NUL follows, and then the index of the metadata: a JSON object.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Head {
+    /// The newest version. 0: there is none.
+    version: u64,
+    stream: Option<String>,
+}
+
+/// The row that a change stores.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NewRow {
+    pub chat: String,
+    place: Place,
+    /// The place of the row that the change was made from. `None`: there was no row.
+    seen: Option<Place>,
+    head: Head,
+    /// The index of the metadata, as JSON.
+    index: String,
+    metadata: Option<PartName>,
+    pub saved_at: i64,
+}
+
+impl NewRow {
+    pub(super) fn expect(&self) -> Expect {
+        has_place(&self.chat, self.seen)
+    }
+
+    pub(super) fn put(self, buffers: &mut Buffers) -> Result<Op> {
+        let Self { chat, place, head, index, metadata, saved_at, .. } = self;
+        check_id("the chat's id", &chat)?;
+        let head = serde_json::to_string(&head)
+            .map_err(|error| Error::invalid(format!("the row of the chat cannot be written: {error}")))?;
+        let meta = format!("{}{head}\0{index}", place.text()).into_bytes();
+        let header = Header {
+            group: ALL.to_owned(),
+            sort_key: saved_last(),
+            saved_at,
+            exempt: true,
+            meta,
+            ..Header::new(ID, chat.clone(), chat)
+        };
+        Ok(Op::put(header, buffers.parts(metadata.into_iter().collect())?))
+    }
+}
+
+/// The condition that the row of a chat has this place. `None`: that there is no such chat.
+pub(super) fn has_place(chat: &str, place: Option<Place>) -> Expect {
+    let must = place.map_or(Must::NotBeSavedSince(i64::MIN), Place::must);
+    let otherwise =
+        Error::new(Code::Conflict, format!("chat {} was changed by another writer: try again", quote(chat)));
+    Expect::Checkpoint { contract: ID, id: chat.to_owned(), must, otherwise }
+}
+
+/// A row in a response.
+#[derive(Serialize)]
+pub(super) struct FoundRow {
+    chat: String,
+    place: Place,
+    #[serde(flatten)]
+    head: Head,
+    index: String,
+    metadata: Vec<PackedPart>,
+}
+
+impl FoundRow {
+    pub(super) fn read(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Self> {
+        let mut meta = &header.meta[..];
+        let mut read = || {
+            let (place, head) = Place::take(&header, thread::take_text(&mut meta)?)?;
+            Some((place, serde_json::from_str(head).ok()?, String::from_utf8(meta.to_vec()).ok()?))
+        };
+        let (place, head, index) = read().ok_or_else(|| damaged(&header.id))?;
+        Ok(Self { chat: header.id, place, head, index, metadata: response.parts(payload) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(header: &Header) -> Place {
+        let mut meta = &header.meta[..];
+        let (place, head) = Place::take(header, thread::take_text(&mut meta).unwrap()).unwrap();
+        assert_eq!(serde_json::from_str::<Head>(head).unwrap().version, 3);
+        assert_eq!(meta, b"{}");
+        place
+    }
+
+    #[test]
+    fn a_row_of_an_earlier_version_comes_before_all_others_and_is_the_one_that_was_seen() {
+        let head = r#"{"version":3,"stream":null}"#;
+        let sort_key = SortKey::from_f64(1_732_000_000_000.0).then(&SortKey::from_version(7));
+        let meta = format!("{head}\0{{}}").into_bytes();
+        let old = Header { sort_key, meta, ..Header::new(ID, "chat", "chat") };
+        let place = taken(&old);
+        assert_eq!((place.updated_at, place.number), (1_732_000_000_000.0, 7));
+        // JavaScript gives it back as it was.
+        let place: Place = serde_json::from_value(serde_json::to_value(place).unwrap()).unwrap();
+        assert!(has_place("chat", Some(place)).check(Some(&old)).is_ok());
+
+        let next = Place { updated_at: 1_732_000_000_000.0, number: 7, is_sort_key: false };
+        let meta = format!("{}{head}\0{{}}", next.text()).into_bytes();
+        let new = Header { sort_key: saved_last(), meta, ..old.clone() };
+        assert_eq!(taken(&new), next);
+        assert!(new.sort_key > old.sort_key);
+        assert!(has_place("chat", Some(next)).check(Some(&new)).is_ok());
+        assert!(has_place("chat", Some(place)).check(Some(&new)).is_err());
+        let other = Place { number: 70, ..next };
+        assert!(has_place("chat", Some(other)).check(Some(&new)).is_err());
+        assert!(has_place("chat", Some(Place { number: 0, ..next })).check(Some(&new)).is_err());
+    }
+}
