@@ -426,6 +426,40 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
     await inspector.close();
   });
 
+  it("the size of a session is that of its entries, those of its subagents among them", async () => {
+    const store = await openStore(place(kind));
+    onTestFinished(() => store.close());
+    const sessions = at(store);
+    await sessions.append({ projectKey: "-work", sessionId: "large" }, entries(1));
+    const subpath = "subagents/a";
+    for (let n = 0; n < 3; n++) {
+      const text = Array.from({ length: 400 }, (_, at) => `${n}.${at}`).join(" ");
+      await sessions.append({ projectKey: "-work", sessionId: "large", subpath }, [{ type: "text", text }]);
+    }
+    await sessions.append({ projectKey: "-work", sessionId: "small" }, entries(1));
+    const inspector = await openInspector(store);
+    onTestFinished(() => inspector.close());
+    const sizes = new Map<string, number>();
+    for (const sort of ["active", "size"] as const) {
+      const { items } = await inspector.runs({ space: "claude-agent-sdk", withBytes: true, sort });
+      expect(items.map(({ run }) => run)).toEqual(sort === "size" ? ["large", "small"] : ["small", "large"]);
+      for (const { run, bytes } of items) sizes.set(run, bytes!.stored);
+    }
+    expect(sizes.get("large")).toBeGreaterThan(10 * sizes.get("small")!);
+    expect(sizes.get("small")).toBeGreaterThan(20);
+    const { bytes } = (await inspector.run(
+      { space: "claude-agent-sdk", run: "large", ns: "-work" },
+      { withBytes: true },
+    ))!;
+    expect(bytes!.stored).toBe(sizes.get("large"));
+    expect(bytes!.logical).toBeGreaterThanOrEqual(1_000);
+    const { largest, spaces } = await inspector.stats();
+    expect(largest.map(({ run, storedBytes }) => [run, storedBytes])).toEqual(
+      [...sizes].toSorted((a, b) => b[1] - a[1]),
+    );
+    expect(spaces["claude-agent-sdk"]!.storedBytes).toBeGreaterThanOrEqual(sizes.get("large")! + sizes.get("small")!);
+  });
+
   it("is a run with its entries for the inspector, which removes it whole", async () => {
     const shared = await openStore(place(kind));
     onTestFinished(() => shared.close());

@@ -432,6 +432,37 @@ describe.each(kinds)("chats of %s", (kind) => {
     expect(await secret.saveChat({ id: "a", messages: [dated] })).toEqual({ version: 2 });
   });
 
+  test("the size of a chat is that of its messages", async () => {
+    const store = await openStore(place(kind));
+    onTestFinished(() => store.close());
+    const chats = chatsAt(store);
+    await chats.saveChat({
+      id: "large",
+      messages: [user("one"), ...Array.from({ length: 20 }, (_, n) => user(`${n} `.repeat(99)))],
+    });
+    // The earlier messages are still there.
+    await chats.saveChat({ id: "large", messages: [user("another")] });
+    await chats.saveChat({ id: "small", messages: [user("one")] });
+    const inspector = await openInspector(store);
+    onTestFinished(() => inspector.close());
+    const sizes = new Map<string, number>();
+    for (const sort of ["active", "size"] as const) {
+      const { items } = await inspector.runs({ space: "ai", withBytes: true, sort });
+      expect(items.map(({ run }) => run)).toEqual(sort === "size" ? ["large", "small"] : ["small", "large"]);
+      for (const { run, bytes } of items) sizes.set(run, bytes!.stored);
+    }
+    expect(sizes.get("large")).toBeGreaterThan(10 * sizes.get("small")!);
+    expect(sizes.get("small")).toBeGreaterThan(20);
+    const { bytes } = (await inspector.run({ space: "ai", run: "large" }, { withBytes: true }))!;
+    expect(bytes!.stored).toBe(sizes.get("large"));
+    expect(bytes!.logical).toBeGreaterThanOrEqual(1_000);
+    const { largest, spaces } = await inspector.stats();
+    expect(largest.map(({ run, storedBytes }) => [run, storedBytes])).toEqual(
+      [...sizes].toSorted((a, b) => b[1] - a[1]),
+    );
+    expect(spaces["ai"]!.storedBytes).toBeGreaterThanOrEqual(sizes.get("large")! + sizes.get("small")!);
+  });
+
   test("keepVersions keeps the newest versions", async () => {
     for (const [keepVersions, kept] of [
       [0, 1],

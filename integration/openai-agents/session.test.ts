@@ -478,6 +478,63 @@ describe.each(kinds)("a session over %s", (kind) => {
     expect(await rejection(session.trim(-1))).toBeInstanceOf(RangeError);
   });
 
+  it("the session that was saved last comes first and stays, although the clock steps back", async () => {
+    const target = await shared(kind);
+    const now = Date.now();
+    const clock = vi.spyOn(Date, "now");
+    onTestFinished(() => clock.mockRestore());
+    const HOUR = 3_600_000;
+    const session = sessionAt(target, "a");
+    for (const [name, at] of [
+      ["a", now],
+      ["b", now - HOUR],
+      ["c", now - 2 * HOUR],
+      ["b", now - 3 * HOUR],
+    ] as const) {
+      clock.mockReturnValue(at);
+      await sessionAt(target, name).addItems([user("0")]);
+      expect((await ForkpointSession.list(target, { limit: 1 }))[0]!.sessionId).toBe(name);
+    }
+    // The time is shown as it was.
+    const listed = await ForkpointSession.list(target);
+    expect(listed).toEqual([
+      { sessionId: "b", updatedAt: now - 3 * HOUR },
+      { sessionId: "c", updatedAt: now - 2 * HOUR },
+      { sessionId: "a", updatedAt: now },
+    ]);
+    clock.mockReturnValue(now);
+    expect(await session.prune({ keepSessions: 2 })).toEqual({ sessions: 1 });
+    expect((await ForkpointSession.list(target)).map(({ sessionId }) => sessionId)).toEqual(["b", "c"]);
+    // Rules about age go by the time.
+    expect(await session.prune({ olderThan: now - 2.5 * HOUR })).toEqual({ sessions: 1 });
+    expect((await ForkpointSession.list(target)).map(({ sessionId }) => sessionId)).toEqual(["c"]);
+  });
+
+  it("the size of a session is that of its items", async () => {
+    const store = await openStore(place(kind));
+    onTestFinished(() => store.close());
+    await sessionAt(store, "large").addItems(Array.from({ length: 20 }, (_, n) => user(`${n} `.repeat(99))));
+    await sessionAt(store, "small").addItems([user("0")]);
+    const inspector = await openInspector(store);
+    onTestFinished(() => inspector.close());
+    const sizes = new Map<string, number>();
+    for (const sort of ["active", "size"] as const) {
+      const { items } = await inspector.runs({ space: "openai-agents", withBytes: true, sort });
+      expect(items.map(({ run }) => run)).toEqual(sort === "size" ? ["large", "small"] : ["small", "large"]);
+      for (const { run, bytes } of items) sizes.set(run, bytes!.stored);
+    }
+    expect(sizes.get("large")).toBeGreaterThan(10 * sizes.get("small")!);
+    expect(sizes.get("small")).toBeGreaterThan(20);
+    const { bytes } = (await inspector.run({ space: "openai-agents", run: "large" }, { withBytes: true }))!;
+    expect(bytes!.stored).toBe(sizes.get("large"));
+    expect(bytes!.logical).toBeGreaterThanOrEqual(1_000);
+    const { largest, spaces } = await inspector.stats();
+    expect(largest.map(({ run, storedBytes }) => [run, storedBytes])).toEqual(
+      [...sizes].toSorted((a, b) => b[1] - a[1]),
+    );
+    expect(spaces["openai-agents"]!.storedBytes).toBeGreaterThanOrEqual(sizes.get("large")! + sizes.get("small")!);
+  });
+
   it("lists and removes sessions by age and number", async () => {
     const target = await shared(kind);
     const sessions = ["a", "b", "c"].map((name) => sessionAt(target, name));

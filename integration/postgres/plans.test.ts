@@ -209,6 +209,10 @@ async function open(url: string) {
     "AgentOS: latest": (n) => agents.latest(`run-${n}`),
     "AgentOS: list": (n) => agents.list("graph", { runId: `run-${n}`, limit: 5 }),
     "AgentOS: runs of some graphs": () => agents.runs({ graphIdPrefix: "other-", limit: 5 }),
+    "AI SDK: listChats": async () =>
+      chats.listChats({ limit: 5, cursor: (await chats.listChats({ limit: 5 })).cursor }),
+    "AI SDK: listChats of a user": (n) => chats.listChats({ limit: 5, metadata: { userId: `user-${n}` } }),
+    "AI SDK: size of a chat": (n) => inspector.run({ space: "ai", run: `chat-${n}` }, { withBytes: true }),
     "a lease": async (n) => (await store.lease(run(n))).release(),
     "inspector: runs": () => inspector.runs({ limit: 5 }),
     "inspector: runs that wait": () => inspector.runs({ status: "waiting", limit: 5 }),

@@ -210,9 +210,9 @@ export interface SpaceStats {
   checkpoints: number;
   /** How many effects the runs have. */
   effects: number;
-  /** The size of the checkpoints in bytes, as they were serialized. */
+  /** The size of the checkpoints and of the messages or entries in bytes. Checkpoints count as they were serialized. */
   logicalBytes: number;
-  /** The size of the checkpoints in bytes, as they are stored. */
+  /** The size of the checkpoints and of the messages or entries in bytes, as they are stored. */
   storedBytes: number;
   /**
    * True if these numbers are estimates: see {@link StoreStats.isEstimate}. On SQLite, `statuses` are estimates if more than a million

@@ -83,8 +83,8 @@ export interface LineageStats {
   lineage: string;
   /** How many checkpoints the lineage has. */
   checkpoints: number;
-  /** The size of the checkpoints in bytes as they were serialized. */
+  /** The size of the checkpoints and of the messages or entries in bytes: checkpoints as they were serialized. */
   logicalBytes: number;
-  /** The stored size of the checkpoints in bytes: compressed, and stored as differences to each other. */
+  /** The stored size in bytes. Checkpoints are compressed, and stored as differences to each other. */
   storedBytes: number;
 }

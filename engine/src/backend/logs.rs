@@ -116,6 +116,21 @@ pub(crate) trait LogRows: Branches {
     fn let_go(&mut self, seq: Seq, end: End) -> Result<()>;
 }
 
+/// Returns branches and all their ancestors. These have all records up to the ends in `branches`.
+pub(crate) fn with_ancestors(
+    branches: impl IntoIterator<Item = BranchId>,
+    mut parent_of: impl FnMut(BranchId) -> Result<Option<BranchId>>,
+) -> Result<BTreeSet<BranchId>> {
+    let mut all = BTreeSet::new();
+    for branch in branches {
+        let mut next = Some(branch);
+        while let Some(branch) = next.filter(|branch| all.insert(*branch)) {
+            next = parent_of(branch)?;
+        }
+    }
+    Ok(all)
+}
+
 /// Appends records. See [`Op::Append`](crate::op::Op::Append).
 pub(crate) fn append(rows: &mut impl LogRows, of: LogName<'_>, records: &[Record], must: LogMust) -> Result<Appended> {
     in_log(of.lineage, of.log, || {

@@ -206,7 +206,9 @@ fn spaces(answer: Answer) -> Result<Option<Response>> {
     }
     let stats = answer.into_stats()?;
     let spaces = CONTRACTS.iter().map(|contract| {
-        let Sizes { lineages: runs, checkpoints, logical_bytes, stored_bytes, statuses, .. } = stats.of(contract.id);
+        let Sizes { lineages: runs, checkpoints, logical_bytes, stored_bytes, record_bytes, statuses, .. } =
+            stats.of(contract.id);
+        let (logical_bytes, stored_bytes) = (logical_bytes + record_bytes, stored_bytes + record_bytes);
         let statuses = Status::ALL.into_iter().zip(statuses).collect();
         let effects = stats.of(contract.id.effects()).checkpoints;
         let is_estimate = stats.is_estimate;

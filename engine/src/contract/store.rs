@@ -101,8 +101,8 @@ fn stats(stats: Stats, contract: Option<ContractId>) -> Result<Option<Response>>
                 "ns": names.ns,
                 "lineage": of.lineage,
                 "checkpoints": of.checkpoints,
-                "logicalBytes": of.logical_bytes,
-                "storedBytes": of.stored_bytes,
+                "logicalBytes": of.logical_bytes + of.record_bytes,
+                "storedBytes": of.stored_bytes + of.record_bytes,
             })
         })
         .collect();

@@ -44,6 +44,8 @@ pub struct RowSums {
     pub logical_bytes: u64,
     /// The total stored size of the payloads, in bytes.
     pub stored_bytes: u64,
+    /// The total size of the records of the lineage's logs, in bytes: see [`LineageStats`](super::LineageStats).
+    pub record_bytes: u64,
     /// The time of the first save, in ms since the epoch.
     pub began: i64,
 }

@@ -27,7 +27,7 @@ pub struct Stats {
     pub log_bytes: Option<u64>,
     /// The unused space in the database, in bytes. `None` if unknown.
     pub free_bytes: Option<u64>,
-    /// The lineages with the greatest stored size, the largest first. Lineages of equal size are sorted by name. The lineages
+    /// The lineages with the greatest stored size of payloads and records, the largest first. Lineages of equal size are sorted by name. The lineages
     /// of effects are left out.
     pub largest: Vec<LineageStats>,
     /// True if the numbers of `contracts` are estimates, because counting would read too many rows.
@@ -63,6 +63,16 @@ pub struct LineageStats {
     pub logical_bytes: u64,
     /// The total stored size of the payloads, in bytes.
     pub stored_bytes: u64,
+    /// The total size of the records of its logs, in bytes, with those that only checkpoints name. Records that a fork shares with its
+    /// source count for both, in whole branches.
+    pub record_bytes: u64,
+}
+
+impl LineageStats {
+    /// The size that lineages are ranked by.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.stored_bytes + self.record_bytes
+    }
 }
 
 impl Stats {
@@ -89,8 +99,8 @@ impl Stats {
     /// Inserts a lineage into the list of the largest lineages, and keeps at most `largest` of them.
     pub fn rank_among_largest(&mut self, lineage: LineageStats, largest: usize) {
         let before = |other: &LineageStats| {
-            (Reverse(other.stored_bytes), other.contract, &other.lineage)
-                < (Reverse(lineage.stored_bytes), lineage.contract, &lineage.lineage)
+            (Reverse(other.bytes()), other.contract, &other.lineage)
+                < (Reverse(lineage.bytes()), lineage.contract, &lineage.lineage)
         };
         let at = self.largest.partition_point(before);
         if at < largest {

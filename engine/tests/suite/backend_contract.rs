@@ -44,7 +44,7 @@ use self::pages::{
 };
 use self::rows::{
     a_feed_tells_what_is_saved, a_fork_names_its_origin, checkpoints_are_listed_with_their_places,
-    sizes_are_those_of_the_statistics,
+    records_are_part_of_the_size_of_a_lineage, sizes_are_those_of_the_statistics,
 };
 use self::statuses::*;
 
@@ -130,6 +130,7 @@ macro_rules! suite {
                 checkpoints_with_one_sort_key_are_in_the_order_of_their_saves,
                 an_index_of_the_metadata_leaves_out_only_what_has_another_value,
                 sizes_are_those_of_the_statistics,
+                records_are_part_of_the_size_of_a_lineage,
                 a_fork_names_its_origin,
                 a_feed_tells_what_is_saved,
                 the_first_group_decides,

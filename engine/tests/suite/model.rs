@@ -547,6 +547,7 @@ impl Model {
                 checkpoints: rows.len() as u64,
                 logical_bytes: rows.iter().map(|row| frame::length(&row.payload) as u64).sum(),
                 stored_bytes: 0,
+                record_bytes: 0,
             };
             sizes.lineages += 1;
             sizes.checkpoints += lineage.checkpoints;
@@ -584,8 +585,8 @@ impl Model {
             position: begun.position,
             checkpoints: rows.len() as u64,
             newest: rows[0].header.clone(),
-            origin: begun.origin.as_ref().map(|(id, _)| id.clone()),
             seq: 0,
+            origin: begun.origin.as_ref().map(|(id, _)| id.clone()),
             status: self.status(begun.contract, &begun.name),
         }
     }
@@ -1483,8 +1484,14 @@ fn check_in_time(
                 prop_assert!(sizes.record_bytes == 0 || sizes.records > 0);
                 prop_assert!(!stats.is_estimate);
                 (sizes.stored_bytes, sizes.record_bytes) = (0, 0);
+                let has_logs = |of: &LineageStats| {
+                    let ours = |contract: ContractId, name: &str| contract == of.contract && name == of.lineage;
+                    model.logs.keys().any(|(contract, name, _)| ours(*contract, name))
+                };
                 for lineage in &mut largest {
+                    prop_assert!(lineage.record_bytes > 0 || !has_logs(lineage), "{:?}", lineage);
                     lineage.stored_bytes = 0;
+                    lineage.record_bytes = 0;
                 }
                 largest.sort_by(|a, b| (a.contract, &a.lineage).cmp(&(b.contract, &b.lineage)));
                 let (expected, lineages) = model.stats(contract);

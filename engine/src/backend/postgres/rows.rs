@@ -1,11 +1,15 @@
 //! Lists checkpoints without their payloads.
 
+use std::collections::BTreeSet;
+
 use super::key::number;
 use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
 use super::value::values;
 use super::{labels, status};
+use crate::backend::logs::BranchId;
+use crate::backend::marks::decode_marks;
 use crate::backend::number::unsigned;
 use crate::backend::rows::{Lineup, page};
 use crate::error::{Error, Result};
@@ -149,13 +153,32 @@ pub(super) fn rows(open: &Transaction<'_>, wanted: &Rows) -> Result<RowPage> {
 
 fn sums(open: &Transaction<'_>, lin: i64) -> Result<RowSums> {
     let sql = "SELECT coalesce(sum(p.size), 0)::bigint, coalesce(sum(octet_length(p.body)), 0)::bigint,
-                 (SELECT saved_at FROM @checkpoint WHERE lin = $1 ORDER BY seq LIMIT 1)
+                 (SELECT saved_at FROM @checkpoint WHERE lin = $1 ORDER BY seq LIMIT 1),
+                 array_agg(DISTINCT c.logs) FILTER (WHERE c.logs IS NOT NULL)
                FROM @checkpoint AS c JOIN @payload AS p USING (seq) WHERE c.lin = $1";
-    Ok(open.one(sql, values![lin])?.map_or_else(RowSums::default, |row| RowSums {
+    let Some(row) = open.one(sql, values![lin])? else { return Ok(RowSums::default()) };
+    let mut branches: BTreeSet<BranchId> = BTreeSet::new();
+    for logs in row.get::<_, Option<Vec<Vec<u8>>>>(3).unwrap_or_default() {
+        branches.extend(decode_marks(Some(&logs))?.into_iter().filter_map(|mark| Some(mark.end?.branch)));
+    }
+    Ok(RowSums {
         logical_bytes: unsigned(row.get(0)),
         stored_bytes: unsigned(row.get(1)),
+        record_bytes: record_bytes(open, lin, branches.into_iter().collect())?,
         began: row.get::<_, Option<i64>>(2).unwrap_or(0),
-    }))
+    })
+}
+
+/// The total size of the records in the branches of a lineage, in bytes. `marked` are the branches that its checkpoints name.
+fn record_bytes(open: &Transaction<'_>, lin: i64, marked: Vec<BranchId>) -> Result<u64> {
+    // Each branch is looked up. A join could read the tables through.
+    let sql = "WITH RECURSIVE of(branch) AS (
+                 SELECT unnest($2::bigint[]) UNION SELECT branch FROM @log WHERE lin = $1
+                 UNION SELECT p.parent FROM of CROSS JOIN LATERAL (
+                   SELECT b.parent FROM @log_branch AS b WHERE b.branch = of.branch AND b.parent IS NOT NULL LIMIT 1) AS p)
+               SELECT coalesce(sum(r.bytes), 0)::bigint FROM of CROSS JOIN LATERAL (
+                 SELECT sum(octet_length(body)) AS bytes FROM @record WHERE branch = of.branch) AS r";
+    Ok(open.one(sql, values![lin, marked])?.map_or(0, |row| unsigned(row.get(0))))
 }
 
 /// The checkpoints of all lineages with their sizes and their places.

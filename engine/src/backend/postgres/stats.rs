@@ -114,9 +114,21 @@ const FILE: &str = concat!(
      WHERE c.oid = ANY(ARRAY['@batch', '@lineage', '@checkpoint', '@payload', '@write', '@log', '@log_branch', '@record', '@log_mark', '@setting', '@sweeper']::regclass[])"
 );
 
-const LARGEST: &str = "SELECT l.contract, l.name, count(*), coalesce(sum(p.size), 0)::bigint, coalesce(sum(octet_length(p.body)), 0)::bigint
-     FROM @lineage AS l JOIN @checkpoint AS c USING (lin) LEFT JOIN @payload AS p USING (seq)
-     WHERE l.contract < 128 AND ($1::smallint IS NULL OR l.contract = $1) GROUP BY l.lin";
+/// The lineages with their sizes. Those of records are sums of branches: of the ends of logs, of the marks of checkpoints, and of
+/// their ancestors.
+const LARGEST: &str = "WITH RECURSIVE branches(lin, branch) AS (
+       SELECT lin, branch FROM @log
+       UNION SELECT c.lin, m.branch FROM @log_mark AS m JOIN @checkpoint AS c USING (seq)
+       UNION SELECT of.lin, b.parent FROM branches AS of JOIN @log_branch AS b USING (branch) WHERE b.parent IS NOT NULL
+     ), bytes AS (
+       SELECT branch, sum(octet_length(body)) AS bytes FROM @record GROUP BY branch
+     ), logs AS (
+       SELECT lin, sum(bytes)::bigint AS bytes FROM branches JOIN bytes USING (branch) GROUP BY lin
+     )
+     SELECT l.contract, l.name, count(*), coalesce(sum(p.size), 0)::bigint, coalesce(sum(octet_length(p.body)), 0)::bigint,
+            coalesce(logs.bytes, 0)
+     FROM @lineage AS l JOIN @checkpoint AS c USING (lin) LEFT JOIN @payload AS p USING (seq) LEFT JOIN logs USING (lin)
+     WHERE l.contract < 128 AND ($1::smallint IS NULL OR l.contract = $1) GROUP BY l.lin, logs.bytes";
 
 /// Counts what the contracts hold. A store with many checkpoints answers with estimates. At most `most` lineages are listed:
 /// finding them reads every checkpoint.
@@ -176,6 +188,7 @@ pub(super) fn stats(
                 checkpoints: unsigned(row.get(2)),
                 logical_bytes: unsigned(row.get(3)),
                 stored_bytes: unsigned(row.get(4)),
+                record_bytes: unsigned(row.get(5)),
             };
             stats.rank_among_largest(lineage, most);
         }

@@ -7,15 +7,15 @@
 mod tests;
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Connection, Params, Row, params};
 
 use super::log_rows::{branch, branch_sum, head, key_hash, misled, place, record};
-use super::statement::{all, execute, exists, first, number, one};
-use crate::backend::logs::{Branch, BranchId, Branches, End, LogRows};
-use crate::backend::marks::{head_sum, open_place, open_record, record_sum, seal_record};
-use crate::backend::number::signed;
+use super::statement::{all, each, execute, exists, first, number, one};
+use crate::backend::logs::{Branch, BranchId, Branches, End, LogRows, with_ancestors};
+use crate::backend::marks::{decode_marks, head_sum, open_place, open_record, record_sum, seal_record};
+use crate::backend::number::{signed, unsigned};
 use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
 
@@ -134,6 +134,64 @@ impl<'a> Logs<'a> {
     fn delete(&self, sql: &str, params: impl Params) -> Result<()> {
         if self.present()? { execute(self.connection, sql, params).map(drop) } else { Ok(()) }
     }
+}
+
+const BYTES: &str =
+    "SELECT coalesce(sum(length(r.body)), 0) FROM record i CROSS JOIN record r ON r.num = i.num WHERE i.branch = ?";
+
+/// The total size of the records in the branches of a lineage, in bytes. `branches` are those that its checkpoints name.
+pub(super) fn bytes_of(connection: &Connection, lin: i64, mut branches: BTreeSet<BranchId>) -> Result<u64> {
+    if !present(connection)? {
+        return Ok(0);
+    }
+    branches.extend(all::<BranchId>(connection, "SELECT branch FROM log WHERE lin = ?", [lin], first)?);
+    let parent = "SELECT parent FROM log_branch WHERE branch = ?";
+    let parent_of = |branch| Ok(one(connection, parent, [branch], |row| Ok(row.get(0)?))?.flatten());
+    let branches = with_ancestors(branches, parent_of)?;
+    branches.into_iter().map(|branch| Ok(unsigned(number(connection, BYTES, [branch])?))).sum()
+}
+
+/// The sizes of the logs of all lineages.
+#[derive(Default)]
+pub(super) struct LogSizes {
+    heads: HashMap<i64, Vec<BranchId>>,
+    parents: HashMap<BranchId, BranchId>,
+    bytes: HashMap<BranchId, u64>,
+}
+
+impl LogSizes {
+    /// Reads a few columns of every record, in the order of the table.
+    pub(super) fn read(connection: &Connection) -> Result<Self> {
+        let mut sizes = Self::default();
+        if !present(connection)? {
+            return Ok(sizes);
+        }
+        each(connection, "SELECT lin, branch FROM log", [], |row| {
+            sizes.heads.entry(row.get(0)?).or_default().push(row.get(1)?);
+            Ok(())
+        })?;
+        each(connection, "SELECT branch, parent FROM log_branch WHERE parent IS NOT NULL", [], |row| {
+            sizes.parents.insert(row.get(0)?, row.get(1)?);
+            Ok(())
+        })?;
+        each(connection, "SELECT branch, length(body) FROM record NOT INDEXED", [], |row| {
+            *sizes.bytes.entry(row.get(0)?).or_default() += unsigned(row.get(1)?);
+            Ok(())
+        })?;
+        Ok(sizes)
+    }
+
+    /// The total size of the records in the branches of a lineage, in bytes. `marked` are the branches that its checkpoints name.
+    pub(super) fn of(&self, lin: i64, marked: impl IntoIterator<Item = BranchId>) -> Result<u64> {
+        let branches = marked.into_iter().chain(self.heads.get(&lin).into_iter().flatten().copied());
+        let branches = with_ancestors(branches, |branch| Ok(self.parents.get(&branch).copied()))?;
+        Ok(branches.iter().filter_map(|branch| self.bytes.get(branch)).sum())
+    }
+}
+
+/// The branches that the marks of a checkpoint end in.
+pub(super) fn marked(logs: Option<&[u8]>) -> Result<impl Iterator<Item = BranchId>> {
+    Ok(decode_marks(logs)?.into_iter().filter_map(|mark| Some(mark.end?.branch)))
 }
 
 impl Branches for Logs<'_> {

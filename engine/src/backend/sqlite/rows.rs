@@ -1,10 +1,13 @@
 //! Lists checkpoints without their payloads.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, params};
 
 use super::chain;
 use super::changes::Changes;
 use super::lineage::{self, LineageRow};
+use super::logs;
 use super::retention::SqliteCatalog;
 use super::row::{self, index_damaged};
 use super::statement::{all, each, first, number};
@@ -85,8 +88,9 @@ pub(super) fn rows(connection: &Connection, wanted: &Rows) -> Result<RowPage> {
 }
 
 fn sums(connection: &Connection, lin: i64) -> Result<RowSums> {
-    let sql = "SELECT seq, chain, length(body), saved_at FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?";
-    let (mut sums, mut oldest) = (RowSums::default(), Seq::MAX);
+    let sql =
+        "SELECT seq, chain, length(body), saved_at, logs FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?";
+    let (mut sums, mut oldest, mut branches) = (RowSums::default(), Seq::MAX, BTreeSet::new());
     each(connection, sql, [lin], |row| {
         let seq = row.get(0)?;
         sums.logical_bytes += unsigned(chain::Chain::size_of(seq, row.get_ref(1)?.as_blob()?));
@@ -94,8 +98,10 @@ fn sums(connection: &Connection, lin: i64) -> Result<RowSums> {
         if seq < oldest {
             (oldest, sums.began) = (seq, row.get(3)?);
         }
+        branches.extend(logs::marked(row.get_ref(4)?.as_blob_or_null()?)?);
         Ok(())
     })?;
+    sums.record_bytes = logs::bytes_of(connection, lin, branches)?;
     Ok(sums)
 }
 

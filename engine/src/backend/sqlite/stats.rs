@@ -1,7 +1,7 @@
 //! Statistics of a store: the number of its checkpoints, lineages and records, and their sizes in bytes.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::Connection;
 
@@ -9,7 +9,8 @@ use super::chain::Chain;
 use super::retention::pragma;
 use super::statement::each;
 use super::totals::Totals;
-use super::{lineage, open_lineages};
+use super::{lineage, logs, open_lineages};
+use crate::backend::logs::BranchId;
 use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::record::{ContractId, LineageStats, Sizes, Stats};
@@ -61,26 +62,34 @@ struct Size {
     checkpoints: u64,
     logical_bytes: u64,
     stored_bytes: u64,
+    /// The branches of logs that its checkpoints name.
+    branches: BTreeSet<BranchId>,
+    record_bytes: u64,
 }
 
-/// Lists the largest lineages. Reads a few columns of every row, in the order of the table, which is fast because the rows
+/// Lists the largest lineages. Reads a few columns of every row and of every record, in the order of the table, which is fast because the rows
 /// have the same order in the file.
 fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usize, stats: &mut Stats) -> Result<()> {
-    let sql = "SELECT lin, seq, chain, length(body) FROM checkpoint NOT INDEXED";
+    let sql = "SELECT lin, seq, chain, length(body), logs FROM checkpoint NOT INDEXED";
     let mut sizes: HashMap<i64, Size> = HashMap::new();
     each(connection, sql, [], |row| {
         let size = sizes.entry(row.get(0)?).or_default();
         size.checkpoints += 1;
         size.logical_bytes += unsigned(Chain::size_of(row.get(1)?, row.get_ref(2)?.as_blob()?));
         size.stored_bytes += unsigned(row.get(3)?);
+        size.branches.extend(logs::marked(row.get_ref(4)?.as_blob_or_null()?)?);
         Ok(())
     })?;
+    let logs = logs::LogSizes::read(connection)?;
+    for (lin, size) in &mut sizes {
+        size.record_bytes = logs.of(*lin, std::mem::take(&mut size.branches))?;
+    }
     let mut sizes: Vec<(i64, Size)> = sizes.into_iter().collect();
-    sizes.sort_unstable_by_key(|(_, size)| Reverse(size.stored_bytes));
-    for (lin, Size { checkpoints, logical_bytes, stored_bytes }) in sizes {
+    sizes.sort_unstable_by_key(|(_, size)| Reverse(size.stored_bytes + size.record_bytes));
+    for (lin, Size { checkpoints, logical_bytes, stored_bytes, record_bytes, .. }) in sizes {
         // Lineages of equal size are ordered by their names, so read those that are as large as the last one of the list.
         let is_full = stats.largest.len() >= most;
-        if is_full && stats.largest.last().is_some_and(|last| last.stored_bytes > stored_bytes) {
+        if is_full && stats.largest.last().is_some_and(|last| last.bytes() > stored_bytes + record_bytes) {
             break;
         }
         let row = lineage::read(connection, lin)?;
@@ -88,7 +97,7 @@ fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usi
             row.filter(|row| contract.is_none_or(|contract| row.contract == contract) && !row.contract.is_effects())
         {
             let (contract, lineage) = (row.contract, row.name);
-            let found = LineageStats { contract, lineage, checkpoints, logical_bytes, stored_bytes };
+            let found = LineageStats { contract, lineage, checkpoints, logical_bytes, stored_bytes, record_bytes };
             stats.rank_among_largest(found, most);
         }
     }

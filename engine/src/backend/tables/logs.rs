@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::contents::{Contents, Held};
 use super::maps::{Tables, Undo};
-use super::row::BranchRow;
-use crate::backend::logs::{Branch, BranchId, Branches, End, LogRows};
+use super::row::{BranchRow, LineageRow};
+use crate::backend::logs::{Branch, BranchId, Branches, End, LogRows, with_ancestors};
 use crate::error::Result;
 use crate::record::{Record, Seq, Stats};
 
@@ -105,6 +105,22 @@ impl<C: Contents> Tables<C> {
             sizes.records += row.records.len() as u64;
             sizes.record_bytes += row.records.iter().map(Held::size).sum::<u64>();
         }
+    }
+
+    /// The total size of the records of a lineage's logs, in bytes.
+    pub(super) fn record_bytes(&self, lin: i64, lineage: &LineageRow) -> u64 {
+        let heads = self.heads.range((lin, String::new())..).take_while(|((of, _), _)| *of == lin).map(|(_, end)| *end);
+        let rows = lineage.order.iter().filter_map(|(_, seq)| self.rows.get(seq));
+        let ends = heads.chain(rows.flat_map(|row| row.marks.iter().filter_map(|mark| mark.end)));
+        let mut bytes = 0;
+        let parent_of = |id| {
+            let Some(row) = self.branches.get(&id) else { return Ok(None) };
+            bytes += row.records.iter().map(Held::size).sum::<u64>();
+            Ok(row.branch.parent.map(|parent| parent.branch))
+        };
+        // Nothing in memory is damaged.
+        let _ = with_ancestors(ends.map(|end| end.branch), parent_of);
+        bytes
     }
 
     /// The number of stored records.

@@ -319,7 +319,7 @@ impl<C: Contents> Tables<C> {
     fn stats(&self, contract: Option<ContractId>, largest: usize, by_status: bool) -> Stats {
         let mut stats = Stats::default();
         self.count_records(&mut stats);
-        for lineage_row in self.lineages.values() {
+        for (position, lineage_row) in &self.lineages {
             let rows = lineage_row.order.iter().filter_map(|(_, seq)| self.rows.get(seq));
             let (checkpoints, bytes) = (lineage_row.order.len() as u64, rows.map(|row| row.bytes).sum::<u64>());
             let sizes = stats.contract(lineage_row.contract);
@@ -332,9 +332,11 @@ impl<C: Contents> Tables<C> {
             sizes.stored_bytes += bytes;
             let is_listed = contract.is_none_or(|contract| lineage_row.contract == contract);
             // A lineage without checkpoints has only logs.
-            if checkpoints > 0 && is_listed && !lineage_row.contract.is_effects() {
+            if largest > 0 && checkpoints > 0 && is_listed && !lineage_row.contract.is_effects() {
                 let (contract, lineage) = (lineage_row.contract, lineage_row.name.clone());
-                let found = LineageStats { contract, lineage, checkpoints, logical_bytes: bytes, stored_bytes: bytes };
+                let (logical_bytes, stored_bytes) = (bytes, bytes);
+                let record_bytes = self.record_bytes(*position, lineage_row);
+                let found = LineageStats { contract, lineage, checkpoints, logical_bytes, stored_bytes, record_bytes };
                 stats.rank_among_largest(found, largest);
             }
         }

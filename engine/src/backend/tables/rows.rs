@@ -62,7 +62,11 @@ impl<C: Contents> Tables<C> {
             let bytes = rows.clone().map(|(_, row)| row.bytes).sum();
             let first = rows.min_by_key(|(seq, _)| *seq);
             let began = first.map_or(0, |(_, row)| row.header.saved_at);
-            RowSums { logical_bytes: bytes, stored_bytes: bytes, began }
+            let record_bytes = self
+                .positions
+                .get(&(wanted.contract, wanted.lineage.clone()))
+                .map_or(0, |position| self.record_bytes(*position, lineage));
+            RowSums { logical_bytes: bytes, stored_bytes: bytes, record_bytes, began }
         });
         let labels = if checkpoints > 0 { lineage.labels.clone() } else { Labels::default() };
         Ok(RowPage { checkpoints, origin, status: self.status(lineage), labels, rows, sums })

@@ -10,7 +10,9 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::{effect, thread, tinyagents};
 use crate::error::{Error, Result};
 use crate::query::Answer;
-use crate::record::{FeedPage, FeedWait, Header, Labels, Listed, OpenLineage, OpenLineages, RowPage, Seq, Status};
+use crate::record::{
+    FeedPage, FeedWait, Header, Labels, Listed, OpenLineage, OpenLineages, RowPage, RowSums, Seq, Status,
+};
 
 /// See [`FeedWait`].
 #[derive(Deserialize, Serialize)]
@@ -125,7 +127,7 @@ struct ShownPage {
     sums: Option<Sums>,
 }
 
-/// Sums over all checkpoints of a run.
+/// Sums over all checkpoints of a run and the records of its logs.
 #[derive(Serialize)]
 struct Sums {
     logical: u64,
@@ -145,7 +147,12 @@ pub(super) fn shown_pages(answer: Answer) -> Result<Option<Response>> {
             Parent { id: known.unwrap_or(id), run, ns }
         });
         let rows = rows.into_iter().filter_map(|row| shown(row, origin.as_ref(), &mut response)).collect();
-        let sums = sums.map(|sums| Sums { logical: sums.logical_bytes, stored: sums.stored_bytes, began: sums.began });
+        // A session is in its logs.
+        let sums = sums.map(|RowSums { logical_bytes, stored_bytes, record_bytes, began }| Sums {
+            logical: logical_bytes + record_bytes,
+            stored: stored_bytes + record_bytes,
+            began,
+        });
         all.push(ShownPage { checkpoints, origin, status, labels, rows, sums });
     }
     response.finish(&all).map(Some)

@@ -1,6 +1,7 @@
 //! Lists of checkpoints with their places and sizes, and what is saved by whatever process.
 
 use super::*;
+use forkpoint_engine::op::{LogEnd, LogMust};
 use forkpoint_engine::query::{Feed, RowOrder, Rows, RowsFrom};
 use forkpoint_engine::record::{FeedPage, RowPage};
 
@@ -78,6 +79,43 @@ pub(super) fn sizes_are_those_of_the_statistics(backend: &mut dyn Backend) {
     assert!(page.rows.iter().all(|row| row.logical_bytes > 0));
     assert_eq!(page.rows[0].chain, 0, "nothing is before the first");
     assert_eq!(sums.began, page.rows[0].header.saved_at);
+}
+
+/// A session has its messages in a log. A cut message is still there if a checkpoint names it.
+pub(super) fn records_are_part_of_the_size_of_a_lineage(backend: &mut dyn Backend) {
+    let log = || ("run".to_owned(), "messages".to_owned());
+    let append = |text: &str| {
+        let (lineage, log) = log();
+        let records = vec![Record { key: None, tag: "json".to_owned(), bytes: text.repeat(100).into_bytes().into() }];
+        Op::Append { contract: CONTRACT_ID, lineage, log, records, must: LogMust::BeAny }
+    };
+    let size = |backend: &mut dyn Backend| {
+        let sums = rows(backend, "run", RowsFrom::End, RowOrder::OldestFirst, 9).sums.unwrap();
+        let stats = Query::Stats { contract: Some(CONTRACT_ID), largest: 9, by_status: false };
+        let stats = backend.answer(&stats).unwrap().into_stats().unwrap();
+        let run = stats.largest.iter().find(|lineage| lineage.lineage == "run").unwrap();
+        assert_eq!((run.stored_bytes, run.record_bytes), (sums.stored_bytes, sums.record_bytes));
+        assert_eq!(stats.of(CONTRACT_ID).record_bytes, sums.record_bytes, "no other lineage has records");
+        (sums.record_bytes, stats.largest[0].lineage.clone())
+    };
+    save(backend, [draft("run", "a"), draft("other", "b")]);
+    assert_eq!(size(backend).0, 0);
+    apply(backend, vec![append("a")]).unwrap();
+    let (one, largest) = size(backend);
+    assert!(one > 0);
+    assert_eq!(largest, "run");
+    save(backend, [draft("run", "c").sort_key(2.0).pin_live("messages")]);
+    apply(backend, vec![append("b")]).unwrap();
+    let (two, _) = size(backend);
+    assert!(two > one);
+    let (lineage, log) = log();
+    let cut = Op::Truncate { contract: CONTRACT_ID, lineage, log, to: LogEnd::Length(0) };
+    apply(backend, vec![cut]).unwrap();
+    assert_eq!(size(backend).0, one, "the checkpoint still names it");
+    apply(backend, vec![append("c")]).unwrap();
+    assert!(size(backend).0 > one);
+    apply(backend, vec![remove("c")]).unwrap();
+    assert!(size(backend).0 < two);
 }
 
 pub(super) fn a_fork_names_its_origin(backend: &mut dyn Backend) {
