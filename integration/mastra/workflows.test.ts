@@ -1,7 +1,8 @@
 // Tests the domain `workflows` against Mastra's own storages and against this package. The places where ours differs are tested below.
+import { tracingChannel } from "node:diagnostics_channel";
 import { createRequire } from "node:module";
 import { MastraCompositeStore, type WorkflowsStorage } from "@mastra/core/storage";
-import { copyStore, openStore } from "forkpoint";
+import { type CallContext, copyStore, openStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointMastraStore } from "forkpoint/mastra";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -426,6 +427,99 @@ describe.each(kinds)("the workflows over %s", (kind) => {
     });
     for (const source of [undefined, {}, { stores: {} }, 7]) await wrongType(store.importRuns(source as never));
     await wrongType(store.importRuns(other, { statuses: "success" } as never));
+  });
+});
+
+describe.each(kinds)("many workflow runs over %s", (kind) => {
+  const STATUSES = ["success", "suspended", "failed"] as const;
+  const COUNT = 120;
+
+  /** Runs whose creation times are in another order than they were begun, with several at the same time. */
+  async function fill(workflows: WorkflowsStorage) {
+    for (let n = 0; n < COUNT; n++) {
+      const at = new Date(1_000_000 + ((n * 37) % 50) * 1_000);
+      await workflows.persistWorkflowSnapshot({
+        workflowName: `w${n % 3}`,
+        runId: `run-${n % 40}`,
+        ...(n % 5 > 0 && { resourceId: `u${n % 5}` }),
+        snapshot: snapshot({ runId: `run-${n % 40}`, status: STATUSES[(n % 7) % 3] }),
+        createdAt: at,
+        updatedAt: at,
+      });
+    }
+  }
+
+  it("have the pages, the totals and the filters of Mastra's own store", async () => {
+    const theirs = await libsql().then(async (store) => (await store.getStore("workflows"))!);
+    const ours = storeAt(place(kind)).stores.workflows;
+    await fill(theirs);
+    await fill(ours);
+    const [from, to] = [new Date(1_010_000), new Date(1_030_000)];
+    for (const filter of [
+      {},
+      { workflowName: "w1" },
+      { workflowName: "w" },
+      { status: "suspended" as const },
+      { resourceId: "u3" },
+      { fromDate: from },
+      { toDate: to },
+      { fromDate: from, toDate: to, workflowName: "w2", status: "success" as const },
+    ]) {
+      const all = await ours.listWorkflowRuns(filter);
+      const name = ({ workflowName, runId, createdAt }: (typeof all.runs)[number]) =>
+        `${createdAt.getTime()} ${workflowName} ${runId}`;
+      // Mastra's stores leave the order of runs of the same time open.
+      const wanted = await theirs.listWorkflowRuns(filter);
+      expect(all.total).toBe(wanted.total);
+      expect(all.runs.map(name).toSorted()).toEqual(wanted.runs.map(name).toSorted());
+      const times = all.runs.map(({ createdAt }) => createdAt.getTime());
+      expect(times).toEqual(times.toSorted((a, b) => b - a));
+      for (const perPage of [1, 7, 50]) {
+        const paged = [];
+        for (let page = 0; page * perPage < all.total; page++) {
+          const { runs, total } = await ours.listWorkflowRuns({ ...filter, page, perPage });
+          expect(total).toBe(all.total);
+          paged.push(...runs);
+        }
+        expect(paged).toEqual(all.runs);
+      }
+    }
+    for (const runId of ["run-0", "run-39", "run-4", "run", "w0"]) {
+      const [ofOurs, ofTheirs] = [await ours.getWorkflowRunById({ runId }), await theirs.getWorkflowRunById({ runId })];
+      expect(ofOurs?.createdAt).toEqual(ofTheirs?.createdAt);
+      expect(ofOurs?.runId).toBe(ofTheirs?.runId);
+    }
+  });
+
+  it("are read for a page only as far as it goes", async () => {
+    const { workflows } = storeAt(place(kind)).stores;
+    await fill(workflows);
+    const { asyncEnd } = tracingChannel<unknown, CallContext>("forkpoint:read");
+    const counted: Array<[operation: string, count: unknown]> = [];
+    const hear = (message: unknown) => {
+      const { operation, result } = message as CallContext;
+      counted.push([operation, result]);
+    };
+    asyncEnd.subscribe(hear);
+    onTestFinished(() => void asyncEnd.unsubscribe(hear));
+    const read = async (call: Promise<unknown>) => {
+      counted.length = 0;
+      await call;
+      return counted.splice(0);
+    };
+    expect(await read(workflows.listWorkflowRuns({ page: 0, perPage: 10 }))).toEqual([
+      ["select", 10],
+      ["snapshots", 10],
+    ]);
+    expect(await read(workflows.listWorkflowRuns({ page: 0, perPage: 0 }))).toEqual([["select", 0]]);
+    expect(await read(workflows.listWorkflowRuns({ page: 1, perPage: 4, status: "suspended" }))).toEqual([
+      ["select", 8],
+      ["snapshots", 4],
+    ]);
+    expect(await read(workflows.getWorkflowRunById({ runId: "run-39" }))).toEqual([
+      ["named", 3],
+      ["snapshots", 1],
+    ]);
   });
 });
 

@@ -3,7 +3,7 @@
 import { isArray, rangeError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { listOf, nonEmpty, optionalId, requireId } from "../../store/ids.js";
 import type { Snapshot } from "./runs.js";
-import type { FoundRun, Of } from "./wire.js";
+import type { Filter, Of } from "./wire.js";
 
 /** Reads the fields of an argument. `what` names it. */
 export function fieldsOf(args: unknown, names: readonly string[], what = "the argument"): Record<string, unknown> {
@@ -65,8 +65,10 @@ export function pagingOf({ page = 0, perPage }: Record<string, unknown>, most: n
 /** Which runs a list has, and which page of them. */
 export interface Listing {
   workflow: string | undefined;
-  accepts(run: FoundRun): boolean;
-  page<T>(all: T[]): T[];
+  filter: Filter;
+  offset: number;
+  /** Undefined: all runs. */
+  limit: number | undefined;
 }
 
 const LIST = ["workflowName", "fromDate", "toDate", "perPage", "page", "resourceId", "status"];
@@ -75,19 +77,13 @@ const LIST = ["workflowName", "fromDate", "toDate", "perPage", "page", "resource
 export function readListing(args: unknown): Listing {
   const given = fieldsOf(args ?? {}, LIST);
   const [workflow, resource, status] = ["workflowName", "resourceId", "status"].map((name) => filterOf(given, name));
-  const [from = -Infinity, to = Infinity] = ["fromDate", "toDate"].map((name) => timeOf(given[name], name));
+  const [from, to] = ["fromDate", "toDate"].map((name) => timeOf(given[name], name));
   const { page, perPage } = given;
   const { offset, limit } = pagingOf(given, 0);
   const isPaged = page !== undefined && perPage !== undefined;
-  return {
-    workflow,
-    accepts: (run) =>
-      (status === undefined || run.status === status) &&
-      (resource === undefined || run.resource === resource) &&
-      run.createdAt >= from &&
-      run.createdAt <= to,
-    page: (all) => (isPaged ? all.slice(offset, offset + limit) : all),
-  };
+  const filter = { status, resource, from, to };
+  if (!isPaged) return { workflow, filter, offset: 0, limit: undefined };
+  return { workflow, filter, offset, limit: limit === Infinity ? undefined : limit };
 }
 
 /** Reads a text that selects. Mastra's own stores take an empty text for no filter. */

@@ -11,6 +11,7 @@ import type { Engine } from "../../store/engine.js";
 import { removing } from "../../store/removing.js";
 import { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
+import type { Listing } from "./arguments.js";
 import { type FoundRun, type Of, type Status, mastra } from "./wire.js";
 
 /** A snapshot, as far as the store reads it. */
@@ -55,6 +56,8 @@ const STATUSES: Record<string, Status> = {
 /** The number of runs whose newest checkpoints are kept in memory. */
 const KEPT = 1_000;
 const [PAGE, SNAPSHOTS] = [1_000, 50];
+/** The number of runs that the engine looks at in one call. */
+const LOOKS = 10_000;
 
 export class Runs {
   readonly #turns = new Turns();
@@ -177,6 +180,39 @@ export class Runs {
       yield* page;
       if (page.length < PAGE) return;
       before = Number(page.at(-1)!.cursor);
+    }
+  }
+
+  /**
+   * Lists runs, the one that was created last first, without the first `offset` ones. `total` is the number of all that pass. The engine
+   * looks at the runs, and only those of the page come here.
+   */
+  async select(
+    engine: Engine,
+    { workflow, filter, offset, limit }: Listing,
+  ): Promise<{ total: number; runs: FoundRun[] }> {
+    await this.#turns.settled();
+    const most = limit === undefined ? undefined : offset + limit;
+    let [total, found]: [number, FoundRun[]] = [0, []];
+    for (let before: number | undefined; ;) {
+      const page = await mastra.call(engine.native, "select", { workflow, filter, before, looks: LOOKS, most });
+      total += page.total;
+      // Of two of the same time, the one that was begun last comes first.
+      found = [...found, ...page.runs].toSorted((a, b) => b.createdAt - a.createdAt).slice(0, most);
+      if (page.next === null) return { total, runs: found.slice(offset) };
+      before = page.next;
+    }
+  }
+
+  /** Finds the run with an id that was created last, whatever its workflow is. */
+  async named(engine: Engine, run: string): Promise<FoundRun | undefined> {
+    await this.#turns.settled();
+    let found: FoundRun[] = [];
+    for (let after: number | undefined; ;) {
+      const page = await mastra.call(engine.native, "named", { run, after, looks: PAGE });
+      found = [...found, ...page.runs].toSorted((a, b) => b.createdAt - a.createdAt).slice(0, 1);
+      if (page.next === null) return found[0];
+      after = page.next;
     }
   }
 

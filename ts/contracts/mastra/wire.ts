@@ -27,6 +27,21 @@ export interface FoundRun extends Of, Meta {
   status: string;
 }
 
+/** Which runs a list has. Times are in ms since the epoch, and both belong to the list. */
+export interface Filter {
+  status: string | undefined;
+  resource: string | undefined;
+  from: number | undefined;
+  to: number | undefined;
+}
+
+interface Selected {
+  total: number;
+  runs: FoundRun[];
+  /** The next page begins after this one. Null: this was the last page. */
+  next: number | null;
+}
+
 export type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 
 interface MastraCalls {
@@ -48,6 +63,16 @@ interface MastraCalls {
     before: number | undefined;
     limit: number;
   }): Array<FoundRun & { cursor: string }>;
+  /** Looks at `looks` runs, the last begun first, and returns the `most` that pass and were created last. `total` pass. */
+  select(fields: {
+    workflow: string | undefined;
+    filter: Filter;
+    before: number | undefined;
+    looks: number;
+    most: number | undefined;
+  }): Selected;
+  /** Lists the runs with an id, whatever their workflows are. */
+  named(fields: { run: string; after: number | undefined; looks: number }): Selected;
   /** Removes a run. With `newest`, only if this is its newest checkpoint. */
   remove(fields: { of: Of; newest: string | undefined }): null;
 }
@@ -55,7 +80,12 @@ interface MastraCalls {
 export const mastra = new Contract<MastraCalls>("mastra", {
   kinds: { save: "save", remove: "prune" },
   subject: ({ of, id }) => (Array.isArray(of) ? {} : { run: of?.run, ns: of?.workflow, id }),
-  counts: { snapshots: (found) => found.length, runs: (found) => found.length },
+  counts: {
+    snapshots: (found) => found.length,
+    runs: (found) => found.length,
+    select: ({ runs }) => runs.length,
+    named: ({ runs }) => runs.length,
+  },
 });
 
 /** The tables of the memory of agents. */

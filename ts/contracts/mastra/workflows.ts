@@ -98,11 +98,8 @@ export function workflowsOf(peer: Peer): new (handle: StoreHandle, runs: Runs) =
 
     override listWorkflowRuns(args?: unknown): Promise<{ runs: WorkflowRun[]; total: number }> {
       return this.#handle.look(async (engine) => {
-        const { workflow, accepts, page } = readListing(args);
-        const all = [];
-        for await (const run of this.#runs.list(engine, workflow)) if (accepts(run)) all.push(run);
-        const selected = page(all.toSorted((a, b) => b.createdAt - a.createdAt));
-        return { runs: (await this.#runs.read(engine, selected)).map(shown), total: all.length };
+        const { total, runs } = await this.#runs.select(engine, readListing(args));
+        return { runs: (await this.#runs.read(engine, runs)).map(shown), total };
       });
     }
 
@@ -113,10 +110,8 @@ export function workflowsOf(peer: Peer): new (handle: StoreHandle, runs: Runs) =
           const found = await this.#runs.find(engine, runOf({ workflowName, runId }));
           return found === undefined ? null : shown(found);
         }
-        const wanted = nonEmpty(runId, "runId");
-        const all = [];
-        for await (const run of this.#runs.list(engine)) if (run.run === wanted) all.push(run);
-        const [found] = await this.#runs.read(engine, all.toSorted((a, b) => b.createdAt - a.createdAt).slice(0, 1));
+        const named = await this.#runs.named(engine, nonEmpty(runId, "runId"));
+        const [found] = named === undefined ? [] : await this.#runs.read(engine, [named]);
         return found === undefined ? null : shown(found);
       });
     }

@@ -4,6 +4,8 @@
 //! snapshot of the run. A save expects the newest checkpoint that its caller has read, so two changes of one snapshot never undo each
 //! other. The group is the workflow. The label is the status in Mastra's words.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{PartName, RawCall, Request};
@@ -13,8 +15,8 @@ use crate::contract::response::{PackedPart, Response};
 use crate::contract::thread;
 use crate::error::{Error, Result};
 use crate::op::{Expect, Op, Unit};
-use crate::query::{Answer, Query};
-use crate::record::{ContractId, Header, SortKey, Status};
+use crate::query::{ActivityOrder, Answer, Query, Recent};
+use crate::record::{ContractId, Header, Labels, Lineage, Seq, SortKey, Status};
 
 pub const CONTRACT_ID: ContractId = ContractId(13);
 pub const CONTRACT: Contract = Contract {
@@ -43,6 +45,12 @@ enum Call {
     /// Lists the runs of a workflow, or of all. The run that was begun last comes first. `before` is the cursor of the last run on the
     /// previous page.
     Runs { workflow: Option<String>, before: Option<i64>, limit: usize },
+    /// Looks at `looks` runs of a workflow, or of all, the last begun first. Answers the number of those that pass, and the `most` of
+    /// them that were created last. `before` is the `next` of the previous page.
+    Select { workflow: Option<String>, filter: Filter, before: Option<i64>, looks: usize, most: Option<usize> },
+    /// Lists the runs with an id, whatever their workflows are. The names of the runs are looked through, and no others are read. `after`
+    /// is the `next` of the previous page.
+    Named { run: String, after: Option<Seq>, looks: usize },
     /// Removes a run. With `newest`, only if this is its newest checkpoint.
     Remove { of: Run, newest: Option<String> },
 }
@@ -51,6 +59,25 @@ enum Call {
 struct Run {
     workflow: String,
     run: String,
+}
+
+/// Which runs a list has. Times are in ms since the epoch, and both belong to the list.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Filter {
+    status: Option<String>,
+    resource: Option<String>,
+    from: Option<i64>,
+    to: Option<i64>,
+}
+
+impl Filter {
+    fn passes(&self, FoundRun { status, meta, .. }: &FoundRun) -> bool {
+        self.status.as_ref().is_none_or(|wanted| wanted == status)
+            && (self.resource.is_none() || self.resource == meta.resource)
+            && self.from.is_none_or(|from| meta.created_at >= from)
+            && self.to.is_none_or(|to| meta.created_at <= to)
+    }
 }
 
 impl Run {
@@ -107,6 +134,31 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 Response::lineages(answer, FoundRun::read)
             })
         }
+        Call::Select { workflow, filter, before, looks, most } => {
+            let group_prefix = workflow.as_deref().map_or_else(String::new, thread::prefix);
+            let query = Query::Lineages { contract, group_prefix, before, limit: looks };
+            Request::ask(query, move |answer| select(answer.into_lineages()?, &filter, looks, most))
+        }
+        Call::Named { run, after, looks } => {
+            let recent = Recent {
+                contracts: vec![contract],
+                named_as_group: false,
+                matching: run.clone(),
+                statuses: Vec::new(),
+                labels: Labels::default(),
+                order: ActivityOrder::LatestFirst,
+                after,
+                limit: looks,
+            };
+            Request::ask(Query::Recent(recent), move |answer| {
+                let lineages = answer.into_recent()?;
+                let next = lineages.last().filter(|_| lineages.len() >= looks).map(|last| last.seq);
+                let runs = lineages.into_iter().map(|lineage| FoundRun::read(lineage.newest));
+                let runs = runs.filter(|found| found.as_ref().is_ok_and(|found| found.run == run));
+                let runs: Vec<_> = runs.collect::<Result<_>>()?;
+                Response::json(&Selected { total: runs.len(), runs, next }).map(Some)
+            })
+        }
         Call::Remove { of, newest } => {
             let expect = newest.map(|newest| of.expect(Some(newest.clone()), newest)).into_iter().collect();
             let removed = Op::RemoveFrom { contract, lineage: of.lineage(), sort_key: SortKey::default() };
@@ -135,6 +187,28 @@ impl FoundRun {
         let (workflow, run, meta) = read().ok_or_else(|| damaged(&header.id))?;
         Ok(Self { workflow, run, id: header.id, status: header.label, meta })
     }
+}
+
+#[derive(Serialize)]
+struct Selected {
+    /// The number of runs that pass.
+    total: usize,
+    /// The run that was created last comes first. Of two of the same time, the one that was begun last.
+    runs: Vec<FoundRun>,
+    /// The next page begins after this one. `None`: this was the last page.
+    next: Option<i64>,
+}
+
+fn select(lineages: Vec<Lineage>, filter: &Filter, looks: usize, most: Option<usize>) -> Result<Option<Response>> {
+    let next = lineages.last().filter(|_| lineages.len() >= looks).map(|last| last.position);
+    let mut runs = Vec::new();
+    for lineage in lineages {
+        runs.extend(Some(FoundRun::read(lineage.newest)?).filter(|run| filter.passes(run)));
+    }
+    let total = runs.len();
+    runs.sort_by_key(|run| Reverse(run.meta.created_at));
+    runs.truncate(most.unwrap_or(usize::MAX));
+    Response::json(&Selected { total, runs, next }).map(Some)
 }
 
 fn snapshots(answer: Answer) -> Result<Option<Response>> {
