@@ -2,8 +2,8 @@
 
 import { isArray, rangeError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { listOf, nonEmpty, optionalId, requireId } from "../../store/ids.js";
-import type { Snapshot } from "./runs.js";
-import type { Filter, Of } from "./wire.js";
+import type { Listing, Snapshot } from "./runs.js";
+import type { Of } from "./wire.js";
 
 /** Reads the fields of an argument. `what` names it. */
 export function fieldsOf(args: unknown, names: readonly string[], what = "the argument"): Record<string, unknown> {
@@ -60,15 +60,6 @@ export function pagingOf({ page = 0, perPage }: Record<string, unknown>, most: n
   const offset = size === false ? 0 : at * size;
   if (!Number.isSafeInteger(offset)) throw rangeError(`page must be smaller, but is ${at}`);
   return { page: at, perPage: size, offset, limit: size === false ? Infinity : size };
-}
-
-/** Which runs a list has, and which page of them. */
-export interface Listing {
-  workflow: string | undefined;
-  filter: Filter;
-  offset: number;
-  /** Undefined: all runs. */
-  limit: number | undefined;
 }
 
 const LIST = ["workflowName", "fromDate", "toDate", "perPage", "page", "resourceId", "status"];

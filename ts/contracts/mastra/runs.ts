@@ -11,8 +11,7 @@ import type { Engine } from "../../store/engine.js";
 import { removing } from "../../store/removing.js";
 import { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
-import type { Listing } from "./arguments.js";
-import { type FoundRun, type Of, type Status, mastra } from "./wire.js";
+import { type Filter, type FoundRun, type Of, type Status, mastra } from "./wire.js";
 
 /** A snapshot, as far as the store reads it. */
 export interface Snapshot {
@@ -39,6 +38,15 @@ export interface Given {
   resource?: string | undefined;
   createdAt?: number | undefined;
   updatedAt?: number | undefined;
+}
+
+/** Which runs a list has, and which page of them. */
+export interface Listing {
+  workflow: string | undefined;
+  filter: Filter;
+  offset: number;
+  /** Undefined: all runs. */
+  limit: number | undefined;
 }
 
 /** The status that all frameworks share. */
