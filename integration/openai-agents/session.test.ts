@@ -513,7 +513,9 @@ describe.each(kinds)("a session over %s", (kind) => {
   it("the size of a session is that of its items", async () => {
     const store = await openStore(place(kind));
     onTestFinished(() => store.close());
-    await sessionAt(store, "large").addItems(Array.from({ length: 20 }, (_, n) => user(`${n} `.repeat(99))));
+    await sessionAt(store, "large").addItems(
+      Array.from({ length: 20 }, (_, n) => user(Array.from({ length: 99 }, (_, at) => n * 1_000 + at).join(" "))),
+    );
     await sessionAt(store, "small").addItems([user("0")]);
     const inspector = await openInspector(store);
     onTestFinished(() => inspector.close());
