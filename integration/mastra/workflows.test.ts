@@ -494,7 +494,7 @@ describe.each(kinds)("many workflow runs over %s", (kind) => {
   it("are read for a page only as far as it goes", async () => {
     const { workflows } = storeAt(place(kind)).stores;
     await fill(workflows);
-    const { asyncEnd } = tracingChannel<unknown, CallContext>("forkpoint:read");
+    const { asyncEnd } = tracingChannel("forkpoint:read");
     const counted: Array<[operation: string, count: unknown]> = [];
     const hear = (message: unknown) => {
       const { operation, result } = message as CallContext;
