@@ -54,6 +54,7 @@ describe.each(kinds)("%s: the calls of", (kind) => {
       "read list agentos || -> 1",
       "read list agentos r1|| -> 1",
       "read runs agentos || -> 1",
+      "read get agentos ||c1 bytes -> found",
       `save fork agentos ${forked}||${fork.id}`,
       `read load agentos ${forked}|| bytes -> found`,
       `prune delete agentos ||${fork.id}`,
@@ -344,7 +345,7 @@ describe.each(kinds)("%s: the calls of", (kind) => {
     await failure(store.fork("none"), "NOT_FOUND");
     const contexts = new Map<CallContext, string[]>();
     for (const { context, event } of listening.heard) contexts.set(context, [...(contexts.get(context) ?? []), event]);
-    expect(contexts.size).toBe(22);
+    expect(contexts.size).toBe(23);
     for (const [context, events] of contexts) {
       const failed = context.operation === "fork" ? ["error"] : [];
       expect(events).toEqual(["start", "end", ...failed, "asyncStart", "asyncEnd"]);

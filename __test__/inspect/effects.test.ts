@@ -288,7 +288,7 @@ describe("damage", () => {
     const found = findings.find(({ code }) => code === "CORRUPT")!;
     expect(ok).toBe(false);
     expect(found.ref).toEqual({ space: "tinyagents", run: "t", ns: '["inner"]', id: null, effect: "charge" });
-    expect(found.message).toContain('the effect "charge" of run "t"');
+    expect(found.message).toContain('effect "charge" of thread "t"');
     expect(JSON.stringify(findings)).not.toContain("/effects");
     const of = { space: "tinyagents", run: "t" };
     expect((await inspector.verify({ runs: [of] })).findings).toEqual(findings);

@@ -1,7 +1,7 @@
 // An answer is stored once, whoever stores it, and is recorded as it was used: inspectors and graphs answer one question.
 import { setTimeout as delay } from "node:timers/promises";
 import { openStore } from "forkpoint";
-import { type Inspector, openInspector } from "forkpoint/inspect";
+import { type CheckpointRef, type Inspector, openInspector } from "forkpoint/inspect";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { failure, kinds, place } from "../helpers.js";
@@ -53,7 +53,7 @@ describe.each(kinds)("on %s", (kind) => {
   it("refuses an answer if the graph was resumed with one, and shows what it has used", async () => {
     const { graph, inspector, held } = await opened(kind);
     await graph.invoke({ log: [] }, { threadId: "t" });
-    const [{ id }] = (await openQuestions(inspector, "t")) as [{ id: string }];
+    const [{ id }] = (await openQuestions(inspector, "t")) as unknown as [{ id: string }];
     let go!: () => void;
     const arrived = new Promise<void>((resolve) => {
       held.wait = () => (resolve(), new Promise<void>((done) => (go = done)));
@@ -76,7 +76,7 @@ describe.each(kinds)("on %s", (kind) => {
   it("refuses another answer of the program before a node runs", async () => {
     const { graph, inspector, ran } = await opened(kind);
     await graph.invoke({ log: [] }, { threadId: "t" });
-    const [{ id }] = (await openQuestions(inspector, "t")) as [{ id: string }];
+    const [{ id }] = (await openQuestions(inspector, "t")) as unknown as [{ id: string }];
     await inspector.answer(of("t"), { value: false, by: "Ana" });
     for (const command of [{ resume: true }, { answers: { [id]: true } }, { answers: { pay: true } }]) {
       const refused = await failure(graph.resume("t", command), "CONFLICT");
@@ -123,7 +123,9 @@ describe.each(kinds)("on %s", (kind) => {
     await inspector.answer(of("t"), { value: true, by: "Ana" });
     await checkpointer.copyThread("t", "copy");
     await graph.forkState("t", null, "fork");
-    const { run: inspected } = await inspector.fork(of("t", (await graph.getState("t"))!.config.checkpointId));
+    const { run: inspected } = await inspector.fork(
+      of("t", (await graph.getState("t"))!.config.checkpointId!) as CheckpointRef,
+    );
     for (const run of ["copy", "fork", inspected]) {
       expect((await inspector.run(of(run)))!.status).toBe("waiting");
       expect((await graph.resume(run)).status).toBe("interrupted");

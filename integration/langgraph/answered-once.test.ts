@@ -134,7 +134,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
     expect(refused.message).toContain("by the program");
     expect((await inspector.questions(of("t"))).map(({ answered }) => answered?.value)).toEqual([true]);
     go();
-    expect((await running).log).toEqual(["paid true"]);
+    expect(((await running) as { log: string[] }).log).toEqual(["paid true"]);
     expect(ran).toEqual(["true"]);
     expect(await kept(inspector, "t")).toEqual([["pay?", true]]);
     await expect(inspector.answer(of("t"), { id, reject: true })).rejects.toMatchObject({ code: "CONFLICT" });
@@ -175,7 +175,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
       const [{ id }] = (await inspector.questions(of(run))) as [Question];
       await inspector.answer(of(run), { value: true, by: "Ana" });
       // The same answer is no other one: a program may send it again after a crash.
-      const result = await graph.invoke(new Command({ resume: resume(id) }), thread(run));
+      const result = (await graph.invoke(new Command({ resume: resume(id) }), thread(run))) as Record<string, unknown>;
       expect(result[INTERRUPT]).toHaveLength(1);
       expect(ran).toEqual([]);
       expect((await openQuestions(inspector, run)).map(({ value }) => value)).toEqual(["delete everything?"]);
@@ -284,6 +284,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
     const savers = [0, 1].map(() => open(target, { program: "answers" })) as [ForkpointSaver, ForkpointSaver];
     const made = savers.map((saver) => parallel(saver, inside)) as [Made, Made];
     const inspectors = [await inspect(target), await inspect(target)] as const;
+    let refusals = 0;
     for (const who of ["inspectors", "programs", "both"]) {
       await made[0].graph.invoke({ log: [] }, thread(who));
       const asked = await inspectors[0].questions(of(who));
@@ -302,6 +303,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
       const refused = ended
         .filter((end) => end.status === "rejected")
         .map(({ reason }) => (reason as { code: string }).code);
+      refusals += refused.length;
       expect(refused).toEqual(inside && who === "programs" ? refused.map(() => "CONFLICT") : []);
       if (((await inspectors[0].run(of(who)))!.status as string) !== "finished") {
         if (refused.length === 0) {
@@ -318,10 +320,13 @@ describe.each(sharedKinds)("on %s", (kind) => {
         ["b?", "for b"],
       ]);
     }
-    expect(made.flatMap(({ ran }) => ran).toSorted()).toEqual([
-      ...Array.from({ length: 3 }, () => 'a: "for a"'),
-      ...Array.from({ length: 3 }, () => 'b: "for b"'),
-    ]);
+    // A run that was refused has run its node, which then runs again.
+    const ran = made.flatMap((each) => each.ran);
+    for (const line of ['a: "for a"', 'b: "for b"']) {
+      const times = ran.filter((each) => each === line).length;
+      expect(times).toBeGreaterThanOrEqual(3);
+      expect(times).toBeLessThanOrEqual(3 + refusals);
+    }
   });
 
   it("has one answer if a program and an inspector answer at the same time", { timeout: 60_000 }, async () => {

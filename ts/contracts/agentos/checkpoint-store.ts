@@ -1,7 +1,15 @@
 /** `CheckpointStore`, the class that AgentOS uses. */
 
 import { crypto } from "../../bridge/crypto.js";
-import { ForkpointError, quote, rangeError, readingArgument, show, typeError } from "../../bridge/errors.js";
+import {
+  ForkpointError,
+  isOwnError,
+  quote,
+  rangeError,
+  readingArgument,
+  show,
+  typeError,
+} from "../../bridge/errors.js";
 import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 import type { Serialized } from "../../bridge/serializer.js";
 import { RunStore } from "../../store/contract-store.js";
@@ -253,9 +261,10 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
   const parent = idOrNull(checkpointId, "checkpointId");
   if (parent === null) throw nothingToFork(checkpointId);
   const found = await find(engine, parent);
-  if (found === null) throw nothingToFork(checkpointId);
-  const status = statusInFork(engine, found, runId);
-  if (patch === undefined && status === found.status) {
+  if (found === null && patch !== undefined) throw nothingToFork(checkpointId);
+  const status = found === null ? "unknown" : statusInFork(engine, found, runId);
+  // The engine refuses the fork of a checkpoint that is not stored.
+  if (found === null || (patch === undefined && status === found.status)) {
     const timestamp = Date.now();
     await agentos.call(engine.native, "fork", { checkpointId: parent, id, runId, timestamp, savedAt: timestamp });
     return runId;
@@ -277,8 +286,13 @@ export function statusInFork(
   runId: string,
 ): Found["status"] {
   if (status !== "unfinished") return status;
-  const checkpoint = decodeCheckpoint<Checkpoint>(format, parts, { id, runId, timestamp });
-  return statusOf({ ...checkpoint }) ?? status;
+  try {
+    return statusOf({ ...decodeCheckpoint<Checkpoint>(format, parts, { id, runId, timestamp }) }) ?? status;
+  } catch (error) {
+    // A fork needs no serializer.
+    if (isOwnError(error) && error.code === "UNSUPPORTED") return status;
+    throw error;
+  }
 }
 
 function nothingToFork(checkpointId: string): ForkpointError {
@@ -384,8 +398,19 @@ export function restore({ format }: Engine, { id, runId, timestamp, parts }: Fou
 }
 
 export function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
-  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, status, expectedNewest, known = false, parent, mark } =
-    fields;
+  const {
+    id,
+    runId,
+    graphId,
+    nodeId,
+    timestamp,
+    hasMemorySnapshot,
+    status,
+    expectedNewest,
+    known = false,
+    parent,
+    mark,
+  } = fields;
   const [savedAt, stateTag, restTag] = [Date.now(), state.tag, rest.tag];
   // A literal, because V8 lists the keys of an object that was made with `...fields` far more slowly.
   const call = {

@@ -48,7 +48,9 @@ export class Sessions {
       const row = await this.#after(engine, of, before, left);
       const { records, bytes } = pack(left, engine.format);
       try {
-        await claude.call(engine.native, "append", { of, subpath: undefined, entries: records, row, known: false }, [bytes]);
+        await claude.call(engine.native, "append", { of, subpath: undefined, entries: records, row, known: false }, [
+          bytes,
+        ]);
         return this.#keep(of, row);
       } catch (error) {
         this.#rows.delete(nameOf(of));

@@ -22,7 +22,7 @@ const PATIENCE = 10_000;
 /** What a run has handed over. */
 interface Puts {
   /** The last checkpoint of each namespace, and whether it was stored. */
-  last: Map<string, { id: string; stored: Promise<boolean> }>;
+  last: Map<string, { id: string; stored: Promise<unknown> }>;
   /** The writes that wait, by the namespace and the id of their checkpoint. */
   waiting: Map<string, Array<() => void>>;
 }
@@ -43,11 +43,9 @@ const nameOf = ({ namespace, id }: CheckpointRef): string => `${namespace}\0${id
 export function noteHanded(config: Config, of: CheckpointRef, stored: Promise<unknown>): void {
   const puts = putsIn(config);
   if (puts === undefined) return;
-  const isStored = stored.then(
-    () => true,
-    () => false,
-  );
-  puts.last.set(of.namespace, { id: of.id, stored: isStored });
+  // Whoever has called `put` gets the error.
+  stored.catch(() => {});
+  puts.last.set(of.namespace, { id: of.id, stored });
   for (const go of puts.waiting.get(nameOf(of)) ?? []) go();
 }
 
@@ -94,8 +92,10 @@ export async function storeBehind(
   try {
     await store(put === undefined ? "thread" : "checkpoint");
   } catch (error) {
+    if (put === undefined || !isOvertaken(error)) throw error;
+    // If the checkpoint was refused, its error says why.
+    await put.stored;
     // A checkpoint whose parent is gone is handed over a second time, with all of its values.
-    if (put === undefined || !isOvertaken(error) || !(await put.stored)) throw error;
     await store("checkpoint");
   }
 }

@@ -217,12 +217,13 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
             return afterAnswers(config, store);
           }),
         );
-        if (isRun(config)) noteHanded(config, checkpointRef, stored);
-        await stored.catch((error) => {
+        const put = stored.catch((error) => {
           throw isOvertaken(error) && error !== answersIn(config)?.refused
             ? overtaken(checkpointRef, parent, error)
             : error;
         });
+        if (isRun(config)) noteHanded(config, checkpointRef, put);
+        await put;
         noteStored(config, this.#handle.seen, checkpointRef);
         return configOf(checkpointRef);
       });

@@ -230,7 +230,10 @@ export class Runs {
     return this.#alone(of, async () => {
       this.#newest.delete(nameOf(of));
       try {
-        await mastra.call(removing(engine.native, { space: mastra.name, run, ns: "" }, false), "remove", { of, newest });
+        await mastra.call(removing(engine.native, { space: mastra.name, run, ns: "" }, false), "remove", {
+          of,
+          newest,
+        });
         return true;
       } catch (error) {
         if (newest === undefined || !isOvertaken(error)) throw error;

@@ -323,7 +323,8 @@ export class Checkpointer<S> extends ContractStore {
 }
 
 /** The name of a namespace of a thread, among what the checkpointer has put or read. */
-const nameOf = ({ threadId, namespace }: { threadId: string; namespace: string }): string => `${threadId}\0${namespace}`;
+const nameOf = ({ threadId, namespace }: { threadId: string; namespace: string }): string =>
+  `${threadId}\0${namespace}`;
 
 function readConfig(config: unknown): Record<keyof CheckpointConfig, unknown> {
   if (typeof config !== "object" || config === null)
