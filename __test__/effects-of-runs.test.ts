@@ -153,7 +153,7 @@ describe.each(kinds.filter((kind) => kind !== "memory"))("a store with limits on
     await small.close();
     await sleep(5);
     await using brief = await openStore(target, { ttlMs: 1 });
-    await graph(brief, "last");
+    await graph(brief, "last", 1);
     await expect.poll(() => counts(effects(brief), run)).toEqual([0]);
   });
 

@@ -60,6 +60,7 @@ describe.each(kinds)("labels in %s", (kind) => {
     const fork = await inspector.fork({ space: "agentos", run: "run-2", id: "c2" });
     expect(await labelsOf(inspector, "agentos", fork.run)).toEqual({});
     await inspector.remove({ space: "agentos", run: "run-2" });
+    expect(await graphs.latest("run-2")).toBe(null);
     await graphs.save(checkpoint({ id: "c2", runId: "run-2", timestamp: 2 }));
     expect(await found(inspector, { label: { customer: "acme" } })).toEqual(["agentos run-1"]);
     expect((await inspector.verify()).findings).toEqual([]);

@@ -94,7 +94,7 @@ declare class CheckpointStore extends RunStore implements ICheckpointStore {
         limit?: number;
     }): Promise<CheckpointMetadata[]>;
     delete(checkpointId: string): Promise<void>;
-    clear(runId: string): Promise<void>;
+    clear(runId: string, options?: DeleteOptions): Promise<void>;
     fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
     runs(options?: {
         graphIdPrefix?: string;

@@ -129,7 +129,7 @@ interface SessionStateStore<TState = Record<string, any>> {
     createSession(sessionId: string, options: CreateSessionOptions<TState>): Promise<void>;
     sessionExists(sessionId: string): Promise<boolean>;
     exists(sessionId: string): Promise<boolean>;
-    deleteSession(sessionId: string): Promise<void>;
+    deleteSession(sessionId: string, options?: DeleteOptions): Promise<void>;
     loadState(sessionId: string): Promise<AgentState<TState> | null>;
     saveState(sessionId: string, state: AgentState<TState>): Promise<void>;
     updateStatus(sessionId: string, status: AgentStatus): Promise<void>;
@@ -175,7 +175,7 @@ declare class SessionStore<TState extends object = Record<string, any>> extends 
     createSession(sessionId: string, options: CreateSessionOptions<TState>): Promise<void>;
     sessionExists(sessionId: string): Promise<boolean>;
     exists(sessionId: string): Promise<boolean>;
-    deleteSession(sessionId: string): Promise<void>;
+    deleteSession(sessionId: string, options?: DeleteOptions): Promise<void>;
     loadState(sessionId: string): Promise<AgentState<TState> | null>;
     saveState(sessionId: string, state: AgentState<TState>): Promise<void>;
     updateStatus(sessionId: string, status: AgentStatus): Promise<void>;

@@ -37,6 +37,7 @@ CheckOptions
 RunStats as CheckpointStats
 ContextOnce
 ContractStore
+DeleteOptions
 DescribeOptions
 ErrorCode
 FailureChannelName

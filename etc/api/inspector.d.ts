@@ -511,7 +511,7 @@ declare class StoreInspector implements AsyncDisposable {
     answer(ref: RunRef, answer: Answer): Promise<Question>;
     setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void>;
     importFrom(from: string | URL | Store, options?: Pick<CopyOptions, "onConflict" | "signal" | "onProgress">): Promise<CopyResult>;
-    remove(ref: RunRef, ids?: string[]): Promise<{
+    remove(ref: RunRef, ids?: string[], options?: DeleteOptions): Promise<{
         removed: number;
     }>;
     forgetEffect(ref: EffectRef): Promise<{

@@ -113,7 +113,7 @@ declare class ForkpointSaver extends BaseCheckpointSaver {
     list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple>;
     put(config: Config, checkpoint: Checkpoint, metadata: CheckpointMetadata, newVersions: ChannelVersions): Promise<Config>;
     putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath?: string): Promise<void>;
-    deleteThread(threadId: string): Promise<void>;
+    deleteThread(threadId: string, options?: DeleteOptions): Promise<void>;
     getDeltaChannelHistory(options: {
         config: Config;
         channels: string[];
@@ -216,7 +216,7 @@ interface SaverOptions extends Omit<StoreOptions, "serializer"> {
     program?: string;
     version?: string;
 }
-interface SaverPruneOptions {
+interface SaverPruneOptions extends DeleteOptions {
     dryRun?: boolean;
     signal?: AbortSignal;
     onProgress?: (progress: SaverPruneResult) => void;

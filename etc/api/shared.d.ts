@@ -29,6 +29,7 @@ ChangeDecision
 ChangedRun
 CheckOptions
 ContextOnce
+DeleteOptions
 DescribeOptions
 Effect
 EffectAttempt
@@ -136,6 +137,9 @@ declare abstract class ContractStore implements AsyncDisposable {
     vacuum(): Promise<void>;
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
+}
+interface DeleteOptions {
+    force?: boolean;
 }
 interface DescribeOptions {
     program?: string;

@@ -103,7 +103,7 @@ declare class Checkpointer<S> extends ContractStore {
         cursor?: string | null | undefined;
     }): Promise<GraphThreadsPage>;
     withLease(lease: Lease): Checkpointer<S>;
-    deleteThread(threadId: string): Promise<void>;
+    deleteThread(threadId: string, options?: DeleteOptions): Promise<void>;
     deleteCheckpoints(threadId: string, checkpointIds: readonly string[]): Promise<number>;
     deleteByRun(threadId: string, runId: string | null): Promise<number>;
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;

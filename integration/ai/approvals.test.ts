@@ -144,6 +144,7 @@ describe.each(kinds)("approvals of %s", (kind) => {
     expect(await chats.takeApprovals("c", answered)).toHaveLength(1);
     await failure(chats.takeApprovals("c", answered), "CONFLICT");
     await chats.deleteChat("c");
+    await chats.createChat({ id: "c" });
     await chats.saveChat({ id: "c", messages: [one, asking(1)] });
     expect(await chats.takeApprovals("c", answered)).toHaveLength(1);
     // The ids of chats and approvals stay apart.

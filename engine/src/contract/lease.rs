@@ -67,12 +67,8 @@ pub struct Holding {
     pub attempts: u32,
     /// True if the process recovered other runs at the same time. Then its crash is no evidence against this run, and
     /// the next lease does not count this one in `attempts`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// The fence of a call: what must be true of the lease of a run, or else the call writes nothing and fails with

@@ -563,5 +563,5 @@ fn messages_name_runs_and_checkpoints_as_their_users_do() {
     assert_eq!(of(langgraph, Some(&(contract.lineage_of)("t", "")), None), r#"thread "t""#);
     assert_eq!(of(agentos, Some("r"), Some("c")), r#"checkpoint "c" of run "r""#);
     assert_eq!(of(agentos, None, Some("c")), r#"checkpoint "c""#);
-    assert_eq!(of(ContractId(999), Some("r"), None), r#"run "r""#);
+    assert_eq!(of(ContractId(63), Some("r"), None), r#"run "r""#);
 }

@@ -54,6 +54,7 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
         has_memory_snapshot: rest.tag == "v8",
         status: if rest.tag == "v8" { Status::Failed } else { Status::Unknown },
         expected_newest: None,
+        known: false,
         parent: parent.map(str::to_owned),
         mark: None,
         saved_at: 1_700_000_000_123,
@@ -117,6 +118,7 @@ fn langgraph_put(id: &str, parent: Option<&str>, depends_on_parent: bool) -> Dra
         saved_at: 8,
         depends_on_parent,
         only_child: false,
+        known: false,
         status: Status::Unfinished,
         claims: true,
     };

@@ -1114,6 +1114,7 @@ fn rows_from() -> impl Strategy<Value = RowsFrom> {
     prop_oneof![Just(RowsFrom::End), (-4..4_i64).prop_map(RowsFrom::Step), id().prop_map(RowsFrom::Id)]
 }
 
+#[expect(clippy::too_many_lines, reason = "all queries, one after the other")]
 fn one_query() -> impl Strategy<Value = Query> {
     let limit = || prop_oneof![Just(None), (0..4_usize).prop_map(Some), Just(Some(usize::MAX))];
     let of = prop_oneof![
@@ -1417,6 +1418,7 @@ fn check_from(
 }
 
 /// As [`check_from`]. `machine` takes copies of the database and puts them back.
+#[expect(clippy::too_many_lines, reason = "all steps, one after the other")]
 fn check_in_time(
     mut model: Model,
     records: Records,

@@ -144,7 +144,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     touched.refresh(&open);
     let answers = open.commit()?;
     let missing =
-        |at: usize| answers.get(at).and_then(|rows| rows.first()).is_none_or(|row| row.get::<_, &str>(0) != "");
+        |at: usize| answers.get(at).and_then(|rows| rows.first()).is_none_or(|row| !row.get::<_, &str>(0).is_empty());
     if looked.is_some_and(missing) {
         return Ok(None);
     }

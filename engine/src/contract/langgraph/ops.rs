@@ -19,6 +19,7 @@ pub const CONTRACT_ID: ContractId = ContractId(4);
 /// The buffers are: one for each of `parts`, one for each of `like`, one for the metadata.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "the fields of a call")]
 pub struct Put {
     pub thread_id: String,
     pub namespace: String,

@@ -19,7 +19,7 @@ fn page(of: &Of, after: Option<Place>, limit: usize) -> Page {
         limit,
         bytes: usize::MAX,
         looks: usize::MAX,
-        short_keys: limit % 2 == 0,
+        short_keys: limit.is_multiple_of(2),
     }
 }
 

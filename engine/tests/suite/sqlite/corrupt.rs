@@ -225,6 +225,7 @@ fn damaged_meta_is_told_by_the_row_and_by_the_contract_that_reads_it() {
         saved_at: 0,
         status: Status::Unknown,
         expected_newest: None,
+        known: false,
         parent: None,
         mark: None,
         state_tag: "json".to_owned(),
