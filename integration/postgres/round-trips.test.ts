@@ -40,6 +40,22 @@ onServer("newest", (server) => {
     expect(await counted(() => save("a", 1, 20))).toBe(20);
   });
 
+  it("writes take one, which looks for their checkpoint, also under a lease, and a deletion asks for the lease in one", async () => {
+    const { saver, save, counted } = await behindProxy(0);
+    await save("a", 0, 2);
+    await save("b", 0, 1);
+    const at = { configurable: { ...thread("a").configurable, checkpoint_id: uuid6(1) } };
+    const write = (to: ForkpointSaver, task: string) => to.putWrites(at, [["n", task]], task);
+    await write(saver, "first");
+    expect(await counted(() => write(saver, "second"))).toBe(1);
+    await using lease = await saver.lease({ space: "langgraph", run: "a" });
+    const mine = saver.withLease(lease);
+    expect(await counted(() => write(mine, "third"))).toBe(1);
+    expect((await saver.getTuple(at))!.pendingWrites).toHaveLength(3);
+    expect(await counted(() => saver.deleteThread("b"))).toBe(1);
+    await expect(saver.deleteThread("a")).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
   it("64 first saves of threads take a few, and so does the deletion of the threads", async () => {
     const { database, saver, save, counted } = await behindProxy(10);
     await save("other", 0, 1);

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use forkpoint_engine::Reply;
 use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::check::{CheckCursor, Finding};
+use forkpoint_engine::check::{CheckCursor, Finding, FindingCode, Severity};
 use forkpoint_engine::error::Result;
 use forkpoint_engine::op::{Appended, Applied, Expect, Fork, LogEnd, LogMust, Op, Unit};
 use forkpoint_engine::query::{Answer, LogRange, LogSide, Of, Query};
@@ -426,12 +426,17 @@ pub(crate) fn names(backend: &mut dyn Backend, group_prefix: &str) -> Vec<String
     lineages(backend, group_prefix, None, usize::MAX).into_iter().map(|lineage| lineage.newest.lineage).collect()
 }
 
-/// Runs a full check and returns all findings.
+/// False for writes whose checkpoint has not come, which is no damage.
+pub(crate) fn is_damage(found: &Finding) -> bool {
+    (found.code, found.severity) != (FindingCode::Orphan, Severity::Note)
+}
+
+/// Runs a full check and returns the damage that it has found.
 pub(crate) fn findings(backend: &mut dyn Backend) -> Vec<Finding> {
     let (mut cursor, mut found) = (CheckCursor::default(), Vec::new());
     loop {
         let page = backend.answer(&Query::Check { cursor, limit: 1000 }).unwrap().into_checked().unwrap();
-        found.extend(page.findings);
+        found.extend(page.findings.into_iter().filter(is_damage));
         let Some(next) = page.next else { return found };
         cursor = next;
     }

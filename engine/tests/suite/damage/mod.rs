@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{
-    self, Draft, append, apply, draft, fork, group, keyed, lineage, log_range, noise, part, record, remove, rewind,
-    save,
+    self, Draft, append, apply, draft, fork, group, is_damage, keyed, lineage, log_range, noise, part, record, remove,
+    rewind, save,
 };
 use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint_engine::backend::{Backend, Durability};
@@ -497,7 +497,7 @@ pub(crate) fn check(backend: &mut dyn Backend, limit: usize) -> Result<(Counted,
         assert!(checkpoints.max(writes).max(records) <= limit as u64, "a page is bounded");
         counted.records += records;
         assert!(page.of >= page.done);
-        findings.extend(page.findings);
+        findings.extend(page.findings.into_iter().filter(is_damage));
         cursor = page.next;
         pages += 1;
         assert!(pages < 1000, "a check ends");

@@ -143,5 +143,5 @@ fn an_error_about_a_long_text_is_short() {
     let path = changed(folder.path(), "UPDATE checkpoint SET id = printf('%.*c', 1000000, 'a') WHERE id = 'a'");
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     let longest = findings(&mut backend).iter().map(|finding| finding.message.len()).max().unwrap();
-    assert!((10_000..40_000).contains(&longest), "{longest}");
+    assert!(longest < 40_000, "{longest}");
 }
