@@ -98,7 +98,8 @@ test.each(ways)("$method() rejects hostile arguments with an error of this packa
   expect(wrong, `${made} calls`).toEqual([]);
   // Everything that was accepted can be read.
   for (const { metadata: read } of await all(checkpointer.list({}))) expect(read).toBeDefined();
-  expect((await checkpointer.check()).findings).toEqual([]);
+  // A write may come before its checkpoint.
+  expect((await checkpointer.check()).findings.filter(({ severity }) => severity !== "note")).toEqual([]);
 });
 
 test("the constructor throws an error of this package for hostile options", () => {

@@ -252,7 +252,9 @@ it("an import that is killed is completed by the next one", { timeout: 120_000 }
   const whole = await saver("memory").importSqliteSaver(database);
   expect(await checkpointer.importSqliteSaver(database)).toEqual(whole);
   expect(await all(checkpointer.list({}))).toHaveLength(checkpoints.length);
-  expect(await checkpointer.check()).toMatchObject({ ok: true, findings: [] });
+  // The old database has writes without a checkpoint.
+  const { ok, findings } = await checkpointer.check();
+  expect([ok, findings.filter(({ severity }) => severity !== "note")]).toEqual([true, []]);
 });
 
 it("a serializer of one's own is asked for every value", async () => {

@@ -300,6 +300,7 @@ describe.each(kinds)("the workflows over %s", (kind) => {
     const claims = await Promise.all(both.map((workflows) => workflows.updateWorkflowState({ ...at, opts })));
     expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1);
     await both[0]!.deleteWorkflowRunById(at);
+    expect(await both[1]!.loadWorkflowSnapshot(at)).toBeNull();
     await both[1]!.persistWorkflowSnapshot({ ...at, snapshot: snapshot({ status: "success" }) });
     expect((await both[0]!.loadWorkflowSnapshot(at))!.status).toBe("success");
   });

@@ -217,7 +217,7 @@ describe("metrics", () => {
       "forkpoint.commit.batch": { unit: "{save}", points: [[agentos, 5]] },
       "forkpoint.pruned": { unit: "{checkpoint}", points: [[agentos, 3]] },
     });
-    expect(summary["db.client.operation.duration"]!.points).toHaveLength(6);
+    expect(summary["db.client.operation.duration"]!.points).toHaveLength(7);
     const durations = found["db.client.operation.duration"]!.dataPoints.map(({ value }) => value as Histogram);
     for (const { sum, buckets } of durations) {
       expect(sum).toBeGreaterThan(0);

@@ -153,7 +153,8 @@ describe.each(["memory", "sqlite", "postgres"])("into %s", (kind) => {
     });
     expect(await read(saver)).toEqual(tuples.map(shown));
     expect(await all(saver.list({}))).toHaveLength(tuples.length);
-    expect(await saver.check()).toMatchObject({ ok: true, findings: [] });
+    // The old saver may have writes without a checkpoint.
+    expect((await saver.check()).findings.filter(({ severity }) => severity !== "note")).toEqual([]);
     // The old saver is as it was.
     expect((await all(old.list({}))).map(shown)).toEqual(tuples.map(shown));
   });

@@ -24,9 +24,7 @@ export function forced(options: unknown): boolean {
 
 /** Returns a store whose calls delete a run, and ask who owns it: see {@link DeleteOptions}. The holder of a lease may delete its own run. */
 export function removing(native: NativeStore, of: RunKey, force: boolean): NativeStore {
-  // No run has an empty id, and a lease neither.
-  if (native.fence !== undefined || of.run === "") return native;
-  return { ...native, fence: new Unheld(native, of, force) };
+  return native.fence === undefined ? { ...native, fence: new Unheld(native, of, force) } : native;
 }
 
 /** Lets a call through if nobody holds the lease of a run, in the call's own transaction. */

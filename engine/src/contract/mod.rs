@@ -112,7 +112,7 @@ fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
             label(unit, labels);
         }
         if let Some(fence) = fence {
-            fence.guard(unit)?;
+            fence.guard(unit);
         }
     }
     Ok(request)
