@@ -47,10 +47,10 @@ pub struct Save {
     /// The status of the run at this checkpoint.
     pub status: Status,
     /// If given, the newest checkpoint of the run must have this id. Otherwise the save fails with
-    /// [`Code::Conflict`](crate::error::Code::Conflict).
+    /// [`Code::Conflict`].
     pub expected_newest: Option<String>,
     /// True if the run must have a checkpoint, because the caller has seen one. Otherwise the save fails with
-    /// [`Code::Conflict`](crate::error::Code::Conflict): the run was deleted.
+    /// [`Code::Conflict`]: the run was deleted.
     #[serde(default)]
     pub known: bool,
     /// The id of the checkpoint that this checkpoint was forked from.
