@@ -40,8 +40,8 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         listByRun: [1, () => store.listByRun("run")],
         // The runs, and then their leases.
         runs: [2, () => store.runs()],
-        // It looks at its source and whether the new run exists, before it stores anything.
-        fork: [3, () => store.fork("a2")],
+        // It reads its source, whose question is asked again, and looks whether the new run exists, before it stores anything.
+        fork: [4, () => store.fork("a2")],
         "delete, the newest": [1, () => store.delete("a2")],
         clear: [1, () => store.clear("run")],
         "save, the first of a run that was cleared": [1, () => save("a3")],
@@ -159,7 +159,7 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         // The sessions, and then their leases.
         sessions: [2, () => store.sessions()],
         // With its effects, and what a program has said of it.
-        deleteSession: [23, () => store.deleteSession("s")],
+        deleteSession: [24, () => store.deleteSession("s")],
       },
     ];
   },
