@@ -44,7 +44,7 @@ onServer("newest", (server) => {
     const { saver, save, counted } = await behindProxy(0);
     await save("a", 0, 2);
     await save("b", 0, 1);
-    const at = { configurable: { ...thread("a").configurable, checkpoint_id: uuid6(1) } };
+    const at = (await saver.getTuple(thread("a")))!.config;
     const write = (to: ForkpointSaver, task: string) => to.putWrites(at, [["n", task]], task);
     await write(saver, "first");
     expect(await counted(() => write(saver, "second"))).toBe(1);
