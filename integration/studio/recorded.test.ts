@@ -45,12 +45,13 @@ async function statesOf(from: Inspector, { space, run, ns }: RunInfo): Promise<u
     const writes = detail!.writes.map(({ channel, value }) => [channel, value]);
     states.push({ label: detail!.checkpoint.label, state: detail!.state, writes, next: detail!.next });
   }
-  // Ids of checkpoints, of tasks and of interrupts, and the stacks of errors.
+  // Ids of checkpoints, of tasks and of interrupts, the times of answers, and the stacks of errors.
   return JSON.parse(
     JSON.stringify(states, (key, value) => (["timestamp", "createdAt", "updatedAt", "stack"].includes(key) ? 0 : value))
       .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "uuid")
       .replace(/[0-9a-f]{12}-[0-9a-f]{12}-\d{6}/g, "task")
-      .replace(/"(id|interrupt_id)":"[0-9a-f]{32}"/g, '"$1":"hash"'),
+      .replace(/"(id|interrupt_id)":"[0-9a-f]{32}"/g, '"$1":"hash"')
+      .replace(/"at":\d{13}/g, '"at":0'),
   );
 }
 
