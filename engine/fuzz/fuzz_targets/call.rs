@@ -34,7 +34,7 @@ enum Kind {
 /// Every call with its fields.
 #[rustfmt::skip]
 const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
-    ("agentos", "save", &[("id", Id), ("runId", Id), ("graphId", Id), ("nodeId", Id), ("timestamp", Number), ("hasMemorySnapshot", Bool), ("status", Status), ("expectedNewest", Id), ("parent", Id), ("savedAt", Number), ("stateTag", Id), ("restTag", Id)]),
+    ("agentos", "save", &[("id", Id), ("runId", Id), ("graphId", Id), ("nodeId", Id), ("timestamp", Number), ("hasMemorySnapshot", Bool), ("status", Status), ("expectedNewest", Id), ("known", Bool), ("parent", Id), ("savedAt", Number), ("stateTag", Id), ("restTag", Id)]),
     ("agentos", "fork", &[("checkpointId", Id), ("id", Id), ("runId", Id), ("timestamp", Number), ("savedAt", Number)]),
     ("agentos", "delete", &[("checkpointId", Id)]),
     ("agentos", "clear", &[("runId", Id)]),
@@ -51,7 +51,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("agentium", "list", &[("runId", Id)]),
     ("agentium", "timeline", &[("runId", Id)]),
     ("agentium", "runs", &[("limit", Number), ("before", Number)]),
-    ("langgraph", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("parent", Id), ("parts", Json), ("inherit", Json), ("like", Json), ("metadataTag", Id), ("mark", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("status", Status), ("onlyChild", Bool), ("claims", Bool)]),
+    ("langgraph", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("parent", Id), ("parts", Json), ("inherit", Json), ("like", Json), ("metadataTag", Id), ("mark", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("status", Status), ("onlyChild", Bool), ("known", Bool), ("claims", Bool)]),
     ("langgraph", "putWrites", &[("threadId", Id), ("namespace", Id), ("id", Id), ("task", Id), ("path", Id), ("writes", Json), ("replace", Bool)]),
     ("langgraph", "import", &[("threadId", Id), ("expect", Json), ("replace", Bool), ("writes", Json), ("puts", Json)]),
     ("langgraph", "get", &[("threadId", Id), ("namespace", Id), ("id", Id)]),
@@ -81,7 +81,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("helix", "sessions", &[("before", Number), ("limit", Number)]),
     ("helix", "messages", &[("sessionId", Id), ("offset", Number), ("limit", Number)]),
     ("helix", "compare", &[("sessionId", Id), ("offset", Number), ("messages", Json)]),
-    ("helix", "save", &[("id", Id), ("sessionId", Id), ("timestamp", Number), ("stepCount", Number), ("streamSequence", Number), ("messageCount", Number), ("status", Id), ("lastRole", Id), ("sharesMessages", Bool), ("messages", Number), ("version", Number), ("touches", Bool), ("parts", Json), ("savedAt", Number)]),
+    ("helix", "save", &[("id", Id), ("sessionId", Id), ("known", Bool), ("timestamp", Number), ("stepCount", Number), ("streamSequence", Number), ("messageCount", Number), ("status", Id), ("lastRole", Id), ("sharesMessages", Bool), ("messages", Number), ("version", Number), ("touches", Bool), ("parts", Json), ("savedAt", Number)]),
     ("helix", "load", &[("checkpointId", Id)]),
     ("helix", "latest", &[("sessionId", Id)]),
     ("helix", "list", &[("sessionId", Id), ("aliveSince", Number), ("offset", Number), ("limit", Number), ("cursorId", Id), ("cursorTimestamp", Number)]),
@@ -100,7 +100,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("ai-streams", "read", &[("stream", Id), ("skip", Number), ("limit", Number)]),
     ("ai-streams", "remove", &[("stream", Id)]),
     ("ai-streams", "streams", &[("before", Number), ("limit", Number)]),
-    ("claude-agent-sdk", "append", &[("of", Json), ("subpath", Id), ("entries", Json), ("row", Json)]),
+    ("claude-agent-sdk", "append", &[("of", Json), ("subpath", Id), ("entries", Json), ("row", Json), ("known", Bool)]),
     ("claude-agent-sdk", "truncate", &[("of", Json), ("subpath", Id), ("length", Number), ("row", Json)]),
     ("claude-agent-sdk", "remove", &[("of", Json), ("seen", Number)]),
     ("claude-agent-sdk", "removeSubpath", &[("of", Json), ("subpath", Id)]),
