@@ -1,7 +1,7 @@
 // Tests pending writes: the writes that tasks of a step have made before the step ends.
 import { Annotation, Command, END, START, Send, StateGraph, interrupt } from "@langchain/langgraph";
 import { ERROR, INTERRUPT, RESUME, SCHEDULED, TASKS, uuid6 } from "@langchain/langgraph-checkpoint";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   Log,
   all,
@@ -21,6 +21,30 @@ import {
 const sorted = <T>(writes: T[] | undefined) => writes?.toSorted((a, b) => (String(a) < String(b) ? -1 : 1));
 
 describe.each(kinds)("on %s", (kind) => {
+  it("no write waits for a checkpoint that has come, when a node has blocked the event loop", async () => {
+    // No time passes but in the node. So a write that waits for its timer would wait for ever.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const checkpointer = saver(kind);
+    const app = new StateGraph(Log)
+      .addNode("fast", says("fast"))
+      .addNode("slow", async () => {
+        // The write of the other node comes first. The event loop doesn't turn.
+        for (let turn = 0; turn < 200; turn++) await Promise.resolve();
+        vi.advanceTimersByTime(60_000);
+        return { log: ["slow"] };
+      })
+      .addEdge(START, "fast")
+      .addEdge(START, "slow")
+      .compile({ checkpointer });
+    const config = { ...thread(), durability: "async" as const };
+    expect((await app.invoke({ log: [] }, config)).log).toEqual(["fast", "slow"]);
+    const { pendingWrites } = (await all(checkpointer.list(thread())))[1]!;
+    expect(pendingWrites!.filter(([, channel]) => channel === "log")).toHaveLength(2);
+  });
+
   describe("a step with several nodes", () => {
     it("that fails in one of them: the others' writes survive, and only that one runs again", async () => {
       const ran: string[] = [];

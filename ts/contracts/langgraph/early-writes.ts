@@ -16,15 +16,25 @@ import { throwIfFailed } from "./following.js";
 import { isRun } from "./thread-leases.js";
 import type { Needs } from "./wire.js";
 
-/** LangGraph hands over the checkpoint at once when the one before is stored. This limit, in ms, only keeps a write from waiting for ever. */
-const PATIENCE = 10_000;
+/**
+ * LangGraph hands over the checkpoint at once when the one before is stored. This limit only keeps a write from waiting for ever. The
+ * turns of a timer count, because the time that a node blocks the event loop is no time in which a checkpoint could come.
+ */
+const PATIENCE = { turns: 10, turnMs: 1_000 };
 
 /** What a run has handed over. */
 interface Puts {
   /** The last checkpoint of each namespace, and whether it was stored. */
   last: Map<string, { id: string; stored: Promise<unknown> }>;
-  /** The writes that wait, by the namespace and the id of their checkpoint. */
-  waiting: Map<string, Array<() => void>>;
+  /** The checkpoints that writes wait for, by their names. */
+  waiting: Map<string, Coming>;
+}
+
+/** A checkpoint that writes wait for. */
+interface Coming {
+  come: Promise<void>;
+  /** Lets the writes go on. */
+  go: () => void;
 }
 
 const putsOf = new WeakMap<GraphRun, Puts>();
@@ -46,15 +56,14 @@ export function noteHanded(config: Config, of: CheckpointRef, stored: Promise<un
   // Whoever has called `put` gets the error.
   stored.catch(() => {});
   puts.last.set(of.namespace, { id: of.id, stored });
-  for (const go of puts.waiting.get(nameOf(of)) ?? []) go();
+  puts.waiting.get(nameOf(of))?.go();
 }
 
 /** Lets the writes that wait in the namespace of a config go, because a save has failed there. */
 export function letGo(config: Config): void {
   try {
     const namespace = String((config.configurable?.["checkpoint_ns"] as unknown) ?? "");
-    for (const [name, waiting] of putsIn(config)?.waiting ?? [])
-      if (name.startsWith(`${namespace}\0`)) for (const go of waiting) go();
+    for (const [name, waiting] of putsIn(config)?.waiting ?? []) if (name.startsWith(`${namespace}\0`)) waiting.go();
   } catch {
     // The call refuses a config that cannot be read.
   }
@@ -74,7 +83,7 @@ export function answersNothing(config: Config, task: string): boolean {
 }
 
 /**
- * Stores the writes of a run behind their checkpoint. If the checkpoint has not come after {@link PATIENCE}, the thread must be there.
+ * Stores the writes of a run behind their checkpoint. If the checkpoint does not come, the thread must be there.
  */
 export async function storeBehind(
   config: Config,
@@ -100,14 +109,23 @@ export async function storeBehind(
   }
 }
 
-async function comes(puts: Puts, name: string): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, PATIENCE);
-    const go = () => {
+/** Waits until a checkpoint is handed over, or does not come. */
+function comes({ waiting }: Puts, name: string): Promise<void> {
+  const known = waiting.get(name);
+  if (known !== undefined) return known.come;
+  let timer: NodeJS.Timeout;
+  let go!: () => void;
+  const come = new Promise<void>((resolve) => {
+    go = () => {
       clearTimeout(timer);
+      waiting.delete(name);
       resolve();
     };
-    puts.waiting.set(name, [...(puts.waiting.get(name) ?? []), go]);
   });
-  puts.waiting.delete(name);
+  const turn = (left: number) => {
+    timer = setTimeout(() => (left > 1 ? turn(left - 1) : go()), PATIENCE.turnMs);
+  };
+  turn(PATIENCE.turns);
+  waiting.set(name, { come, go });
+  return come;
 }
