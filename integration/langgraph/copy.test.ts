@@ -1,6 +1,7 @@
 // copyStore with LangGraph's threads: they are resumed on the other side, as if nothing had happened.
 import { Annotation, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { copyStore, openStore } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 // @ts-expect-error The module is JavaScript, so that the script that makes the database runs without a build.
@@ -164,6 +165,16 @@ describe("a checkpoint whose channels came in several saves", () => {
     const [source, destination, text, back] = await Promise.all([kind, kind, "jsonl" as const, kind].map(small));
     await graph(source!.saver, 8_000).invoke({}, thread("large"));
     const runs = [{ space: "langgraph" as const, run: "large" }];
+    await source!.saver.copyThread("large", "copy");
+    const inspector = await openInspector(source!.opened, { write: true });
+    onTestFinished(() => inspector.close());
+    const newest = (await source!.saver.getTuple(thread("large")))!.checkpoint.id;
+    const forked = await inspector.fork({ space: "langgraph", run: "copy", id: newest });
+    expect(forked.id).not.toBe(newest);
+    for (const id of ["copy", "large"]) {
+      const { values } = await graph(source!.saver, 8_000).getState(thread(id));
+      expect(values.a.length + values.b.length + values.c.length).toBe(24_000);
+    }
     await copyStore(source!.opened, destination!.opened);
     await copyStore(source!.opened, text!.opened, { runs });
     await copyStore(text!.opened, back!.opened);

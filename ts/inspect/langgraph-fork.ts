@@ -74,7 +74,14 @@ async function put(
   pieces: Omit<Pieces, "inherit" | "like">,
 ): Promise<void> {
   const whole = { ...pieces, inherit: [], like: [] };
-  await putCheckpoint(engine.native, { threadId, namespace, id }, parent ?? undefined, whole, { claims: false });
+  await putCheckpoint(
+    engine.native,
+    { threadId, namespace, id },
+    parent ?? undefined,
+    whole,
+    { claims: false },
+    "copy",
+  );
 }
 
 async function foundAt({ engine }: Context, { run: threadId, ns: namespace }: Key, id: string): Promise<Found> {

@@ -52,6 +52,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("agentium", "timeline", &[("runId", Id)]),
     ("agentium", "runs", &[("limit", Number), ("before", Number)]),
     ("langgraph", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("parent", Id), ("parts", Json), ("inherit", Json), ("like", Json), ("metadataTag", Id), ("mark", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("status", Status), ("onlyChild", Bool), ("known", Bool), ("claims", Bool)]),
+    ("langgraph", "copy", &[("threadId", Id), ("namespace", Id), ("id", Id), ("parent", Id), ("parts", Json), ("inherit", Json), ("like", Json), ("metadataTag", Id), ("mark", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("status", Status), ("onlyChild", Bool), ("known", Bool), ("claims", Bool)]),
     ("langgraph", "putWrites", &[("threadId", Id), ("namespace", Id), ("id", Id), ("task", Id), ("path", Id), ("writes", Json), ("replace", Bool)]),
     ("langgraph", "import", &[("threadId", Id), ("expect", Json), ("replace", Bool), ("writes", Json), ("puts", Json)]),
     ("langgraph", "get", &[("threadId", Id), ("namespace", Id), ("id", Id)]),

@@ -202,7 +202,8 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
       const tuple = await find(context, from, namespace, id);
       if (tuple === null) continue;
       const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, mark, dependsOnParent, status };
-      await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces, { root: header.key });
+      const place = { root: header.key };
+      await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces, place, "copy");
     }
     // Copy the writes last. Putting a child marks the writes that its parent then has as claimed by that child.
     for (const header of found) {

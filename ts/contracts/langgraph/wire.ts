@@ -97,6 +97,8 @@ export type Needs = "checkpoint" | "thread" | undefined;
 export interface LanggraphCalls {
   /** Takes one buffer for each of `parts`, one for each of `like`, and one for the metadata. */
   put(fields: PutFields): null;
+  /** Stores a checkpoint that was read from the store: it may be larger than one save. */
+  copy(fields: PutFields): null;
   /** Takes one buffer for each of `writes`. Fails with `CONFLICT` if the index `free` is taken. */
   putWrites(fields: WriteFields): null;
   /**
@@ -160,7 +162,7 @@ export interface LanggraphCalls {
 }
 
 export const langgraph = new Contract<LanggraphCalls>("langgraph", {
-  kinds: { put: "save", putWrites: "save", import: "save", deleteThread: "prune", delete: "prune" },
+  kinds: { put: "save", copy: "save", putWrites: "save", import: "save", deleteThread: "prune", delete: "prune" },
   subject: ({ checkpoint, remove, ...fields }) => {
     // All checkpoints of a removal belong to one namespace.
     const { threadId, namespace } = checkpoint ?? remove?.[0] ?? fields;

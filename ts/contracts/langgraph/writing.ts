@@ -65,18 +65,19 @@ export function putFields(
   };
 }
 
-/** Stores a checkpoint: see {@link putFields}. */
+/** Stores a checkpoint: see {@link putFields}. A copy is of a checkpoint that is stored already. */
 export function putCheckpoint(
   native: NativeStore,
   checkpointRef: CheckpointRef,
   parent: string | undefined,
   pieces: Pieces,
   place?: PutPlace,
+  how: "put" | "copy" = "put",
 ): Promise<null> {
   const { parts, like, metadata } = pieces;
   return langgraph.call(
     native,
-    "put",
+    how,
     putFields(checkpointRef, parent, pieces, place),
     [...parts, ...like, metadata].map(({ bytes }) => bytes),
   );

@@ -19,6 +19,8 @@ use crate::record::{self, Header, Labels, Place, Seq, SortKey, Status, Tuple, Tu
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     Put(Put),
+    /// Stores a checkpoint that was read from the store. It may be larger than one save, because it has the parts of several.
+    Copy(Put),
     PutWrites(PutWrites),
     Import(Import),
     /// Without an id, gets the latest checkpoint of the namespace. With `compare`, the response says whether it is the latest one.
@@ -93,6 +95,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let contract = CONTRACT_ID;
     Ok(match call {
         Call::Put(given) => Request::Apply(put(given, &mut buffers)?),
+        Call::Copy(given) => Request::Import(put(given, &mut buffers)?),
         Call::PutWrites(given) => Request::Apply(put_writes(given, &mut buffers)?),
         Call::Import(given) => Request::Import(import(given, &mut buffers)?),
         Call::Get { thread_id, namespace, id, compare: true } => {
