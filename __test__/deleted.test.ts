@@ -1,5 +1,6 @@
 // Tests that what was deleted stays deleted, although somebody still works on it.
 import { type Store, openStore } from "forkpoint";
+import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore as ClaudeSessions } from "forkpoint/claude-agent-sdk";
 import { SessionStore } from "forkpoint/helix";
 import { openInspector } from "forkpoint/inspect";
@@ -58,6 +59,21 @@ describe.each(kinds)("on %s", (kind) => {
     await using again = await store.lease({ space: "agentos", run: "run" });
     expect(again.token).toBeGreaterThan(lease.token);
     await store.withLease(again).clear("run");
+  });
+
+  it("Agentium: a leased run is cleared only by its holder, or by force", async () => {
+    const store = closing(new WorkflowCheckpointStore<object>(place(kind)));
+    const save = (id: string) => ({ id, runId: "run", stepIndex: 0, stepName: "s", state: {}, createdAt: 1 });
+    await using lease = await store.lease({ space: "agentium", run: "run" });
+    const mine = store.withLease(lease);
+    await mine.save(save("1"));
+    const error = await failure(store.clear("run"), "CONFLICT");
+    expect(error.lease).toMatchObject({ holder: lease.holder });
+    await mine.clear("run");
+    await mine.save(save("2"));
+    await store.clear("run", { force: true });
+    await failure(mine.save(save("3")), "CONFLICT");
+    expect(await store.list("run")).toEqual([]);
   });
 
   it("Helix: a session that was deleted gets no checkpoint and no state until it is created again", async () => {

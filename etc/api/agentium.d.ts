@@ -144,7 +144,7 @@ declare class ForkpointWorkflowStore<TState> extends RunStore implements Workflo
         limit?: number;
         cursor?: string | null | undefined;
     }): Promise<WorkflowRunsPage>;
-    clear(runId: string): Promise<void>;
+    clear(runId: string, options?: DeleteOptions): Promise<void>;
     delete(checkpointId: string): Promise<void>;
     withLease(lease: Lease): ForkpointWorkflowStore<TState>;
 }

@@ -9,6 +9,7 @@ import { idOrNull } from "../../store/ids.js";
 import { leaseOption, type Lease } from "../../store/lease.js";
 import { flag, readRecord, splitOptions, whole, type StoreOptions } from "../../store/options.js";
 import { pageOf, pageOptions } from "../../store/page.js";
+import { type DeleteOptions, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
 import { detachBuffers } from "../../bridge/detach.js";
 import { decodeCheckpoint, encodeCheckpoint } from "../shared/record.js";
@@ -130,7 +131,7 @@ let open: (store: ForkpointWorkflowStore<unknown>) => OwnStore;
  *
  * - `save` takes its snapshot before it returns its promise, and the promise resolves when the checkpoint is durable.
  * - Every read returns a fresh object. A read sees every `save` that was called before the read.
- * - With `keepLastN`, one transaction saves a checkpoint and removes the run's oldest checkpoints by `createdAt`.
+ * - With `keepLastN`, one transaction saves a checkpoint and removes the checkpoints of the run that were saved first.
  * - Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. A read can also reject with `CORRUPT`,
  *   and a save with `FULL`. {@link ErrorCode} explains the codes.
  * - A wrong argument rejects with a TypeError or a RangeError.
@@ -244,10 +245,16 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
     return this.#handle.run((engine) => runs(engine, options));
   }
 
-  clear(runId: string): Promise<void> {
+  /**
+   * Removes the run's checkpoints: see {@link WorkflowCheckpointStore.clear}.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of the run, unless `force` is true.
+   * @example await store.clear("run-1", { force: true });
+   */
+  clear(runId: string, options?: DeleteOptions): Promise<void> {
     return this.#handle.run(async ({ native }) => {
-      const run = idOrNull(runId, "runId");
-      if (run !== null) await agentium.call(native, "clear", { runId: run });
+      const [run, force] = [idOrNull(runId, "runId"), forced(options)];
+      if (run === null) return;
+      await agentium.call(removing(native, { space: agentium.name, run, ns: "" }, force), "clear", { runId: run });
     });
   }
 
