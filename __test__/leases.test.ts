@@ -9,6 +9,7 @@ import { Checkpointer, Graph } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Program } from "./faults/faults.js";
 import { contentOf } from "./contents.js";
+import { checkpoint as session } from "./helix/helpers.js";
 import {
   checkpoint,
   durable,
@@ -24,8 +25,9 @@ import {
 } from "./helpers.js";
 import { variants } from "./hostile-values.js";
 
-/** The contracts whose runs can be leased. */
 const run: RunRef = { space: "agentium", run: "run" };
+/** Contracts whose runs can be leased. */
+const spaces = ["agentos", "agentium", "helix", "tinyagents"] as const;
 
 async function shared(target: string): Promise<Store> {
   const store = await openStore(target);
@@ -98,6 +100,49 @@ async function pendingWrites(store: Store) {
 }
 
 describe.each(kinds)("%s", (kind) => {
+  it("a rule about age leaves the newest checkpoint of a leased run, and its effects", async () => {
+    const store = await shared(place(kind));
+    const graphs = new CheckpointStore(store);
+    const workflows = new WorkflowCheckpointStore<object>(store);
+    const sessions = new SessionStore(store);
+    const threads = new Checkpointer<{ n: number }>(store);
+    const once = effects(store);
+    const runs = ["run", "run-2"];
+    for (const id of runs) {
+      await sessions.createSession(id, { agentType: "writer", initialState: {} });
+      for (const n of [1, 2]) {
+        await graphs.save(checkpoint({ id: `${id}/${n}`, runId: id, timestamp: n }));
+        await workflows.save({ id: `${id}/${n}`, runId: id, stepIndex: n, stepName: "s", state: { n }, createdAt: n });
+        await sessions.saveCheckpoint(session(n, { sessionId: id }));
+        for (const namespace of [[], ["inner"]]) await threads.put({ threadId: id, namespace, state: { n } });
+      }
+      for (const space of spaces) await once({ space, run: id }, "charge", () => `paid for ${space}`);
+    }
+    const held = await Promise.all(spaces.map((space) => store.lease({ space, run: "run" })));
+    const count = async (id: string) => ({
+      agentos: (await graphs.listByRun(id)).length,
+      agentium: (await workflows.list(id)).length,
+      helix: (await sessions.listCheckpoints(id)).items.length,
+      tinyagents: (await threads.list(id)).length,
+      session: await sessions.exists(id),
+      paid: await Promise.all(spaces.map((space) => once({ space, run: id }, "charge", () => "again"))),
+    });
+    const paid = spaces.map((space) => `paid for ${space}`);
+    const olderThan = Date.now() + 60_000;
+    const planned = await store.prune({ olderThan, dryRun: true });
+    expect(await store.prune({ olderThan })).toMatchObject({ removed: planned.removed });
+    const sessionsPlanned = await sessions.prune({ olderThan, dryRun: true });
+    expect(await sessions.prune({ olderThan })).toMatchObject({ sessions: sessionsPlanned.sessions });
+    expect(await count("run")).toEqual({ agentos: 1, agentium: 1, helix: 1, tinyagents: 2, session: true, paid });
+    // Who works on the runs goes on.
+    for (const [at, space] of spaces.entries()) expect(held[at]!.signal.aborted, space).toBe(false);
+    await Promise.all(held.map((lease) => lease.release()));
+    await store.prune({ olderThan });
+    await sessions.prune({ olderThan });
+    const nothing = { agentos: 0, agentium: 0, helix: 0, tinyagents: 0, session: false };
+    for (const id of runs) expect(await count(id)).toEqual({ ...nothing, paid: spaces.map(() => "again") });
+  });
+
   it("one of two gets the lease, and the other is told who has it, and until when", async () => {
     const store = await shared(place(kind));
     const before = Date.now();

@@ -47,7 +47,10 @@ const hostile = [
   "\u0000",
 ];
 
-describe.each(Object.entries(kinds))("over %s", (_, make) => {
+describe.each(Object.entries(kinds))("over %s", (over, make) => {
+  /** A driver does not know in which order it was saved to, so `createdAt` counts there. */
+  const byCreatedAt = over !== "memory" && over !== durable;
+
   it("has the documented names and the framework's", async () => {
     const store = make();
     const saved = checkpoint<AnyState>();
@@ -87,7 +90,7 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
     expect(Object.keys(found!)).toEqual(Object.keys(saved));
   });
 
-  it("the framework's own checkpoints, without createdAt, are ordered by their timestamp", async () => {
+  it("keepLastN keeps what was saved last, also of the framework's own checkpoints without createdAt", async () => {
     const store = make({ keepLastN: 2 });
     for (const [at, timestamp] of [
       [0, 30],
@@ -97,7 +100,7 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
       const { createdAt: _, ...rest } = checkpoint<AnyState>({ stepIndex: at, id: `run:00000${at}` });
       await store.save({ ...rest, workflowName: "w", timestamp, stepResults: [] } as never);
     }
-    expect(ids(await store.list("run"))).toEqual(["run:000000", "run:000002"]);
+    expect(ids(await store.list("run"))).toEqual([byCreatedAt ? "run:000000" : "run:000001", "run:000002"]);
   });
 
   it("lists ascending by step, ties by createdAt; the latest is the last", async () => {
@@ -164,7 +167,7 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
     expect(ids(await store.list("run"))).toEqual(["run:initial"]);
   });
 
-  it("keeps the newest of each run by createdAt, and always the one just saved", async () => {
+  it("keeps what was saved last in each run, whatever the clocks say", async () => {
     const store = make({ keepLastN: 3 });
     const save = (runId: string, stepIndex: number, createdAt: number) =>
       store.save(checkpoint<AnyState>({ runId, stepIndex, createdAt }));
@@ -177,18 +180,18 @@ describe.each(Object.entries(kinds))("over %s", (_, make) => {
     await save("run", 3, 103);
     expect(
       (await store.list("run")).map(({ stepIndex }) => stepIndex),
-      "the oldest, not the first",
+      "the first step was saved again",
     ).toEqual([0, 2, 3]);
     await save("run", 4, 1);
     expect(
       (await store.list("run")).map(({ stepIndex }) => stepIndex),
-      "the one just saved stays",
+      "a clock has stepped back",
     ).toEqual([0, 3, 4]);
     for (const at of [5, 6]) await save("run", at, 50);
     expect(
       (await store.list("run")).map(({ stepIndex }) => stepIndex),
-      "of equal age the first",
-    ).toEqual([0, 3, 6]);
+      "two in one millisecond",
+    ).toEqual(byCreatedAt ? [0, 3, 6] : [4, 5, 6]);
     await save("other", 0, 0);
     expect(await store.list("other")).toHaveLength(1);
     expect(await store.list("run")).toHaveLength(3);
@@ -364,7 +367,7 @@ describe("WorkflowCheckpointStore", () => {
       await store.save(checkpoint({ stepIndex, createdAt }));
     expect(await store.prune({ keepLastN: 1, dryRun: true })).toMatchObject({ removed: 2 });
     await store.prune({ keepLastN: 2 });
-    expect((await store.list("run")).map(({ stepIndex }) => stepIndex)).toEqual([0, 2]);
+    expect((await store.list("run")).map(({ stepIndex }) => stepIndex)).toEqual([1, 2]);
     await store.vacuum();
   });
 

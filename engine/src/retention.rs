@@ -5,18 +5,22 @@
 //! A checkpoint that is not removed must stay readable. If it is a delta against a removed payload, its payload is
 //! stored again in full. If the checkpoint depends on its parent, the parent is not removed either.
 //!
+//! A rule about age leaves the newest checkpoints and the effects of a run that somebody has leased.
+//!
 //! Checkpoints are ordered by sort key and then by save order, never by a clock. Only a rule about age uses the time
 //! of the save.
 
 mod catalog;
 mod excess;
+mod held;
 mod known;
 mod ledger;
 mod plan;
 mod policy;
 mod together;
 
-pub use self::catalog::{Catalog, Entry, SavedList, Stored};
+pub use self::catalog::{Catalog, Entry, Leases, SavedList, Stored};
 pub use self::excess::beyond;
+pub use self::held::{LEASES, Owned, is_valid};
 pub use self::plan::{Plan, candidates, plan, preview};
 pub use self::policy::{BATCH, Cursor, Policy, Prune, Pruned, Rule};

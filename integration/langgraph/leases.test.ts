@@ -5,10 +5,13 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { Command, MemorySaver, START, Send, StateGraph, entrypoint, interrupt, task } from "@langchain/langgraph";
 import { type Store, openStore } from "forkpoint";
+import { effects } from "forkpoint/effects";
 import { ForkpointSaver, type SaverOptions, recover } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { expectSound } from "../../__test__/helpers.js";
 import { Log, all, kinds, open, place, says, sharedKinds, thread } from "./helpers.js";
 
 const windows = process.platform === "win32";
@@ -331,6 +334,44 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     expect(await three.hears()).toEqual({ event: "in two" });
     three.goOn();
     expect(await three.hears()).toEqual({ event: "end", log: ["one", "two", "three"] });
+  });
+
+  it("retention leaves what a leased thread goes on from, in its subgraphs too", async () => {
+    const { store, saver, plain } = await setUp(place(kind));
+    const gate = new Gate();
+    const once = effects(saver);
+    let paid = 0;
+    const inner = new StateGraph(Log)
+      .addNode("pay", async (_, config) => {
+        await once(config, "charge", () => ++paid);
+        await gate.passes();
+        return { log: ["paid"] };
+      })
+      .addEdge(START, "pay")
+      .compile({ checkpointer: true });
+    const graph = new StateGraph(Log)
+      .addNode("before", says("before"))
+      .addNode("inner", inner)
+      .addNode("after", async (_, config) => ({
+        log: [`receipt ${await once(config, "charge in after", () => ++paid)}`],
+      }))
+      .addEdge(START, "before")
+      .addEdge("before", "inner")
+      .addEdge("inner", "after");
+    const running = graph.compile({ checkpointer: saver }).invoke({ log: [] }, run);
+    await gate.reached();
+    await plain.put(thread("old"), emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
+    await store.prune({ olderThan: Date.now() + 60_000 });
+    const left = await all(plain.list({}));
+    expect(new Set(left.map(({ config }) => config.configurable!["thread_id"]))).toEqual(new Set(["thread"]));
+    gate.open();
+    // The subgraph returns the log that it was given, too.
+    const log = ["before", "before", "paid", "receipt 2"];
+    expect((await running).log).toEqual(log);
+    expect(paid).toBe(2);
+    const after = await graph.compile({ checkpointer: plain }).getState(thread());
+    expect(after.values.log).toEqual(log);
+    await expectSound(store);
   });
 
   it("every kind of write of a lost lease is refused by the store, as the first one under its lease", async () => {

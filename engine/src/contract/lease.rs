@@ -1,7 +1,8 @@
 //! Leases of runs: a lease lets one process at a time work on a run, and expires if the process does not renew it.
 //!
 //! A lineage is a run that can be leased (see [`Run`]). It has one checkpoint while the run is leased, and none otherwise.
-//! The payload is empty, and `meta` is a [`Holding`] as JSON. No retention rule removes a lease.
+//! The payload is empty, and `meta` is a [`Holding`] as JSON, with the lineages of the run ([`Owned`]). No retention rule removes a
+//! lease, nor the newest checkpoint of a run that is leased.
 //!
 //! A lease has a random id, which is the id of its checkpoint, and a token, which is the position of its lineage. A lease
 //! that is taken starts its lineage again, so each lease of a run has a greater token than all leases before it,
@@ -21,10 +22,11 @@ use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{ContractId, Header};
+use crate::retention::{LEASES, Owned, is_valid};
 
 pub const CONTRACT: Contract =
     Contract { name_of, ..Contract::new("lease", CONTRACT_ID, request, |_| Ok(Shown::default())) };
-pub const CONTRACT_ID: ContractId = ContractId(8);
+pub const CONTRACT_ID: ContractId = LEASES;
 
 /// Identifies a run of any contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -223,12 +225,6 @@ fn held(space: &str, runs: Vec<String>) -> Request {
     })
 }
 
-/// Returns true if a lease is valid now. A lease from the future is not valid: the clock was set back.
-fn is_valid(saved_at: i64, until: i64, now: i64) -> bool {
-    let ttl = until.saturating_sub(saved_at);
-    now < until && now.saturating_add(ttl) >= saved_at
-}
-
 fn holding_in(id: &str, meta: &[u8]) -> Result<Holding> {
     serde_json::from_slice(meta).map_err(|_| damaged(id))
 }
@@ -261,14 +257,38 @@ fn renew(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Unit>
 fn put(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Op> {
     check_id("the id of a lease", &id)?;
     let lineage = of.lineage()?;
-    let header = Header {
-        saved_at,
-        exempt: true,
-        meta: serde_json::to_vec(holding)
-            .map_err(|error| Error::invalid(format!("a lease cannot be written: {error}")))?,
-        ..Header::new(CONTRACT_ID, lineage, id)
-    };
+    let header = Header { saved_at, exempt: true, meta: written(holding)?, ..Header::new(CONTRACT_ID, lineage, id) };
     Ok(Op::put(header, Vec::new()))
+}
+
+/// What a lease stores.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    #[serde(flatten)]
+    holding: Holding,
+    owned: Vec<Owned>,
+}
+
+/// Writes into the leases that a unit takes or renews which lineages their runs have. `owned` knows the contracts, and gets the name
+/// of one, a run and a namespace.
+pub(super) fn own(unit: &mut Unit, owned: impl Fn(&str, &str, &str) -> Vec<Owned>) -> Result<()> {
+    for op in &mut unit.ops {
+        let Op::Put(draft) = op else { continue };
+        let header = &mut draft.header;
+        if header.contract != CONTRACT_ID {
+            continue;
+        }
+        let space = header.lineage.split(['/', '\0']).next().unwrap_or_default();
+        let Names { run, ns, .. } = name_of(Some(header.lineage.clone()), None);
+        let owned = owned(space, &run.unwrap_or_default(), &ns.unwrap_or_default());
+        let stored = Stored { holding: holding_in(&header.id, &header.meta)?, owned };
+        header.meta = written(&stored)?;
+    }
+    Ok(())
+}
+
+fn written(stored: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(stored).map_err(|error| Error::invalid(format!("a lease cannot be written: {error}")))
 }
 
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {

@@ -52,6 +52,7 @@ use crate::error::{Error, Result};
 use crate::op::{Applied, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::record::{ContractId, Labels, Notice};
+use crate::retention::Owned;
 use crate::store::Store;
 use crate::worker::Reply;
 
@@ -108,6 +109,7 @@ fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
     }?;
     if let Request::Apply(unit) | Request::Import(unit) = &mut request {
         effect::follow(unit);
+        lease::own(unit, lineages_of)?;
         if !labels.is_empty() {
             label(unit, labels);
         }
@@ -116,6 +118,17 @@ fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
         }
     }
     Ok(request)
+}
+
+/// The lineages of a run, or of one of its namespaces, and what lies beside them.
+fn lineages_of(space: &str, run: &str, ns: &str) -> Vec<Owned> {
+    let of_space = CONTRACTS.iter().filter(|contract| contract.space() == space);
+    let owned = of_space.map(|contract| {
+        let name = (contract.lineage_of)(run, ns);
+        let all = ns.is_empty() && (contract.name_of)(Some(name.clone()), None).ns.is_some();
+        Owned { contract: contract.id.0, name, all }
+    });
+    owned.collect()
 }
 
 /// Gives labels to the runs that a unit begins. The namespaces of a graph get none.

@@ -31,11 +31,8 @@ pub struct Header {
     /// The time at which the store received the checkpoint, in ms since the epoch. Retention uses this time. The order
     /// of checkpoints never depends on it (D6).
     pub saved_at: i64,
-    /// The index of the byte in the sort key at which the age begins. If 0, the entire sort key is the age. All
-    /// checkpoints of a lineage have the same offset.
-    ///
-    /// Retention by number removes the oldest checkpoints first. Checkpoints are ordered by age, then by sort key, then
-    /// by save order.
+    /// If 0, retention by number removes the checkpoints with the least sort keys first. Otherwise it goes by the save order, because the
+    /// sort key is a number of the contract that a run may count again. All checkpoints of a lineage have the same value.
     pub age_offset: u8,
     /// True if this checkpoint cannot be read without its parent. If true, retention never removes the parent without
     /// this checkpoint (D9).

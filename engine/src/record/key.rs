@@ -83,11 +83,6 @@ impl SortKey {
         self.0.extend_from_slice(&next.0);
         self
     }
-
-    /// Returns the part of the sort key that determines the age of a checkpoint: see [`Header::age_offset`](super::Header::age_offset).
-    pub fn age(&self, offset: u8) -> &[u8] {
-        self.0.get(usize::from(offset)..).unwrap_or_default()
-    }
 }
 
 /// Who gives the order of the checkpoints of a lineage.

@@ -39,6 +39,15 @@ pub struct Stored {
     pub bytes: u64,
 }
 
+/// The leases of a store.
+#[derive(Debug, Default)]
+pub struct Leases {
+    /// The time on the store's clock, in ms since the epoch.
+    pub now: i64,
+    /// When each lease was taken or renewed, and its `meta`.
+    pub all: Vec<(i64, Vec<u8>)>,
+}
+
 /// The number of payloads that one answer describes, if the caller only wants their sum.
 const MANY: usize = 4000;
 
@@ -62,10 +71,14 @@ pub trait Catalog {
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>>;
     /// Returns those of these lineages that hold effects: see [`ContractId::is_effects`].
     fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>>;
+    /// Returns the leases that are stored, and the time on the store's clock.
+    fn leases(&self) -> Result<Leases>;
+    /// Returns the positions of the lineages of a contract whose name is `name`, or begins with it if `all` is true.
+    fn named(&self, contract: ContractId, name: &str, all: bool) -> Result<Vec<i64>>;
     /// The number of checkpoints of each lineage.
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>>;
-    /// Returns the oldest checkpoints of each lineage, at most the number beside it. Checkpoints are ordered by age (see
-    /// [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
+    /// Returns the oldest checkpoints of each lineage, at most the number beside it. They are ordered by sort key and then by save order, or
+    /// by save order alone: see [`Header::age_offset`](crate::record::Header::age_offset).
     fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>>;
     /// Returns the newest checkpoints of each lineage, at most the number beside it. They are ordered by sort key and
     /// then by save order, the newest first.

@@ -86,14 +86,14 @@ pub fn candidates(catalog: &dyn Catalog, prune: &Prune) -> Result<BTreeSet<i64>>
 /// Plans a batch. Removals that are already in the ledger are treated as done.
 fn plan_with(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
     match prune.rule {
-        Rule::SavedBefore(time) => in_save_order(known, prune, ledger, &mut Limit::Time(time)),
+        Rule::SavedBefore(time) => in_save_order(known, prune, ledger, &mut Limit::new(By::Time { time, held: None })),
         Rule::MaxBytes(limit) => {
             let counted = match prune.cursor.total {
                 Some(total) => Some(total),
                 None => known.catalog().total(prune.contract, limit)?,
             };
             let Some(total) = counted else { return Ok(Plan::default()) };
-            let mut bytes = Limit::Bytes { total, limit, newest: HashMap::new(), effects: HashSet::new() };
+            let mut bytes = Limit::new(By::Bytes { total, limit });
             if bytes.holds(known, ledger)? {
                 return Ok(Plan::default());
             }
@@ -108,48 +108,70 @@ fn plan_with(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger) -> Resul
 }
 
 /// The limit of a rule that removes checkpoints in save order, and the state that is needed to check the limit.
-enum Limit {
+struct Limit {
+    by: By,
+    /// The newest checkpoint of each lineage that keeps it, as far as planning has asked. This checkpoint does not change during
+    /// planning, because the rule does not remove it.
+    newest: HashMap<i64, Option<Seq>>,
+    /// Those of these lineages that hold effects.
+    effects: HashSet<i64>,
+}
+
+enum By {
     /// Removes checkpoints that were saved before this time, in ms since the epoch.
-    Time(i64),
-    /// Removes the earliest saved checkpoints until the stored bytes are within the limit. Never removes the newest
-    /// checkpoint of a lineage, and no effects: a run that stays needs what it has done.
+    Time {
+        time: i64,
+        /// The lineages of the runs that somebody works on. `None`: planning has not needed them so far.
+        held: Option<HashSet<i64>>,
+    },
+    /// Removes the earliest saved checkpoints until the stored bytes are within the limit.
     Bytes {
         /// The stored bytes before the first planned removal.
         total: u64,
         /// The maximum number of stored bytes.
         limit: u64,
-        /// The newest checkpoint of each lineage that planning has asked about so far. The newest checkpoint of a
-        /// lineage does not change during planning, because the rule never removes this checkpoint.
-        newest: HashMap<i64, Option<Seq>>,
-        /// Those of these lineages that hold effects.
-        effects: HashSet<i64>,
     },
 }
 
 impl Limit {
+    fn new(by: By) -> Self {
+        Self { by, newest: HashMap::new(), effects: HashSet::new() }
+    }
+
     /// Returns true if the limit is reached, so that no more checkpoints must be removed.
     fn holds(&self, known: &mut Known<'_>, ledger: &mut Ledger) -> Result<bool> {
-        match self {
-            Limit::Time(_) => Ok(false),
-            Limit::Bytes { total, limit, .. } => Ok(signed(*total) - ledger.freed(known)? <= signed(*limit)),
+        match self.by {
+            By::Time { .. } => Ok(false),
+            By::Bytes { total, limit } => Ok(signed(total) - ledger.freed(known)? <= signed(limit)),
         }
     }
 
     /// Returns false if the rule certainly does not remove the checkpoint. This function does not ask the catalog.
     fn may_take(&self, entry: &Entry) -> bool {
-        match self {
-            Limit::Time(time) => entry.saved_at < *time,
-            Limit::Bytes { .. } => true,
+        match self.by {
+            By::Time { time, .. } => entry.saved_at < time,
+            By::Bytes { .. } => true,
+        }
+    }
+
+    /// Returns true if the rule leaves the newest checkpoint of the lineage, and all effects: a run that stays needs what it has
+    /// done.
+    fn spares(&self, lineage: i64) -> bool {
+        match &self.by {
+            By::Time { held, .. } => held.as_ref().is_some_and(|held| held.contains(&lineage)),
+            By::Bytes { .. } => true,
         }
     }
 
     /// Loads the data that [`Limit::takes`] needs for checkpoints of these lineages.
     fn ask(&mut self, catalog: &dyn Catalog, ledger: &Ledger, lineages: impl Iterator<Item = i64>) -> Result<()> {
-        let Limit::Bytes { newest, effects, .. } = self else { return Ok(()) };
-        let missing = missing(newest, lineages);
+        if let By::Time { held: held @ None, .. } = &mut self.by {
+            *held = Some(super::held::held(catalog)?);
+        }
+        let missing = missing(&self.newest, lineages.filter(|lineage| self.spares(*lineage)));
         if !missing.is_empty() {
-            effects.extend(catalog.effects_among(&missing)?);
-            newest.extend(ledger.newest(catalog, &missing)?);
+            self.effects.extend(catalog.effects_among(&missing)?);
+            self.newest.extend(ledger.newest(catalog, &missing)?);
         }
         Ok(())
     }
@@ -157,12 +179,9 @@ impl Limit {
     /// Returns true if the rule removes this checkpoint while the limit is not reached.
     fn takes(&mut self, catalog: &dyn Catalog, ledger: &Ledger, entry: Entry) -> Result<bool> {
         self.ask(catalog, ledger, std::iter::once(entry.lineage))?;
-        Ok(match self {
-            Limit::Time(_) => self.may_take(&entry),
-            Limit::Bytes { newest, effects, .. } => {
-                !effects.contains(&entry.lineage) && newest.get(&entry.lineage) != Some(&Some(entry.seq))
-            }
-        })
+        let stays = self.spares(entry.lineage)
+            && (self.effects.contains(&entry.lineage) || self.newest.get(&entry.lineage) == Some(&Some(entry.seq)));
+        Ok(self.may_take(&entry) && !stays)
     }
 }
 
@@ -225,7 +244,7 @@ fn take_groups(
     groups: &[Group],
     plan: &mut Plan,
 ) -> Result<bool> {
-    if matches!(limit, Limit::Bytes { .. }) {
+    if matches!(limit.by, By::Bytes { .. }) {
         let all = groups.iter().flat_map(|(_, group)| group).map(|entry| entry.seq);
         let all: Vec<Seq> = all.take(most - plan.victims.len()).collect();
         ledger.ask_payloads(known, &all)?;

@@ -51,9 +51,8 @@ pub enum Rule {
     /// Removes checkpoints that were saved before this time, in ms since the epoch. This rule may also remove the
     /// newest checkpoint of a lineage.
     SavedBefore(i64),
-    /// Keeps this number of checkpoints in each lineage. The oldest checkpoints are removed first. Checkpoints are
-    /// ordered by age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save
-    /// order.
+    /// Keeps this number of checkpoints in each lineage. The oldest checkpoints are removed first, by sort key and then by save order, or
+    /// by save order alone: see [`Header::age_offset`](crate::record::Header::age_offset).
     KeepLast(u64),
     /// Removes checkpoints in save order until the stored size of the payloads is at most this number of bytes. This
     /// rule never removes the newest checkpoint of a lineage.

@@ -152,7 +152,7 @@ macro_rules! suite {
                 what_is_inherited_is_the_parents,
                 a_lineage_is_as_its_writer_knows_it_or_nothing_is_done,
                 ancestors_are_those_up_to_what_is_wanted,
-                the_oldest_by_age_go_where_the_rank_says_an_age,
+                retention_by_number_goes_by_the_save_order_where_the_header_says_so,
                 a_lineage_keeps_its_newest,
                 the_one_just_saved_is_never_removed_for_its_rank,
                 pruning_by_age_goes_by_the_time_of_saving,
@@ -1168,7 +1168,7 @@ fn removing_from_a_rank_on(backend: &mut dyn Backend) {
     assert_eq!(ids(backend, lineage("run")), ["a"], "a run that was cleared begins anew");
 }
 
-fn the_oldest_by_age_go_where_the_rank_says_an_age(backend: &mut dyn Backend) {
+fn retention_by_number_goes_by_the_save_order_where_the_header_says_so(backend: &mut dyn Backend) {
     let aged = |id: &str, step: f64, age: f64| {
         let mut draft = draft("run", id).contract(ContractId(2)).age_offset(8);
         draft.0.header.sort_key = SortKey::from_f64(step).then(&SortKey::from_f64(age));
@@ -1179,20 +1179,20 @@ fn the_oldest_by_age_go_where_the_rank_says_an_age(backend: &mut dyn Backend) {
         let found = backend.answer(&query).unwrap().into_checkpoints().unwrap();
         found.into_iter().map(|found| found.header.id).collect()
     };
-    save(backend, [aged("a", 0.0, 9.0), aged("b", 1.0, 1.0), aged("c", 2.0, 5.0), aged("d", 3.0, 1.0)]);
+    save(backend, [aged("d", 3.0, 9.0), aged("a", 0.0, 9.0), aged("c", 2.0, 5.0), aged("b", 1.0, 1.0)]);
     let keep_last = |keep, pinned: &str| Op::KeepLast {
         contract: ContractId(2),
         lineage: "run".to_owned(),
         keep,
         pinned: pinned.to_owned(),
     };
-    apply(backend, vec![keep_last(3, "b")]).unwrap();
-    assert_eq!(left(backend), ["a", "b", "c"], "of equal age the first step goes, but not the one just saved");
-    apply(backend, vec![keep_last(2, "a")]).unwrap();
-    assert_eq!(left(backend), ["a", "c"]);
+    apply(backend, vec![keep_last(3, "d")]).unwrap();
+    assert_eq!(left(backend), ["b", "c", "d"], "the first save goes, but not the one that is pinned");
+    apply(backend, vec![keep_last(2, "b")]).unwrap();
+    assert_eq!(left(backend), ["b", "c"]);
     let prune = Prune { contract: None, rule: Rule::KeepLast(1), cursor: Cursor::default(), most: 10 };
     backend.prune(&prune).unwrap();
-    assert_eq!(left(backend), ["a"]);
+    assert_eq!(left(backend), ["b"]);
     assert_eq!(newest(backend, "run", None), None, "another contract's run of that name");
 }
 

@@ -4,7 +4,6 @@
 mod copies;
 mod time;
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{self, draft, log_range, noise, part, sqlite};
@@ -571,11 +570,14 @@ impl Model {
         found
     }
 
-    /// Returns the matching checkpoints, sorted by age first and then by sort key.
+    /// Returns the matching checkpoints in the order of retention by number.
     fn youngest_first(&self, contract: ContractId, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
-        let mut found = self.newest_first(contract, keep);
-        let age = |row: &Checkpoint| row.header.sort_key.age(row.header.age_offset).to_vec();
-        found.sort_by_key(|row| Reverse(age(row)));
+        let by_save = |row: &&Checkpoint| row.header.age_offset != 0;
+        let mut found = self.newest_first(contract, &keep);
+        if found.first().is_some_and(by_save) {
+            found = self.saved.iter().filter(|row| row.header.contract == contract && keep(&row.header)).collect();
+            found.reverse();
+        }
         found
     }
 

@@ -8,8 +8,14 @@ use std::collections::BTreeMap;
 
 use forkpoint_engine::error::Result;
 use forkpoint_engine::record::{ContractId, Seq};
-use forkpoint_engine::retention::{BATCH, Catalog, Cursor, Entry, Plan, Prune, Rule, SavedList, Stored, plan, preview};
+use forkpoint_engine::retention::{
+    BATCH, Catalog, Cursor, Entry, Leases, Plan, Prune, Rule, SavedList, Stored, plan, preview,
+};
 use proptest::prelude::*;
+
+/// The contract of all checkpoints of a [`FakeCatalog`], and the time on its clock.
+const RUNS: ContractId = ContractId(3);
+const NOW: i64 = 100;
 
 /// A checkpoint of a [`FakeCatalog`].
 #[derive(Clone, Debug, Default)]
@@ -27,6 +33,7 @@ struct Row {
 #[derive(Debug, Default)]
 struct FakeCatalog {
     rows: BTreeMap<Seq, Row>,
+    leases: Vec<(i64, Vec<u8>)>,
     questions: RefCell<BTreeMap<&'static str, usize>>,
 }
 
@@ -92,6 +99,17 @@ impl Catalog for FakeCatalog {
     fn effects_among(&self, _: &[i64]) -> Result<Vec<i64>> {
         self.count_question("effects_among");
         Ok(Vec::new())
+    }
+    fn leases(&self) -> Result<Leases> {
+        self.count_question("leases");
+        Ok(Leases { now: NOW, all: self.leases.clone() })
+    }
+    fn named(&self, contract: ContractId, name: &str, all: bool) -> Result<Vec<i64>> {
+        self.count_question("named");
+        // The name of a lineage is its position.
+        let is_of = |lineage: &i64| lineage.to_string() == name || (all && lineage.to_string().starts_with(name));
+        let lineages: std::collections::BTreeSet<i64> = self.rows.values().map(|row| row.lineage).collect();
+        Ok(lineages.into_iter().filter(|lineage| contract == RUNS && is_of(lineage)).collect())
     }
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         self.count_question("counts");
@@ -200,6 +218,35 @@ fn what_depends_on_a_checkpoint_goes_before_it_or_keeps_it() {
     let rows = [row(0, None), row(0, Some(1)), row(0, Some(2)), row(9, Some(3)), row(0, None), row(0, Some(5))];
     let planned = plan(&FakeCatalog::new(rows.into()), &batch(Rule::SavedBefore(5), Cursor::default(), 500));
     assert_eq!(planned.unwrap().victims, [6, 5]);
+}
+
+#[test]
+fn a_rule_about_age_leaves_the_newest_checkpoint_of_a_leased_run() {
+    let row = |lineage, saved_at| Row { lineage, saved_at, ..Row::default() };
+    // Three runs: 7, 17 and 18.
+    let rows = [row(7, 0), row(7, 0), row(17, 0), row(17, 0), row(18, 0), row(18, 9)];
+    let lease = |saved_at: i64, until: i64, owned: &str| {
+        (saved_at, format!(r#"{{"holder":"h","until":{until},"owned":[{owned}]}}"#).into_bytes())
+    };
+    let victims = |leases: Vec<(i64, Vec<u8>)>, rule| {
+        let catalog = FakeCatalog { leases, ..FakeCatalog::new(rows.to_vec()) };
+        plan(&catalog, &batch(rule, Cursor::default(), 500)).unwrap().victims
+    };
+    let old = Rule::SavedBefore(5);
+    let (seven, from_one) = (r#"{"contract":3,"name":"7"}"#, r#"{"contract":3,"name":"1","all":true}"#);
+    assert_eq!(victims(vec![], old), [1, 2, 3, 4, 5]);
+    assert_eq!(victims(vec![lease(90, 110, seven)], old), [1, 3, 4, 5], "the newest one of 7 stays");
+    assert_eq!(victims(vec![lease(90, 110, from_one)], old), [1, 2, 3, 5], "and of each namespace");
+    assert_eq!(victims(vec![lease(90, 110, seven), lease(90, 110, from_one)], old), [1, 3, 5]);
+    assert_eq!(victims(vec![lease(70, 100, seven)], old), [1, 2, 3, 4, 5], "the lease has expired");
+    assert_eq!(victims(vec![lease(900, 910, seven)], old), [1, 2, 3, 4, 5], "the clock was set back");
+    let damaged = vec![(90, b"{".to_vec()), (90, br#"{"until":110}"#.to_vec()), lease(90, 110, seven)];
+    assert_eq!(victims(damaged, old), [1, 3, 4, 5]);
+    assert_eq!(
+        victims(vec![lease(90, 110, seven)], Rule::KeepLast(1)),
+        [1, 3, 5],
+        "a rule that keeps the newest anyway"
+    );
 }
 
 /// Interleaved chains of deltas. If `dependent` is true, each checkpoint also depends on the previous checkpoint in

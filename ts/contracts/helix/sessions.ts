@@ -2,10 +2,12 @@
 
 import { crypto } from "../../bridge/crypto.js";
 import type { Engine } from "../../store/engine.js";
-import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
+import { ForkpointError, isOvertaken, isOwnError, quote } from "../../bridge/errors.js";
 import { optionalId } from "../../store/ids.js";
+import { leaseOfRun } from "../../store/lease.js";
 import type { Seen } from "../../store/seen.js";
 import { readRecord } from "../../store/options.js";
+import { removing } from "../../store/removing.js";
 import { stats } from "../../store/retention.js";
 import type { LineageStats, StoreStats } from "../../store/results.js";
 import { deserialize } from "../../bridge/serializer.js";
@@ -202,16 +204,25 @@ export function notFound(sessionId: string): ForkpointError {
   return new ForkpointError("NOT_FOUND", message);
 }
 
-/** Removes a session that has expired. Does nothing if it is alive. */
+/** Removes a session that has expired. Does nothing if it is alive, or if a process has its lease. */
 export async function expire({ engine: { native } }: Context, sessionId: string, aliveSince: number): Promise<boolean> {
   try {
-    await helix.call(native, "expire", { sessionId, aliveSince });
+    await helix.call(removing(native, leaseOf(sessionId), false), "expire", { sessionId, aliveSince });
     return true;
   } catch (error) {
-    if (!isOvertaken(error)) throw error;
+    // A lease of the caller's own that was lost is an error.
+    const isLeased = native.fence === undefined && isOwnError(error) && error.code === "CONFLICT";
+    if (!isLeased && !isOvertaken(error)) throw error;
     return false;
   }
 }
+
+/** True if a process has the lease of a session. */
+export async function isLeased({ engine: { native } }: Context, sessionId: string): Promise<boolean> {
+  return (await leaseOfRun(native, leaseOf(sessionId)))?.valid === true;
+}
+
+const leaseOf = (sessionId: string) => ({ space: helix.name, run: sessionId, ns: "" });
 
 /** Compares messages with those of a session. Returns null if there is no such session, or if it has expired. */
 export async function compare(

@@ -5,13 +5,13 @@ use std::cell::Cell;
 use tokio_postgres::Row;
 
 use super::key::number;
-use super::row;
 use super::transaction::Transaction;
 use super::value::values;
+use super::{lineage, row};
 use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
-use crate::retention::{Catalog, Entry, SavedList, Stored};
+use crate::retention::{Catalog, Entry, LEASES, Leases, SavedList, Stored};
 
 /// The number of checkpoints that the server looks at for a list.
 const LOOKED_AT: i64 = 100_000;
@@ -139,6 +139,23 @@ impl Catalog for PostgresCatalog<'_> {
         Ok(row::numbers(&self.open.query(sql, values![lineages.to_vec()])?))
     }
 
+    fn leases(&self) -> Result<Leases> {
+        let sql = "SELECT c.saved_at, c.meta, (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+                   FROM @lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1";
+        let rows = self.open.query(sql, values![number(LEASES)])?;
+        let now = rows.first().map_or(0, |row| row.get(2));
+        Ok(Leases { now, all: rows.iter().map(|row| (row.get(0), row.get(1))).collect() })
+    }
+
+    fn named(&self, contract: ContractId, name: &str, all: bool) -> Result<Vec<i64>> {
+        let found = if all {
+            lineage::with_prefix(self.open, contract, name)?
+        } else {
+            lineage::find(self.open, contract, name)?.into_iter().collect()
+        };
+        Ok(found.into_iter().map(|row| row.lin).collect())
+    }
+
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         let sql = "SELECT (SELECT count(*) FROM @checkpoint AS c WHERE c.lin = w.lin)
                    FROM unnest($1) WITH ORDINALITY AS w(lin, place) ORDER BY w.place";
@@ -151,8 +168,8 @@ impl Catalog for PostgresCatalog<'_> {
             "SELECT w.place, e.seq, e.lin, e.saved_at FROM unnest($1, $2) WITH ORDINALITY AS w(lin, most, place)
              CROSS JOIN LATERAL (
                SELECT c.seq, c.lin, c.saved_at, row_number() OVER () AS n FROM (
-                 SELECT c.seq, c.lin, c.saved_at FROM @checkpoint AS c WHERE c.lin = w.lin ORDER BY substr(c.sort_key, 1 + (
-                   SELECT l.age_offset FROM @lineage AS l WHERE l.lin = w.lin)), c.sort_key, c.seq LIMIT w.most) AS c) AS e
+                 SELECT c.seq, c.lin, c.saved_at FROM @checkpoint AS c WHERE c.lin = w.lin ORDER BY CASE (
+                   SELECT l.age_offset FROM @lineage AS l WHERE l.lin = w.lin) WHEN 0 THEN c.sort_key END, c.seq LIMIT w.most) AS c) AS e
              ORDER BY w.place, e.n",
             lineages,
         )

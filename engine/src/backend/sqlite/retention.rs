@@ -5,18 +5,20 @@ use rusqlite::{Connection, Params, Row, params};
 use super::chain::{Chain, dependants};
 use super::ids::id;
 use super::statement::{all, first, number, one};
+use super::{lineage, row};
+use crate::backend::clock::machine_clock;
 use crate::backend::number::{signed, unsigned};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq};
-use crate::retention::{Catalog, Entry, SavedList, Stored};
+use crate::retention::{Catalog, Entry, LEASES, Leases, SavedList, Stored};
 
 #[cfg(test)]
 mod tests;
 
 const COUNT: &str = "SELECT count(*) FROM checkpoint WHERE lin = ?";
 const OLDEST: &str = "SELECT seq, sort_key FROM checkpoint WHERE lin = ? ORDER BY sort_key, seq LIMIT ?";
-const OLDEST_BY_AGE: &str =
-    "SELECT seq, sort_key FROM checkpoint WHERE lin = ? ORDER BY substr(sort_key, 1 + ?), sort_key, seq LIMIT ?";
+const FIRST_SAVED: &str =
+    "SELECT seq, sort_key FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ? ORDER BY +seq LIMIT ?";
 const NEWEST: &str = "SELECT seq, sort_key FROM checkpoint WHERE lin = ? ORDER BY sort_key DESC, seq DESC LIMIT ?";
 const ANY_DEPENDENT: &str = "SELECT EXISTS (SELECT 1 FROM checkpoint WHERE flags & 1)";
 const HAS_DEPENDENT: &str = "SELECT EXISTS (SELECT 1 FROM checkpoint WHERE lin = ? AND flags & 1)";
@@ -107,6 +109,28 @@ impl Catalog for SqliteCatalog<'_> {
         Ok(found)
     }
 
+    fn leases(&self) -> Result<Leases> {
+        let sql =
+            "SELECT seq FROM lineage INDEXED BY lineage_name CROSS JOIN checkpoint USING (lin) WHERE contract = ?";
+        let mut leases = Vec::new();
+        for seq in all(self.0, sql, [LEASES.0], first)? {
+            // A damaged lease must not stop retention. A check reports it.
+            if let Ok(Some(row)) = row::read(self.0, seq) {
+                leases.push((row.header.saved_at, row.header.meta));
+            }
+        }
+        Ok(Leases { now: machine_clock(), all: leases })
+    }
+
+    fn named(&self, contract: ContractId, name: &str, all: bool) -> Result<Vec<i64>> {
+        let found = if all {
+            lineage::with_prefix(self.0, contract, name)?
+        } else {
+            lineage::find(self.0, contract, name)?.into_iter().collect()
+        };
+        Ok(found.into_iter().map(|row| row.lin).collect())
+    }
+
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         lineages.iter().map(|lin| Ok(usize::try_from(self.count(*lin)?).unwrap_or(usize::MAX))).collect()
     }
@@ -114,11 +138,11 @@ impl Catalog for SqliteCatalog<'_> {
     fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
         let oldest = |(lin, most): &(i64, usize)| {
             let offset = "SELECT age_offset FROM lineage WHERE lin = ?";
-            let entries = match one(self.0, offset, [lin], first::<u8>)?.unwrap_or(0) {
-                0 => all(self.0, OLDEST, params![lin, signed(*most as u64)], index_entry),
-                offset => all(self.0, OLDEST_BY_AGE, params![lin, offset, signed(*most as u64)], index_entry),
+            let sql = match one(self.0, offset, [lin], first::<u8>)?.unwrap_or(0) {
+                0 => OLDEST,
+                _ => FIRST_SAVED,
             };
-            self.entries(*lin, entries?)
+            self.entries(*lin, all(self.0, sql, params![lin, signed(*most as u64)], index_entry)?)
         };
         lineages.iter().map(oldest).collect()
     }

@@ -38,7 +38,7 @@ CREATE TABLE lineage (
   contract   INTEGER NOT NULL,              -- whose ids: one number per contract
   name       TEXT NOT NULL,                 -- the run, thread or session
   grp        TEXT NOT NULL,                 -- the group of its first checkpoint
-  age_offset INTEGER NOT NULL,              -- the byte of a sort key at which the age begins
+  age_offset INTEGER NOT NULL,              -- 0: retention by number goes by the sort key
   origin     TEXT,                          -- the id of the checkpoint of another lineage that it began from
   origin_lin INTEGER,                       -- and that lineage
   sum        INTEGER NOT NULL               -- of all these

@@ -3,9 +3,10 @@
 use super::contents::Contents;
 use super::maps::Tables;
 use super::row::Row;
+use crate::backend::clock::machine_clock;
 use crate::error::Result;
 use crate::record::{ContractId, Seq, SortKey};
-use crate::retention::{Catalog, Entry, SavedList, Stored};
+use crate::retention::{Catalog, Entry, LEASES, Leases, SavedList, Stored};
 
 impl<C: Contents> Tables<C> {
     fn entries<'a>(&self, order: impl Iterator<Item = &'a (SortKey, Seq)>, most: usize) -> Vec<Entry> {
@@ -35,6 +36,21 @@ impl<C: Contents> Catalog for Tables<C> {
         Ok(lineages.iter().filter(of).copied().collect())
     }
 
+    fn leases(&self) -> Result<Leases> {
+        let seqs = self.lineages.values().filter(|row| row.contract == LEASES).flat_map(|row| &row.order);
+        let headers = seqs.filter_map(|(_, seq)| Some(&self.rows.get(seq)?.header));
+        let all = headers.map(|header| (header.saved_at, header.meta.clone())).collect();
+        Ok(Leases { now: machine_clock(), all })
+    }
+
+    fn named(&self, contract: ContractId, name: &str, all: bool) -> Result<Vec<i64>> {
+        if !all {
+            return Ok(self.positions.get(&(contract, name.to_owned())).copied().into_iter().collect());
+        }
+        let of = self.lineages.iter().filter(|(_, row)| row.contract == contract && row.name.starts_with(name));
+        Ok(of.map(|(position, _)| *position).collect())
+    }
+
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         Ok(lineages.iter().map(|lin| self.lineages.get(lin).map_or(0, |row| row.order.len())).collect())
     }
@@ -43,8 +59,9 @@ impl<C: Contents> Catalog for Tables<C> {
         let oldest = |(lin, most): &(i64, usize)| {
             let Some(row) = self.lineages.get(lin) else { return Vec::new() };
             let mut entries: Vec<_> = row.order.iter().collect();
-            // The sort is stable, so entries of equal age stay ordered by sort key and then by save order.
-            entries.sort_by_key(|(sort_key, _)| sort_key.age(row.first.age_offset));
+            if row.first.age_offset != 0 {
+                entries.sort_by_key(|(_, seq)| *seq);
+            }
             self.entries(entries.into_iter(), *most)
         };
         Ok(lineages.iter().map(oldest).collect())

@@ -12,7 +12,7 @@ use serde_json::json;
 
 pub const CONTRACT_ID: ContractId = ContractId(2);
 
-/// The index of the byte in the sort key at which `createdAt` begins. The bytes before this index are the step index.
+/// Retention by number goes by the save order: see [`Header::age_offset`]. A run that begins again counts its steps again.
 const AGE_OFFSET: u8 = 8;
 
 /// The part that holds `checkpoint.state`.

@@ -38,7 +38,7 @@ fn a_lineage_is_looked_up_in_its_index_alone() {
         let lines = statement.query_map(rusqlite::params_from_iter(vec![Value::Integer(1); count]), |row| row.get(3));
         lines.unwrap().collect::<rusqlite::Result<Vec<String>>>().unwrap().join("\n")
     };
-    for sql in [COUNT, OLDEST, OLDEST_BY_AGE, NEWEST] {
+    for sql in [COUNT, OLDEST, FIRST_SAVED, NEWEST] {
         assert!(plan(sql).contains("COVERING INDEX checkpoint_lineage (lin=?)"), "{sql}: {}", plan(sql));
     }
     for sql in [OLDEST, NEWEST] {

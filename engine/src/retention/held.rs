@@ -1,0 +1,61 @@
+//! The runs that a process works on. A rule about age leaves their newest checkpoints and their effects: the process goes on
+//! from there.
+//!
+//! A lease of a run names the lineages of the run, so retention needs to know no contract.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::catalog::{Catalog, Leases};
+use crate::error::Result;
+use crate::record::ContractId;
+
+/// The contract whose checkpoints are the leases.
+pub const LEASES: ContractId = ContractId(8);
+
+/// The lineages of a leased run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owned {
+    pub contract: u8,
+    /// The name of the lineage.
+    pub name: String,
+    /// True if the run has each lineage whose name begins like this: its namespaces.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+}
+
+/// What retention reads of a lease.
+#[derive(Deserialize)]
+struct Lease {
+    until: i64,
+    #[serde(default)]
+    owned: Vec<Owned>,
+}
+
+/// Returns true if a lease that was taken or renewed at `saved_at` is valid now. A lease from the future is not valid: the clock
+/// was set back.
+pub fn is_valid(saved_at: i64, until: i64, now: i64) -> bool {
+    let ttl = until.saturating_sub(saved_at);
+    now < until && now.saturating_add(ttl) >= saved_at
+}
+
+/// The positions of the lineages of leased runs, with those of their effects. Asks about each leased run, and there are as many as
+/// processes at work.
+pub(super) fn held(catalog: &dyn Catalog) -> Result<HashSet<i64>> {
+    let Leases { now, all } = catalog.leases()?;
+    let mut held = HashSet::new();
+    for (saved_at, meta) in all {
+        // Retention must not fail because of one damaged lease.
+        let Ok(Lease { until, owned }) = serde_json::from_slice(&meta) else { continue };
+        if !is_valid(saved_at, until, now) {
+            continue;
+        }
+        for Owned { contract, name, all } in owned {
+            let contract = ContractId(contract);
+            held.extend(catalog.named(contract, &name, all)?);
+            held.extend(catalog.named(contract.effects(), &name, all)?);
+        }
+    }
+    Ok(held)
+}
