@@ -1,0 +1,82 @@
+// Puts faults into the code, one at a time, and says which test catches each: `node scripts/seeded.mjs [name ...]`. It needs a checkout
+// without changes in the files of the faults, changes them back after each fault, and fails if no test catches one. A fault in Rust
+// takes about two minutes, and one in TypeScript about half a minute.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { faults } from "./seeded/faults.mjs";
+import { root } from "./setup.mjs";
+
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !faults.some((fault) => fault.name === name));
+if (unknown.length > 0) throw new Error(`there is no fault ${unknown.join(", ")}: see scripts/seeded/faults.mjs`);
+const chosen = named.length === 0 ? faults : faults.filter(({ name }) => named.includes(name));
+
+const work = mkdtempSync(join(tmpdir(), "forkpoint-seeded-"));
+const node = (...args) =>
+  spawnSync(process.execPath, args, { cwd: root, encoding: "utf8", env: { ...process.env, CI: "true" } });
+const isRust = ({ file }) => file.endsWith(".rs");
+
+/** Builds what a fault of this kind changes. */
+function build(fault) {
+  const built = node(join(root, "scripts", isRust(fault) ? "build.mjs" : "compile.mjs"));
+  if (built.status !== 0) throw new Error(`${fault.name} does not compile:\n${built.stdout}${built.stderr}`);
+}
+
+/** Returns the names of the tests that fail. */
+function failures({ suite, tests }) {
+  const report = join(work, "report.json");
+  const vitest = join(root, "node_modules/vitest/vitest.mjs");
+  const ran = node(
+    vitest,
+    "run",
+    "--project",
+    suite,
+    "--bail",
+    "1",
+    "--reporter=json",
+    `--outputFile=${report}`,
+    ...tests,
+  );
+  const { testResults, numTotalTests } = JSON.parse(readFileSync(report, "utf8"));
+  if (numTotalTests === 0) throw new Error(`no test ran:\n${ran.stdout}${ran.stderr}`);
+  return testResults.flatMap(({ assertionResults }) =>
+    assertionResults.filter(({ status }) => status === "failed").map(({ fullName }) => fullName),
+  );
+}
+
+const missed = [];
+let last;
+for (const fault of chosen) {
+  const path = join(root, fault.file);
+  const before = readFileSync(path, "utf8");
+  if (before.split(fault.from).length !== 2) throw new Error(`${fault.name}: its text must be in ${fault.file} once`);
+  const restore = () => writeFileSync(path, before);
+  const stop = () => {
+    restore();
+    process.exit(1);
+  };
+  process.once("SIGINT", stop);
+  let found;
+  try {
+    writeFileSync(
+      path,
+      before.replace(fault.from, () => fault.to),
+    );
+    // What was built with the last fault is built without it, too.
+    if (last !== undefined && isRust(last) !== isRust(fault)) build(last);
+    build(fault);
+    found = failures(fault);
+  } finally {
+    restore();
+    process.off("SIGINT", stop);
+  }
+  last = fault;
+  if (found.length === 0) missed.push(fault.name);
+  console.log(`${found.length === 0 ? "MISSED" : "caught"}  ${fault.name}${found.length === 0 ? "" : `: ${found[0]}`}`);
+}
+if (last !== undefined) build({ name: "the code without faults", file: last.file });
+rmSync(work, { recursive: true });
+console.log(`${chosen.length - missed.length} of ${chosen.length} faults were caught`);
+if (missed.length > 0) process.exit(1);

@@ -1,0 +1,179 @@
+// Faults that scripts/seeded.mjs puts into the code. Each takes out one line that a guarantee needs. `from` occurs once in the file.
+// A test of `tests` must fail. `suite` is a project of vitest.
+
+const langgraph = (...tests) => ({
+  suite: "langgraph",
+  tests: tests.map((test) => `integration/langgraph/${test}.test.ts`),
+});
+const forkpoint = (...tests) => ({ suite: "forkpoint", tests: tests.map((test) => `__test__/${test}.test.ts`) });
+
+export const faults = [
+  // The store gives the order: docs/internals/meeting.md, section 1.
+  {
+    name: "langgraph-order-by-id",
+    file: "engine/src/contract/langgraph/ops.rs",
+    from: "        order: Order::Save,\n",
+    to: "        order: Order::SortKey,\n",
+    ...langgraph("clock"),
+  },
+  {
+    name: "agentos-order-by-timestamp",
+    file: "engine/src/contract/agentos/ops.rs",
+    from: "Op::put_in(Order::SaveOfNumber, header, parts)",
+    to: "Op::put(header, parts)",
+    ...forkpoint("agentos"),
+  },
+  {
+    name: "helix-order-by-timestamp",
+    file: "engine/src/contract/helix/ops.rs",
+    from: "    draft.order = Order::SaveOfNumber;\n",
+    to: "    draft.order = Order::SortKey;\n",
+    ...forkpoint("helix/checkpoints"),
+  },
+  // A run that begins at the newest checkpoint makes no branch.
+  {
+    name: "langgraph-run-branches",
+    file: "ts/contracts/langgraph/following.ts",
+    from: "return runIn(config.configurable)?.follows === true && followsInside(config);",
+    to: "return false;",
+    ...langgraph("following"),
+  },
+  {
+    name: "langgraph-update-branches",
+    file: "ts/contracts/langgraph/following.ts",
+    from: "return parent !== undefined && readAsLatest.get(parents) === parent;",
+    to: "return false;",
+    ...langgraph("following"),
+  },
+  {
+    name: "agentium-run-clears-another",
+    file: "engine/src/contract/agentium/ops.rs",
+    from: "    if save.follows {\n",
+    to: "    if save.follows && save.run_id.is_empty() {\n",
+    ...forkpoint("agentium/following"),
+  },
+  {
+    name: "agentium-expects-an-id",
+    file: "engine/src/op/expect.rs",
+    from: "if sort_key == newest.as_ref() || sort_key == Some(or) {",
+    to: "if sort_key.is_some() == newest.is_some() || sort_key == Some(or) {",
+    ...forkpoint("agentium/following"),
+  },
+  {
+    name: "tinyagents-run-branches",
+    file: "engine/src/contract/tinyagents/ops.rs",
+    from: "    if put.expects_parent {\n",
+    to: "    if put.expects_parent && parent.is_none() {\n",
+    ...forkpoint("tinyagents/following"),
+  },
+  // What belongs to a deleted run goes nowhere: section 2.
+  {
+    name: "saves-bring-a-run-back",
+    file: "ts/store/seen.ts",
+    from: "    if (this.#young.has(name)) return true;\n",
+    to: "    if (this.#young.has(name)) return false;\n",
+    ...forkpoint("deleted"),
+  },
+  {
+    name: "a-branch-brings-a-thread-back",
+    file: "ts/contracts/langgraph/following.ts",
+    from: "  if (parent === undefined || !seen.has(nameOf(parent))) return false;\n",
+    to: "  if (parent === undefined || seen.has(nameOf(parent))) return false;\n",
+    ...langgraph("deleted"),
+  },
+  {
+    name: "a-delete-asks-nobody",
+    file: "ts/store/removing.ts",
+    from: "return native.fence === undefined ? { ...native, fence: new Unheld(native, of, force) } : native;",
+    to: "return native.fence === undefined && force ? { ...native, fence: new Unheld(native, of, force) } : native;",
+    ...forkpoint("deleted"),
+  },
+  {
+    name: "an-effect-outlives-its-run",
+    file: "ts/store/effect-attempt.ts",
+    from: "const present = newestKey ?? undefined;",
+    to: "const present = newestKey === undefined ? undefined : undefined;",
+    ...forkpoint("effects-of-runs"),
+  },
+  {
+    name: "retention-takes-what-is-leased",
+    file: "engine/src/retention/plan.rs",
+    from: "held.as_ref().is_some_and(|held| held.contains(&lineage))",
+    to: "held.as_ref().is_some_and(|held| held.contains(&lineage) && lineage < 0)",
+    ...forkpoint("leases"),
+  },
+  // A child needs its stored parent: section 3.
+  {
+    name: "writes-without-a-checkpoint",
+    file: "ts/contracts/langgraph/following.ts",
+    from: '(seen.has(nameOf(of)) ? "checkpoint" : undefined);',
+    to: '(seen.has(nameOf(of)) && of.id === "" ? "checkpoint" : undefined);',
+    ...langgraph("deleted"),
+  },
+  {
+    name: "early-writes-do-not-wait",
+    file: "ts/contracts/langgraph/early-writes.ts",
+    from: "  return !seen && isRun(config) && putsIn(config) !== undefined;\n",
+    to: "  return !seen && isRun(config) && putsIn(config) === undefined;\n",
+    ...langgraph("deleted", "following"),
+  },
+  {
+    name: "one-early-write-lets-the-others-wait",
+    file: "ts/contracts/langgraph/early-writes.ts",
+    from: "  if (known !== undefined) return known.come;\n",
+    to: "",
+    ...langgraph("writes"),
+  },
+  // An effect belongs to its run: section 4.
+  {
+    name: "a-late-call-is-a-branch",
+    file: "ts/store/effect-places.ts",
+    from: "settles = false, joins = false }: EffectPlace & { at: string },\n",
+    to: "settles = false }: EffectPlace & { at: string },\n  joins = false,\n",
+    ...langgraph("effects-arrivals"),
+  },
+  {
+    name: "who-waits-looks-afresh",
+    file: "ts/store/effect-places.ts",
+    from: "    if (effect !== null && isIt) return slot;\n",
+    to: "    if (effect === null && isIt) return slot;\n",
+    ...langgraph("effects-arrivals"),
+  },
+  {
+    name: "an-edit-before-an-effect-is-a-branch",
+    file: "ts/store/effect-attempt.ts",
+    from: "...(joins === true ? { from: newest, newest: null } : { from: from ?? null, newest }),",
+    to: "...{ from: from ?? null, newest },",
+    ...langgraph("effects-arrivals", "effects"),
+  },
+  // An answer is a row of its question: section 5.
+  {
+    name: "two-answers-in-one-slot",
+    file: "engine/src/op/expect.rs",
+    from: "                if !found.iter().any(is_here) {\n",
+    to: "                if !found.iter().any(is_here) || *index < i64::MAX {\n",
+    ...langgraph("answered-once"),
+  },
+  {
+    name: "a-program-answers-beside-the-store",
+    file: "ts/contracts/langgraph/resuming.ts",
+    from: "    if (meant.length === 0) return undefined;\n",
+    to: "    if (meant.length >= 0) return undefined;\n",
+    ...langgraph("answered-once"),
+  },
+  {
+    name: "another-answer-is-dropped",
+    file: "ts/contracts/langgraph/resuming.ts",
+    from: "    if (other !== undefined) throw hasAnswer(this.#root.threadId, other.answered!);\n",
+    to: "    if (other === undefined && questions.length > 99) throw hasAnswer(this.#root.threadId, other!);\n",
+    ...langgraph("answered-once"),
+  },
+  // Beside the rules.
+  {
+    name: "a-poison-run-condemns-its-neighbours",
+    file: "ts/contracts/shared/recover-runs.ts",
+    from: "  await each(waiting.values(), Attempt.alone);\n",
+    to: "  await each(waiting.values(), Attempt.together);\n",
+    ...langgraph("poison"),
+  },
+];
