@@ -18,10 +18,10 @@ const node = (...args) =>
   spawnSync(process.execPath, args, { cwd: root, encoding: "utf8", env: { ...process.env, CI: "true" } });
 const isRust = ({ file }) => file.endsWith(".rs");
 
-/** Builds what a fault of this kind changes. */
+/** Builds what a fault of this kind changes. Returns what a failed build says. */
 function build(fault) {
   const built = node(join(root, "scripts", isRust(fault) ? "build.mjs" : "compile.mjs"));
-  if (built.status !== 0) throw new Error(`${fault.name} does not compile:\n${built.stdout}${built.stderr}`);
+  return built.status === 0 ? undefined : `${built.stdout}${built.stderr}`;
 }
 
 /** Returns the names of the tests that fail. */

@@ -70,6 +70,31 @@ describe.each(kinds)("on %s", (kind) => {
     },
   );
 
+  it("a branch from an older checkpoint brings no deleted thread back", async () => {
+    const checkpointer = saver(kind);
+    let deletes = false;
+    const graph = new StateGraph(State)
+      .addNode("first", () => ({ tries: 1 }))
+      .addNode("work", async () => {
+        if (deletes) await checkpointer.deleteThread("thread");
+        return { receipt: "r" };
+      })
+      .addEdge(START, "first")
+      .addEdge("first", "work")
+      .compile({ checkpointer });
+    await graph.invoke({}, thread());
+    const older = (await all(graph.getStateHistory(thread()))).find(({ next }) => next[0] === "work")!;
+    deletes = true;
+    for (const branch of [
+      () => graph.invoke(null, { ...older.config, durability: "sync" }),
+      () => graph.updateState(older.config, { tries: 7 }),
+    ]) {
+      await rejection(branch());
+      expect((await checkpointer.listThreads()).threads).toEqual([]);
+      expect(await lost(checkpointer)).toEqual([]);
+    }
+  });
+
   it("writes to a checkpoint that was deleted or pruned are refused", async () => {
     const checkpointer = saver(kind);
     const graph = new StateGraph(State)

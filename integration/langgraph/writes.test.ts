@@ -36,13 +36,18 @@ describe.each(kinds)("on %s", (kind) => {
         vi.advanceTimersByTime(60_000);
         return { log: ["slow"] };
       })
+      .addNode("slower", async () => {
+        for (let turn = 0; turn < 400; turn++) await Promise.resolve();
+        return { log: ["slower"] };
+      })
       .addEdge(START, "fast")
       .addEdge(START, "slow")
+      .addEdge(START, "slower")
       .compile({ checkpointer });
     const config = { ...thread(), durability: "async" as const };
-    expect((await app.invoke({ log: [] }, config)).log).toEqual(["fast", "slow"]);
+    expect((await app.invoke({ log: [] }, config)).log).toEqual(["fast", "slow", "slower"]);
     const { pendingWrites } = (await all(checkpointer.list(thread())))[1]!;
-    expect(pendingWrites!.filter(([, channel]) => channel === "log")).toHaveLength(2);
+    expect(pendingWrites!.filter(([, channel]) => channel === "log")).toHaveLength(3);
   });
 
   describe("a step with several nodes", () => {

@@ -35,14 +35,14 @@ export const faults = [
     name: "langgraph-run-branches",
     file: "ts/contracts/langgraph/following.ts",
     from: "return runIn(config.configurable)?.follows === true && followsInside(config);",
-    to: "return false;",
+    to: "return runIn(config.configurable)?.follows === undefined && followsInside(config);",
     ...langgraph("following"),
   },
   {
     name: "langgraph-update-branches",
     file: "ts/contracts/langgraph/following.ts",
     from: "return parent !== undefined && readAsLatest.get(parents) === parent;",
-    to: "return false;",
+    to: "return parent === undefined && readAsLatest.get(parents) === parent;",
     ...langgraph("following"),
   },
   {
@@ -90,10 +90,10 @@ export const faults = [
   },
   {
     name: "an-effect-outlives-its-run",
-    file: "ts/store/effect-attempt.ts",
-    from: "const present = newestKey ?? undefined;",
-    to: "const present = newestKey === undefined ? undefined : undefined;",
-    ...forkpoint("effects-of-runs"),
+    file: "ts/store/effects.ts",
+    from: "place.stored === true && slot.newest === null",
+    to: "place.stored === undefined && slot.newest === null",
+    ...langgraph("deleted"),
   },
   {
     name: "retention-takes-what-is-leased",
@@ -121,7 +121,7 @@ export const faults = [
     name: "one-early-write-lets-the-others-wait",
     file: "ts/contracts/langgraph/early-writes.ts",
     from: "  if (known !== undefined) return known.come;\n",
-    to: "",
+    to: '  if (known !== undefined && name === "") return known.come;\n',
     ...langgraph("writes"),
   },
   // An effect belongs to its run: section 4.
@@ -133,18 +133,11 @@ export const faults = [
     ...langgraph("effects-arrivals"),
   },
   {
-    name: "who-waits-looks-afresh",
-    file: "ts/store/effect-places.ts",
-    from: "    if (effect !== null && isIt) return slot;\n",
-    to: "    if (effect === null && isIt) return slot;\n",
-    ...langgraph("effects-arrivals"),
-  },
-  {
     name: "an-edit-before-an-effect-is-a-branch",
     file: "ts/store/effect-attempt.ts",
     from: "...(joins === true ? { from: newest, newest: null } : { from: from ?? null, newest }),",
-    to: "...{ from: from ?? null, newest },",
-    ...langgraph("effects-arrivals", "effects"),
+    to: "...(joins === undefined ? { from: newest, newest: null } : { from: from ?? null, newest }),",
+    ...langgraph("effects", "effects-arrivals", "meeting"),
   },
   // An answer is a row of its question: section 5.
   {
@@ -165,7 +158,7 @@ export const faults = [
     name: "another-answer-is-dropped",
     file: "ts/contracts/langgraph/resuming.ts",
     from: "    if (other !== undefined) throw hasAnswer(this.#root.threadId, other.answered!);\n",
-    to: "    if (other === undefined && questions.length > 99) throw hasAnswer(this.#root.threadId, other!);\n",
+    to: "    if (other !== undefined && questions.length > 99) throw hasAnswer(this.#root.threadId, other.answered!);\n",
     ...langgraph("answered-once"),
   },
   // Beside the rules.
