@@ -41,6 +41,9 @@ const commands = [
     FORKPOINT_FAULT_MS: "60000",
     FORKPOINT_FAULT_ROUNDS: "200",
   }),
+  // Several actors meet on one run, in random order.
+  vitest("integration/langgraph/meeting.test.ts", { FORKPOINT_TEST_MEETINGS: "100" }),
+  vitest("__test__/meeting.test.ts", { FORKPOINT_TEST_MEETINGS: "100" }),
   // A program with effects is killed at every await.
   vitest("integration/agentos/effects-crash.test.ts", { FORKPOINT_FAULT_EVERY: "1" }),
   vitest("__test__/faults/contention.test.ts", { FORKPOINT_FAULT_MS: "60000", FORKPOINT_FAULT_ROUNDS: "200" }),

@@ -1,4 +1,4 @@
-// Puts faults into the code, one at a time, and says which test catches each: `node scripts/seeded.mjs [name ...]`. It needs a checkout
+// Puts faults into the code, one at a time, and says which test catches each: `node scripts/seeded.mjs [--model] [name ...]`. It needs a checkout
 // without changes in the files of the faults, changes them back after each fault, and fails if no test catches one. A fault in Rust
 // takes about two minutes, and one in TypeScript about half a minute.
 import { spawnSync } from "node:child_process";
@@ -8,14 +8,18 @@ import { join } from "node:path";
 import { faults } from "./seeded/faults.mjs";
 import { root } from "./setup.mjs";
 
-const named = process.argv.slice(2);
+const [options, named] = [true, false].map((are) =>
+  process.argv.slice(2).filter((word) => word.startsWith("--") === are),
+);
+/** With `--model`, the models of several actors must find each fault. */
+const byModel = options.includes("--model");
 const unknown = named.filter((name) => !faults.some((fault) => fault.name === name));
 if (unknown.length > 0) throw new Error(`there is no fault ${unknown.join(", ")}: see scripts/seeded/faults.mjs`);
 const chosen = named.length === 0 ? faults : faults.filter(({ name }) => named.includes(name));
 
 const work = mkdtempSync(join(tmpdir(), "forkpoint-seeded-"));
-const node = (...args) =>
-  spawnSync(process.execPath, args, { cwd: root, encoding: "utf8", env: { ...process.env, CI: "true" } });
+const env = { ...process.env, CI: "true", ...(byModel && { FORKPOINT_TEST_MEETINGS: "20" }) };
+const node = (...args) => spawnSync(process.execPath, args, { cwd: root, encoding: "utf8", env });
 const isRust = ({ file }) => file.endsWith(".rs");
 
 /** Builds what a fault of this kind changes. Returns what a failed build says. */
@@ -25,7 +29,9 @@ function build(fault) {
 }
 
 /** Returns the names of the tests that fail. */
-function failures({ suite, tests }) {
+function failures({ suite, tests: named }) {
+  const model = suite === "langgraph" ? "integration/langgraph/meeting.test.ts" : "__test__/meeting.test.ts";
+  const tests = byModel ? [model] : named;
   const report = join(work, "report.json");
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const ran = node(

@@ -64,7 +64,7 @@ export const faults = [
     file: "engine/src/contract/tinyagents/ops.rs",
     from: "    if put.expects_parent {\n",
     to: "    if put.expects_parent && parent.is_none() {\n",
-    ...forkpoint("tinyagents/following"),
+    ...forkpoint("tinyagents/following", "tinyagents/parent"),
   },
   // What belongs to a deleted run goes nowhere: section 2.
   {
