@@ -131,7 +131,12 @@ async function play(contract: Contract, kind: (typeof sharedKinds)[number], rand
     const state: any = await one("state");
     const refused = ({ what, error, killed }: Done) =>
       what === "delete" || what === "prune" || (!killed && error !== undefined);
-    if (deleted && done.every(refused)) expect(left, told).toEqual([]);
+    // Nobody has begun the run again: each start was refused, or had found the run and was deleted with it.
+    const found = ({ what, result }: Done) => what === "start" && result?.found === true;
+    if (deleted && done.every((each) => refused(each) || found(each))) {
+      expect(left, told).toEqual([]);
+      expect(await one("effects"), `${told}: effects of the deleted run`).toBe(0);
+    }
     const starts = of("start").filter(({ error, killed }) => !error && !killed);
     if (contract === "tinyagents") {
       const log: string[] = state;

@@ -68,6 +68,50 @@ describe.each(kinds)("on %s", (kind) => {
     }
   });
 
+  it.each(["sync", "async", "exit"] as const)(
+    "durability %s: of two starts of a thread, none loses what the other has stored",
+    async (durability) => {
+      const target = place(kind);
+      const open = () => {
+        const checkpointer = new Checkpointer<State>(target);
+        onTestFinished(() => checkpointer.close());
+        return checkpointer;
+      };
+      const checkpointers = kind === "memory" ? [open()] : [open(), open()];
+      const both = [0, 1].map(
+        (at) =>
+          new Graph<State, { log: string[] }, { turn: string }>({
+            input: (state, { turn }) => ({ log: [...(state?.log ?? []), turn] }),
+            reducer: (state, { log }) => ({ log: [...state.log, ...log] }),
+            nodes: { work: () => delay(5).then(() => ({ log: ["worked"] })), after: () => ({ log: [] }) },
+            edges: [
+              [START, "work"],
+              ["work", "after"],
+            ],
+            checkpointer: checkpointers.at(at) ?? checkpointers[0]!,
+          }),
+      );
+      const turns: string[] = [];
+      for (let round = 0; round < ROUNDS; round++) {
+        const ends = await Promise.allSettled(
+          both.map(async (graph, at) => {
+            await delay(at * (round % 5));
+            await graph.invoke({ turn: `${round}-${at}` }, { threadId: "t", durability });
+            return `${round}-${at}`;
+          }),
+        );
+        for (const end of ends) {
+          if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "CONFLICT" });
+          else turns.push(end.value);
+        }
+        const { values } = (await both[0]!.getState("t"))!;
+        expect(values.log).toEqual(expect.arrayContaining(turns));
+        expect(new Set(turns).size).toBe(turns.length);
+      }
+      expect(turns.length).toBeGreaterThanOrEqual(ROUNDS);
+    },
+  );
+
   it("a thread that was deleted while a run works on it stays deleted, and its effects do not run", async () => {
     const checkpointer = new Checkpointer<State>(place(kind));
     onTestFinished(() => checkpointer.close());

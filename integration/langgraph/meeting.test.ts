@@ -1,7 +1,7 @@
 // A model of several actors that meet on one thread in random order: starts, answers, edits, branches, deletes, prunes, copies and
 // clocks, in two stores on the same data. FORKPOINT_TEST_SEED repeats a run, and
 // FORKPOINT_TEST_MEETINGS sets the number of runs.
-import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, Command, type LangGraphRunnableConfig, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { type ForkpointError, type Store, isForkpointError, openStore } from "forkpoint";
 import { effects } from "forkpoint/effects";
 import { ForkpointSaver } from "forkpoint/langgraph";
@@ -30,8 +30,8 @@ interface Done {
 
 class World {
   readonly savers: ForkpointSaver[];
-  /** The payments, by their turn. */
-  readonly paid = new Map<number, string[]>();
+  /** The idempotency keys of the payments, by what they are for: a turn, or its end. */
+  readonly paid = new Map<string, string[]>();
   /** How many payments of a turn may be more than one: a branch that a caller asks for has effects of its own. */
   branches = 0;
   turns = 0;
@@ -44,6 +44,12 @@ class World {
     this.graphs = this.savers.map((saver) => {
       const once = effects(saver);
       const pause = () => new Promise((resolve) => setTimeout(resolve, below(4)));
+      const pay = (config: LangGraphRunnableConfig, what: string) =>
+        once(config, `charge ${what}`, async ({ idempotencyKey }) => {
+          this.paid.set(what, [...(this.paid.get(what) ?? []), idempotencyKey]);
+          await pause();
+          return what;
+        });
       return new StateGraph(State)
         .addNode("begin", async ({ turn }) => {
           await pause();
@@ -53,19 +59,21 @@ class World {
         })
         .addNode("pay", async ({ turn }, config) => {
           await pause();
-          await once(config, `charge ${turn}`, async ({ idempotencyKey }) => {
-            this.paid.set(turn, [...(this.paid.get(turn) ?? []), idempotencyKey]);
-            await pause();
-            return turn;
-          });
+          await pay(config, `${turn}`);
           return { log: [`${turn} paid`] };
         })
         .addNode("ask", ({ turn, asks }) => ({ log: asks ? [`${turn} answered ${interrupt(`${turn}?`)}`] : [] }))
+        .addNode("settle", async ({ turn }, config) => {
+          await pause();
+          await pay(config, `the end of ${turn}`);
+          return {};
+        })
         .addNode("end", ({ turn }) => ({ log: [`${turn} done`] }))
         .addEdge(START, "begin")
         .addEdge("begin", "pay")
         .addEdge("pay", "ask")
-        .addEdge("ask", "end")
+        .addEdge("ask", "settle")
+        .addEdge("settle", "end")
         .compile({ checkpointer: saver });
     });
   }
@@ -164,18 +172,21 @@ async function play(kind: (typeof kinds)[number], random: number): Promise<numbe
       const others = done.filter(
         ({ what, error }) => !isForkpointError(error) && !["delete", "prune", "copy"].includes(what),
       );
-      if (others.length === 0) expect((await other.listThreads()).threads, told).toEqual([]);
+      if (others.length === 0) {
+        expect((await other.listThreads()).threads, told).toEqual([]);
+        expect((await other.stats()).effects, `${told}: effects of the deleted thread`).toBe(0);
+      }
       must = turnsIn;
     } else if (happened("branch")) must = turnsIn;
     else {
       for (const { what, turn, error } of done) if (what === "start" && error === undefined) must.add(turn!);
       for (const turn of must) expect(turnsIn, told).toContain(turn);
     }
-    for (const turn of turnsIn) expect(world.paid.get(turn), told).toBeDefined();
-    for (const [turn, keys] of world.paid) {
-      expect(new Set(keys).size, `${told}: turn ${turn}`).toBe(keys.length);
-      expect(keys.length, `${told}: turn ${turn}`).toBeLessThanOrEqual(1 + world.branches);
-      if (world.branches === 0) expect(keys.length, `${told}: turn ${turn}`).toBe(1);
+    for (const turn of turnsIn) expect(world.paid.get(`${turn}`), told).toBeDefined();
+    for (const [what, keys] of world.paid) {
+      expect(new Set(keys).size, `${told}: ${what}`).toBe(keys.length);
+      expect(keys.length, `${told}: ${what}`).toBeLessThanOrEqual(1 + world.branches);
+      if (world.branches === 0) expect(keys.length, `${told}: ${what}`).toBe(1);
     }
     expect(await saver.check(), told).toMatchObject({ ok: true, findings: [] });
     checked += done.length;
