@@ -1,6 +1,7 @@
 // An answer is stored once, whoever stores it, and is recorded as it was used: inspectors and programs answer one question.
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Annotation, Command, END, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { effects } from "forkpoint/effects";
@@ -116,6 +117,28 @@ function gate() {
 }
 
 describe.each(sharedKinds)("on %s", (kind) => {
+  it("of two programs that answer differently, one is used and recorded, and the other is told which", async () => {
+    const target = place(kind);
+    const [ana, ben] = [paying(open(target)), paying(open(target))];
+    const inspector = await inspect(target);
+    for (let round = 0; round < 30; round++) {
+      const config = { ...thread(`t${round}`), durability: "sync" as const };
+      await ana.graph.invoke({}, config);
+      const ends = await Promise.allSettled([
+        ana.graph.invoke(new Command({ resume: "yes" }), config),
+        delay(round % 10).then(() => ben.graph.invoke(new Command({ resume: "no" }), config)),
+      ]);
+      const recorded: unknown[] = [];
+      for (const { id } of (await inspector.checkpoints(of(`t${round}`))).items)
+        for (const { answered } of await inspector.questions(of(`t${round}`, id))) recorded.push(answered?.value);
+      const { log } = (await ana.graph.getState(config)).values;
+      expect(recorded, `round ${round}`).toHaveLength(1);
+      expect(log[0]).toBe(`paid ${JSON.stringify(recorded[0])}`);
+      for (const end of ends) if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "CONFLICT" });
+    }
+    expect(ana.ran.length + ben.ran.length).toBe(30);
+  });
+
   it.each([
     ["for all questions", () => true],
     ["by the id of the question", (id: string) => ({ [id]: true })],

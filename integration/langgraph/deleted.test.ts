@@ -5,7 +5,7 @@ import { effects } from "forkpoint/effects";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { all, kinds, place, rejection, saver, thread } from "./helpers.js";
+import { all, checkpoint, kinds, place, rejection, saver, thread } from "./helpers.js";
 
 const State = Annotation.Root({ receipt: Annotation<string>, tries: Annotation<number> });
 const run = { space: "langgraph", run: "thread" };
@@ -182,6 +182,23 @@ describe.each(kinds)("on %s", (kind) => {
     // The lease has ended, so the thread may begin again at once.
     forces = false;
     expect(await graph.invoke({}, thread())).toEqual({ receipt: "r" });
+  });
+
+  it("a leased thread is not removed whole by prune and deleteForRuns", async () => {
+    const checkpointer = saver(kind);
+    const metadata = { source: "loop", step: 0, parents: {}, run_id: "r" } as const;
+    await checkpointer.put(thread(), checkpoint(), metadata, {});
+    await using lease = await checkpointer.lease({ space: "langgraph", run: "thread" });
+    const before = (await checkpointer.stats()).checkpoints;
+    for (const removal of [
+      () => checkpointer.prune(["thread"], { olderThan: Date.now() + 60_000 }),
+      () => checkpointer.deleteForRuns(["r"]),
+    ]) {
+      expect(await rejection(removal())).toMatchObject({ code: "CONFLICT", lease: { holder: lease.holder } });
+      expect((await checkpointer.stats()).checkpoints).toBe(before);
+    }
+    await checkpointer.prune(["thread"], { olderThan: Date.now() + 60_000 }, { force: true });
+    expect(await all(checkpointer.list(thread()))).toEqual([]);
   });
 
   it("an effect that begins after the delete does not run, and a new run has its own", async () => {

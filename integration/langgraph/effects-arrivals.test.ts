@@ -96,6 +96,42 @@ describe.each(kinds)("on %s", (kind) => {
     }
   });
 
+  it.each(["sync", "async"] as const)(
+    "durability %s: a run that another one has overtaken before it comes to the effect",
+    async (durability) => {
+      const checkpointer = saver(kind);
+      const charge = new Charge();
+      const once = effects(checkpointer);
+      const graph = (wait?: () => Promise<void>) =>
+        new StateGraph(Annotation.Root({ who: Annotation<string>, receipt: Annotation<number> }))
+          .addNode("pay", async (_, config) => {
+            await wait?.();
+            return { receipt: await once(config, "charge", charge.make) };
+          })
+          .addEdge(START, "pay")
+          .compile({ checkpointer });
+      let [arrive, go] = [() => {}, () => {}];
+      const arrived = new Promise<void>((resolve) => (arrive = resolve));
+      const opened = new Promise<void>((resolve) => (go = resolve));
+      const config = { ...thread(), durability };
+      const first = graph(async () => {
+        arrive();
+        await opened;
+      }).invoke({ who: "first" }, config);
+      await arrived;
+      const [second] = await Promise.allSettled([graph().invoke({ who: "second" }, config)]);
+      go();
+      const ends = [second, ...(await Promise.allSettled([first]))];
+      // With "async", the first run may not have stored anything when the second one begins.
+      expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+      for (const end of ends) {
+        if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "CONFLICT" });
+        else expect(end.value).toMatchObject({ receipt: 1 });
+      }
+      expect(charge.keys).toHaveLength(1);
+    },
+  );
+
   it("an approval that is given twice", async () => {
     const checkpointer = saver(kind);
     const charge = new Charge();

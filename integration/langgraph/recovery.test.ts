@@ -4,7 +4,7 @@ import { openStore } from "forkpoint";
 import { type FailedThread, type ForkpointSaver, type RecoveredThread, recover } from "forkpoint/langgraph";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Child } from "./children.js";
 import { type Kind, Log, folder, kinds, open as openSaver, place, thread } from "./helpers.js";
 
@@ -340,6 +340,16 @@ it("a graph with state of another form is recovered as well", async () => {
       .compile({ checkpointer });
   await build().invoke({ n: 1 }, { ...sync(), interruptAfter: ["add"] });
   expect((await recover(build(), checkpointer)).runs).toMatchObject([{ outcome: "finished", output: { n: 4 } }]);
+});
+
+it("a thread is recovered although the clock has stepped back", async () => {
+  const checkpointer = saver("memory");
+  await crashed(checkpointer, ["first", "second"], 1);
+  const now = vi.spyOn(Date, "now").mockReturnValue(Date.now() - 3_600_000);
+  onTestFinished(() => now.mockRestore());
+  const { graph } = chain(["first", "second"]);
+  const { runs } = await recover(graph.compile({ checkpointer }), checkpointer);
+  expect(runs).toMatchObject([{ threadId: "thread", outcome: "finished" }]);
 });
 
 it("a dry run says which threads recover would leave, and which it would ask about", async () => {

@@ -378,6 +378,8 @@ describe.each(kinds)("the workflows over %s", (kind) => {
     const lease = await store.lease({ space: "mastra", run: "r", ns: "w" });
     const mine = store.withLease(lease);
     await mine.stores.workflows.persistWorkflowSnapshot({ ...at, snapshot: snapshot() });
+    // Nobody else deletes the run.
+    await failure(store.stores.workflows.deleteWorkflowRunById(at), "CONFLICT");
     await lease.release();
     await failure(mine.stores.workflows.persistWorkflowSnapshot({ ...at, snapshot: snapshot() }), "CONFLICT");
     await failure(mine.stores.workflows.updateWorkflowState({ ...at, opts: { status: "success" } }), "CONFLICT");

@@ -21,7 +21,9 @@ export async function remove(
     const keys = await namespacesOf(context, key);
     const lineups = await readLineups(context, keys.map(newestOf));
     const removed = lineups.reduce((sum, { total }) => sum + total, 0);
-    const owned = removing(native, { space: spaceOf(key.space), run: key.run, ns: "" }, force);
+    // A thread is leased with all of its namespaces.
+    const ns = hasThreads(key) ? "" : key.ns;
+    const owned = removing(native, { space: spaceOf(key.space), run: key.run, ns }, force);
     await inspect.call(owned, "remove", { of: key, ids: undefined, reopen: [] });
     return { removed };
   }
@@ -39,9 +41,12 @@ export async function remove(
   return { removed: ids.size };
 }
 
+/** True if a namespace of the run belongs to a thread. */
+const hasThreads = (key: Key): boolean => ["langgraph", "tinyagents"].includes(spaceOf(key.space));
+
 /** Returns the namespaces that belong to a thread, itself included. Those of effects if the key is one of effects. */
 export async function namespacesOf(context: Pick<Context, "engine">, key: Key): Promise<Key[]> {
-  if (key.ns !== "" || !["langgraph", "tinyagents"].includes(spaceOf(key.space))) return [key];
+  if (key.ns !== "" || !hasThreads(key)) return [key];
   const { space, run } = key;
   const found = await inspect.call(context.engine.native, "namespaces", { space, run });
   return found.map((ns) => ({ space, run, ns }));

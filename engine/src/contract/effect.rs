@@ -328,9 +328,10 @@ impl<'a> History<'a> {
             None => self.rows.len().checked_sub(1),
             Some(from) => self.position(from),
         };
-        // A checkpoint before the base.
+        // A checkpoint before the base. Whoever asked for no branch was overtaken by the run that has the effect.
         let Some(mut row) = begin else {
-            return if stored { (Side::Beside, None) } else { (Side::Left, from) };
+            let side = if self.joins { Side::Here } else { Side::Beside };
+            return if stored { (side, None) } else { (Side::Left, from) };
         };
         if self.is(row, self.base) {
             return (if self.past || self.joins || successor.is_none() { Side::Here } else { Side::Beside }, None);

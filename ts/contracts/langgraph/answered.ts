@@ -55,10 +55,17 @@ export function isRecord({ task, part }: Pick<FoundWrite, "task" | "part">): boo
   return part.name === RESUME.channel && part.bytes.length === NOTHING.length && textOf(part.bytes) === NOTHING;
 }
 
-/** Reads the records of a checkpoint's answers that no checkpoint has claimed, in the order in which they were stored. */
-export async function recordsOf(serde: SerializerProtocol, { writes }: Pick<Found, "writes">): Promise<AnswerRecord[]> {
+/**
+ * Reads the records of a checkpoint's answers in the order in which they were stored. `used`: also those that a checkpoint has
+ * claimed, which was made with them.
+ */
+export async function recordsOf(
+  serde: SerializerProtocol,
+  { writes }: Pick<Found, "writes">,
+  used = false,
+): Promise<AnswerRecord[]> {
   const own = writes.filter(
-    ({ task, part, claimedBy }) => !claimedBy && task === NO_TASK && part.name === ANSWERS.channel,
+    ({ task, part, claimedBy }) => (used || !claimedBy) && task === NO_TASK && part.name === ANSWERS.channel,
   );
   own.sort((a, b) => b.index - a.index);
   return Promise.all(own.map(async ({ part }) => (await load(serde, part, "an answer")) as AnswerRecord));

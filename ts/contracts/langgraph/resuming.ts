@@ -4,7 +4,7 @@ import type { CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpo
 import { isDeepStrictEqual } from "node:util";
 import { isOvertaken } from "../../bridge/errors.js";
 import type { NativeStore } from "../../bridge/native.js";
-import { type AnswerRecord, ANSWERS, NOTHING, NO_TASK, RESUME, recordsOf } from "./answered.js";
+import { type AnswerRecord, ANSWERS, NOTHING, NO_TASK, RESUME, keyOf, recordsOf } from "./answered.js";
 import { hasAnswer } from "../../store/answered.js";
 import type { CheckpointRef } from "./config.js";
 import { type ThreadQuestion, answeredLevels, asking, placeIn, questionsAt, recordOf } from "./questions.js";
@@ -177,13 +177,16 @@ export class Resuming {
       const noTask = writeFields(this.#root, { task: NO_TASK, path: "" }, records, true, needs, free);
       const buffers = [...writes, ...records].map(({ part }) => part.bytes);
       try {
-        const call = { threadId, expect: [], replace: false, writes: [own, noTask], puts: [] };
+        // If another answer was used already, the thread has gone on.
+        const expect = [{ namespace: "", newest: this.#root.id }];
+        const call = { threadId, expect, replace: false, writes: [own, noTask], puts: [] };
         await langgraph.call(native, "import", call, buffers);
         this.#records += answers.length;
         for (const [nth, question] of open.entries()) this.#answered(question, answers[nth]!);
         return;
       } catch (error) {
-        if (!isOvertaken(error) || attempt === ATTEMPTS || !(await this.#readAgain())) throw error;
+        if (!isOvertaken(error) || attempt === ATTEMPTS) throw error;
+        if (!(await this.#readAgain())) throw (await this.#usedAnswer(answers)) ?? error;
         this.#compared(
           this.#questions.filter((question) => questions.some((each) => placeIn(each) === placeIn(question))),
           value,
@@ -231,6 +234,15 @@ export class Resuming {
     const key = placeIn(question);
     const held = this.#questions.find((each) => placeIn(each) === key);
     if (held !== undefined) held.answered = answer;
+  }
+
+  /** The error for a question whose answer another run has used already. */
+  async #usedAnswer(answers: readonly AnswerRecord[]): Promise<unknown> {
+    const { threadId, namespace, id } = this.#root;
+    const root = await find(this.#context, threadId, namespace, id);
+    const used = root === null ? [] : await recordsOf(this.#context.serde, root, true);
+    const other = used.find((record) => answers.some((answer) => keyOf(answer) === keyOf(record)));
+    return other && hasAnswer(threadId, other);
   }
 
   /** Reads the questions and the answers again. Returns true if there are new answers. */

@@ -85,7 +85,7 @@ export async function prune(
   for (const threadId of new Set(requireIds(threadIds, "threadIds"))) {
     throwIfAsked();
     if (strategy === "delete") await removeWhole(context, threadId, force, step);
-    else await keepOnly(context, threadId, keeps, step);
+    else await keepOnly(context, threadId, keeps, force, step);
   }
   return done;
 }
@@ -141,7 +141,7 @@ export async function removeRuns(
   closing: () => boolean,
 ): Promise<SaverPruneResult> {
   const runs = new Set(requireIds(runIds, "runIds"));
-  const { done, step, throwIfAsked } = readSteps(options, closing);
+  const { done, step, throwIfAsked, force } = readSteps(options, closing);
   const threads = new Map<string, Set<string>>();
   for await (const header of headers(context, undefined)) {
     throwIfAsked();
@@ -152,7 +152,8 @@ export async function removeRuns(
     threads.set(thread, gone.add(JSON.stringify([namespace, id])));
   }
   for (const [thread, gone] of threads) {
-    await keepOnly(context, thread, ({ namespace, id }) => !gone.has(JSON.stringify([namespace, id])), step);
+    const keeps = ({ namespace, id }: Header) => !gone.has(JSON.stringify([namespace, id]));
+    await keepOnly(context, thread, keeps, force, step);
   }
   return done;
 }
@@ -165,6 +166,7 @@ async function keepOnly(
   context: SaverContext,
   threadId: string,
   keeps: (header: Header, at: number) => boolean,
+  force: boolean,
   step: Step,
 ): Promise<void> {
   const namespaces = new Map<string, Header[]>();
@@ -177,7 +179,10 @@ async function keepOnly(
     const kept = new Set(newestFirst.filter((header, at) => keeps(header, at)).map(({ id }) => id));
     keepWhatIsNeeded(newestFirst, kept);
     const gone = newestFirst.filter(({ id }) => !kept.has(id));
-    await removeAll(context.native, gone, withoutChildren(newestFirst, kept), kept.size === 0, step);
+    // Who removes all that a run goes on from asks who owns it.
+    const of = { space: langgraph.name, run: threadId, ns: "" };
+    const native = kept.size === 0 ? removing(context.native, of, force) : context.native;
+    await removeAll(native, gone, withoutChildren(newestFirst, kept), kept.size === 0, step);
   }
 }
 

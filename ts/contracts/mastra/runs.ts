@@ -230,7 +230,7 @@ export class Runs {
     return this.#alone(of, async () => {
       this.#newest.delete(nameOf(of));
       try {
-        await mastra.call(removing(engine.native, { space: mastra.name, run, ns: "" }, false), "remove", {
+        await mastra.call(removing(engine.native, { space: mastra.name, run, ns: workflow }, false), "remove", {
           of,
           newest,
         });

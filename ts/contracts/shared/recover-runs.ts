@@ -22,7 +22,8 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
   const of = (run: string) => ({ space, run, ns: "" });
   const newest = async (run: string) => {
     const found = await framework.look(run);
-    if (found === undefined || Date.now() - found.at < idleMs) return null;
+    // If the clock has stepped back, nobody knows how old the run is.
+    if (found === undefined || Math.max(0, Date.now() - found.at) < idleMs) return null;
     const ended = await endOf(handle, { space, run }, found.newest);
     if (ended !== null && ended.fork === undefined && framework.named === undefined) return null;
     const from = await changes.shapeOf(found.mark);
