@@ -232,9 +232,17 @@ export async function timeGoesBack(
 
   /** Makes a call. A call that is rejected is made once more: only one call of each process may be rejected. */
   async function call(process: Living, one: Call): Promise<any> {
-    for (;;) {
+    for (let looked = false; ;) {
       const { value, error } = await process.ask(one);
       if (error === undefined) return value;
+      // A process that has worked on a run is told that the run is gone, until it looks for it.
+      const { op, at } = one;
+      const isSave = op === "save" && at !== undefined;
+      if (isSave && error.code === "CONFLICT" && !looked && history.contents(at.name).length === 0) {
+        looked = true;
+        await process.ask({ op: "newest", at });
+        continue;
+      }
       const text = `${JSON.stringify(one)} is rejected: ${error.code} ${error.message}`;
       process.rejected.push(text);
       journey.rejected.push(error.code!);

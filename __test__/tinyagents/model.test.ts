@@ -75,8 +75,16 @@ async function operate(
   if (choice < 75) {
     const [config, given] = [place(), writes()];
     log.push(["putWrites", config, given]);
-    await store.putWrites(config, given);
-    model.putWrites(config, given);
+    const refused = await store.putWrites(config, given).then(
+      () => undefined,
+      (error: { code?: string }) => error,
+    );
+    if (refused === undefined) model.putWrites(config, given);
+    else {
+      // A checkpoint that the store has put, and that is gone, gets no writes.
+      expect(refused.code).toBe("CONFLICT");
+      expect(model.get(config.threadId, config.checkpointId, config.namespace)).toBe(null);
+    }
     return;
   }
   if (choice < 80) {
