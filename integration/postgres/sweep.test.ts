@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Checkpoint, CheckpointStore, type Sweep } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
+import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { makeDatabase, onServer } from "./faults.js";
 
@@ -35,17 +36,20 @@ onServer("newest", (server) => {
     subscribe("forkpoint:sweep", hear);
     onTestFinished(() => void unsubscribe("forkpoint:sweep", hear));
     // Someone else holds the run that has expired.
-    const held = sql("BEGIN; SELECT FROM forkpoint.lineage FOR UPDATE; SELECT pg_sleep(3); COMMIT");
+    const other = new pg.Client({ connectionString: url });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query("BEGIN; SELECT FROM forkpoint.lineage FOR UPDATE");
     const waits = async () =>
       (await sql("SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))[0]!.n as number;
-    const { save } = open(url, { ttlMs: 3_600_000 });
+    const { save } = open(url, { ttlMs: 3_600_000, busyTimeoutMs: 60_000 });
     await save("a");
-    await expect.poll(waits, { timeout: 2_500 }).toBe(1);
+    await expect.poll(waits, { timeout: 10_000 }).toBe(1);
     await save("b");
     await save("a");
     expect(await waits(), "the sweep still waits").toBe(1);
     expect(sweeps).toEqual([]);
-    await held;
+    await other.query("COMMIT");
     await expect.poll(() => sweeps, { timeout: 10_000 }).toMatchObject([{ removed: 1, lineages: 1 }]);
   });
 
