@@ -294,6 +294,9 @@ pub struct Applied {
     /// The stored size of the checkpoints that the unit has put or forked, in bytes, as
     /// [`Stats`](crate::record::Stats) counts it. `None`: there is none, or it is not known.
     pub stored_bytes: Option<u64>,
+    /// The position of the lineage of the last checkpoint that the unit has put or forked: see
+    /// [`Start::position`](crate::record::Start::position). `None`: there is none, or it is not known.
+    pub lineage: Option<i64>,
     /// The batch in which the unit was applied. The store sets this field, and no backend.
     pub commit: Option<Commit>,
 }

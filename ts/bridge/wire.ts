@@ -142,16 +142,32 @@ export class Contract<C extends Calls<C>> {
     this.#about = about;
   }
 
-  /** Runs a call whose response contains no parts. */
+  /**
+   * Runs a call whose response contains no parts. `learn` gets the incarnation of the run that a save has stored into. Null: it is
+   * not known.
+   */
   call<K extends keyof C & string>(
     store: NativeStore,
     call: K,
     fields: Fields<C, K>,
     buffers: Bytes[] = none,
+    learn?: (incarnation: Exact | null) => void,
   ): Promise<Result<C, K>> {
     const kind = this.#kindOf(call);
     const read = parse as (response: Response) => Result<C, K>;
-    if (!isWatched(kind)) return this.send(store, call, fields, buffers, read);
+    let cost: Cost | undefined;
+    // A measured save responds with its cost. Every other save responds with null.
+    const measured = () => {
+      const all = { ...(fields as object), measure: true } as Fields<C, K>;
+      return this.send(store, call, all, buffers, (response) => {
+        const { incarnation, ...rest } = parse(response) as Cost & { incarnation: Exact | null };
+        cost = rest;
+        learn?.(incarnation);
+        return null as Result<C, K>;
+      });
+    };
+    if (!isWatched(kind))
+      return learn === undefined ? this.send(store, call, fields, buffers, read) : measured();
     const sizes = kind === "save" ? buffers.map(({ byteLength }) => byteLength) : [];
     const bytes = sizes.length === 0 ? null : sizes.reduce((sum, each) => sum + each);
     const context = this.#context(store, call, fields, bytes);
@@ -159,19 +175,7 @@ export class Contract<C extends Calls<C>> {
       const outcomeOf = (result: Result<C, K>) => ({ result: this.#counted(call, result, fields) });
       return traced(kind, context, () => this.send(store, call, fields, buffers, read), outcomeOf);
     }
-    let cost: Cost | undefined;
-    // A measured save responds with its cost. Every other save responds with null.
-    const unpack = (response: Response) => {
-      cost = parse(response) as Cost;
-      return null as Result<C, K>;
-    };
-    const measured = { ...(fields as object), measure: true } as Fields<C, K>;
-    return traced(
-      kind,
-      context,
-      () => this.send(store, call, measured, buffers, unpack),
-      () => ({ ...cost }),
-    );
+    return traced(kind, context, measured, () => ({ ...cost }));
   }
 
   /** Runs a call whose response contains no parts, and publishes nothing on the channels. */

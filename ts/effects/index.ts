@@ -144,11 +144,11 @@ function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeCo
     const at = (checkpoints as Record<string, unknown> | undefined)?.[""];
     if (typeof at !== "string") return { of };
     const graphRun = runIn(configurable);
-    const stored = graphRun?.stored === true;
+    const begun = { stored: graphRun?.stored === true, incarnation: graphRun?.incarnation };
     const ready = graphRun?.settled?.();
-    if (graphRun?.follows === true) return { of, at, joins: true, stored, ...(ready !== undefined && { ready }) };
+    if (graphRun?.follows === true) return { of, at, joins: true, ...begun, ...(ready !== undefined && { ready }) };
     // The checkpoint that the graph was told to continue from. LangGraph stores its own checkpoint while the nodes run.
     const from = metadata?.["thread_id"] === run ? metadata["checkpoint_id"] : undefined;
-    return typeof from === "string" && from !== "" ? { of, at, from, settles: true, stored } : { of, at, stored };
+    return typeof from === "string" && from !== "" ? { of, at, from, settles: true, ...begun } : { of, at, ...begun };
   });
 }

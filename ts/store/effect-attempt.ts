@@ -72,7 +72,7 @@ export class Attempt {
   }
 
   /** Claims the effect. Resolves to its idempotency key. Rejects with `CONFLICT` if another process was faster. */
-  async begin({ now, newest, newestKey, effect }: Slot, { at, from, joins }: EffectPlace): Promise<string> {
+  async begin({ now, newest, incarnation, effect }: Slot, { at, from, joins }: EffectPlace): Promise<string> {
     this.#began = { store: now, here: performance.now() };
     this.#renewedAt = this.#began.here;
     this.#token = tokenAfter(effect?.token, now);
@@ -100,8 +100,8 @@ export class Attempt {
     const seen = effect === null ? undefined : { token: effect.token, savedAt: effect.savedAt };
     const [token, entry] = [this.#token, this.#entry];
     // If the run is deleted first, the effect is not stored.
-    const present = newestKey ?? undefined;
-    const fields = { effect: this.#address, seen, token, entry, result: undefined, savedAt: now, present };
+    const must = { incarnation: incarnation ?? undefined };
+    const fields = { effect: this.#address, seen, token, entry, result: undefined, savedAt: now, ...must };
     await this.#call("beginEffect", ({ native }) => effectCalls.call(native, "begin", fields));
     this.#renewAfter(this.#ttlMs / 3);
     return begun.idempotencyKey;

@@ -5,6 +5,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunKey } from "../bridge/native.js";
+import type { Exact } from "../bridge/wire.js";
 import { type EffectAddress, type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
 
@@ -24,6 +25,8 @@ export interface EffectPlace {
   joins?: boolean;
   /** True: the run has stored a checkpoint. If it has none when the effect is asked for, it was deleted while it ran. */
   stored?: boolean;
+  /** The incarnation in which the run began. If it has another one now, it was deleted, and somebody has begun it again. */
+  incarnation?: Exact | undefined;
   /** The effect begins when this has resolved: the answer that the run was resumed with is stored. */
   ready?: Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** Declares the engine's calls for effects. See `engine/src/contract/effect.rs`. */
 
 import type { RunKey } from "../bridge/native.js";
-import { Contract, type PackedPart, type Part } from "../bridge/wire.js";
+import { Contract, type Exact, type PackedPart, type Part } from "../bridge/wire.js";
 
 /** Names an effect of a run. `branch` is 0 for the first effect with this key. */
 export interface EffectAddress {
@@ -59,8 +59,8 @@ export interface FoundEffect<P = Part> {
   now: number;
   /** The id of the run's newest checkpoint. */
   newest: string | null;
-  /** The engine's own id of that checkpoint. */
-  newestKey: string | null;
+  /** The incarnation of the run. Null: nothing of it is stored. */
+  incarnation: Exact | null;
   /** The checkpoint of another run from which the run was forked. */
   origin: { run: string; ns: string; id: string } | null;
   /** True if the run has an effect with the same key and the next number. */
@@ -80,8 +80,8 @@ interface EffectCalls {
     savedAt: number;
     /** If given, the newest checkpoint of the run must be this one. */
     newest?: string;
-    /** If given, the run must still have this checkpoint. */
-    present?: string | undefined;
+    /** If given, the run must have this incarnation. */
+    incarnation?: Exact | undefined;
   }): null;
   write(fields: {
     effect: EffectAddress;

@@ -21,7 +21,7 @@ import {
   type UnknownEffect,
   effectOptions,
 } from "./effect-options.js";
-import { type Awaited, type EffectPlace, findSlot } from "./effect-places.js";
+import { type Awaited, type EffectPlace, type Slot, findSlot } from "./effect-places.js";
 import { type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { HeldLease } from "./lease.js";
 import { callback, readRecord } from "./options.js";
@@ -143,7 +143,7 @@ export class Effects {
       const slot = await this.#handle.run(({ native }) => findSlot(native, place, key, call.effect));
       const { branch, effect } = slot;
       // The result would outlive the run, and a later run of the same name would take it for its own.
-      if (mine === undefined && place.stored === true && slot.newest === null) throw deletedError(key, place.of.run);
+      if (mine === undefined && isOver(place, slot)) throw deletedError(key, place.of.run);
       call.effect = { branch, idempotencyKey: effect?.idempotencyKey };
       // The effect was forgotten while it ran, and another process may have begun a new one.
       if (mine !== undefined && effect?.idempotencyKey !== mine.idempotencyKey) return mine.result;
@@ -239,6 +239,12 @@ function runningError({ key, holder }: StoredEffect, run: string): ForkpointErro
     `the effect ${quote(key)} of run ${quote(run)} runs in ${holder}, so nothing was forgotten: a further call would run it a ` +
     "second time. Wait until it has ended";
   return new ForkpointError("CONFLICT", message);
+}
+
+/** True if the run was deleted since it began. Somebody may have begun it again. */
+function isOver({ stored, incarnation }: EffectPlace, slot: Slot): boolean {
+  if (slot.newest === null) return stored === true;
+  return incarnation !== undefined && slot.incarnation !== incarnation;
 }
 
 function deletedError(key: string, run: string): ForkpointError {

@@ -1,5 +1,7 @@
 /** What a store knows of a run of a graph, and passes on with the config that the graph gives to its nodes. */
 
+import type { Exact } from "../bridge/wire.js";
+
 export interface GraphRun {
   /** A node may call a graph of another thread, whose config then has this run too. */
   thread: string;
@@ -7,6 +9,8 @@ export interface GraphRun {
   follows: boolean;
   /** True if the thread has stored a checkpoint of the graph itself. */
   stored: boolean;
+  /** The incarnation of the thread that the run belongs to. Undefined: it is not known. */
+  incarnation?: Exact | undefined;
   /** The errors of saves that failed while the run went on, by their namespace. */
   readonly failed: Map<string, unknown>;
   /** Resolves when the answers that the run was resumed with are stored. Rejects if other answers were stored first. */

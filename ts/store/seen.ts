@@ -1,6 +1,8 @@
 /** What a store object has saved or read, so that it notices when somebody has deleted it. */
 
-/** How many names one of the two sets holds. */
+import type { Exact } from "../bridge/wire.js";
+
+/** How many names one of the two maps holds. */
 const MOST = 8_192;
 
 /**
@@ -10,13 +12,21 @@ const MOST = 8_192;
  * It remembers the last 8,192 names at least. A name that is not remembered is expected by no save.
  */
 export class Seen {
-  #young = new Set<string>();
-  #old = new Set<string>();
+  #young = new Map<string, Exact | undefined>();
+  #old = new Map<string, Exact | undefined>();
 
-  note(name: string): void {
-    if (this.#young.has(name)) return;
-    if (this.#young.size >= MOST) [this.#old, this.#young] = [this.#young, new Set()];
-    this.#young.add(name);
+  /**
+   * Something with this name is stored. `incarnation` is that of its run: a run that is deleted and begun again has another
+   * one. Missing or null: the one that is remembered, if there is one.
+   */
+  note(name: string, incarnation?: Exact | null): void {
+    const known = incarnation ?? this.incarnation(name);
+    if (this.#young.has(name)) {
+      if (known !== this.#young.get(name)) this.#young.set(name, known);
+      return;
+    }
+    if (this.#young.size >= MOST) [this.#old, this.#young] = [this.#young, new Map()];
+    this.#young.set(name, known);
   }
 
   has(name: string): boolean {
@@ -26,7 +36,21 @@ export class Seen {
     return true;
   }
 
-  /** The store object has deleted it, or has looked for it and found nothing. So a later save may begin it again. */
+  /** The incarnation of the run, when the name was noted last. Undefined: it is not known. */
+  incarnation(name: string): Exact | undefined {
+    return this.#young.get(name) ?? this.#old.get(name);
+  }
+
+  /**
+   * A caller has looked for it. What a caller finds is what the caller works on from now on, also if it is another incarnation than
+   * before. A caller who finds nothing (null) may begin it.
+   */
+  looked(name: string, found: { incarnation?: Exact | null | undefined } | null): void {
+    this.forget(name);
+    if (found !== null) this.note(name, found.incarnation);
+  }
+
+  /** The store object has deleted it. So a later save may begin it again. */
   forget(name: string): void {
     this.#young.delete(name);
     this.#old.delete(name);

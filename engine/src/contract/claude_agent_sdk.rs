@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::call::{PackedRecords, RawCall, Request};
 use super::entry::{Contract, Names, Shown};
 use super::ids::{check_id, damaged};
+use super::incarnation::is_incarnation;
 use super::response::{PackedPart, Response, ResponseBuilder};
 use super::thread;
 use crate::error::{Code, Error, Result, quote};
@@ -40,8 +41,16 @@ enum Call {
     /// Appends entries. The buffer holds all entries, one after the other. Without `row`, the transcript is that of a subpath, and
     /// entries that it has already are left out. With `row`, it is the main transcript: fails with [`Code::Conflict`] if it has
     /// one of the entries already. With `known`, the session must have a main transcript: otherwise fails with [`Code::Conflict`],
-    /// because the session was removed.
-    Append { of: Session, subpath: Option<String>, entries: PackedRecords, row: Option<Row>, known: bool },
+    /// because the session was removed. With `incarnation`, the session must have it.
+    Append {
+        of: Session,
+        subpath: Option<String>,
+        entries: PackedRecords,
+        row: Option<Row>,
+        known: bool,
+        #[serde(default)]
+        incarnation: Option<i64>,
+    },
     /// Keeps the first `length` entries.
     Truncate { of: Session, subpath: Option<String>, length: u64, row: Option<Row> },
     /// Removes a session. With `seen`, only if its row has this version.
@@ -149,12 +158,15 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     let contract = CONTRACT_ID;
     Ok(match call {
-        Call::Append { of, subpath, entries, row, known } => {
+        Call::Append { of, subpath, entries, row, known, incarnation } => {
             let (lineage, log) = (of.checked()?, log_of(subpath.as_deref())?);
             let must = if row.is_some() { LogMust::LackTheKeys } else { LogMust::BeAny };
             let append = Op::Append { contract, lineage, log, records: entries.records(&mut buffers)?, must };
             let mut unit = of.unit(append, row);
             unit.expect.extend(known.then(|| of.is_stored()));
+            unit.expect.extend(
+                incarnation.map(|position| is_incarnation(contract, of.lineage(), position, "session", &of.session)),
+            );
             Request::Apply(unit)
         }
         Call::Truncate { of, subpath, length, row } => {
@@ -174,10 +186,14 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             Request::ask(Query::Log(LogRange { log, skip, limit, ..main_log(of.lineage()) }), entries)
         }
         Call::Session { of } => {
-            let of = Of::Lineage(of.lineage());
-            let query = Query::List { contract, of, before: None, limit: Some(1) };
-            Request::ask(query, |answer| {
-                Response::one(answer.into_headers()?.pop(), |header, _| FoundRow::read(&header))
+            let start = Query::Start { contract, lineage: of.lineage() };
+            let row = Query::List { contract, of: Of::Lineage(of.lineage()), before: None, limit: Some(1) };
+            Request::ask(Query::All(vec![row, start]), |answer| {
+                let [row, start] = answer.into_all()?;
+                let incarnation = start.into_position()?;
+                Response::one(row.into_headers()?.pop(), |header, _| {
+                    Ok(FoundRow { incarnation, ..FoundRow::read(&header)? })
+                })
             })
         }
         Call::Sessions { project, before, limit } => {
@@ -210,6 +226,9 @@ struct FoundRow {
     version: u64,
     mtime: i64,
     summary: String,
+    /// The incarnation of the session, if it was read too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incarnation: Option<i64>,
 }
 
 impl FoundRow {
@@ -219,7 +238,7 @@ impl FoundRow {
             let version = header.sort_key.version()?;
             let summary = String::from_utf8(header.meta.clone()).ok()?;
             let (project, session) = (project.to_owned(), session.to_owned());
-            Some(Self { project, session, version, mtime: header.saved_at, summary })
+            Some(Self { project, session, version, mtime: header.saved_at, summary, incarnation: None })
         };
         read().ok_or_else(|| damaged(&header.id))
     }

@@ -17,12 +17,13 @@ use self::stored::{Address, Effect, Write, effect_id, key_of, list_query, listed
 use super::call::{PartName, RawCall, Request};
 use super::entry::{Contract, Names};
 use super::fields::exact;
+use super::incarnation::is_incarnation;
 use super::lease::Run;
 use super::program;
 use super::registry::{contract_of, named};
 use super::response::Response;
 use super::thread;
-use crate::error::{Code, Error, Result, quote};
+use crate::error::{Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query, RowOrder, Rows, RowsFrom};
 use crate::record::{ContractId, Header, Listed, RowPage, SortKey, Start};
@@ -84,10 +85,9 @@ enum Call {
         saved_at: i64,
         /// If given, fails with [`Code::Conflict`] if this is not the newest checkpoint of the run.
         newest: Option<String>,
-        /// If given, fails with [`Code::Conflict`] if the run does not have this checkpoint any more: see
-        /// [`Found::newest_key`].
+        /// If given, fails with [`Code::Conflict`] if the run does not have this incarnation: see [`Found::incarnation`].
         #[serde(default)]
-        present: Option<String>,
+        incarnation: Option<i64>,
     },
     Write(Write),
     /// Lists the effects of a run, without their results. The response is an [`Effects`](stored::Effects).
@@ -124,8 +124,8 @@ struct Found {
     now: i64,
     /// The id of the run's newest checkpoint.
     newest: Option<String>,
-    /// The engine's own id of that checkpoint.
-    newest_key: Option<String>,
+    /// The incarnation of the run. `None`: nothing of it is stored.
+    incarnation: Option<i64>,
     origin: Option<Origin>,
     /// True if the run has an effect with the same key and the next number.
     more: bool,
@@ -171,7 +171,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     Ok(match call {
         Call::Find { effect } => find(&effect)?,
-        Call::Begin { effect, seen, token, entry, result, saved_at, newest, present } => {
+        Call::Begin { effect, seen, token, entry, result, saved_at, newest, incarnation } => {
             let contract = effects_of(&effect.of)?;
             let absent = || vec![Must::NotBeSavedSince(i64::MIN)];
             let must = seen.map_or_else(absent, |seen| {
@@ -179,8 +179,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             });
             let newest = newest.map(|newest| is_newest(&effect.of, &newest)).transpose()?;
             let effects = must.into_iter().map(|must| effect.expected(contract, must)).collect::<Result<Vec<_>>>()?;
-            let present = present.map(|key| is_present(&effect.of, &key)).transpose()?;
-            let expect = newest.into_iter().chain(present).chain(effects).collect();
+            let incarnation = incarnation.map(|position| has_incarnation(&effect.of, position)).transpose()?;
+            let expect = newest.into_iter().chain(incarnation).chain(effects).collect();
             let put = effect.put(contract, token, entry, result, saved_at, &mut buffers)?;
             Request::Apply(Unit { expect, ops: vec![put] })
         }
@@ -228,12 +228,10 @@ fn is_newest(of: &Run, id: &str) -> Result<Expect> {
     Ok(Expect::Newest { contract: contract.id, lineage, newest: Some(id.clone()), or: id })
 }
 
-/// The condition that the run has this checkpoint.
-fn is_present(of: &Run, key: &str) -> Result<Expect> {
+/// The condition that the run has this incarnation.
+fn has_incarnation(of: &Run, position: i64) -> Result<Expect> {
     let contract = named(&of.space)?;
-    let otherwise = Error::new(Code::Conflict, format!("run {} was deleted or pruned meanwhile", quote(&of.run)));
-    let (id, must) = (key.to_owned(), Must::BeSavedSince(i64::MIN));
-    Ok(Expect::Checkpoint { contract: contract.id, id, must, otherwise })
+    Ok(is_incarnation(contract.id, (contract.lineage_of)(&of.run, &of.ns), position, "run", &of.run))
 }
 
 fn find(effect: &Address) -> Result<Request> {
@@ -251,16 +249,18 @@ fn find(effect: &Address) -> Result<Request> {
         let [found, next, newest, start, now] = answer.into_all()?;
         let more = next.into_checkpoint()?.is_some();
         let newest = newest.into_headers()?.into_iter().next();
-        let newest_key = newest.as_ref().map(|header| header.id.clone());
         let newest = newest.and_then(|header| id_of(contract, header));
-        let origin = start.into_starts()?.first().and_then(|start| origin_of(contract, start));
+        let starts = start.into_starts()?;
+        let start = starts.first();
+        let (incarnation, origin) =
+            (start.map(|start| start.position), start.and_then(|start| origin_of(contract, start)));
         let now = now.into_clock()?;
         Response::one(Some(found.into_checkpoint()?), |found, response| {
             let effect = found.map(|found| {
                 let parts = response.parts(found.payload);
                 read(&found.header, parts)
             });
-            Ok(Found { now, newest, newest_key, origin, more, effect: effect.transpose()? })
+            Ok(Found { now, newest, incarnation, origin, more, effect: effect.transpose()? })
         })
     }))
 }

@@ -20,6 +20,7 @@ mod entry;
 pub mod fields;
 pub mod helix;
 mod ids;
+mod incarnation;
 mod inspect;
 pub mod langgraph;
 pub mod lease;
@@ -203,12 +204,14 @@ fn look_at_each(
     }
 }
 
-/// The cost of a unit.
+/// The cost of a unit, and where it has stored.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cost {
     /// See [`Applied::stored_bytes`].
     stored_bytes: Option<u64>,
+    /// The incarnation of the run into which the unit has stored: see [`Applied::lineage`].
+    incarnation: Option<i64>,
     /// The time in the queue, in ms.
     queue_ms: Option<f64>,
     /// The time until the batch was durable, in ms.
@@ -223,6 +226,7 @@ impl Cost {
         let ms = |time: Duration| time.as_secs_f64() * 1000.0;
         Self {
             stored_bytes: applied.stored_bytes,
+            incarnation: applied.lineage,
             queue_ms: applied.commit.map(|commit| ms(commit.began.saturating_duration_since(queued))),
             commit_ms: applied.commit.map(|commit| ms(commit.took)),
             batch: applied.commit.map(|commit| commit.units),

@@ -47,6 +47,15 @@ pub enum Expect {
         /// The error of the unit if neither is stored.
         otherwise: Error,
     },
+    /// The lineage has this position ([`Start::position`](crate::record::Start::position)), which no other lineage ever gets. So it
+    /// was neither deleted nor begun again since the writer has learned the position.
+    Incarnation {
+        contract: ContractId,
+        lineage: String,
+        position: i64,
+        /// The error of the unit if the lineage is not stored, or has another position.
+        otherwise: Error,
+    },
     /// No unclaimed write of this task to this checkpoint has this slot. Otherwise the unit fails with [`Code::Conflict`]. Of
     /// two units that store a write there, the first one wins. The checkpoint exists.
     FreeSlot { contract: ContractId, id: String, task: String, index: i64 },
@@ -76,12 +85,12 @@ pub(crate) enum Subject<'a> {
 }
 
 impl Expect {
-    /// The checkpoints that the condition looks at. The first one that is stored decides.
+    /// The checkpoints that the condition looks at, or whose lineage it looks at. The first one that is stored decides.
     pub(crate) fn subjects(&self) -> impl Iterator<Item = Subject<'_>> {
         let both = match self {
-            Self::Newest { contract, lineage, .. } | Self::NewestSave { contract, lineage, .. } => {
-                [None, Some(Subject::Newest(*contract, lineage))]
-            }
+            Self::Newest { contract, lineage, .. }
+            | Self::NewestSave { contract, lineage, .. }
+            | Self::Incarnation { contract, lineage, .. } => [None, Some(Subject::Newest(*contract, lineage))],
             Self::Checkpoint { contract, id, .. } | Self::FreeSlot { contract, id, .. } => {
                 [Some(Subject::Id(*contract, id)), None]
             }
@@ -102,6 +111,22 @@ impl Expect {
             // A damaged checkpoint is stored.
             Err(error) if error.code() == Code::Corrupt && matches!(self, Self::Stored { .. }) => Ok(()),
             found => self.check(found?.as_ref().map(Borrow::borrow)),
+        }
+    }
+
+    /// The lineage whose position decides. `None`: something else decides.
+    pub(crate) fn line(&self) -> Option<(ContractId, &str)> {
+        match self {
+            Self::Incarnation { contract, lineage, .. } => Some((*contract, lineage)),
+            _ => None,
+        }
+    }
+
+    /// Checks a condition that looks at a lineage. `found` is the position of the stored lineage.
+    pub(crate) fn check_line(&self, found: Option<i64>) -> Result<()> {
+        match self {
+            Self::Incarnation { position, otherwise, .. } if found != Some(*position) => Err(otherwise.clone()),
+            _ => Ok(()),
         }
     }
 
@@ -174,6 +199,7 @@ impl Expect {
             }
             Self::Stored { otherwise, .. } => found.map(drop).ok_or_else(|| otherwise.clone()),
             Self::FreeSlot { .. } => self.check_writes(&[]),
+            Self::Incarnation { .. } => self.check_line(None),
         }
     }
 }

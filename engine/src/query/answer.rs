@@ -105,6 +105,11 @@ impl Answer {
         <[Answer; N]>::try_from(all).map_err(|_| wrong_kind())
     }
 
+    /// The position of the lineage that [`Query::Start`](super::Query::Start) has found.
+    pub fn into_position(self) -> Result<Option<i64>> {
+        Ok(self.into_starts()?.first().map(|start| start.position))
+    }
+
     pub fn into_lineages(self) -> Result<Vec<Lineage>> {
         let Answer::Lineages(lineages) = self else { return Err(wrong_kind()) };
         Ok(lineages)

@@ -1458,7 +1458,7 @@ fn a_condition_sees_what_another_backend_has_done(place: &Place) {
     apply(&mut *one, vec![write("a", false, std::slice::from_ref(&early))]).unwrap();
     for (n, (what, ops)) in changes.into_iter().enumerate() {
         for gone in [vec![remove("lease")], vec![remove("lease"), draft("lease", "another").put()]] {
-            save(&mut *one, [draft("lease", "lease")]);
+            let position = apply(&mut *one, vec![draft("lease", "lease").put()]).unwrap().lineage.unwrap();
             let otherwise = Error::new(Code::Conflict, "the lease was lost");
             let (contract, id) = (CONTRACT_ID, "lease".to_owned());
             let by_id = Expect::Checkpoint { contract, id, must: Must::BeSavedSince(i64::MIN), otherwise };
@@ -1468,7 +1468,9 @@ fn a_condition_sees_what_another_backend_has_done(place: &Place) {
             let (of, or) = ("lease".to_owned(), "none".to_owned());
             let by_newest = Expect::Newest { contract, lineage: of, newest: Some("lease".to_owned()), or };
             apply(&mut *two, gone).unwrap();
-            for expect in [by_id, by_newest, stored] {
+            let otherwise = Error::new(Code::Conflict, "the run was begun again");
+            let by_line = Expect::Incarnation { contract, lineage: "lease".to_owned(), position, otherwise };
+            for expect in [by_id, by_newest, stored, by_line] {
                 let unit = Unit { expect: vec![expect], ops: ops.clone() };
                 let error = one.apply(&[unit]).pop().unwrap().unwrap_err();
                 assert_eq!(error.code(), Code::Conflict, "{what} {n}");

@@ -119,6 +119,7 @@ fn langgraph_put(id: &str, parent: Option<&str>, depends_on_parent: bool) -> Dra
         depends_on_parent,
         only_child: false,
         known: false,
+        incarnation: None,
         status: Status::Unfinished,
         claims: true,
     };

@@ -117,6 +117,10 @@ impl Model {
                     |header: &Header| id.as_ref() == Some(&header.id) || lineage.as_ref() == Some(&header.lineage);
                 if self.newest_first(*contract, is_meant).is_empty() { Err(otherwise.code()) } else { Ok(()) }
             }
+            Expect::Incarnation { contract, lineage, position, otherwise } => {
+                let found = self.begun(*contract, lineage).map(|begun| begun.position);
+                if found == Some(*position) { Ok(()) } else { Err(otherwise.code()) }
+            }
             Expect::FreeSlot { contract, id, task, index } => {
                 let taken = self.writes.iter().any(|(of, to, write)| {
                     (of, to) == (contract, id)
@@ -140,7 +144,9 @@ impl Model {
                 let kept = self.pinned(header, logs)?;
                 let payload = self.whole_of(draft);
                 let header = Header { sort_key: self.place_of(draft), ..header.clone() };
+                let (contract, lineage) = (header.contract, header.lineage.clone());
                 self.insert(header, payload, kept, labels);
+                applied.lineage = self.begun(contract, &lineage).map(|begun| begun.position);
             }
             Op::Fork(fork) => {
                 let Fork { contract, source, id, lineage, sort_key, saved_at, labels } = &**fork;
@@ -165,6 +171,7 @@ impl Model {
                     ..of.header
                 };
                 self.insert(header, of.payload, kept.clone(), labels);
+                applied.lineage = self.begun(*contract, lineage).map(|begun| begun.position);
                 for (log, records) in kept.into_iter().filter(|(_, records)| !records.is_empty()) {
                     self.logs.insert((*contract, lineage.clone(), log), records);
                 }
@@ -1292,10 +1299,14 @@ fn step() -> impl Strategy<Value = Step> {
                 let otherwise = Error::new(Code::Unsupported, "what it belongs to was expected");
                 Expect::Stored { contract, id, lineage, otherwise }
             });
+        let incarnation = (contract(), run(), 1..8_i64).prop_map(|(contract, lineage, position)| {
+            let otherwise = Error::new(Code::Unsupported, "another incarnation was expected");
+            Expect::Incarnation { contract, lineage, position, otherwise }
+        });
         let none = Just(Vec::new());
         let expect = prop_oneof![
             16 => none,
-            4 => prop_oneof![expect.boxed(), save.boxed(), checkpoint.boxed(), stored.boxed(), slot.boxed()].prop_map(|expect| vec![expect]),
+            4 => prop_oneof![expect.boxed(), save.boxed(), checkpoint.boxed(), stored.boxed(), slot.boxed(), incarnation.boxed()].prop_map(|expect| vec![expect]),
             1 => prop::collection::vec((contract(), id(), run()), 2).prop_map(|both| {
                 let otherwise = || Error::new(Code::Unsupported, "another lineage was expected");
                 let of = |(contract, id, lineage)| Expect::Checkpoint {
@@ -1318,6 +1329,47 @@ fn step() -> impl Strategy<Value = Step> {
         1 => prop_oneof![1..5_usize, Just(usize::MAX)].prop_map(Step::Check),
         1 => Just(Step::Reopen),
     ]
+}
+
+/// The positions of lineages in a backend, by their positions in the model. No two lineages have the same one.
+#[derive(Default)]
+struct Lineages(BTreeMap<i64, i64>);
+
+impl Lineages {
+    /// A batch for the model, and one for the backend. A lineage that nobody has learned yet has a position that none has.
+    fn both(&self, mut batch: Vec<Unit>) -> (Vec<Unit>, Vec<Unit>) {
+        fn positions(batch: &mut [Unit]) -> impl Iterator<Item = &mut i64> {
+            batch.iter_mut().flat_map(|unit| &mut unit.expect).filter_map(|expect| match expect {
+                Expect::Incarnation { position, .. } => Some(position),
+                _ => None,
+            })
+        }
+        positions(&mut batch)
+            .filter(|position| !self.0.contains_key(position))
+            .for_each(|position| *position = i64::MAX);
+        let mut theirs = batch.clone();
+        positions(&mut theirs).for_each(|position| *position = self.0.get(position).copied().unwrap_or(i64::MAX));
+        (batch, theirs)
+    }
+
+    /// Takes the positions out of the results, and compares them with the earlier ones.
+    fn learn(
+        &mut self,
+        expected: &mut [Result<Applied, Code>],
+        done: &mut [Result<Applied, Code>],
+    ) -> Result<(), TestCaseError> {
+        for (expected, done) in expected.iter_mut().zip(done) {
+            let (Ok(expected), Ok(done)) = (expected, done) else { continue };
+            let (ours, theirs) = (expected.lineage.take(), done.lineage.take());
+            prop_assert_eq!(ours.is_some(), theirs.is_some(), "a unit that has put something knows where");
+            let Some((ours, theirs)) = ours.zip(theirs) else { continue };
+            let known = self.0.insert(ours, theirs);
+            prop_assert_eq!(known.unwrap_or(theirs), theirs, "a lineage keeps its position");
+            let same = self.0.values().filter(|other| **other == theirs).count();
+            prop_assert_eq!(same, 1, "no two lineages have the same position");
+        }
+        Ok(())
+    }
 }
 
 /// The position at which the last page of lineages ended. Positions differ between the backend and the model, so each
@@ -1429,20 +1481,23 @@ fn check_in_time(
 ) -> Result<(), TestCaseError> {
     let (mut machine, mut copy) = (machine, None);
     let mut backend = open().unwrap();
+    let mut lineages = Lineages::default();
     let as_shared = |found: u64, shared: u64| if records == Records::Any { found.min(shared) } else { found };
     let (mut ours, mut theirs): (Place, Place) = (None, None);
     let asks = everything().into_iter().map(Step::Ask).chain([Step::Stats(None), Step::Check(3)]);
     for step in steps.iter().cloned().chain([Step::Reopen]).chain(asks) {
         match step {
             Step::Apply(batch) => {
-                let expected: Vec<_> = batch.iter().map(|unit| model.apply(unit)).collect();
+                let (ours, theirs) = lineages.both(batch);
+                let mut expected: Vec<_> = ours.iter().map(|unit| model.apply(unit)).collect();
                 // The model does not know how much room a backend takes.
                 let told = |applied: Applied| Applied { stored_bytes: None, ..applied };
-                let done: Vec<_> = backend
-                    .apply(&batch)
+                let mut done: Vec<_> = backend
+                    .apply(&theirs)
                     .into_iter()
                     .map(|done| done.map(told).map_err(|error| error.code()))
                     .collect();
+                lineages.learn(&mut expected, &mut done)?;
                 prop_assert_eq!(done, expected);
             }
             Step::Ask(query) => {
@@ -1525,7 +1580,7 @@ fn check_in_time(
                 if let Some(copy) = &copy {
                     machine.as_mut().unwrap().restore();
                     model = copy.clone();
-                    (ours, theirs) = (None, None);
+                    (ours, theirs, lineages) = (None, None, Lineages::default());
                 }
             }
         }

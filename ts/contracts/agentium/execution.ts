@@ -81,7 +81,10 @@ export class Execution {
     const effects = {
       handle: recorder && recorder.handle,
       store: "WorkflowCheckpointStore",
-      place: () => ({ of: this.#key, stored: this.#stored }),
+      place: () => {
+        const incarnation = this.#stored ? recorder?.incarnation : undefined;
+        return { of: this.#key, stored: this.#stored, incarnation };
+      },
       lease: () => lease?.held,
     };
     this.#context = { runId, workflow: name, sessionId, userId, eventBus, effects, ...empty };

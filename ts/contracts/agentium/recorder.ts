@@ -9,6 +9,7 @@ import { misfit } from "../shared/fit.js";
 import { stateAndRest } from "../shared/record.js";
 import { RunLease } from "../shared/run-lease.js";
 import { type Format, deserialize, formatOf } from "../../bridge/serializer.js";
+import type { Exact } from "../../bridge/wire.js";
 import { type StepRef, readStepRef, sorted } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
 import { type OwnStore, find, findLatest, ownStore, put, type WorkflowCheckpointStore } from "./store.js";
@@ -37,6 +38,8 @@ export interface Recorder {
   readonly handle: StoreHandle | null;
   /** The lease of the run. Undefined if the workflow takes no leases. */
   readonly lease?: RunLease | undefined;
+  /** The incarnation of the run that was read or stored last. Undefined: it is not known. */
+  readonly incarnation?: Exact | undefined;
   load(checkpointId: string): Promise<Recorded | null>;
   latest(runId: string): Promise<Recorded | null>;
   /** Stores a checkpoint. Resolves to the state as the store will return it. */
@@ -73,6 +76,7 @@ class OwnRecorder implements Recorder {
   readonly identity: unknown;
   readonly format: Format;
   readonly lease: RunLease | undefined;
+  incarnation: Exact | undefined;
   /** The save that the run has read or stored last. Null: the run had no checkpoint. Undefined: it has read and stored none. */
   #last: (SaveRef & { runId: string }) | null | undefined;
 
@@ -112,7 +116,10 @@ class OwnRecorder implements Recorder {
     await this.handle.save((engine, held) => {
       held.add(stored.bytes.byteLength);
       held.take(encoded.rest.bytes);
-      return put(engine, encoded);
+      // A rewind may begin the run again.
+      const learn = (incarnation: Exact | null) => void (this.incarnation = incarnation ?? undefined);
+      const unknown = rewind || this.incarnation === undefined || this.#last?.runId !== runId;
+      return put(engine, encoded, unknown ? learn : undefined);
     }, this.lease?.held);
     this.#last = { runId, stepIndex, createdAt, stamp: encoded.stamp };
     return new Snapshot(this.format, stored);
@@ -135,6 +142,7 @@ class OwnRecorder implements Recorder {
   /** `none` is what the run has if nothing was found. */
   #recorded(found: Found | null, none: null | undefined): Recorded | null {
     this.#last = found === null ? none : { runId: found.runId, ...found.saved };
+    this.incarnation = found?.incarnation;
     if (found === null) return null;
     const { id, runId, shape, parts } = found;
     const [state, rest] = stateAndRest(parts, id);

@@ -12,6 +12,7 @@ import { pageOf, pageOptions } from "../../store/page.js";
 import { type DeleteOptions, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
 import { detachBuffers } from "../../bridge/detach.js";
+import type { Exact } from "../../bridge/wire.js";
 import { decodeCheckpoint, encodeCheckpoint } from "../shared/record.js";
 import type { ProgramVersion } from "../../store/program.js";
 import { versionsOf } from "../../store/programs.js";
@@ -320,6 +321,7 @@ export interface Encoded {
 export async function put(
   { native }: Engine,
   { step, state, rest, steps, shape, parent, expectedParent, stamp, after, rewind }: Encoded,
+  learn?: (incarnation: Exact | null) => void,
 ): Promise<void> {
   const call = {
     ...step,
@@ -338,7 +340,7 @@ export async function put(
     stateTag: state.tag,
     restTag: rest.tag,
   };
-  await agentium.call(native, "save", call, [state.bytes, rest.bytes]);
+  await agentium.call(native, "save", call, [state.bytes, rest.bytes], learn);
 }
 
 export async function find({ native }: Engine, checkpointId: unknown): Promise<Found | null> {

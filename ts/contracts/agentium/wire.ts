@@ -3,7 +3,7 @@
  * its state machine in the engine. See `engine/src/contract/agentium/`.
  */
 
-import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
+import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { StepRef } from "./checkpoint.js";
 import type { CheckpointSummary, StepResult } from "./contract.js";
 import type { RunStatus } from "../shared/recovery.js";
@@ -14,6 +14,8 @@ export interface Found<P = Part> {
   /** The hash of the shape of the workflow that stored the checkpoint. Null: not known. */
   shape: string | null;
   saved: SaveRef;
+  /** The incarnation of the run. Missing if the checkpoint was found by its id. */
+  incarnation?: Exact;
   parts: P[];
 }
 

@@ -25,6 +25,7 @@ import { pageOf, pageOptions } from "../../store/page.js";
 import { type DeleteOptions, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
 import { detachBuffers } from "../../bridge/detach.js";
+import type { Exact } from "../../bridge/wire.js";
 import { decodeCheckpoint, encodeCheckpoint, stateAndRest } from "../shared/record.js";
 import type { RunStatus } from "../shared/recovery.js";
 import { Maker } from "./maker.js";
@@ -136,12 +137,15 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
         // While the save waits, the caller's object must not stay in memory because of it.
         checkpoint = undefined!;
         taken.fields.mark = this.#maker.markOf(taken.fields.graphId);
-        taken.fields.known = this.#handle.seen.has(taken.fields.runId);
-        return put(engine, taken.fields, taken.state, taken.rest);
+        const { runId } = taken.fields;
+        const { seen } = this.#handle;
+        taken.fields.known = seen.has(runId);
+        taken.fields.incarnation = seen.incarnation(runId);
+        const learn = (incarnation: Exact | null) => seen.note(runId, incarnation);
+        return put(engine, taken.fields, taken.state, taken.rest, learn);
       },
       undefined,
       () => {
-        this.#handle.seen.note(taken.fields.runId);
         detachBuffers(taken.state, taken.rest);
       },
     );
@@ -160,10 +164,8 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
       const node = nodeId === undefined || nodeId === null ? undefined : idOrNull(nodeId, "nodeId");
       if (run === null || node === null) return null;
       const found = await agentos.find(engine.native, "load", { runId: run, nodeId: node }, openFound);
-      const { seen } = this.#handle;
-      // A run that has nothing may be begun again.
-      if (found !== null) seen.note(run);
-      else if (node === undefined) seen.forget(run);
+      // Nothing of one node says nothing about the run.
+      if (found !== null || node === undefined) this.#handle.seen.looked(run, found);
       return found && restore(engine, found);
     });
   }
@@ -361,6 +363,8 @@ export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   expectedNewest: string | undefined;
   /** True: the save is refused with `CONFLICT` if the run has no checkpoint. */
   known?: boolean;
+  /** If given, the save is refused with `CONFLICT` unless the run has this incarnation. */
+  incarnation?: Exact | undefined;
   parent: string | undefined;
   /** Who made the checkpoint: see `ts/store/mark.ts`. */
   mark: string | undefined;
@@ -397,7 +401,14 @@ export function restore({ format }: Engine, { id, runId, timestamp, parts }: Fou
   return checkpoint;
 }
 
-export function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
+/** Stores a checkpoint. `learn` gets the incarnation of the run, unless the fields have it. */
+export function put(
+  { native }: Engine,
+  fields: Fields,
+  state: Serialized,
+  rest: Serialized,
+  learn?: (incarnation: Exact | null) => void,
+): Promise<null> {
   const {
     id,
     runId,
@@ -408,6 +419,7 @@ export function put({ native }: Engine, fields: Fields, state: Serialized, rest:
     status,
     expectedNewest,
     known = false,
+    incarnation,
     parent,
     mark,
   } = fields;
@@ -423,13 +435,15 @@ export function put({ native }: Engine, fields: Fields, state: Serialized, rest:
     status,
     expectedNewest,
     known,
+    incarnation,
     parent,
     mark,
     savedAt,
     stateTag,
     restTag,
   };
-  return agentos.call(native, "save", call, [state.bytes, rest.bytes]);
+  const unknown = incarnation === undefined ? learn : undefined;
+  return agentos.call(native, "save", call, [state.bytes, rest.bytes], unknown);
 }
 
 export async function find({ native }: Engine, checkpointId: string): Promise<Found | null> {

@@ -2,6 +2,7 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ForkpointError } from "../../bridge/errors.js";
+import type { Exact } from "../../bridge/wire.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import { type ContextOnce, onceOf } from "../shared/once.js";
@@ -13,6 +14,8 @@ export interface CurrentRun {
   runId: string;
   handle: StoreHandle;
   compiled: Graph;
+  /** The incarnation that the run belongs to. Undefined: it is not known yet. */
+  incarnation?: Exact | undefined;
   /** The lease that the writes of the run carry. Undefined: the lease of the handle. */
   lease?: HeldLease;
   /** The node that runs. Undefined: it is not known, or several run at the same time. */
@@ -64,10 +67,12 @@ export const once: ContextOnce = async (key, effect, options) => {
   const run = current.getStore();
   if (run === undefined) throw outside();
   const { runId, handle, compiled, node, lease } = run;
+  run.incarnation ??= handle.seen.incarnation(runId);
+  const { incarnation } = run;
   const effects = {
     handle,
     store: "CheckpointStore",
-    place: () => ({ of: { space: agentos.name, run: runId, ns: "" } }),
+    place: () => ({ of: { space: agentos.name, run: runId, ns: "" }, stored: incarnation !== undefined, incarnation }),
     lease: () => lease,
   };
   return onceOf(effects, { effectClass: compiled.isExternal(node) ? "external" : "write" })(key, effect, options);

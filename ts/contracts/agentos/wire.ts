@@ -1,12 +1,14 @@
 /** Declares the engine's calls for AgentOS. See `enum Call` in `engine/src/contract/agentos/call.rs`. */
 
 import type { RunStatus } from "../shared/recovery.js";
-import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
+import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 
 /** A checkpoint, not yet deserialized. */
 export interface Found<P = Part> extends CheckpointMetadata {
   status: RunStatus;
+  /** The incarnation of the run. Missing if the checkpoint was found by its id. */
+  incarnation?: Exact;
   /** Who made the checkpoint: see `ts/store/mark.ts`. Missing if it has no mark. */
   mark?: string;
   parts: P[];
@@ -61,6 +63,8 @@ interface AgentosCalls {
       status: RunStatus;
       expectedNewest: string | undefined;
       known?: boolean;
+      /** If given, the run must have this incarnation. */
+      incarnation?: Exact | undefined;
       parent: string | undefined;
       mark: string | undefined;
       savedAt: number;

@@ -1,6 +1,7 @@
 /** `ForkpointChats`, the chats of the AI SDK. */
 
 import { ForkpointError, isOvertaken, quote, typeError } from "../../bridge/errors.js";
+import type { Exact } from "../../bridge/wire.js";
 import { ContractStore } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
 import { nonEmpty } from "../../store/ids.js";
@@ -130,11 +131,12 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
       const { fields, buffers } = rowFields(row, undefined);
       return this.#chats.turns.alone(id, async () => {
         try {
-          await chatCalls.call(engine.native, "save", { row: fields, version: undefined, keep: undefined }, buffers);
+          const call = { row: fields, version: undefined, keep: undefined };
+          const learn = (begun: Exact | null) => this.#chats.looked(id, { incarnation: begun ?? undefined });
+          await chatCalls.call(engine.native, "save", call, buffers, learn);
         } catch (error) {
           throw isOvertaken(error) ? alreadyExists(id) : error;
         }
-        this.#chats.looked(id, true);
         return id;
       });
     });
@@ -151,7 +153,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
       const { version: number } = readRecord(options, "options", { version });
       return this.#chats.turns.shared(chat, async () => {
         const found = await readChat(engine, chat, number);
-        this.#chats.looked(chat, found !== null);
+        this.#chats.looked(chat, found && found.row);
         if (number !== undefined && found?.number !== number) throw noVersion(chat, number);
         return (found?.messages ?? []) as MESSAGE[];
       });
@@ -167,7 +169,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
       const chat = idOption(id, "id");
       return this.#chats.turns.shared(chat, async () => {
         const found = await readChat(engine, chat, undefined);
-        this.#chats.looked(chat, found !== null);
+        this.#chats.looked(chat, found && found.row);
         return found && { ...infoOf(found.row), messages: found.messages as MESSAGE[] };
       });
     });

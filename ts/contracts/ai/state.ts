@@ -3,7 +3,7 @@
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, isForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import type { Stored } from "../../bridge/serializer.js";
-import type { Part } from "../../bridge/wire.js";
+import type { Exact, Part } from "../../bridge/wire.js";
 import type { Engine } from "../../store/engine.js";
 import type { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
@@ -20,6 +20,8 @@ const KEPT = 1_000;
 export interface Row extends Head {
   chat: string;
   place: Place;
+  /** A chat that was deleted and created again has another one. Undefined: it is not known. */
+  incarnation?: Exact | undefined;
   metadata: StoredMetadata;
 }
 
@@ -79,8 +81,9 @@ export class Chats {
     { snapshot, stream, endedStream, metadata, expected }: Change,
     mayBeOld: boolean,
   ): Promise<number | undefined> {
-    if (row !== undefined) this.#seen.note(chat);
-    else if (this.#seen.has(chat) || (endedStream !== undefined && this.#seen.has(streamName(chat, endedStream)))) {
+    // The end of an answer belongs to the chat in which the answer began.
+    const begun = [...(endedStream === undefined ? [] : [streamName(chat, endedStream)]), chat];
+    if (row === undefined ? begun.some((name) => this.#seen.has(name)) : this.#isAnother(begun, row)) {
       const message = `chat ${quote(chat)} was deleted, so nothing was saved: createChat() makes a new one with this id`;
       throw new ForkpointError("CONFLICT", message);
     }
@@ -108,6 +111,7 @@ export class Chats {
       chat,
       ...head,
       place: placeAfter(row?.place),
+      incarnation: row?.incarnation,
       metadata: metadata ?? row?.metadata ?? NO_METADATA,
     };
     const plan = isNew ? snapshot.plan(version, shared, head.version) : undefined;
@@ -115,21 +119,28 @@ export class Chats {
     try {
       const keep = isNew ? this.#keepVersions : undefined;
       const all = [...buffers, ...(plan?.buffers ?? [])];
-      await chatCalls.call(engine.native, "save", { row: fields, version: plan?.fields, keep }, all);
+      const learn = (incarnation: Exact | null) => void (next.incarnation = incarnation ?? undefined);
+      const call = { row: fields, version: plan?.fields, keep };
+      await chatCalls.call(engine.native, "save", call, all, next.incarnation === undefined ? learn : undefined);
     } catch (error) {
       if (isOvertaken(error) || (mayBeOld && isForkpointError(error) && error.code === "NOT_FOUND")) return undefined;
       throw error;
     }
-    this.#seen.note(chat);
-    if (head.stream !== null) this.#seen.note(streamName(chat, head.stream));
+    this.#seen.note(chat, next.incarnation);
+    if (head.stream !== null) this.#seen.note(streamName(chat, head.stream), next.incarnation);
     this.#keep(chat, next, plan?.version ?? version);
     return head.version;
   }
 
   /** A chat was made, or looked for. One that was not there may begin again, but not by the end of an answer that it had begun. */
-  looked(chat: string, exists: boolean): void {
-    if (exists) this.#seen.note(chat);
-    else this.#seen.forget(chat);
+  looked(chat: string, found: Pick<Row, "incarnation"> | null): void {
+    this.#seen.looked(chat, found);
+  }
+
+  /** True if the chat was deleted since this store has seen it under the first of the names that it knows, and created again. */
+  #isAnother(names: readonly string[], { incarnation }: Row): boolean {
+    const known = names.map((name) => this.#seen.incarnation(name)).find((one) => one !== undefined);
+    return known !== undefined && incarnation !== undefined && known !== incarnation;
   }
 
   /** Takes what is known of a chat. */
@@ -193,10 +204,11 @@ export const openRow = (
   part: packed && part(packed),
 });
 
-export function closeRow({ chat, part, index, version, stream, place }: OpenRow, { format }: Engine): Row {
+export function closeRow(row: OpenRow, { format }: Engine): Row {
+  const { chat, part, index, version, stream, place, incarnation } = row;
   // The response may be large, and must not stay in memory because of the row.
   const stored: Stored | undefined = part && { tag: part.tag, bytes: Uint8Array.prototype.slice.call(part.bytes) };
-  return { chat, version, stream, place, metadata: readMetadata(stored, index, format) };
+  return { chat, version, stream, place, incarnation, metadata: readMetadata(stored, index, format) };
 }
 
 /** The fields and the buffers of a row to store. */

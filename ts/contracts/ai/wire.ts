@@ -1,6 +1,6 @@
 /** The calls of the AI SDK's chats and streams. `engine/src/contract/ai` declares the same calls. */
 
-import { Contract, type PackedPart } from "../../bridge/wire.js";
+import { Contract, type Exact, type PackedPart } from "../../bridge/wire.js";
 import type { PackedRecords } from "../shared/records.js";
 
 /** The state of a row: when its chat was changed last, and a number that no other change has. */
@@ -50,6 +50,8 @@ export interface FoundRow extends Head {
   chat: string;
   place: Place;
   index: string;
+  /** The incarnation of the chat. Missing in a listing. */
+  incarnation?: Exact;
   metadata: PackedPart[];
 }
 

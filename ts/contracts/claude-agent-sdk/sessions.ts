@@ -7,6 +7,7 @@ import type { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
 import type { FoldSessionSummary, SessionStoreEntry, SessionSummaryEntry } from "./contract.js";
 import { isCustom } from "../../bridge/serializer.js";
+import type { Exact } from "../../bridge/wire.js";
 import { readRecords } from "../shared/records.js";
 import { type Line, type Transcript, keyOf, pack } from "./entries.js";
 import { type Listed, type Of, type Row, claude } from "./wire.js";
@@ -37,7 +38,9 @@ export class Sessions {
     return this.#turns.shared(nameOf(of), () => {
       // A subagent that outlives its session must not bring a part of it back.
       const known = this.#seen.has(nameOf(of));
-      return claude.call(engine.native, "append", { of, subpath, entries: records, row: undefined, known }, [bytes]);
+      const incarnation = this.#seen.incarnation(nameOf(of));
+      const fields = { of, subpath, entries: records, row: undefined, known, incarnation };
+      return claude.call(engine.native, "append", fields, [bytes]);
     });
   }
 
@@ -48,9 +51,10 @@ export class Sessions {
       const row = await this.#after(engine, of, before, left);
       const { records, bytes } = pack(left, engine.format);
       try {
-        await claude.call(engine.native, "append", { of, subpath: undefined, entries: records, row, known: false }, [
-          bytes,
-        ]);
+        const fields = { of, subpath: undefined, entries: records, row, known: false, incarnation: undefined };
+        const learn = (incarnation: Exact | null) => this.#seen.note(nameOf(of), incarnation);
+        const isKnown = this.#seen.incarnation(nameOf(of)) !== undefined && before !== undefined;
+        await claude.call(engine.native, "append", fields, [bytes], isKnown ? undefined : learn);
         return this.#keep(of, row);
       } catch (error) {
         this.#rows.delete(nameOf(of));
@@ -188,7 +192,7 @@ export class Sessions {
 
   async #read(engine: Engine, of: Of): Promise<Row | undefined> {
     const row = (await claude.call(engine.native, "session", { of })) ?? undefined;
-    if (row !== undefined) this.#seen.note(nameOf(of));
+    if (row !== undefined) this.#seen.note(nameOf(of), row.incarnation);
     return row;
   }
 

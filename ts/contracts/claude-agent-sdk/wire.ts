@@ -1,6 +1,6 @@
 /** The calls of the Claude Agent SDK's sessions. `engine/src/contract/claude_agent_sdk.rs` declares the same calls. */
 
-import { Contract, type PackedPart } from "../../bridge/wire.js";
+import { Contract, type Exact, type PackedPart } from "../../bridge/wire.js";
 import type { PackedRecords } from "../shared/records.js";
 
 export interface Of {
@@ -31,6 +31,8 @@ interface SessionCalls {
     entries: PackedRecords;
     row: NewRow | undefined;
     known: boolean;
+    /** If given, the session must have this incarnation. */
+    incarnation: Exact | undefined;
   }): null;
   truncate(fields: { of: Of; subpath: string | undefined; length: number; row: NewRow | undefined }): null;
   /** Removes a session. With `seen`, only if its row has this version. */
@@ -42,7 +44,7 @@ interface SessionCalls {
     skip: number;
     limit: number;
   }): { total: number; entries: PackedPart[] } | null;
-  session(fields: { of: Of }): (Of & Row) | null;
+  session(fields: { of: Of }): (Of & Row & { incarnation: Exact }) | null;
   /** Lists sessions, the one that was begun last first. */
   sessions(fields: { project: string | undefined; before: number | undefined; limit: number }): Listed[];
   subpaths(fields: { of: Of }): string[];

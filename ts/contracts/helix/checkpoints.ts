@@ -50,7 +50,9 @@ export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<v
   return context.turns.alone(sessionId, async () => {
     for (;;) {
       const compared = await compare(context, sessionId, state.messages);
-      if (compared !== null) context.seen.note(sessionId);
+      // A late save does not learn the incarnation of a session that was begun again.
+      if (compared !== null)
+        context.seen.note(sessionId, context.seen.incarnation(sessionId) ?? compared.incarnation);
       try {
         const savedAt = await put(context, checkpoint, compared);
         context.comparison.remember(sessionId, state.messages, compared, { id: checkpoint.id, savedAt });
@@ -79,6 +81,7 @@ async function put(
     id,
     sessionId,
     known: seen.has(sessionId),
+    incarnation: seen.incarnation(sessionId),
     timestamp,
     stepCount,
     streamSequence,

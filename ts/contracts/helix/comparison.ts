@@ -4,6 +4,7 @@ import { crypto } from "../../bridge/crypto.js";
 import { isDeepStrictEqual } from "node:util";
 import { rangeOfBytes, whole } from "../../bridge/bytes.js";
 import type { NativeStore } from "../../bridge/native.js";
+import type { Exact } from "../../bridge/wire.js";
 import { type PackedMessages, type Place, placeOf } from "./kept-messages.js";
 import { helix } from "./wire.js";
 
@@ -14,6 +15,7 @@ export interface Compared {
   total: number;
   /** True if the session's messages begin with the given messages. */
   same: boolean;
+  incarnation: Exact | null;
 }
 
 /**

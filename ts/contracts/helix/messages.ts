@@ -8,14 +8,15 @@ import { packMessages, readMessages } from "./values.js";
 import { helix } from "./wire.js";
 import type { Message, MessagesPage } from "./contract.js";
 
-export async function append({ engine, clock, turns }: Context, sessionId: string, messages: unknown): Promise<void> {
+export async function append({ engine, clock, turns, seen }: Context, sessionId: string, messages: unknown): Promise<void> {
   if (!isArray(messages)) throw typeError(`messages must be an array, but is ${show(messages)}`);
   const given = readingArgument("messages", () => [...messages]);
   const list = given.findIndex(isArray);
   if (list !== -1) throw typeError(`messages[${list}] must be an object, but is an array`);
   const { bytes, ...packed } = packMessages(given, "messages", engine.format);
   await turns.shared(sessionId, () => {
-    const fields = { sessionId, messages: packed, aliveSince: clock.aliveSince(), savedAt: clock.now() };
+    const [aliveSince, savedAt, incarnation] = [clock.aliveSince(), clock.now(), seen.incarnation(sessionId)];
+    const fields = { sessionId, messages: packed, aliveSince, savedAt, incarnation };
     return helix.call(engine.native, "append", fields, [bytes]);
   });
 }

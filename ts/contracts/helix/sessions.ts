@@ -12,7 +12,7 @@ import { stats } from "../../store/retention.js";
 import type { LineageStats, StoreStats } from "../../store/results.js";
 import { deserialize } from "../../bridge/serializer.js";
 import type { Bytes } from "../../bridge/bytes.js";
-import type { NewPart, Part } from "../../bridge/wire.js";
+import type { Exact, NewPart, Part } from "../../bridge/wire.js";
 import type { Compared, Comparison } from "./comparison.js";
 import { PAGE, pageOf } from "../../store/page.js";
 import { type Clock, sessionListOptions } from "./options.js";
@@ -64,10 +64,13 @@ export interface Context {
 export class Session {
   readonly row: Row;
   readonly #parts: readonly Part[];
+  /** A session that was deleted and created again has another one. */
+  readonly incarnation: Exact | null;
 
-  constructor(row: Row, parts: readonly Part[]) {
+  constructor(row: Row, parts: readonly Part[], incarnation: Exact | null) {
     this.row = row;
     this.#parts = parts;
+    this.incarnation = incarnation;
   }
 
   get state(): StoredState {
@@ -97,7 +100,12 @@ export async function find({ engine, clock }: Context, sessionId: string): Promi
 }
 
 function stored({ native }: Engine, sessionId: string): Promise<Session | null> {
-  return helix.find(native, "session", { sessionId }, ({ parts, ...row }, part) => new Session(row, parts.map(part)));
+  return helix.find(
+    native,
+    "session",
+    { sessionId },
+    ({ parts, incarnation, ...row }, part) => new Session(row, parts.map(part), incarnation),
+  );
 }
 
 /** A change of a session. Fields and parts that are left out stay as they are. */
@@ -132,11 +140,11 @@ export function change<T>(
         await expire(context, sessionId, aliveSince);
         context.seen.forget(sessionId);
       }
+      if (session !== null && isAnother(context, sessionId, session)) throw deleted(sessionId);
       const { edit, result } = await decide(session);
       if (edit === null) return result;
       try {
         await store(context, sessionId, session, edit, aliveSince);
-        context.seen.note(sessionId);
         return result;
       } catch (error) {
         if (!isOvertaken(error)) throw error;
@@ -147,8 +155,14 @@ export function change<T>(
   });
 }
 
+/** True if the session was deleted since this store has seen it, and somebody has created it again. */
+function isAnother({ seen }: Context, sessionId: string, { incarnation }: Session): boolean {
+  const known = seen.incarnation(sessionId);
+  return known !== undefined && known !== incarnation;
+}
+
 async function store(
-  { engine: { native }, clock }: Context,
+  { engine: { native }, clock, seen }: Context,
   sessionId: string,
   session: Session | null,
   { row = {}, parts = [], messages }: Edit,
@@ -162,7 +176,10 @@ async function store(
     parts: parts.map(({ name, tag }) => ({ name, tag })),
     messages,
   };
-  await helix.call(native, "change", fields, parts.map(bytesOf));
+  // The change expects the version of the row that was read, which no other incarnation has.
+  const learn = session === null ? (begun: Exact | null) => seen.note(sessionId, begun) : undefined;
+  await helix.call(native, "change", fields, parts.map(bytesOf), learn);
+  if (session !== null) seen.note(sessionId, session.incarnation);
 }
 
 /**

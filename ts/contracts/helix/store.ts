@@ -398,10 +398,8 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /** A session was looked for. One that was not there may be begun again. */
   #looked(id: string, exists: boolean): boolean {
-    if (exists) this.#handle.seen.note(id);
-    else this.#handle.seen.forget(id);
+    this.#handle.seen.looked(id, exists ? {} : null);
     return exists;
   }
 

@@ -1,6 +1,6 @@
 /** Declares the engine's calls for Helix sessions. See `engine/src/contract/helix/call.rs`. */
 
-import { Contract, type PackedPart, type Part } from "../../bridge/wire.js";
+import { Contract, type Exact, type PackedPart, type Part } from "../../bridge/wire.js";
 
 /** The fields of a session that the engine knows. `savedAt` is the time of the session's last write. */
 export interface Row {
@@ -57,11 +57,18 @@ interface HelixCalls {
     timestamp: number;
   }): null;
   /** Takes one buffer: the messages. */
-  append(fields: { sessionId: string; messages: Packed; aliveSince: number; savedAt: number }): null;
+  append(fields: {
+    sessionId: string;
+    messages: Packed;
+    aliveSince: number;
+    savedAt: number;
+    /** If given, the session must have this incarnation. */
+    incarnation: Exact | undefined;
+  }): null;
   delete(fields: { sessionId: string }): null;
   /** Removes a session whose last write was before `aliveSince`. */
   expire(fields: { sessionId: string; aliveSince: number }): null;
-  session(fields: { sessionId: string }): (Row & { parts: PackedPart[] }) | null;
+  session(fields: { sessionId: string }): (Row & { incarnation: Exact | null; parts: PackedPart[] }) | null;
   sessions(fields: { before: number | undefined; limit: number }): Array<Row & { cursor: string }>;
   messages(fields: {
     sessionId: string;
@@ -74,12 +81,21 @@ interface HelixCalls {
     offset: number;
     since?: { id: string; savedAt: number };
     messages: Packed;
-  }): { savedAt: number; version: number; total: number; same: boolean; since: boolean } | null;
+  }): {
+    savedAt: number;
+    version: number;
+    total: number;
+    same: boolean;
+    since: boolean;
+    incarnation: Exact | null;
+  } | null;
   /** Takes a buffer for each part. */
   save(
     fields: CheckpointFields & {
       /** True: the save is refused with `CONFLICT` if the session is not stored. */
       known: boolean;
+      /** If given, the session must have this incarnation. */
+      incarnation: Exact | undefined;
       messageCount: number | undefined;
       status: string | undefined;
       /** The role of the state's last message, if it is a short text. */

@@ -15,19 +15,20 @@ import type { CheckpointRef } from "./config.js";
 import type { Resuming, Taken } from "./resuming.js";
 import { isRun } from "./thread-leases.js";
 import type { Found, Needs } from "./wire.js";
+import type { PutPlace } from "./writing.js";
 
 /**
  * Called when LangGraph reads a thread. If a run of the graph itself begins with it, the run is noted in LangGraph's own copy
- * of the config. `stored` is true if the thread has a checkpoint.
+ * of the config. `found` is the checkpoint that it begins at.
  */
-export function noteBeginning(config: Config, follows: boolean, stored: boolean): void {
+export function noteBeginning(config: Config, follows: boolean, found: Pick<Found, "incarnation"> | null): void {
   readingArgument("config", () => {
     const { configurable } = config as { configurable?: Record<string, unknown> };
     if (configurable === undefined || !isRun(config)) return;
     const { thread_id: thread, checkpoint_ns: namespace, __pregel_task_id: task } = configurable;
     // A subgraph reads its own namespace, in the run of the graph.
     if (typeof thread !== "string" || (namespace ?? "") !== "" || task !== undefined) return;
-    setRun(configurable, { thread, follows, stored, failed: new Map() });
+    setRun(configurable, { thread, follows, stored: found !== null, incarnation: found?.incarnation, failed: new Map() });
   });
 }
 
@@ -88,6 +89,15 @@ export function noteStored(config: Config, seen: Seen, of: CheckpointRef): void 
   noteSeen(seen, of);
   const run = isRun(config) && of.namespace === "" ? runIn(config.configurable) : undefined;
   if (run !== undefined) run.stored = true;
+}
+
+/** What a save of a run expects of the incarnation of its thread, and who learns it when the thread begins. */
+export function incarnationOf(config: Config, namespace: string, follows: boolean): Pick<PutPlace, "incarnation" | "learn"> {
+  const run = isRun(config) ? runIn(config.configurable) : undefined;
+  if (run === undefined) return {};
+  // A save that follows the run's own last one names a checkpoint, which no other incarnation has.
+  if (run.incarnation !== undefined) return follows ? {} : { incarnation: run.incarnation };
+  return namespace === "" ? { learn: (incarnation) => void (run.incarnation = incarnation ?? undefined) } : {};
 }
 
 /** Notes that a checkpoint is stored, because it was saved or read. */

@@ -52,6 +52,7 @@ import {
   answersIn,
   continues,
   followsLatest,
+  incarnationOf,
   needsOf,
   noteAnswers,
   noteBeginning,
@@ -153,8 +154,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         if (threadId === undefined) return undefined;
         await this.#leases.begin(config);
         const [namespace, id] = [nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config)];
-        const found = await find(context, threadId, namespace, id, id !== undefined && isRun(config));
-        noteBeginning(config, id === undefined || found?.isLatest === true, found !== null);
+        const found = await find(context, threadId, namespace, id, isRun(config));
+        noteBeginning(config, id === undefined || found?.isLatest === true, found);
         if (found === null) return undefined;
         noteSeen(this.#handle.seen, found.header);
         const recovers = this.#leases.isLent(threadId);
@@ -182,7 +183,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const only = onlyChild(config) ?? this.#onlyChild ?? followsLatest(config, parent, metadata);
         const root = namespace === "" ? undefined : rootIn(config);
         const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
-        const place = { root, onlyChild: only, known: continues(config, this.#handle.seen, before, metadata) };
+        const known = continues(config, this.#handle.seen, before, metadata);
+        const place = { root, onlyChild: only, known, ...incarnationOf(config, namespace, only) };
         // A checkpoint of the graph itself without a node to run next may be the last.
         const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
         const write = { threadId, id, config, stops: false, mayBeLast };

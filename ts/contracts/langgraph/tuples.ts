@@ -43,12 +43,12 @@ export async function find(
   threadId: string,
   namespace: string,
   id: string | undefined,
-  compare = false,
+  begins = false,
 ): Promise<Found | null> {
   const [thread, ns] = [idOrNull(threadId, "thread_id"), idOrNull(namespace, "checkpoint_ns")];
   const checkpoint = id === undefined ? undefined : idOrNull(id, "checkpoint_id");
   if (thread === null || ns === null || checkpoint === null) return null;
-  const call = { threadId: thread, namespace: ns, id: checkpoint, compare };
+  const call = { threadId: thread, namespace: ns, id: checkpoint, begins };
   return langgraph.find(native, "get", call, openFound);
 }
 

@@ -35,8 +35,10 @@ export interface Found<P = Part> {
   header: Header<P>;
   parts: P[];
   writes: Array<FoundWrite<P>>;
-  /** True if it is the latest checkpoint of its namespace. Only for a call with `compare`. */
+  /** True if it is the latest checkpoint of its namespace. Only for a call with `begins`. */
   isLatest?: boolean;
+  /** The incarnation of the namespace: see `docs/internals/meeting.md`. Only for a call with `begins`. */
+  incarnation?: Exact;
 }
 
 /** The place of a checkpoint in a listing. */
@@ -75,6 +77,8 @@ export interface PutFields extends CheckpointRef {
   status: NewStatus;
   onlyChild: boolean;
   known: boolean;
+  /** If given, the thread must have this incarnation. */
+  incarnation: Exact | undefined;
   claims: boolean;
 }
 
@@ -118,8 +122,8 @@ export interface LanggraphCalls {
     threadId: string;
     namespace: string;
     id: string | undefined;
-    /** True: the answer says whether it is the latest checkpoint. */
-    compare?: boolean;
+    /** True: a run begins with this read. The answer says whether it is the latest checkpoint, and the incarnation. */
+    begins?: boolean;
   }): Found<PackedPart> | null;
   /**
    * Returns the latest checkpoint of a namespace with only the rest of the checkpoint, the values of the channels that

@@ -2,7 +2,7 @@
 
 import type { NativeStore } from "../../bridge/native.js";
 import type { Serialized } from "../../bridge/serializer.js";
-import type { NewPart } from "../../bridge/wire.js";
+import type { Exact, NewPart } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
 import type { NewStatus } from "./next.js";
 import { type FoundWrite, type Needs, type PutFields, type WriteFields, langgraph } from "./wire.js";
@@ -33,6 +33,10 @@ export interface PutPlace {
   onlyChild?: boolean;
   /** True: the checkpoint is refused if its thread was deleted. Default: false. */
   known?: boolean;
+  /** If given, the checkpoint is refused unless its thread has this incarnation. */
+  incarnation?: Exact | undefined;
+  /** Gets the incarnation of the namespace when the checkpoint is stored. */
+  learn?: ((incarnation: Exact | null) => void) | undefined;
   /** True: the pending writes of the parent count as those from which the checkpoint was made. Default: true. */
   claims?: boolean;
 }
@@ -42,7 +46,7 @@ export function putFields(
   { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
   { parts, inherit, like, metadata, mark, dependsOnParent, status }: Pieces,
-  { root, onlyChild = false, known = false, claims = true }: PutPlace = {},
+  { root, onlyChild = false, known = false, incarnation, claims = true }: PutPlace = {},
 ): PutFields {
   return {
     threadId,
@@ -61,6 +65,7 @@ export function putFields(
     status,
     onlyChild,
     known,
+    incarnation,
     claims,
   };
 }
@@ -80,6 +85,7 @@ export function putCheckpoint(
     how,
     putFields(checkpointRef, parent, pieces, place),
     [...parts, ...like, metadata].map(({ bytes }) => bytes),
+    place?.learn,
   );
 }
 

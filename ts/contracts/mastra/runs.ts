@@ -71,7 +71,7 @@ export class Runs {
   readonly #turns = new Turns();
   /** The newest checkpoints as this store has seen them. A save expects the one that it has seen, so an old one does no harm. */
   readonly #newest = new Map<string, FoundRun>();
-  /** The runs that this store has saved or read. */
+  /** The runs that this store has saved or read, with the times of their creation. */
   readonly #seen = new Seen();
 
   /** Copies a snapshot. Must be called before anything is awaited. */
@@ -122,7 +122,9 @@ export class Runs {
   ): Promise<string | undefined> {
     const { part, status, step } = copied;
     // A run begins with this status.
-    if (before === undefined && status !== "pending" && this.#seen.has(nameOf(of))) {
+    const begun = this.#seen.incarnation(nameOf(of));
+    const isOver = before === undefined ? this.#seen.has(nameOf(of)) : begun !== undefined && begun !== before.createdAt;
+    if (isOver && status !== "pending") {
       const message = `run ${quote(of.run)} of workflow ${quote(of.workflow)} was deleted while it ran: nothing was stored`;
       throw new ForkpointError("CONFLICT", message);
     }
@@ -138,6 +140,7 @@ export class Runs {
     const fields = { of, id, newest: before?.id, label: status, meta, status: STATUSES[status] ?? "unfinished", parts };
     try {
       await mastra.call(engine.native, "save", { ...fields, savedAt: now }, [part.bytes]);
+      if (status === "pending") this.#seen.forget(nameOf(of));
       this.#keep({ ...of, ...meta, id, status });
       return id;
     } catch (error) {
@@ -151,8 +154,8 @@ export class Runs {
   find(engine: Engine, of: Of): Promise<Run | undefined> {
     return this.#turns.shared(nameOf(of), async () => {
       const found = await this.#find(engine, of);
-      // A caller that has found nothing may begin the run again.
-      if (found === undefined) this.#seen.forget(nameOf(of));
+      // A caller that has found nothing may begin the run again. One that has found a run continues that one.
+      this.#seen.looked(nameOf(of), found === undefined ? null : { incarnation: found.createdAt });
       return found;
     });
   }
@@ -244,7 +247,8 @@ export class Runs {
 
   #keep({ workflow, run, id, status, createdAt, updatedAt, resource, step }: FoundRun): void {
     const name = nameOf({ workflow, run });
-    this.#seen.note(name);
+    // A run that was deleted and begun again was created later. A late save does not learn it.
+    this.#seen.note(name, this.#seen.incarnation(name) ?? createdAt);
     this.#newest.delete(name);
     this.#newest.set(name, { workflow, run, id, status, createdAt, updatedAt, resource, step });
     if (this.#newest.size > KEPT) this.#newest.delete(this.#newest.keys().next().value!);

@@ -13,6 +13,7 @@ import type { StoreStats, LineageStats } from "../../store/results.js";
 import { stats, type StatsOptions } from "../../store/retention.js";
 import type { Store } from "../../store/store.js";
 import { detachBuffers } from "../../bridge/detach.js";
+import type { Exact } from "../../bridge/wire.js";
 import { setExpectation } from "./expectation.js";
 import { listWithStatus, type GraphThreadsPage } from "./thread-list.js";
 import * as threads from "./threads.js";
@@ -25,7 +26,7 @@ import {
   namespaceText,
   readNamespace,
 } from "./values.js";
-import { tinyagents } from "./wire.js";
+import { checkpointName, nameOf, tinyagents } from "./wire.js";
 import type {
   CheckpointConfig,
   CheckpointMetadata,
@@ -118,8 +119,12 @@ export class Checkpointer<S> extends ContractStore {
       const encoded = encodeCheckpoint(checkpoint, engine.format, crypto().randomUUID);
       // While the save waits, the caller's object must not stay in memory because of it.
       checkpoint = undefined!;
-      await threads.put(engine, encoded, expectedParent);
-      this.#handle.seen.note(nameOf(encoded));
+      const { seen } = this.#handle;
+      const { parent } = encoded;
+      const expected = parent === undefined ? undefined : seen.incarnation(checkpointName({ ...encoded, id: parent }));
+      const learn = (incarnation: Exact | null) => seen.note(checkpointName(encoded), incarnation);
+      await threads.put(engine, encoded, expectedParent, { expected, learn });
+      seen.note(nameOf(encoded));
       detachBuffers(...encoded.parts, encoded.metadata);
       return encoded.id;
     }, lease);
@@ -154,6 +159,7 @@ export class Checkpointer<S> extends ContractStore {
       const found = await find(engine, config);
       if (found === null) return null;
       this.#handle.seen.note(nameOf(found.header));
+      this.#handle.seen.looked(checkpointName(found.header), found);
       const checkpoint = decodeCheckpoint<S>(found, engine.format);
       const { threadId, checkpointId, parentCheckpointId, namespace } = checkpoint;
       const written = found.writes.map((write) => decodeWrite(write, engine.format));
@@ -195,7 +201,9 @@ export class Checkpointer<S> extends ContractStore {
         id: requireId(checkpointId, "config.checkpointId"),
       };
       const encoded = encodeWrites(writes, engine.format);
-      await threads.putWrites(engine, place, encoded, this.#handle.seen.has(nameOf(place)) ? "namespace" : undefined);
+      const { seen } = this.#handle;
+      const needs = seen.has(nameOf(place)) ? "namespace" : undefined;
+      await threads.putWrites(engine, place, encoded, needs, seen.incarnation(checkpointName(place)));
       detachBuffers(...encoded.map(({ part }) => part));
     }, lease);
   }
@@ -321,10 +329,6 @@ export class Checkpointer<S> extends ContractStore {
     });
   }
 }
-
-/** The name of a namespace of a thread, among what the checkpointer has put or read. */
-const nameOf = ({ threadId, namespace }: { threadId: string; namespace: string }): string =>
-  `${threadId}\0${namespace}`;
 
 function readConfig(config: unknown): Record<keyof CheckpointConfig, unknown> {
   if (typeof config !== "object" || config === null)

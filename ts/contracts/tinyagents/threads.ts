@@ -6,6 +6,7 @@ import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { idOrNull, listOf, requireId } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
+import type { Exact } from "../../bridge/wire.js";
 import { flag, object, oneOf, readRecord, whole } from "../../store/options.js";
 import { copyEffects } from "../../store/effect-copies.js";
 import { forced, removing } from "../../store/removing.js";
@@ -44,7 +45,19 @@ export interface ThreadPruneOptions {
 /** The maximum number of checkpoints that one transaction removes or copies. */
 const BATCH = 500;
 
-export async function put({ native }: Engine, encoded: EncodedCheckpoint, expectsParent: boolean): Promise<void> {
+/** What a checkpointer knows of the incarnation of a namespace. */
+export interface Incarnation {
+  /** If given, a save is refused unless the namespace has it. */
+  expected: Exact | undefined;
+  learn: (incarnation: Exact | null) => void;
+}
+
+export async function put(
+  { native }: Engine,
+  encoded: EncodedCheckpoint,
+  expectsParent: boolean,
+  { expected, learn }: Partial<Incarnation> = {},
+): Promise<void> {
   const { threadId, id, namespace, parent, dependsOnParent, status, parts, metadata } = encoded;
   const fields = {
     threadId,
@@ -58,11 +71,13 @@ export async function put({ native }: Engine, encoded: EncodedCheckpoint, expect
     savedAt: Date.now(),
     dependsOnParent,
     expectsParent,
+    // A parent that is the latest checkpoint tells incarnations apart.
+    incarnation: expectsParent ? undefined : expected,
     status,
   };
   const buffers = [...parts.map(({ bytes }) => bytes), metadata.bytes];
   try {
-    await tinyagents.call(native, "put", fields, buffers);
+    await tinyagents.call(native, "put", fields, buffers, learn);
   } catch (error) {
     if (!isOvertaken(error)) throw error;
     const found = await tinyagents.find(native, "get", { threadId, namespace, id }, openFound);
@@ -70,11 +85,13 @@ export async function put({ native }: Engine, encoded: EncodedCheckpoint, expect
     // The clock may have been set back. Use a time that is not before the first checkpoint of this id.
     const savedAt = Math.max(fields.savedAt, found?.first?.header.savedAt ?? 0);
     const parentKey = expectsParent ? await latestKey(native, threadId, namespace, parent) : undefined;
-    if (again === undefined && parentKey === undefined) throw continued(encoded, error);
+    // Without the check of the parent, an id that is free was refused because the thread was deleted.
+    const refused = (conflict: ForkpointError) => (expectsParent ? continued(encoded, conflict) : conflict);
+    if (again === undefined && parentKey === undefined) throw refused(error);
     try {
-      await tinyagents.call(native, "put", { ...fields, savedAt, again, parentKey }, buffers);
+      await tinyagents.call(native, "put", { ...fields, savedAt, again, parentKey }, buffers, learn);
     } catch (conflict) {
-      throw isOvertaken(conflict) ? continued(encoded, conflict) : conflict;
+      throw isOvertaken(conflict) ? refused(conflict) : conflict;
     }
   }
 }
@@ -101,11 +118,12 @@ export async function putWrites(
   place: Place,
   writes: readonly EncodedWrite[],
   needs?: "namespace",
+  incarnation?: Exact,
 ): Promise<void> {
   if (writes.length === 0) return;
   const named = writes.map(({ task, index, part: { name, tag } }) => ({ task, index, name, tag }));
   const buffers = writes.map(({ part: { bytes } }) => bytes);
-  await tinyagents.call(native, "putWrites", { ...place, writes: named, needs }, buffers);
+  await tinyagents.call(native, "putWrites", { ...place, writes: named, needs, incarnation }, buffers);
 }
 
 /**

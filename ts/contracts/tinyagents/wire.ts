@@ -1,6 +1,6 @@
 /** Declares the engine's calls for TinyAgents' threads. See `engine/src/contract/tinyagents/call.rs`. */
 
-import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
+import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 
 /** The status at a checkpoint if no task has stopped: whether a node runs next. */
 export type NewStatus = "unfinished" | "finished" | "unknown";
@@ -35,6 +35,8 @@ export interface Found<P = Part> {
   header: Header<P>;
   parts: P[];
   writes: Array<FoundWrite<P>>;
+  /** The incarnation of the namespace. Missing if it was not read. */
+  incarnation?: Exact | undefined;
 }
 
 /**
@@ -44,6 +46,7 @@ export interface Found<P = Part> {
 interface FoundId<P> {
   first: Found<P> | null;
   later: string | null;
+  incarnation?: Exact;
 }
 
 interface TinyagentsCalls {
@@ -60,6 +63,8 @@ interface TinyagentsCalls {
       savedAt: number;
       dependsOnParent: boolean;
       expectsParent: boolean;
+      /** If given, the namespace must have this incarnation. */
+      incarnation: Exact | undefined;
       status: NewStatus;
     },
   ): null;
@@ -69,6 +74,8 @@ interface TinyagentsCalls {
       writes: Array<{ task: string; index: number; name: string; tag: string }>;
       /** Fails with `CONFLICT` unless the checkpoint, or any checkpoint of its namespace, is stored. */
       needs: "namespace" | undefined;
+      /** If given, the namespace must have this incarnation. */
+      incarnation: Exact | undefined;
     },
   ): null;
   /** Without an id, finds the checkpoint of the namespace that was put last. */
@@ -112,11 +119,23 @@ const openHeader: Unpack<Header<PackedPart>, Header> = (header, part) => ({
 export const openHeaders: Unpack<Array<Header<PackedPart>>, Header[]> = (headers, part) =>
   headers.map((header) => openHeader(header, part));
 
-export const openFound: Unpack<FoundId<PackedPart>, FoundId<Part>> = ({ first, later }, part) => ({
+export const openFound: Unpack<FoundId<PackedPart>, FoundId<Part>> = (
+  { first, later, ...rest },
+  part,
+) => ({
+  ...rest,
   first: first && {
+    ...rest,
     header: openHeader(first.header, part),
     parts: first.parts.map(part),
     writes: first.writes.map((write) => ({ ...write, part: part(write.part) })),
   },
   later,
 });
+
+/** The name of a namespace of a thread, among what a checkpointer has put or read. */
+export const nameOf = ({ threadId, namespace }: Pick<Place, "threadId" | "namespace">): string =>
+  `${threadId}\0${namespace}`;
+
+/** The name of a checkpoint, among what a checkpointer has put or read. */
+export const checkpointName = (of: Place): string => `${nameOf(of)}\0${of.id}`;

@@ -20,7 +20,9 @@ impl Index {
     ///
     /// After an error, the index no longer shows what is on the disk.
     pub(super) fn commit(&mut self, durability: Durability, plan: Plan) -> Result<()> {
-        if plan.drafts.is_empty() && plan.removed.is_empty() {
+        // A lineage that began and ended in the batch leaves no file, but nobody gets its position again.
+        let begun = self.tables.last_position > self.known.last.lineage;
+        if plan.drafts.is_empty() && plan.removed.is_empty() && !begun {
             return Ok(());
         }
         let commit = self.write(durability, &plan.drafts, &plan.removed)?;

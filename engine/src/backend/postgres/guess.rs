@@ -92,7 +92,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         needed: Vec::new(),
         last: HashMap::new(),
     };
-    let Ok(applied) = units.iter().map(|unit| guess.unit(unit)).collect::<Result<Vec<_>, _>>() else {
+    let Ok(mut applied) = units.iter().map(|unit| guess.unit(unit)).collect::<Result<Vec<_>, _>>() else {
         return Ok(None);
     };
     let Guess { lineages, lines, absent, puts, mut stages, touched, mut told, needed, .. } = guess;
@@ -103,7 +103,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     let open = Transaction::write(session, true);
     let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
     let mut named: Vec<Name> = Vec::new();
-    for (contract, id, name) in &needed {
+    for (contract, id, name, _) in &needed {
         told.extend(id.iter().map(|id| (*contract, id.clone())));
         named.extend(name.iter().map(|name| (*contract, name.clone())));
     }
@@ -162,6 +162,10 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         }
         return Ok(None);
     }
+    for unit in &mut applied {
+        let place = unit.lineage.and_then(|place| usize::try_from(place).ok());
+        unit.lineage = place.and_then(|place| seqs.get(place)).map(|(_, lin)| *lin);
+    }
     learn(cache, heads, puts, &seqs);
     Ok(Some(applied))
 }
@@ -201,6 +205,8 @@ impl Guess<'_> {
         unit.ops.iter().try_for_each(|op| match op {
             Op::Put(draft) => {
                 applied.stored(self.put(draft)?);
+                // The place of the put. The answer has the lineage.
+                applied.lineage = Some(signed(self.puts.len() as u64) - 1);
                 Ok(())
             }
             Op::Write { contract, id, writes, replace, encoded } => {
@@ -261,6 +267,16 @@ impl Guess<'_> {
                 self.need(*contract, id.as_deref(), lineage.as_deref());
                 Ok(())
             }
+            Expect::Incarnation { contract, lineage, position, .. } => {
+                match self.head(*contract, lineage).filter(|_| self.has_puts) {
+                    Some(head) => expect.check_line(Some(head.lin)),
+                    None => {
+                        let name = lineage.as_bytes().to_vec();
+                        self.needed.push((number(*contract), None, Some(name), Some(*position)));
+                        Ok(())
+                    }
+                }
+            }
             Expect::FreeSlot { .. } => return Err(NoGuess),
         };
         holds.map_err(|_| NoGuess)
@@ -276,7 +292,7 @@ impl Guess<'_> {
             return;
         }
         let bytes = |text: &str| text.as_bytes().to_vec();
-        self.needed.push((number(contract), id.map(bytes), lineage.map(bytes)));
+        self.needed.push((number(contract), id.map(bytes), lineage.map(bytes), None));
     }
 
     fn is_verified(&mut self, contract: ContractId, id: Option<&str>, lineage: Option<&str>) -> bool {

@@ -25,13 +25,14 @@ pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) OR l
 /// store nothing if something is missing. A statement of its own, because it must see what was committed before the locks
 /// were given.
 pub(super) const LOOK: &str = "SELECT set_config('forkpoint.missing', CASE WHEN EXISTS (
-    SELECT FROM unnest($1, $2, $3) AS need(contract, id, name)
+    SELECT FROM unnest($1, $2, $3, $4) AS need(contract, id, name, lin)
     WHERE NOT EXISTS (
       SELECT FROM @checkpoint AS c
       WHERE c.contract = need.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(need.id), 1, 16) AND c.id = need.id)
     AND NOT EXISTS (
       SELECT FROM @lineage AS l JOIN LATERAL (SELECT FROM @checkpoint AS c WHERE c.lin = l.lin LIMIT 1) AS c ON true
-      WHERE l.contract = need.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(need.name), 1, 16) AND l.name = need.name))
+      WHERE l.contract = need.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(need.name), 1, 16) AND l.name = need.name
+        AND (need.lin IS NULL OR l.lin = need.lin)))
   THEN 'yes' ELSE '' END, true)";
 
 /// True unless [`LOOK`] has found that something is missing.
@@ -43,18 +44,19 @@ macro_rules! nothing_missing {
 pub(super) use nothing_missing;
 
 /// What the new data belongs to: the checkpoint with this id, or a lineage that has a checkpoint. The first number is the
-/// contract's.
-pub(super) type Needed = (i16, Option<Vec<u8>>, Option<Vec<u8>>);
+/// contract's. The last one is that of the lineage. `None`: any lineage with the name.
+pub(super) type Needed = (i16, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>);
 
 /// The parameters of [`LOOK`].
 pub(super) fn needed_columns(needed: Vec<Needed>) -> Vec<Value> {
-    let (mut contracts, mut ids, mut names) = (Vec::new(), Vec::new(), Vec::new());
-    for (contract, id, name) in needed {
+    let (mut contracts, mut ids, mut names, mut lins) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (contract, id, name, lin) in needed {
         contracts.push(contract);
         ids.push(id);
         names.push(name);
+        lins.push(lin);
     }
-    values![contracts, ids, names]
+    values![contracts, ids, names, lins]
 }
 
 /// The text of [`STORE`] and [`STORE_AND_CLAIM`]. `guess` has a row that says whether the guess is right, and `put` the new

@@ -93,6 +93,8 @@ pub(super) struct Writing<'a> {
     pub(super) unused: BTreeSet<i64>,
     /// The greatest number of a lineage that the batch has begun.
     begun: i64,
+    /// The lineage of the last checkpoint that the unit has stored.
+    stored_into: Option<i64>,
     touched: Touched,
     /// The lineages that have lost checkpoints or writes.
     pub(super) reduced: BTreeSet<i64>,
@@ -117,7 +119,7 @@ impl<'a> Writing<'a> {
         let payloads = Payloads::new(open, cache);
         let (locked, known, unused) = (RefCell::default(), Known::default(), BTreeSet::new());
         let (touched, reduced) = (Touched::default(), BTreeSet::new());
-        Self { open, call, locked, known, unused, begun: 0, touched, reduced, payloads }
+        Self { open, call, locked, known, unused, begun: 0, stored_into: None, touched, reduced, payloads }
     }
 }
 
@@ -139,12 +141,18 @@ impl Writing<'_> {
             }
         }
         applied.stored_bytes = self.payloads.stored_bytes.take();
+        applied.lineage = self.stored_into.take();
         Ok(applied)
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
         if let Some((contract, id)) = expect.writes() {
             return expect.check_writes(&writes::of(self.open, contract, id)?);
+        }
+        if let Some((contract, name)) = expect.line() {
+            let found = self.known.lineage(self.open, contract, name)?.map(|line| line.lin);
+            found.map_or(Ok(()), |lin| self.check_locked(lin))?;
+            return expect.check_line(found);
         }
         expect.check_with(|subject| {
             let found = match subject {
@@ -391,6 +399,7 @@ impl Writing<'_> {
         let header = &*header.placed(order, bound);
         let base = newest.as_ref().map(|newest| newest.base);
         self.begins(lineage.lin);
+        self.stored_into = Some(lineage.lin);
         self.touched.add(header.contract, &header.id);
         let seq = self.known.next_seq(self.open)?;
         log::hold(&mut Logs(self.open), seq, &marks)?;

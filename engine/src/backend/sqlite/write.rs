@@ -87,6 +87,8 @@ struct Writing<'a> {
     last_seq: Seq,
     /// The last number that a lineage has got. `None` until a lineage begins.
     last_lin: Option<i64>,
+    /// The lineage of the last checkpoint that the unit has stored.
+    stored_into: Option<i64>,
 }
 
 /// A checkpoint to store, with its complete payload.
@@ -111,7 +113,8 @@ impl<'a> Writing<'a> {
     ) -> Result<Self> {
         let last_seq = setting::last(transaction, LAST_SEQ, setting::SEQ_FLOOR)?;
         let payloads = Payloads::new(transaction, cache, effort);
-        Ok(Self { transaction, format, payloads, logs: Logs::new(transaction), last_seq, last_lin: None })
+        let logs = Logs::new(transaction);
+        Ok(Self { transaction, format, payloads, logs, last_seq, last_lin: None, stored_into: None })
     }
 
     /// Returns the number of the next lineage.
@@ -122,11 +125,13 @@ impl<'a> Writing<'a> {
 
     fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         unit.expect.iter().try_for_each(|expect| self.expect(expect))?;
+        self.stored_into = None;
         let mut applied = Applied::default();
         for op in &unit.ops {
             applied.appended.extend(self.op(op)?);
         }
         applied.stored_bytes = self.payloads.take_stored_bytes();
+        applied.lineage = self.stored_into;
         self.count_removed_records()?;
         Ok(applied)
     }
@@ -143,6 +148,9 @@ impl<'a> Writing<'a> {
     fn expect(&self, expect: &Expect) -> Result<()> {
         if let Some((contract, id)) = expect.writes() {
             return expect.check_writes(&writes::of(self.transaction, contract, id)?);
+        }
+        if let Some((contract, name)) = expect.line() {
+            return expect.check_line(lineage::find(self.transaction, contract, name)?.map(|line| line.lin));
         }
         expect.check_with(|subject| {
             let found = match subject {
@@ -279,6 +287,7 @@ impl<'a> Writing<'a> {
         let parent = parent.filter(|parent| replaced.as_ref().is_none_or(|old| old.seq != parent.seq));
         let before = parent.as_ref().filter(|parent| newest == Some(parent.seq));
         let is_newest = newest.is_none() || before.is_some_and(|before| before.header.sort_key <= header.sort_key);
+        self.stored_into = Some(lineage.lin);
         self.last_seq += 1;
         let seq = self.last_seq;
         log::hold(&mut self.logs, seq, &marks)?;

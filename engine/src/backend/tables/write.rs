@@ -24,6 +24,10 @@ impl<C: Contents> Tables<C> {
                 expect.check_writes(&self.writes_to(contract, id))?;
                 continue;
             }
+            if let Some((contract, name)) = expect.line() {
+                expect.check_line(self.positions.get(&(contract, name.to_owned())).copied())?;
+                continue;
+            }
             expect.check_with(|subject| {
                 let found = match subject {
                     Subject::Newest(contract, lineage) => self.newest_of(contract, lineage),
@@ -52,12 +56,16 @@ impl<C: Contents> Tables<C> {
     /// Makes all changes of `work`, or none. If `undo` is false, `work` changes nothing when it fails.
     fn all_or_none<T>(&mut self, undo: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.undo = (undo || C::LISTS_CHANGES).then(Vec::new);
+        let last = self.last_position;
         let done = work(self);
         let changes = self.undo.take().unwrap_or_default();
         match done {
             Ok(_) if C::LISTS_CHANGES => self.changes.extend(changes),
             Ok(_) => {}
-            Err(_) => self.roll_back(changes),
+            Err(_) => {
+                self.roll_back(changes);
+                self.last_position = last;
+            }
         }
         done
     }
@@ -67,8 +75,14 @@ impl<C: Contents> Tables<C> {
             Op::Put(draft) => {
                 let put = self.put(draft);
                 applied.stored(put.map_err(|error| error.context(&names::checkpoint_of(&draft.header)))?);
+                applied.lineage = Some(self.position(draft.header.contract, &draft.header.lineage));
             }
-            Op::Fork(fork) => applied.stored(self.fork(fork)?),
+            Op::Fork(fork) => {
+                if let Some(bytes) = self.fork(fork)? {
+                    applied.stored(bytes);
+                    applied.lineage = Some(self.position(fork.contract, &fork.lineage));
+                }
+            }
             Op::Remove { contract, id } => {
                 let Some(seq) = self.ids.get(&(*contract, id.clone())).copied() else { return Ok(()) };
                 let lineage = self.rows.get(&seq).map(|row| row.header.lineage.clone());
@@ -157,14 +171,14 @@ impl<C: Contents> Tables<C> {
         }
     }
 
-    /// Forks a checkpoint. Returns the size of the copy's frame in bytes.
-    fn fork(&mut self, fork: &Fork) -> Result<u64> {
+    /// Forks a checkpoint. Returns the size of the copy's frame in bytes. `None`: the fork was sent again.
+    fn fork(&mut self, fork: &Fork) -> Result<Option<u64>> {
         let Fork { contract, source: from, id, lineage, .. } = fork;
         let Some(source) = self.find(*contract, from) else { return Err(fork.no_source()) };
         if let Some(copy) = self.find(*contract, id) {
             let header = &copy.header;
             fork.check_sent_again(&header.lineage, header.parent.as_deref())?;
-            return Ok(0);
+            return Ok(None);
         }
         if self.lineage_row(*contract, lineage).is_some() {
             return Err(fork.lineage_taken());
@@ -175,7 +189,7 @@ impl<C: Contents> Tables<C> {
         self.insert(fork.header(&source.header), payload, source.bytes, source.marks.clone(), &fork.labels)?;
         let lin = self.position(*contract, lineage);
         logs::fork(self, lin, &source.marks)?;
-        Ok(source.bytes)
+        Ok(Some(source.bytes))
     }
 
     /// Stores a checkpoint, and replaces the checkpoint with the same id. `bytes` is the size of the payload's frame. A

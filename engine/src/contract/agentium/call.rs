@@ -50,8 +50,17 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Clear { run_id } => {
             Request::Apply(vec![Op::RemoveFrom { contract, lineage: run_id, sort_key: SortKey::default() }].into())
         }
-        Call::Load { checkpoint_id } => Request::ask(Query::Get { contract, id: checkpoint_id }, found),
-        Call::Latest { run_id } => Request::ask(Query::Newest { contract, lineage: run_id, label: None }, found),
+        Call::Load { checkpoint_id } => {
+            Request::ask(Query::Get { contract, id: checkpoint_id }, |answer| found(answer, None))
+        }
+        Call::Latest { run_id } => {
+            let start = Query::Start { contract, lineage: run_id.clone() };
+            let newest = Query::Newest { contract, lineage: run_id, label: None };
+            Request::ask(Query::All(vec![newest, start]), |answer| {
+                let [newest, start] = answer.into_all()?;
+                found(newest, start.into_position()?)
+            })
+        }
         Call::List { run_id } => {
             let query = Query::Whole { contract, of: Of::Lineage(run_id), prefix: Vec::new() };
             Request::ask(query, |answer| Response::list(answer.into_checkpoints()?, entry))
@@ -74,6 +83,9 @@ struct Found {
     /// The hash of the shape of the workflow that stored the checkpoint.
     shape: Option<String>,
     saved: Saved,
+    /// The incarnation of the run, if it was read too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incarnation: Option<i64>,
     parts: Vec<PackedPart>,
 }
 
@@ -81,11 +93,11 @@ fn entry(Checkpoint { header, payload, .. }: Checkpoint, response: &mut Response
     let (id, run_id) = (header.id.clone(), header.lineage.clone());
     let mut step = step(header)?;
     let shape = step.shape.take();
-    Ok(Found { id, run_id, shape, saved: step.saved(), parts: response.parts(payload) })
+    Ok(Found { id, run_id, shape, saved: step.saved(), incarnation: None, parts: response.parts(payload) })
 }
 
-fn found(answer: Answer) -> Result<Option<Response>> {
-    Response::one(answer.into_checkpoint()?, |found, response| entry(*found, response))
+fn found(answer: Answer, incarnation: Option<i64>) -> Result<Option<Response>> {
+    Response::one(answer.into_checkpoint()?, |found, response| Ok(Found { incarnation, ..entry(*found, response)? }))
 }
 
 fn run_list(answer: Answer) -> Result<Option<Response>> {

@@ -67,9 +67,16 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Clear { run_id } => {
             Request::Apply(vec![Op::RemoveFrom { contract, lineage: run_id, sort_key: SortKey::default() }].into())
         }
-        Call::Get { checkpoint_id } => Request::ask(Query::Get { contract, id: checkpoint_id }, found),
+        Call::Get { checkpoint_id } => {
+            Request::ask(Query::Get { contract, id: checkpoint_id }, |answer| found(answer, None))
+        }
         Call::Load { run_id, node_id } => {
-            Request::ask(Query::Newest { contract, lineage: run_id, label: node_id }, found)
+            let start = Query::Start { contract, lineage: run_id.clone() };
+            let newest = Query::Newest { contract, lineage: run_id, label: node_id };
+            Request::ask(Query::All(vec![newest, start]), |answer| {
+                let [newest, start] = answer.into_all()?;
+                found(newest, start.into_position()?)
+            })
         }
         Call::List { graph_id, run_id, limit } => {
             let of = match (graph_id, run_id) {
@@ -86,12 +93,15 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-fn found(answer: Answer) -> Result<Option<Response>> {
+/// `incarnation` is that of the run, if it was read too.
+fn found(answer: Answer, incarnation: Option<i64>) -> Result<Option<Response>> {
     #[derive(Serialize)]
     struct Found {
         #[serde(flatten)]
         metadata: Metadata,
         status: Status,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        incarnation: Option<i64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         mark: Option<String>,
         parts: Vec<PackedPart>,
@@ -99,7 +109,7 @@ fn found(answer: Answer) -> Result<Option<Response>> {
     Response::one(answer.into_checkpoint()?, |checkpoint, response| {
         let Checkpoint { header, payload, .. } = *checkpoint;
         let (status, mark) = (header.status, meta::mark(&header.meta));
-        Ok(Found { metadata: metadata(header)?, status, mark, parts: response.parts(payload) })
+        Ok(Found { metadata: metadata(header)?, status, incarnation, mark, parts: response.parts(payload) })
     })
 }
 

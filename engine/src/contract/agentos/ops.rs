@@ -4,6 +4,7 @@ use super::meta;
 use crate::contract::call::Buffers;
 use crate::contract::entry::{Maker, Shown};
 use crate::contract::ids::{check_id, damaged};
+use crate::contract::incarnation::is_incarnation;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, Op, Unit};
 use crate::record::{ContractId, Header, Labels, Order, SortKey, Status};
@@ -53,6 +54,9 @@ pub struct Save {
     /// [`Code::Conflict`]: the run was deleted.
     #[serde(default)]
     pub known: bool,
+    /// If given, the run must have this incarnation: see [`is_incarnation`].
+    #[serde(default)]
+    pub incarnation: Option<i64>,
     /// The id of the checkpoint that this checkpoint was forked from.
     pub parent: Option<String>,
     /// Says who made the checkpoint. `ts/store/mark.ts` writes and reads it.
@@ -87,7 +91,10 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         newest: Some(newest),
         or: save.id.clone(),
     });
-    let known = save.known.then(|| {
+    let incarnation = save
+        .incarnation
+        .map(|position| is_incarnation(CONTRACT_ID, save.run_id.clone(), position, "run", &save.run_id));
+    let known = (save.known && incarnation.is_none()).then(|| {
         let (run, id) = (quote(&save.run_id), quote(&save.id));
         let message =
             format!("run {run} was deleted while it ran, so its checkpoint {id} was not stored: stop the run");
@@ -106,7 +113,7 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         ..Header::new(CONTRACT_ID, save.run_id, save.id)
     };
     Ok(Unit {
-        expect: expect.into_iter().chain(known).collect(),
+        expect: expect.into_iter().chain(known).chain(incarnation).collect(),
         ops: vec![Op::put_in(Order::SaveOfNumber, header, parts)],
     })
 }

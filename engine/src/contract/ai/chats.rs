@@ -188,11 +188,10 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     Ok(match call {
         Call::Save { row, version, keep } => {
             let (chat, saved_at, expect) = (row.chat.clone(), row.saved_at, vec![row.expect()]);
-            let mut ops = vec![row.put(&mut buffers)?];
-            if let Some(version) = version {
-                ops.extend(version.ops(&chat, saved_at, keep, &mut buffers)?);
-            }
-            Request::Apply(Unit { expect, ops })
+            let row = row.put(&mut buffers)?;
+            let version = version.map(|version| version.ops(&chat, saved_at, keep, &mut buffers)).transpose()?;
+            // The incarnation of the chat is that of its row, so the row comes last: see `Applied::lineage`.
+            Request::Apply(Unit { expect, ops: version.into_iter().flatten().chain([row]).collect() })
         }
         Call::Fork { from, version, row } => {
             let (chat, saved_at) = (row.chat.clone(), row.saved_at);
@@ -214,11 +213,13 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             let log = MESSAGES.to_owned();
             let pick = version.map_or_else(|| Pick::Newest(chat.clone()), |version| Pick::Id(id(&chat, version)));
             let messages = Query::Logged { contract, pick, log };
-            let row = Query::Get { contract: ROWS.id, id: chat };
-            Request::ask(Query::All(vec![row, messages]), read)
+            let [row, start] = rows::row(chat);
+            Request::ask(Query::All(vec![row, start, messages]), read)
         }
-        Call::Row { chat } => Request::ask(Query::Get { contract: ROWS.id, id: chat }, |answer| {
-            Response::one(answer.into_checkpoint()?, |row, response| FoundRow::read(*row, response))
+        Call::Row { chat } => Request::ask(Query::All(rows::row(chat).into()), |answer| {
+            let [row, start] = answer.into_all()?;
+            let incarnation = start.into_position()?;
+            Response::one(row.into_checkpoint()?, |row, response| Ok(FoundRow::read(*row, response)?.of(incarnation)))
         }),
         Call::Versions { chat, before, limit } => {
             let (of, before) = (Of::Lineage(chat), before.map(SortKey::from_version));
@@ -294,10 +295,10 @@ fn read(answer: Answer) -> Result<Option<Response>> {
         version: Option<u64>,
         records: Vec<PackedPart>,
     }
-    let [row, logged] = answer.into_all()?;
-    let logged = logged.into_logged()?;
+    let [row, start, logged] = answer.into_all()?;
+    let (incarnation, logged) = (start.into_position()?, logged.into_logged()?);
     Response::one(row.into_checkpoint()?, |row, response| {
-        let row = FoundRow::read(*row, response)?;
+        let row = FoundRow::read(*row, response)?.of(incarnation);
         let Some(logged) = logged else {
             return Ok(Found { row, version: None, records: Vec::new() });
         };

@@ -8,6 +8,7 @@ use crate::contract::response::{PackedPart, ResponseBuilder};
 use crate::contract::thread;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op};
+use crate::query::Query;
 use crate::record::{Checkpoint, ContractId, Header, SortKey};
 
 pub(super) const ID: ContractId = ContractId(20);
@@ -119,10 +120,22 @@ pub(super) struct FoundRow {
     #[serde(flatten)]
     head: Head,
     index: String,
+    /// The incarnation of the chat, if it was read too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incarnation: Option<i64>,
     metadata: Vec<PackedPart>,
 }
 
+/// Finds the row of a chat, and the incarnation of the chat.
+pub(super) fn row(chat: String) -> [Query; 2] {
+    [Query::Get { contract: ID, id: chat.clone() }, Query::Start { contract: ID, lineage: chat }]
+}
+
 impl FoundRow {
+    pub(super) fn of(self, incarnation: Option<i64>) -> Self {
+        Self { incarnation, ..self }
+    }
+
     pub(super) fn read(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Self> {
         let mut meta = &header.meta[..];
         let mut read = || {
@@ -130,7 +143,8 @@ impl FoundRow {
             Some((place, serde_json::from_str(head).ok()?, String::from_utf8(meta.to_vec()).ok()?))
         };
         let (place, head, index) = read().ok_or_else(|| damaged(&header.id))?;
-        Ok(Self { chat: header.id, place, head, index, metadata: response.parts(payload) })
+        let (chat, metadata) = (header.id, response.parts(payload));
+        Ok(Self { chat, place, head, index, incarnation: None, metadata })
     }
 }
 

@@ -25,6 +25,9 @@ enum Call {
         messages: PackedRecords,
         alive_since: i64,
         saved_at: i64,
+        /// If given, the session must have this incarnation.
+        #[serde(default)]
+        incarnation: Option<i64>,
     },
     Delete {
         session_id: String,
@@ -82,13 +85,15 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     Ok(match call {
         Call::Change(given) => Request::Apply(change(given, buffers)?),
         Call::Branch(given) => Request::Apply(branch(given, buffers)?),
-        Call::Append { session_id, messages, alive_since, saved_at } => {
-            Request::Apply(append(session_id, messages.records(buffers)?, alive_since, saved_at)?)
+        Call::Append { session_id, messages, alive_since, saved_at, incarnation } => {
+            Request::Apply(append(session_id, messages.records(buffers)?, alive_since, saved_at, incarnation)?)
         }
         Call::Delete { session_id } => Request::Apply(delete(session_id)),
         Call::Expire { session_id, alive_since } => Request::Apply(expire(session_id, alive_since)),
         Call::Session { session_id } => {
-            Request::ask(Query::Tuple { contract: SESSIONS_ID, pick: Pick::Id(session_id) }, found_session)
+            let start = start(&session_id);
+            let session = Query::Tuple { contract: SESSIONS_ID, pick: Pick::Id(session_id) };
+            Request::ask(Query::All(vec![session, start]), found_session)
         }
         Call::Sessions { before, limit } => {
             let group_prefix = String::new();
@@ -100,7 +105,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Compare { session_id, offset, since, messages: given } => {
             let given = given.records(buffers)?;
             let named = since.as_ref().map_or_else(Vec::new, |since| since.look(&session_id));
-            let query = Query::All(vec![messages(session_id, offset, given.len()), Query::All(named)]);
+            let start = start(&session_id);
+            let query = Query::All(vec![messages(session_id, offset, given.len()), Query::All(named), start]);
             Request::ask(query, move |answer| compared(answer, offset, since.as_ref(), &given))
         }
         Call::Save(given) => Request::Apply(save(given, buffers)?),
@@ -113,16 +119,24 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
+/// Finds the incarnation of a session.
+fn start(session_id: &str) -> Query {
+    Query::Start { contract: SESSIONS_ID, lineage: session_id.to_owned() }
+}
+
 fn found_session(answer: Answer) -> Result<Option<Response>> {
     #[derive(Serialize)]
     struct Found {
         #[serde(flatten)]
         session: Session,
+        incarnation: Option<i64>,
         parts: Vec<PackedPart>,
     }
-    Response::one(answer.into_tuple()?, |found, response| {
+    let [session, start] = answer.into_all()?;
+    let incarnation = start.into_position()?;
+    Response::one(session.into_tuple()?, |found, response| {
         let parts = found.writes.into_iter().map(|write| response.part(write.part)).collect();
-        Ok(Found { session: Session::read(found.checkpoint.header)?, parts })
+        Ok(Found { session: Session::read(found.checkpoint.header)?, incarnation, parts })
     })
 }
 
@@ -200,14 +214,16 @@ fn compared(answer: Answer, offset: u64, since: Option<&Since>, given: &[Record]
         total: u64,
         same: bool,
         since: bool,
+        incarnation: Option<i64>,
     }
-    let [session, named] = answer.into_all()?;
+    let [session, named, start] = answer.into_all()?;
+    let incarnation = start.into_position()?;
     let (Some(session), page) = row_and_log(session)? else { return Ok(None) };
     let since = since.map_or(Ok(true), |since| since.holds(named, offset))?;
     // Neither side has keys.
     let same = page.records == given;
     let Session { saved_at, version, .. } = session;
-    Response::json(&Compared { saved_at, version, total: page.length, same, since }).map(Some)
+    Response::json(&Compared { saved_at, version, total: page.length, same, since, incarnation }).map(Some)
 }
 
 /// Reads a checkpoint with its messages.

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::meta::{CheckpointMeta, Session, common_status};
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::ids::{MAX_ID_BYTES, check_id};
+use crate::contract::incarnation::is_incarnation;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
 use crate::query::{LogRange, LogSide, Of, Query};
@@ -103,7 +104,13 @@ fn expect(session_id: &str, must: Must, code: Code, why: &str) -> Expect {
 }
 
 /// Appends messages to a session. The session must be alive.
-pub(super) fn append(session_id: String, records: Vec<Record>, alive_since: i64, saved_at: i64) -> Result<Unit> {
+pub(super) fn append(
+    session_id: String,
+    records: Vec<Record>,
+    alive_since: i64,
+    saved_at: i64,
+    incarnation: Option<i64>,
+) -> Result<Unit> {
     check_id("sessionId", &session_id)?;
     let alive = expect(
         &session_id,
@@ -111,6 +118,7 @@ pub(super) fn append(session_id: String, records: Vec<Record>, alive_since: i64,
         Code::NotFound,
         "not found: create it first, or check whether it has expired",
     );
+    let incarnation = incarnation.map(|position| has_incarnation(&session_id, position));
     let ops = vec![
         Op::Append {
             contract: CONTRACT_ID,
@@ -121,7 +129,11 @@ pub(super) fn append(session_id: String, records: Vec<Record>, alive_since: i64,
         },
         Op::Touch { contract: SESSIONS_ID, id: session_id, saved_at },
     ];
-    Ok(Unit { expect: vec![alive], ops })
+    Ok(Unit { expect: [alive].into_iter().chain(incarnation).collect(), ops })
+}
+
+fn has_incarnation(session_id: &str, position: i64) -> Expect {
+    is_incarnation(SESSIONS_ID, session_id.to_owned(), position, "session", session_id)
 }
 
 /// Removes a session with its messages and its checkpoints.
@@ -148,6 +160,9 @@ pub(super) struct Save {
     /// True if the caller has seen the session. If it was deleted since, the save fails with [`Code::Conflict`].
     #[serde(default)]
     known: bool,
+    /// If given, the session must have this incarnation: see [`is_incarnation`].
+    #[serde(default)]
+    incarnation: Option<i64>,
     timestamp: f64,
     step_count: f64,
     stream_sequence: f64,
@@ -179,6 +194,7 @@ pub(super) fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     );
     let must = Must::BelongTo(session_id.clone());
     let mut conditions = vec![Expect::Checkpoint { contract: CONTRACT_ID, id: id.clone(), must, otherwise }];
+    conditions.extend(save.incarnation.map(|position| has_incarnation(&session_id, position)));
     if known {
         let must = Must::BeSavedSince(i64::MIN);
         conditions.push(expect(&session_id, must, Code::Conflict, "was deleted while it ran: nothing was stored"));

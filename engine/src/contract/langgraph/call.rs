@@ -23,13 +23,14 @@ enum Call {
     Copy(Put),
     PutWrites(PutWrites),
     Import(Import),
-    /// Without an id, gets the latest checkpoint of the namespace. With `compare`, the response says whether it is the latest one.
+    /// Without an id, gets the latest checkpoint of the namespace. With `begins`, a run begins with this read: the response says
+    /// whether the checkpoint is the latest one, and which incarnation of the thread it belongs to.
     Get {
         thread_id: String,
         namespace: String,
         id: Option<String>,
         #[serde(default)]
-        compare: bool,
+        begins: bool,
     },
     /// Gets the parts and the writes of the latest checkpoint of the namespace that its status is read from: see
     /// [`outline`].
@@ -98,21 +99,25 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Copy(given) => Request::Import(put(given, &mut buffers)?),
         Call::PutWrites(given) => Request::Apply(put_writes(given, &mut buffers)?),
         Call::Import(given) => Request::Import(import(given, &mut buffers)?),
-        Call::Get { thread_id, namespace, id, compare: true } => {
+        Call::Get { thread_id, namespace, id, begins: true } => {
             let lineage = thread::lineage(&thread_id, &namespace);
+            let by_id = id.is_some();
             let pick = id
                 .map_or_else(|| Pick::Newest(lineage.clone()), |id| Pick::Id(thread::key(&thread_id, &namespace, &id)));
-            let newest = Query::List { contract, of: Of::Lineage(lineage), before: None, limit: Some(1) };
-            Request::ask(Query::All(vec![Query::Tuple { contract, pick }, newest]), |answer| {
-                let [found, newest] = answer.into_all()?;
+            let (of, limit) = (Of::Lineage(lineage.clone()), Some(usize::from(by_id)));
+            let newest = Query::List { contract, of, before: None, limit };
+            let all = vec![Query::Tuple { contract, pick }, newest, Query::Start { contract, lineage }];
+            Request::ask(Query::All(all), move |answer| {
+                let [found, newest, start] = answer.into_all()?;
                 let newest = newest.into_headers()?.into_iter().next();
+                let incarnation = start.into_position()?;
                 Response::one(found.into_tuple()?, |found, response| {
-                    let is_latest = newest.is_some_and(|newest| newest.id == found.checkpoint.header.id);
-                    Ok(Found { is_latest: Some(is_latest), ..tuple(*found, response)? })
+                    let is_latest = !by_id || newest.is_some_and(|newest| newest.id == found.checkpoint.header.id);
+                    Ok(Found { is_latest: Some(is_latest), incarnation, ..tuple(*found, response)? })
                 })
             })
         }
-        Call::Get { thread_id, namespace, id, compare: false } => {
+        Call::Get { thread_id, namespace, id, begins: false } => {
             let pick = match id {
                 Some(id) => Pick::Id(thread::key(&thread_id, &namespace, &id)),
                 None => Pick::Newest(thread::lineage(&thread_id, &namespace)),
@@ -277,6 +282,8 @@ struct Found {
     writes: Vec<FoundWrite>,
     #[serde(skip_serializing_if = "Option::is_none")]
     is_latest: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incarnation: Option<i64>,
 }
 
 fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) -> Result<Found> {
@@ -289,7 +296,8 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
         path,
         part: response.part(write.part),
     };
-    Ok(Found { header, parts, writes: take_paths(writes).into_iter().map(write).collect(), is_latest: None })
+    let writes = take_paths(writes).into_iter().map(write).collect();
+    Ok(Found { header, parts, writes, is_latest: None, incarnation: None })
 }
 
 /// A page of checkpoints. The next page begins after `next`.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::entry::{Maker, Shown};
 use crate::contract::ids::{MAX_ID_BYTES, damaged};
+use crate::contract::incarnation::is_incarnation;
 use crate::contract::thread::{self, CheckpointRef, Needs};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
@@ -51,6 +52,9 @@ pub struct Put {
     /// was deleted, and a run that branches must not bring it back.
     #[serde(default)]
     pub known: bool,
+    /// If given, the thread must have this incarnation: see [`is_incarnation`].
+    #[serde(default)]
+    pub incarnation: Option<i64>,
     /// The status of the thread at this checkpoint, if no task has stopped.
     pub status: Status,
     /// True if the checkpoint claims the pending writes of its parent. A branch that the inspector makes leaves them pending.
@@ -90,6 +94,9 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         let (thread, namespace, id) = (of.thread.clone(), of.namespace.clone(), id.clone());
         Needs::Thread.expect(contract, &CheckpointRef { thread, namespace, id })
     });
+    let of_thread =
+        |position| is_incarnation(contract, thread::lineage(&of.thread, ""), position, "thread", &of.thread);
+    let incarnation = put.incarnation.map(of_thread);
     let claim = parent.clone().filter(|_| put.claims).map(|id| Op::Claim { contract, id, claimed_by: key.clone() });
     let header = Header {
         parent,
@@ -112,7 +119,7 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         encoded: None,
     };
     Ok(Unit {
-        expect: expect.into_iter().chain(known).chain(heir).collect(),
+        expect: expect.into_iter().chain(known).chain(incarnation).chain(heir).collect(),
         ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect(),
     })
 }

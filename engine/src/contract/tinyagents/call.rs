@@ -26,6 +26,8 @@ enum Call {
         /// What must be stored. Missing: nothing.
         #[serde(default)]
         needs: Option<Needs>,
+        #[serde(default)]
+        incarnation: Option<i64>,
     },
     /// Without an id, reads the checkpoint that was put last.
     Get {
@@ -83,20 +85,28 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let contract = CONTRACT_ID;
     Ok(match call {
         Call::Put(given) => Request::Apply(put(given, &mut buffers)?),
-        Call::PutWrites { thread_id: thread, namespace, id, writes, needs } => {
+        Call::PutWrites { thread_id: thread, namespace, id, writes, needs, incarnation } => {
             let writes = writes.into_iter().map(|write| write.with(&mut buffers)).collect::<Result<Vec<_>>>()?;
             let (once, replacing) = writes.into_iter().partition(|write| write.index >= 0);
-            Request::Apply(put_writes(&CheckpointRef { thread, namespace, id }, once, replacing, needs)?)
+            let of = CheckpointRef { thread, namespace, id };
+            Request::Apply(put_writes(&of, once, replacing, needs, incarnation)?)
         }
         Call::Get { thread_id, namespace, id: Some(id) } => {
             let key = thread::key(&thread_id, &namespace, &id);
             let first = Query::Tuple { contract, pick: Pick::Id(key.clone()) };
             let later = Query::List { contract, of: Of::Group(key), before: None, limit: Some(1) };
-            Request::ask(Query::All(vec![first, later]), with_later)
+            let start = Query::Start { contract, lineage: thread::lineage(&thread_id, &namespace) };
+            Request::ask(Query::All(vec![first, later, start]), with_later)
         }
         Call::Get { thread_id, namespace, id: None } => {
-            let pick = Pick::Newest(thread::lineage(&thread_id, &namespace));
-            Request::ask(Query::Tuple { contract, pick }, found)
+            let lineage = thread::lineage(&thread_id, &namespace);
+            let start = Query::Start { contract, lineage: lineage.clone() };
+            let newest = Query::Tuple { contract, pick: Pick::Newest(lineage) };
+            Request::ask(Query::All(vec![newest, start]), |answer| {
+                let [newest, start] = answer.into_all()?;
+                let incarnation = start.into_position()?;
+                first_found(newest.into_tuple()?.map(|found| *found), incarnation)
+            })
         }
         Call::Last { thread_id, id } => {
             let prefix = thread::prefix(&thread_id);
@@ -116,7 +126,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 looks: 1,
                 short_keys: false,
             };
-            Request::ask(Query::Page(page), |answer| first_found(answer.into_page()?.tuples.pop()))
+            Request::ask(Query::Page(page), |answer| first_found(answer.into_page()?.tuples.pop(), None))
         }
         Call::Load { key } => Request::ask(Query::Tuple { contract, pick: Pick::Id(key) }, found),
         Call::List { thread_id, namespace } => {
@@ -196,6 +206,9 @@ struct Found {
 struct FoundId {
     first: Option<Found>,
     later: Option<String>,
+    /// The incarnation of the namespace, if it was read too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incarnation: Option<i64>,
 }
 
 fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) -> Result<Found> {
@@ -206,15 +219,18 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
 }
 
 fn found(answer: Answer) -> Result<Option<Response>> {
-    first_found(answer.into_tuple()?.map(|found| *found))
+    first_found(answer.into_tuple()?.map(|found| *found), None)
 }
 
-fn first_found(found: Option<Tuple>) -> Result<Option<Response>> {
-    Response::one(found, |found, response| Ok(FoundId { first: Some(tuple(found, response)?), later: None }))
+fn first_found(found: Option<Tuple>, incarnation: Option<i64>) -> Result<Option<Response>> {
+    Response::one(found, |found, response| {
+        Ok(FoundId { first: Some(tuple(found, response)?), later: None, incarnation })
+    })
 }
 
 fn with_later(answer: Answer) -> Result<Option<Response>> {
-    let [found, later] = answer.into_all()?;
+    let [found, later, start] = answer.into_all()?;
+    let incarnation = start.into_position()?;
     let mut response = ResponseBuilder::default();
     let first = found.into_tuple()?.map(|found| tuple(*found, &mut response)).transpose()?;
     let later = later.into_headers()?.pop();
@@ -224,7 +240,7 @@ fn with_later(answer: Answer) -> Result<Option<Response>> {
     if first.is_none() && later.is_none() {
         return Ok(None);
     }
-    response.finish(&FoundId { first, later }).map(Some)
+    response.finish(&FoundId { first, later, incarnation }).map(Some)
 }
 
 fn namespace_list(answer: Answer) -> Result<Option<Response>> {

@@ -3,6 +3,7 @@
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::entry::{Names, Shown};
 use crate::contract::ids::{MAX_ID_BYTES, damaged};
+use crate::contract::incarnation::is_incarnation;
 use crate::contract::thread::{self, CheckpointRef, Needs};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
@@ -43,6 +44,9 @@ pub(super) struct Put {
     depends_on_parent: bool,
     /// True if the parent must be the latest checkpoint of the namespace (D7).
     expects_parent: bool,
+    /// If given, the namespace must have this incarnation: see [`is_incarnation`].
+    #[serde(default)]
+    incarnation: Option<i64>,
     /// The status of the thread at this checkpoint, if no task has stopped.
     status: Status,
 }
@@ -69,6 +73,7 @@ pub(super) fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         let (lineage, newest, or) = (lineage.clone(), parent.clone(), put.parent_key.unwrap_or_else(|| id.clone()));
         conditions.push(Expect::Newest { contract, lineage, newest, or });
     }
+    conditions.extend(put.incarnation.map(|position| has_incarnation(&of, position)));
     let header = Header {
         parent,
         group,
@@ -80,6 +85,10 @@ pub(super) fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         ..Header::new(contract, lineage, id)
     };
     Ok(Unit { expect: conditions, ops: vec![Op::put(header, parts)] })
+}
+
+fn has_incarnation(of: &CheckpointRef, position: i64) -> Expect {
+    is_incarnation(CONTRACT_ID, thread::lineage(&of.thread, &of.namespace), position, "thread", &of.thread)
 }
 
 /// What a write tells about its task, by the index that `TinyAgents` gives it.
@@ -98,11 +107,13 @@ const ANSWERS: &str = ",\"__forkpoint_answers__\"]";
 
 /// `putWrites`: stores pending writes. `once` are stored only if their slots are free. `replacing` replace what their
 /// slots hold, but records of answers: nothing is stored, and the call fails with [`Code::Conflict`], if there is another answer.
+/// With `incarnation`, the namespace must have it.
 pub(super) fn put_writes(
     of: &CheckpointRef,
     once: Vec<Write>,
     replacing: Vec<Write>,
     needs: Option<Needs>,
+    incarnation: Option<i64>,
 ) -> Result<Unit> {
     let (contract, id) = (CONTRACT_ID, check(of)?);
     let free = |Write { task, index, .. }: &Write| Expect::FreeSlot {
@@ -111,7 +122,10 @@ pub(super) fn put_writes(
         task: task.clone(),
         index: *index,
     };
-    let needs = needs.map(|needs| needs.expect(contract, of));
+    let needs = match (incarnation, needs) {
+        (Some(position), _) => Some(has_incarnation(of, position)),
+        (None, needs) => needs.map(|needs| needs.expect(contract, of)),
+    };
     let records = replacing.iter().filter(|write| write.part.name.ends_with(ANSWERS)).map(free);
     let expect = needs.into_iter().chain(records).collect();
     let ops = [(once, false), (replacing, true)].into_iter().filter(|(writes, _)| !writes.is_empty());

@@ -81,13 +81,18 @@ impl Place {
 
 /// Applies the changes to a backend and to a model.
 fn fill(backend: &mut dyn Backend, steps: Vec<Step>) -> Model {
-    let mut model = Model::default();
+    let (mut model, mut lineages) = (Model::default(), Lineages::default());
     for step in steps {
         match step {
             Step::Apply(batch) => {
-                let expected: Vec<_> = batch.iter().map(|unit| model.apply(unit).map(drop)).collect();
-                let done = backend.apply(&batch).into_iter();
-                assert_eq!(done.map(|done| done.map(drop).map_err(|error| error.code())).collect::<Vec<_>>(), expected);
+                let (ours, theirs) = lineages.both(batch);
+                let mut expected: Vec<_> = ours.iter().map(|unit| model.apply(unit)).collect();
+                let done = backend.apply(&theirs).into_iter();
+                let mut done: Vec<_> = done.map(|done| done.map_err(|error| error.code())).collect();
+                lineages.learn(&mut expected, &mut done).unwrap();
+                let outcomes =
+                    |of: Vec<Result<Applied, Code>>| of.into_iter().map(|one| one.map(drop)).collect::<Vec<_>>();
+                assert_eq!(outcomes(done), outcomes(expected));
             }
             Step::Prune { contract, rule, .. } => {
                 let mut next = Some(Cursor::default());

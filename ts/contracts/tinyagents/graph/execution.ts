@@ -19,6 +19,7 @@ import {
   type BoundaryTask,
   type ReachedBoundary,
   type Loaded,
+  incarnationOf,
   loadCheckpoint,
   putBoundary,
   ranIn,
@@ -70,8 +71,9 @@ export class GraphExecution {
       handle: checkpointer && (handleOf(checkpointer) ?? null),
       store: "Checkpointer",
       place: () => {
-        const stored = this.#saved !== null || this.#loaded !== undefined;
-        const at = { of: keyOf(plan.thread), at: this.#current!.boundary.id, stored };
+        const last = this.#saved ?? this.#loaded?.checkpoint.checkpointId;
+        const begun = incarnationOf(this.effects.handle, plan.thread, last);
+        const at = { of: keyOf(plan.thread), at: this.#current!.boundary.id, stored: last !== undefined, ...begun };
         return this.#loaded?.latest === false ? { ...at, from: this.#saved ?? undefined } : { ...at, joins: true };
       },
       lease: () => plan.lease,

@@ -1,12 +1,14 @@
 /** The checkpoints of a run: loads them from the checkpointer, and stores them there. */
 
+import type { StoreHandle } from "../../../store/handle.js";
 import type { HeldLease, Lease } from "../../../store/lease.js";
 import type { RunKey } from "../../../bridge/native.js";
 import type { Format } from "../../../bridge/serializer.js";
 import { isOvertaken } from "../../../bridge/errors.js";
+import type { Exact } from "../../../bridge/wire.js";
 import { type AnswerRecord, isRecordOf, recordsIn, refuseOther } from "./answers.js";
 import { runExpectsParent } from "../expectation.js";
-import { tinyagents } from "../wire.js";
+import { checkpointName, tinyagents } from "../wire.js";
 import {
   type Activation,
   type TaskRecord,
@@ -78,6 +80,17 @@ export interface ThreadRef {
 /** The thread, or a namespace of it, as leases and effects name it. */
 export function keyOf({ threadId: run, namespace }: ThreadRef): RunKey {
   return { space: tinyagents.name, run, ns: namespace.length === 0 ? "" : JSON.stringify(namespace) };
+}
+
+/** The incarnation of a thread when the store has saved or read this checkpoint. */
+export function incarnationOf(
+  handle: StoreHandle | null | undefined,
+  thread: ThreadRef,
+  id: string | undefined,
+): { incarnation?: Exact | undefined } {
+  const { run: threadId, ns: namespace } = keyOf(thread);
+  if (id === undefined) return {};
+  return { incarnation: handle?.seen.incarnation(checkpointName({ threadId, namespace, id })) };
 }
 
 export async function loadCheckpoint(

@@ -1,0 +1,185 @@
+// Tests a run that was deleted and begun again: the new run gets nothing of the old one, which goes on in another process.
+import { type Store, openStore } from "forkpoint";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { SessionStore as ClaudeSessions } from "forkpoint/claude-agent-sdk";
+import { effects } from "forkpoint/effects";
+import { SessionStore } from "forkpoint/helix";
+import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { checkpoint, failure, kinds, open, place } from "./helpers.js";
+
+/** Two store objects on the same data, as two processes have them. */
+async function two<S extends { close(): Promise<void> }>(
+  kind: (typeof kinds)[number],
+  make: (target: string | Store) => S,
+): Promise<[S, S]> {
+  const target = kind === "memory" ? await openStore(place(kind)) : place(kind);
+  if (typeof target !== "string") onTestFinished(() => target.close());
+  const stores: [S, S] = [make(target), make(target)];
+  for (const store of stores) onTestFinished(() => store.close());
+  return stores;
+}
+
+/** Where a run waits until the test goes on. */
+class Gate {
+  #arrive!: () => void;
+  open!: () => void;
+  readonly reached = new Promise<void>((resolve) => (this.#arrive = resolve));
+  readonly #opened = new Promise<void>((resolve) => (this.open = resolve));
+  readonly wait = (): Promise<void> => (this.#arrive(), this.#opened);
+}
+
+const state = { messages: [], stepCount: 0, status: "active", customState: {} } as never;
+
+describe.each(kinds)("on %s", (kind) => {
+  it("AgentOS: a late save is refused, and the object that looks for the run continues the new one", async () => {
+    const [old, other] = await two(kind, (target) => open(target as string));
+    await old.save(checkpoint({ id: "1", runId: "run" }));
+    await other.clear("run");
+    await other.save(checkpoint({ id: "new 1", runId: "run" }));
+    for (const id of ["2", "1"]) {
+      const error = await failure(old.save(checkpoint({ id, runId: "run" })), "CONFLICT");
+      expect(error.message).toContain('run "run" was deleted while it ran, and may have begun again');
+    }
+    expect((await other.listByRun("run")).map(({ id }) => id)).toEqual(["new 1"]);
+    expect((await old.latest("run"))!.id).toBe("new 1");
+    await old.save(checkpoint({ id: "new 2", runId: "run" }));
+    await other.save(checkpoint({ id: "new 3", runId: "run" }));
+    expect(await old.listByRun("run")).toHaveLength(3);
+  });
+
+  it("AgentOS: a save goes on after retention has removed all but the newest checkpoint", async () => {
+    const [old, other] = await two(kind, (target) => open(target as string));
+    for (const id of ["1", "2"]) await old.save(checkpoint({ id, runId: "run" }));
+    await other.prune({ keepLastN: 1 });
+    await old.save(checkpoint({ id: "3", runId: "run" }));
+    expect((await other.listByRun("run")).map(({ id }) => id)).toContain("3");
+  });
+
+  it("Helix: a late checkpoint, state or message is refused", async () => {
+    const [old, other] = await two(kind, (target) => new SessionStore(target));
+    const sessionId = "session";
+    const save = (store: SessionStore, id: string) =>
+      store.saveCheckpoint({ id, sessionId, stepCount: 0, timestamp: 1, state });
+    await old.createSession(sessionId, { agentType: "old" });
+    await save(old, "1");
+    await other.deleteSession(sessionId);
+    await other.createSession(sessionId, { agentType: "new" });
+    await save(other, "new 1");
+    for (const late of [
+      () => save(old, "2"),
+      () => old.saveState(sessionId, state),
+      () => old.appendMessages(sessionId, [{ role: "user", content: "late" }]),
+      () => old.updateStatus(sessionId, "failed"),
+    ]) {
+      const error = await failure(late(), "CONFLICT");
+      expect(error.message).toContain('session "session" was deleted');
+    }
+    expect((await other.loadState(sessionId))!.agentType).toBe("new");
+    expect((await other.listCheckpoints(sessionId)).items.map(({ id }) => id)).toEqual(["new 1"]);
+    expect(await other.getMessages(sessionId)).toMatchObject({ total: 0 });
+    // Somebody who looks for the session works on the new one.
+    expect(await old.sessionExists(sessionId)).toBe(true);
+    await save(old, "new 2");
+    expect((await other.listCheckpoints(sessionId)).items).toHaveLength(2);
+  });
+
+  it("TinyAgents: late writes and children of deleted checkpoints are refused", async () => {
+    const [old, other] = await two(kind, (target) => new Checkpointer<object>(target));
+    const threadId = "thread";
+    const write = { node: "n", taskId: "t", idx: 0, channel: "c", payload: 1 };
+    await old.put({ threadId, checkpointId: "1", state: {} });
+    await other.deleteThread(threadId);
+    await other.put({ threadId, checkpointId: "1", state: { new: true } });
+    const late = [
+      () => old.putWrites({ threadId, checkpointId: "1", namespace: [] }, [write]),
+      () => old.put({ threadId, checkpointId: "2", parentCheckpointId: "1", state: {} }),
+    ];
+    for (const work of late) {
+      const error = await failure(work(), "CONFLICT");
+      expect(error.message).toContain('thread "thread" was deleted while it ran');
+    }
+    expect((await other.getTuple({ threadId }))!.pendingWrites).toEqual([]);
+    expect(await other.list(threadId)).toHaveLength(1);
+    expect((await old.getTuple({ threadId }))!.checkpoint.state).toEqual({ new: true });
+    for (const work of late) await work();
+    expect(await other.list(threadId)).toHaveLength(2);
+  });
+
+  /** Starts a run that waits before it pays. */
+  const started = {
+    tinyagents: (store: Checkpointer<object>, pay: () => string, wait: () => Promise<void>) =>
+      new Graph<object, any>({
+        reducer: (state) => state,
+        nodes: { first: () => ({}), pay: async (_, { once }) => (await wait(), await once("charge", pay), {}) },
+        edges: [
+          [START, "first"],
+          ["first", "pay"],
+        ],
+        checkpointer: store,
+      }).invoke({}, { threadId: "run" }),
+    agentium: (store: WorkflowCheckpointStore<object>, pay: () => string, wait: () => Promise<void>) =>
+      new Workflow<object>({
+        name: "order",
+        initialState: {},
+        steps: [
+          { name: "first", run: (state) => state },
+          { name: "pay", run: async (state, { once }) => (await wait(), await once("charge", pay), state) },
+        ],
+        checkpointStore: store,
+      }).runWithCheckpoints({ runId: "run" }),
+  };
+
+  /** The old run waits, while its thread is deleted and begun again. Then it goes on, and the new run pays after it. */
+  async function meet<S extends object>(
+    space: string,
+    [old, other]: [S, S],
+    start: (store: S, pay: () => string, wait: () => Promise<void>) => Promise<unknown>,
+    again: (store: S) => Promise<unknown>,
+  ): Promise<void> {
+    const paid: string[] = [];
+    const gate = new Gate();
+    const late = start(old, () => `${paid.push("old")}`, gate.wait).catch((error: unknown) => error);
+    await gate.reached;
+    await again(other);
+    gate.open();
+    const error = (await late) as Error;
+    expect(error).toMatchObject({ code: "CONFLICT" });
+    expect(error.message).toContain('its effect "charge" did not run');
+    await effects(other)({ space, run: "run" }, "charge", () => `${paid.push("new")}`);
+    expect(paid).toEqual(["new"]);
+  }
+
+  it("TinyAgents: a late effect of a graph does not run, and the new run has its own", async () => {
+    const stores = await two(kind, (target) => new Checkpointer<object>(target));
+    await meet("tinyagents", stores, started.tinyagents, async (store) => {
+      await store.deleteThread("run");
+      await store.put({ threadId: "run", state: {} });
+    });
+  });
+
+  it("Agentium: a late effect of a workflow does not run, and the new run has its own", async () => {
+    const stores = await two(kind, (target) => new WorkflowCheckpointStore<object>(target));
+    const step = { id: "run:initial", runId: "run", stepIndex: -1, stepName: "initial", state: {}, createdAt: 1 };
+    await meet("agentium", stores, started.agentium, async (store) => {
+      await store.clear("run");
+      await store.save(step);
+    });
+  });
+
+  it("Claude: a late subagent of a session that was deleted and begun again is refused", async () => {
+    const [old, other] = await two(kind, (target) => new ClaudeSessions(target));
+    const key = { projectKey: "-work", sessionId: "session" };
+    const beside = { ...key, subpath: "subagents/agent-1" };
+    const entry = (uuid: string) => [{ type: "user", uuid }];
+    await old.append(key, entry("a"));
+    await old.append(beside, entry("b"));
+    await other.delete(key);
+    await other.append(key, entry("c"));
+    const error = await failure(old.append(beside, entry("d")), "CONFLICT");
+    expect(error.message).toContain('session "session" was deleted while it ran');
+    expect(await other.load(beside)).toBe(null);
+    await other.append(beside, entry("e"));
+    expect(await other.load(beside)).toHaveLength(1);
+  });
+});
