@@ -190,8 +190,9 @@ impl Sweeper {
         self.done.lineages += pruned.lineages;
         match rule {
             // Checkpoints that were saved later also expire later, unless a clock was changed. The sweep ends at
-            // the first batch without expired checkpoints.
-            Rule::SavedBefore(_) if pruned.checkpoints == 0 => {}
+            // the first batch without expired checkpoints. A batch may meet only those of runs that somebody works on,
+            // which stay.
+            Rule::SavedBefore(_) if !pruned.met => {}
             _ => self.left.extend(pruned.next.map(|next| (rule, next))),
         }
         self.removed += pruned.checkpoints;
@@ -320,7 +321,7 @@ mod tests {
     use crate::op::{Applied, Op, Unit};
     use crate::query::{Answer, Query};
     use crate::record::{ContractId, Header, Part};
-    use crate::retention::Pruned;
+    use crate::retention::{LEASES, Owned, Pruned};
 
     const TTL: i64 = 1000;
 
@@ -374,6 +375,29 @@ mod tests {
         assert_eq!(seen.last(), Some(&5), "older than the ttl, not as old");
         assert!(sweeper.due.is_some_and(|due| due > Instant::now() + PAUSE / 2), "the sweep is followed by a pause");
         assert!(sweeper.left.is_empty(), "it ends where nothing has expired");
+    }
+
+    #[test]
+    fn a_sweep_goes_on_behind_what_a_leased_run_keeps() {
+        let mut backend = Memory::new();
+        let now = crate::clock_watch::Times::now().machine;
+        let owned = Owned { contract: 1, name: "held".to_owned(), all: false };
+        let meta = serde_json::json!({ "until": now + 60_000, "owned": [owned] }).to_string().into_bytes();
+        let lease = Header { saved_at: now, exempt: true, meta, ..Header::new(LEASES, "lease", "lease") };
+        let effect = |id: usize| Header::new(ContractId(1).effects(), "held", format!("effect {id}"));
+        let mut ops: Vec<Op> = vec![Op::put(lease, Vec::new())];
+        ops.extend((0..5 * BATCH).map(|id| Op::put(effect(id), Vec::new())));
+        backend.apply(&[ops.into()]).remove(0).unwrap();
+        (0..10).for_each(|id| save(&mut backend, id, 0));
+        let mut sweeper = sweeper(Policy { ttl: Some(TTL), ..Policy::default() });
+        for _ in 0..20 {
+            sweeper.step(&mut backend, times(TTL + 1));
+            if sweeper.left.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(left(&mut backend), 5 * BATCH as u64 + 1);
+        assert!(sweeper.left.is_empty(), "it ends");
     }
 
     #[test]

@@ -124,6 +124,29 @@ describe.each(backends)("on %s", (_backend, target) => {
     expect(server.keys.toSorted()).toEqual(seen.flat().toSorted());
   });
 
+  it("an effect of a run that was deleted and begun again does not run", async () => {
+    const path = target();
+    const store = open(path);
+    const other = path.startsWith("memory:") ? store : open(path);
+    const server = new Server();
+    const deps = aborting({
+      begin: () => 1,
+      pay: async () => {
+        const run = (await other.runs()).runs[0]!;
+        const newest = (await other.get(run.latest.id))!;
+        await other.clear(run.runId);
+        await other.save({ ...newest, id: "begun again" });
+        return server.tool()({});
+      },
+    });
+    const graph = build(store, { begin: write("begin"), pay: write("pay") }, deps);
+    await expect(graph.invoke({})).rejects.toThrow('was deleted while it ran, so its effect "charge" did not run');
+    const [run] = (await other.runs()).runs;
+    expect(run).toMatchObject({ latest: { id: "begun again" } });
+    expect(await effects(other).list(of(run!.runId))).toEqual([]);
+    expect(await effects(other)(of(run!.runId), "charge", server.charge)).toEqual({ receipt: 1 });
+  });
+
   it("nodes that run at the same time share the keys of their run", async () => {
     const store = open(target());
     const server = new Server();

@@ -54,6 +54,28 @@ describe.each(kinds)("chats of %s", (kind) => {
     }
   });
 
+  test("a late save or answer does not land in a chat that was deleted and created again", async () => {
+    const target = await shared(kind);
+    const [mine, theirs] = [chatsAt(target), chatsAt(target)];
+    for (const other of [mine, theirs]) {
+      await mine.createChat({ id: "c", metadata: { userId: "ana" } });
+      await mine.saveChat({ id: "c", messages: [one], activeStreamId: "s" });
+      await other.deleteChat("c");
+      await other.createChat({ id: "c", metadata: { userId: "ben" } });
+      const late = () => mine.saveChat({ id: "c", messages: [one, two], endedStreamId: "s" });
+      const error = await failure(late(), "CONFLICT");
+      expect(error.message).toContain('chat "c" was deleted, so nothing was saved');
+      if (other === theirs) await failure(mine.saveChat({ id: "c", messages: [three] }), "CONFLICT");
+      expect(await theirs.readChat("c")).toMatchObject({ messages: [], metadata: { userId: "ben" } });
+      // Who has looked for it continues the new one. The end of an old answer still does not belong to it.
+      expect(await mine.loadChat("c")).toEqual([]);
+      await failure(late(), "CONFLICT");
+      await mine.saveChat({ id: "c", messages: [three] });
+      expect(await theirs.loadChat("c")).toEqual([three]);
+      await mine.deleteChat("c");
+    }
+  });
+
   test("a chat is made with an id or without, and an id that is taken is refused", async () => {
     const chats = chatsAt(place(kind));
     const id = await chats.createChat();

@@ -11,6 +11,25 @@ const State = Annotation.Root({ receipt: Annotation<string>, tries: Annotation<n
 const run = { space: "langgraph", run: "thread" };
 const boom = new Error("boom");
 
+/** Where a run waits until the test goes on. */
+class Gate {
+  #arrive!: () => void;
+  open!: () => void;
+  readonly reached = new Promise<void>((resolve) => (this.#arrive = resolve));
+  readonly #opened = new Promise<void>((resolve) => (this.open = resolve));
+  readonly wait = (): Promise<void> => (this.#arrive(), this.#opened);
+}
+
+/** A subgraph with a memory of its own. */
+function innerGraph(wait: () => Promise<void>) {
+  return new StateGraph(State)
+    .addNode("a", () => ({ tries: 2 }))
+    .addNode("b", async () => (await wait(), {}))
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .compile({ checkpointer: true });
+}
+
 /** Returns what no list shows. */
 async function lost(store: Pick<ForkpointSaver, "check">): Promise<unknown[]> {
   return (await store.check()).findings.filter(({ code }) => code === "ORPHAN");
@@ -223,6 +242,81 @@ describe.each(kinds)("on %s", (kind) => {
     expect((await graph.invoke({}, thread())).receipt).toBe("1");
     expect(paid).toHaveLength(1);
   });
+
+  // A thread that the run has begun itself, and one that it has found.
+  it.each([
+    ["sync", false],
+    ["sync", true],
+    ["async", false],
+    ["async", true],
+    ["exit", true],
+  ] as const)(
+    "durability %s: an effect after the delete and a new start is not the new run's (thread found: %s)",
+    async (durability, found) => {
+      const checkpointer = saver(kind);
+      const once = effects(checkpointer);
+      const paid: string[] = [];
+      const graphOf = (name: string, before: () => Promise<void>) =>
+        new StateGraph(State)
+          .addNode("first", () => ({ tries: 1 }))
+          .addNode("pay", async (_, config) => {
+            await before();
+            return { receipt: await once(config, "charge", () => `${name} ${paid.push(name)}`) };
+          })
+          .addEdge(START, "first")
+          .addEdge("first", "pay")
+          .compile({ checkpointer });
+      if (found) await rejection(graphOf("earlier", () => Promise.reject(boom)).invoke({}, thread()));
+      const [first, second] = [new Gate(), new Gate()];
+      const late = rejection(graphOf("old", first.wait).invoke({}, { ...thread(), durability }));
+      await first.reached;
+      await checkpointer.deleteThread("thread");
+      const fresh = graphOf("new", second.wait).invoke({}, thread());
+      await second.reached;
+      first.open();
+      const error = await late;
+      expect(error).toMatchObject({ code: "CONFLICT" });
+      // With "async", a save may be refused before the effect.
+      if (durability !== "async")
+        expect(error.message).toContain('run "thread" was deleted while it ran, so its effect "charge" did not run');
+      expect(await once.list(run)).toEqual([]);
+      second.open();
+      expect((await fresh).receipt).toBe("new 1");
+    },
+  );
+
+  it.each(["sync", "async"] as const)(
+    "durability %s: a branch of a thread that was deleted and begun again goes nowhere",
+    async (durability) => {
+      const checkpointer = saver(kind);
+      let wait = async () => {};
+      const graph = new StateGraph(State)
+        .addNode("first", () => ({ tries: 1 }))
+        .addNode("work", async () => (await wait(), { receipt: "r" }))
+        .addNode("inner", innerGraph(() => wait()))
+        .addEdge(START, "first")
+        .addEdge("first", "work")
+        .addEdge("work", "inner")
+        .compile({ checkpointer });
+      for (const node of ["work", "inner"]) {
+        await checkpointer.deleteThread("thread");
+        await graph.invoke({}, thread());
+        const older = (await all(graph.getStateHistory(thread()))).find(({ next }) => next[0] === node)!;
+        const gate = new Gate();
+        wait = gate.wait;
+        const late = rejection(graph.invoke(null, { ...older.config, durability }));
+        await gate.reached;
+        wait = async () => {};
+        await checkpointer.deleteThread("thread");
+        await graph.invoke({}, thread());
+        const before = await all(checkpointer.list(thread()));
+        gate.open();
+        expect(await late).toMatchObject({ code: "CONFLICT" });
+        expect(await all(checkpointer.list(thread()))).toEqual(before);
+        expect((await graph.getState(thread())).values).toEqual({ receipt: "r", tries: 2 });
+      }
+    },
+  );
 
   it("an effect whose run is deleted while it runs is not stored", async () => {
     const checkpointer = saver(kind);

@@ -171,6 +171,31 @@ describe.each(kinds)("the workflows over %s", (kind) => {
     expect((await theirs.loadWorkflowSnapshot(at))!.status).toBe("success");
   });
 
+  it("a late snapshot does not land in a run that was deleted and begun again", async () => {
+    const target = kind === "memory" ? await openStore("memory:") : place(kind);
+    if (typeof target !== "string") onTestFinished(() => target.close());
+    const [mine, theirs] = [storeAt(target).stores.workflows, storeAt(target).stores.workflows];
+    const put = (of: WorkflowsStorage, status: "pending" | "running" | "success", createdAt?: Date) =>
+      of.persistWorkflowSnapshot({ ...at, ...(createdAt && { createdAt }), snapshot: snapshot({ status }) });
+    await put(mine, "pending");
+    await put(mine, "running");
+    await theirs.deleteWorkflowRunById(at);
+    await put(theirs, "pending", new Date(Date.now() + 1_000));
+    await put(theirs, "running");
+    const late = () => put(mine, "success");
+    for (let tries = 0; tries < 2; tries += 1) {
+      const error = await failure(late(), "CONFLICT");
+      expect(error.message).toContain("was deleted while it ran");
+    }
+    const result = { stepId: "s", result: step(1), requestContext: {} };
+    await failure(mine.updateWorkflowResults({ ...at, ...result }), "CONFLICT");
+    expect((await theirs.loadWorkflowSnapshot(at))!.status).toBe("running");
+    await put(theirs, "success");
+    // Who has read the run continues the new one.
+    expect((await mine.loadWorkflowSnapshot(at))!.status).toBe("success");
+    await put(mine, "running");
+  });
+
   it("keep values that JSON loses", async () => {
     const workflows = make();
     const odd = {

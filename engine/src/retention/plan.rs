@@ -27,6 +27,8 @@ pub struct Plan {
     /// The position at which the next batch continues. The `total` of this cursor does not include the removals of
     /// this batch yet.
     pub next: Option<Cursor>,
+    /// True if the batch has met checkpoints that the rule is about. It may leave all of them.
+    pub met: bool,
 }
 
 impl Plan {
@@ -35,7 +37,7 @@ impl Plan {
     pub fn done(self, bytes: i64, lineages: u64) -> Pruned {
         let left = |total: u64| u64::try_from(signed(total) - bytes).unwrap_or(0);
         let next = self.next.map(|next| Cursor { total: next.total.map(left), ..next });
-        Pruned { checkpoints: self.victims.len() as u64, bytes, lineages, next }
+        Pruned { checkpoints: self.victims.len() as u64, bytes, lineages, next, met: self.met }
     }
 
     fn next_after(&mut self, after: i64) {
@@ -191,6 +193,7 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
     let (mut entries, mut plan) = (saved.entries, Plan::default());
     saved.next.into_iter().for_each(|after| plan.next_after(after));
     entries.retain(|entry| !ledger.is_gone(entry.seq) && limit.may_take(entry));
+    plan.met = !entries.is_empty();
     // Ask one question for all entries. Its answer also covers a long chain of dependents, as far as the chain is in
     // the batch.
     known.ask_dependents(&seqs(&entries))?;
@@ -341,5 +344,11 @@ pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rul
         lineages.iter().zip(catalog.counts(&lineages)?).filter(|(lineage, count)| ledger.gone_of(**lineage) == *count);
     let gone = ledger.gone();
     let bytes = signed(catalog.bytes_of(&gone)?);
-    Ok(Pruned { checkpoints: gone.len() as u64, bytes, lineages: ended.count() as u64, next: None })
+    Ok(Pruned {
+        checkpoints: gone.len() as u64,
+        bytes,
+        lineages: ended.count() as u64,
+        next: None,
+        met: !gone.is_empty(),
+    })
 }

@@ -102,4 +102,7 @@ pub struct Pruned {
     pub lineages: u64,
     /// The position at which the next batch continues. `None` if the rule has no more checkpoints to remove.
     pub next: Option<Cursor>,
+    /// True if the batch has met checkpoints that the rule is about, removed or left.
+    #[serde(skip)]
+    pub met: bool,
 }

@@ -233,7 +233,7 @@ fn pruning_comes_after_what_was_handed_in_before_it() {
     for (store, _folder) in stores() {
         let saves: Vec<_> = (0..50).map(|n| pending(|reply| store.apply(put(&n.to_string()), reply))).collect();
         let pruned = call(|reply| store.prune(prune(Rule::KeepLast(1)), reply)).unwrap();
-        assert_eq!(pruned, Pruned { checkpoints: 49, bytes: pruned.bytes, lineages: 0, next: None });
+        assert_eq!(pruned, Pruned { checkpoints: 49, bytes: pruned.bytes, lineages: 0, next: None, met: true });
         for save in saves {
             save.recv().unwrap().unwrap();
         }
