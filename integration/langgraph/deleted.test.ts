@@ -293,7 +293,10 @@ describe.each(kinds)("on %s", (kind) => {
       const graph = new StateGraph(State)
         .addNode("first", () => ({ tries: 1 }))
         .addNode("work", async () => (await wait(), { receipt: "r" }))
-        .addNode("inner", innerGraph(() => wait()))
+        .addNode(
+          "inner",
+          innerGraph(() => wait()),
+        )
         .addEdge(START, "first")
         .addEdge("first", "work")
         .addEdge("work", "inner")

@@ -91,9 +91,23 @@ export const faults = [
   {
     name: "an-effect-outlives-its-run",
     file: "ts/store/effects.ts",
-    from: "place.stored === true && slot.newest === null",
-    to: "place.stored === undefined && slot.newest === null",
+    from: "if (slot.newest === null) return stored === true;",
+    to: "if (slot.newest === null) return stored === undefined;",
     ...langgraph("deleted"),
+  },
+  {
+    name: "a-new-run-gets-a-late-effect",
+    file: "ts/store/effects.ts",
+    from: "return incarnation !== undefined && slot.incarnation !== incarnation;",
+    to: "return incarnation === undefined && slot.incarnation !== incarnation;",
+    ...langgraph("deleted"),
+  },
+  {
+    name: "a-new-run-gets-a-late-save",
+    file: "engine/src/op/expect.rs",
+    from: "if found != Some(*position) => Err(otherwise.clone()),",
+    to: "if found.is_none() => Err(otherwise.clone()),",
+    ...forkpoint("begun-again"),
   },
   {
     name: "retention-takes-what-is-leased",

@@ -166,8 +166,7 @@ export class Contract<C extends Calls<C>> {
         return null as Result<C, K>;
       });
     };
-    if (!isWatched(kind))
-      return learn === undefined ? this.send(store, call, fields, buffers, read) : measured();
+    if (!isWatched(kind)) return learn === undefined ? this.send(store, call, fields, buffers, read) : measured();
     const sizes = kind === "save" ? buffers.map(({ byteLength }) => byteLength) : [];
     const bytes = sizes.length === 0 ? null : sizes.reduce((sum, each) => sum + each);
     const context = this.#context(store, call, fields, bytes);

@@ -37,7 +37,13 @@ impl Plan {
     pub fn done(self, bytes: i64, lineages: u64) -> Pruned {
         let left = |total: u64| u64::try_from(signed(total) - bytes).unwrap_or(0);
         let next = self.next.map(|next| Cursor { total: next.total.map(left), ..next });
-        Pruned { checkpoints: self.victims.len() as u64, bytes, lineages, next, met: self.met }
+        Pruned {
+            checkpoints: self.victims.len() as u64,
+            bytes,
+            lineages,
+            next,
+            met: self.met || !self.victims.is_empty(),
+        }
     }
 
     fn next_after(&mut self, after: i64) {

@@ -530,7 +530,7 @@ proptest! {
         });
         call(&store, "helix", "change", &json!({ "session": session, "begins": 0, "parts": [] }), 0).unwrap();
         let found = call(&store, "helix", "session", &json!({ "sessionId": "s" }), 0).unwrap();
-        prop_assert_eq!(found, with(&session, &json!({ "parts": [] })));
+        prop_assert_eq!(found, with(&session, &json!({ "parts": [], "incarnation": 1 })));
     }
 
     #[test]

@@ -55,6 +55,7 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
         status: if rest.tag == "v8" { Status::Failed } else { Status::Unknown },
         expected_newest: None,
         known: false,
+        incarnation: None,
         parent: parent.map(str::to_owned),
         mark: None,
         saved_at: 1_700_000_000_123,

@@ -1336,6 +1336,19 @@ fn step() -> impl Strategy<Value = Step> {
 struct Lineages(BTreeMap<i64, i64>);
 
 impl Lineages {
+    /// Applies a batch to the model and to the backend, and compares the results.
+    fn apply(&mut self, batch: Vec<Unit>, model: &mut Model, backend: &mut dyn Backend) -> Result<(), TestCaseError> {
+        let (ours, theirs) = self.both(batch);
+        let mut expected: Vec<_> = ours.iter().map(|unit| model.apply(unit)).collect();
+        // The model does not know how much room a backend takes.
+        let told = |applied: Applied| Applied { stored_bytes: None, ..applied };
+        let done = backend.apply(&theirs).into_iter();
+        let mut done: Vec<_> = done.map(|done| done.map(told).map_err(|error| error.code())).collect();
+        self.learn(&mut expected, &mut done)?;
+        prop_assert_eq!(done, expected);
+        Ok(())
+    }
+
     /// A batch for the model, and one for the backend. A lineage that nobody has learned yet has a position that none has.
     fn both(&self, mut batch: Vec<Unit>) -> (Vec<Unit>, Vec<Unit>) {
         fn positions(batch: &mut [Unit]) -> impl Iterator<Item = &mut i64> {
@@ -1488,17 +1501,7 @@ fn check_in_time(
     for step in steps.iter().cloned().chain([Step::Reopen]).chain(asks) {
         match step {
             Step::Apply(batch) => {
-                let (ours, theirs) = lineages.both(batch);
-                let mut expected: Vec<_> = ours.iter().map(|unit| model.apply(unit)).collect();
-                // The model does not know how much room a backend takes.
-                let told = |applied: Applied| Applied { stored_bytes: None, ..applied };
-                let mut done: Vec<_> = backend
-                    .apply(&theirs)
-                    .into_iter()
-                    .map(|done| done.map(told).map_err(|error| error.code()))
-                    .collect();
-                lineages.learn(&mut expected, &mut done)?;
-                prop_assert_eq!(done, expected);
+                lineages.apply(batch, &mut model, &mut *backend)?;
             }
             Step::Ask(query) => {
                 // Many indexes are built when an answer first needs them. An answer at once is the same, before and after.

@@ -201,7 +201,7 @@ fn bytes_are_freed_until_they_are_enough() {
 #[test]
 fn a_batch_goes_on_where_the_last_one_ended() {
     let first = plan(&chain(), &batch(Rule::SavedBefore(1), Cursor::default(), 2)).unwrap();
-    assert_eq!(first, Plan { victims: vec![1, 2], next: Some(Cursor { after: 2, total: None }) });
+    assert_eq!(first, Plan { victims: vec![1, 2], next: Some(Cursor { after: 2, total: None }), met: true });
     let done = first.done(7, 0);
     assert_eq!((done.checkpoints, done.bytes), (2, 7));
     let second = plan(&chain(), &batch(Rule::SavedBefore(1), done.next.unwrap(), 2)).unwrap();

@@ -38,7 +38,12 @@ export function withEffects<G extends EffectGraph>(graph: G, store: CheckpointSt
   const { shape, identity } = compiled.programFor(maker);
   maker?.learn(compiled.id, identity);
 
-  const runOf = (runId: string): CurrentRun => ({ runId, handle, compiled, incarnation: handle.seen.incarnation(runId) });
+  const runOf = (runId: string): CurrentRun => ({
+    runId,
+    handle,
+    compiled,
+    incarnation: handle.seen.incarnation(runId),
+  });
 
   const stream = (input: unknown): AsyncGenerator<RunEvent & { finalOutput?: unknown }> =>
     eventsInRun<RunEvent>(original.stream(input), async ({ runId, graphId }) => {

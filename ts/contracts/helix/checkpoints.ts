@@ -51,8 +51,7 @@ export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<v
     for (;;) {
       const compared = await compare(context, sessionId, state.messages);
       // A late save does not learn the incarnation of a session that was begun again.
-      if (compared !== null)
-        context.seen.note(sessionId, context.seen.incarnation(sessionId) ?? compared.incarnation);
+      if (compared !== null) context.seen.note(sessionId, context.seen.incarnation(sessionId) ?? compared.incarnation);
       try {
         const savedAt = await put(context, checkpoint, compared);
         context.comparison.remember(sessionId, state.messages, compared, { id: checkpoint.id, savedAt });

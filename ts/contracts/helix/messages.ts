@@ -8,7 +8,11 @@ import { packMessages, readMessages } from "./values.js";
 import { helix } from "./wire.js";
 import type { Message, MessagesPage } from "./contract.js";
 
-export async function append({ engine, clock, turns, seen }: Context, sessionId: string, messages: unknown): Promise<void> {
+export async function append(
+  { engine, clock, turns, seen }: Context,
+  sessionId: string,
+  messages: unknown,
+): Promise<void> {
   if (!isArray(messages)) throw typeError(`messages must be an array, but is ${show(messages)}`);
   const given = readingArgument("messages", () => [...messages]);
   const list = given.findIndex(isArray);

@@ -76,12 +76,7 @@ interface HelixCalls {
     limit: number;
   }): { savedAt: number; total: number; messages: PackedPart[] } | null;
   /** Compares messages with those of a session from `offset` on. Takes one buffer: the messages. */
-  compare(fields: {
-    sessionId: string;
-    offset: number;
-    since?: { id: string; savedAt: number };
-    messages: Packed;
-  }): {
+  compare(fields: { sessionId: string; offset: number; since?: { id: string; savedAt: number }; messages: Packed }): {
     savedAt: number;
     version: number;
     total: number;

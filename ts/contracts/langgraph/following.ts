@@ -28,7 +28,13 @@ export function noteBeginning(config: Config, follows: boolean, found: Pick<Foun
     const { thread_id: thread, checkpoint_ns: namespace, __pregel_task_id: task } = configurable;
     // A subgraph reads its own namespace, in the run of the graph.
     if (typeof thread !== "string" || (namespace ?? "") !== "" || task !== undefined) return;
-    setRun(configurable, { thread, follows, stored: found !== null, incarnation: found?.incarnation, failed: new Map() });
+    setRun(configurable, {
+      thread,
+      follows,
+      stored: found !== null,
+      incarnation: found?.incarnation,
+      failed: new Map(),
+    });
   });
 }
 
@@ -92,7 +98,11 @@ export function noteStored(config: Config, seen: Seen, of: CheckpointRef): void 
 }
 
 /** What a save of a run expects of the incarnation of its thread, and who learns it when the thread begins. */
-export function incarnationOf(config: Config, namespace: string, follows: boolean): Pick<PutPlace, "incarnation" | "learn"> {
+export function incarnationOf(
+  config: Config,
+  namespace: string,
+  follows: boolean,
+): Pick<PutPlace, "incarnation" | "learn"> {
   const run = isRun(config) ? runIn(config.configurable) : undefined;
   if (run === undefined) return {};
   // A save that follows the run's own last one names a checkpoint, which no other incarnation has.

@@ -123,7 +123,8 @@ export class Runs {
     const { part, status, step } = copied;
     // A run begins with this status.
     const begun = this.#seen.incarnation(nameOf(of));
-    const isOver = before === undefined ? this.#seen.has(nameOf(of)) : begun !== undefined && begun !== before.createdAt;
+    const isOver =
+      before === undefined ? this.#seen.has(nameOf(of)) : begun !== undefined && begun !== before.createdAt;
     if (isOver && status !== "pending") {
       const message = `run ${quote(of.run)} of workflow ${quote(of.workflow)} was deleted while it ran: nothing was stored`;
       throw new ForkpointError("CONFLICT", message);

@@ -119,10 +119,7 @@ const openHeader: Unpack<Header<PackedPart>, Header> = (header, part) => ({
 export const openHeaders: Unpack<Array<Header<PackedPart>>, Header[]> = (headers, part) =>
   headers.map((header) => openHeader(header, part));
 
-export const openFound: Unpack<FoundId<PackedPart>, FoundId<Part>> = (
-  { first, later, ...rest },
-  part,
-) => ({
+export const openFound: Unpack<FoundId<PackedPart>, FoundId<Part>> = ({ first, later, ...rest }, part) => ({
   ...rest,
   first: first && {
     ...rest,

@@ -268,14 +268,12 @@ impl Guess<'_> {
                 Ok(())
             }
             Expect::Incarnation { contract, lineage, position, .. } => {
-                match self.head(*contract, lineage).filter(|_| self.has_puts) {
-                    Some(head) => expect.check_line(Some(head.lin)),
-                    None => {
-                        let name = lineage.as_bytes().to_vec();
-                        self.needed.push((number(*contract), None, Some(name), Some(*position)));
-                        Ok(())
-                    }
+                let head = self.head(*contract, lineage).filter(|_| self.has_puts);
+                if head.is_none() {
+                    let name = lineage.as_bytes().to_vec();
+                    self.needed.push((number(*contract), None, Some(name), Some(*position)));
                 }
+                head.map_or(Ok(()), |head| expect.check_line(Some(head.lin)))
             }
             Expect::FreeSlot { .. } => return Err(NoGuess),
         };

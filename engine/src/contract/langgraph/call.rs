@@ -99,24 +99,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Copy(given) => Request::Import(put(given, &mut buffers)?),
         Call::PutWrites(given) => Request::Apply(put_writes(given, &mut buffers)?),
         Call::Import(given) => Request::Import(import(given, &mut buffers)?),
-        Call::Get { thread_id, namespace, id, begins: true } => {
-            let lineage = thread::lineage(&thread_id, &namespace);
-            let by_id = id.is_some();
-            let pick = id
-                .map_or_else(|| Pick::Newest(lineage.clone()), |id| Pick::Id(thread::key(&thread_id, &namespace, &id)));
-            let (of, limit) = (Of::Lineage(lineage.clone()), Some(usize::from(by_id)));
-            let newest = Query::List { contract, of, before: None, limit };
-            let all = vec![Query::Tuple { contract, pick }, newest, Query::Start { contract, lineage }];
-            Request::ask(Query::All(all), move |answer| {
-                let [found, newest, start] = answer.into_all()?;
-                let newest = newest.into_headers()?.into_iter().next();
-                let incarnation = start.into_position()?;
-                Response::one(found.into_tuple()?, |found, response| {
-                    let is_latest = !by_id || newest.is_some_and(|newest| newest.id == found.checkpoint.header.id);
-                    Ok(Found { is_latest: Some(is_latest), incarnation, ..tuple(*found, response)? })
-                })
-            })
-        }
+        Call::Get { thread_id, namespace, id, begins: true } => begin(&thread_id, &namespace, id.as_deref()),
         Call::Get { thread_id, namespace, id, begins: false } => {
             let pick = match id {
                 Some(id) => Pick::Id(thread::key(&thread_id, &namespace, &id)),
@@ -193,6 +176,25 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let reopened = reopen.iter().map(|of| Op::Reopen { contract, id: of.key() });
             Request::Apply(removed.chain(reopened).collect::<Vec<_>>().into())
         }
+    })
+}
+
+/// The read that a run begins with.
+fn begin(thread_id: &str, namespace: &str, id: Option<&str>) -> Request {
+    let (contract, lineage) = (CONTRACT_ID, thread::lineage(thread_id, namespace));
+    let by_id = id.is_some();
+    let pick = id.map_or_else(|| Pick::Newest(lineage.clone()), |id| Pick::Id(thread::key(thread_id, namespace, id)));
+    let (of, limit) = (Of::Lineage(lineage.clone()), Some(usize::from(by_id)));
+    let newest = Query::List { contract, of, before: None, limit };
+    let all = vec![Query::Tuple { contract, pick }, newest, Query::Start { contract, lineage }];
+    Request::ask(Query::All(all), move |answer| {
+        let [found, newest, start] = answer.into_all()?;
+        let newest = newest.into_headers()?.into_iter().next();
+        let incarnation = start.into_position()?;
+        Response::one(found.into_tuple()?, |found, response| {
+            let is_latest = !by_id || newest.is_some_and(|newest| newest.id == found.checkpoint.header.id);
+            Ok(Found { is_latest: Some(is_latest), incarnation, ..tuple(*found, response)? })
+        })
     })
 }
 

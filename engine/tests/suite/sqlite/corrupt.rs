@@ -226,6 +226,7 @@ fn damaged_meta_is_told_by_the_row_and_by_the_contract_that_reads_it() {
         status: Status::Unknown,
         expected_newest: None,
         known: false,
+        incarnation: None,
         parent: None,
         mark: None,
         state_tag: "json".to_owned(),
