@@ -93,7 +93,7 @@ describe.each(kinds)("on %s", (kind) => {
     await other.put({ threadId, checkpointId: "1", state: { new: true } });
     const late = [
       () => old.putWrites({ threadId, checkpointId: "1", namespace: [] }, [write]),
-      () => old.put({ threadId, checkpointId: "2", parentCheckpointId: "1", state: {} }),
+      () => old.put({ threadId, checkpointId: "2", parentCheckpointId: "1", state: {} }, { expectedParent: false }),
     ];
     for (const work of late) {
       const error = await failure(work(), "CONFLICT");

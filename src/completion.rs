@@ -44,9 +44,9 @@ pub struct CompletionQueue {
 /// The outcomes that JavaScript has not taken yet.
 #[derive(Default)]
 struct Waiting {
-    /// The ids of calls that resolve to null. Most calls resolve to null.
-    done: Vec<u32>,
-    /// All other outcomes.
+    /// The ids of the calls in the order of their outcomes, so that promises are settled in this order. Most calls resolve to null.
+    ended: Vec<u32>,
+    /// All other outcomes, in the same order.
     others: Vec<Settled>,
     /// True if JavaScript will look at the queue without a wake-up. In this case, a push does not wake JavaScript.
     watched: bool,
@@ -59,9 +59,11 @@ impl CompletionQueue {
 
     /// Adds the outcome of a call. May be called from any thread.
     pub fn push(&self, call_id: u32, outcome: Result<Option<Response>>) {
-        self.add(|waiting| match outcome {
-            Ok(None) => waiting.done.push(call_id),
-            other => waiting.others.push(Settled::new(call_id, other)),
+        self.add(|waiting| {
+            waiting.ended.push(call_id);
+            if !matches!(outcome, Ok(None)) {
+                waiting.others.push(Settled::new(call_id, outcome));
+            }
         });
     }
 
@@ -74,7 +76,10 @@ impl CompletionQueue {
             }
             Event::Swept(swept) => Settled::swept(EVENT, target, &swept),
         };
-        self.add(|waiting| waiting.others.push(settled));
+        self.add(|waiting| {
+            waiting.ended.push(EVENT);
+            waiting.others.push(settled);
+        });
     }
 
     fn add(&self, outcome: impl FnOnce(&mut Waiting)) {
@@ -146,8 +151,8 @@ pub struct Completions {
     pub(super) queue: Arc<CompletionQueue>,
 }
 
-/// Outcomes taken from the queue. The first list contains the ids of calls that resolve to null, and the second list
-/// contains the other outcomes. The last field is true if JavaScript must look again in the next turn.
+/// Outcomes taken from the queue. The first list contains the ids of the calls in order, and the second list contains the outcomes of
+/// those that do not resolve to null, in the same order. The last field is true if JavaScript must look again in the next turn.
 #[napi(array, object_from_js = false)]
 pub struct Batch(pub Vec<u32>, pub Vec<Settled>, pub bool);
 
@@ -210,17 +215,20 @@ impl Completions {
     pub fn take(&self, most: u32) -> Option<Batch> {
         let most = most as usize;
         let mut waiting = self.queue.waiting();
-        if waiting.done.is_empty() && waiting.others.is_empty() {
+        if waiting.ended.is_empty() {
             waiting.watched = false;
             return None;
         }
-        let done = front(&mut waiting.done, most);
-        let others = front(&mut waiting.others, most - done.len());
+        let ended = front(&mut waiting.ended, most);
+        let mut of_others = 0;
+        for call_id in &ended {
+            of_others += usize::from(waiting.others.get(of_others).is_some_and(|other| other.0 == *call_id));
+        }
+        let others = front(&mut waiting.others, of_others);
         // If there is only one outcome, the caller probably awaits each call before it makes the next call. JavaScript
         // would find nothing if it looked again so soon.
-        let is_left = !waiting.done.is_empty() || !waiting.others.is_empty();
-        waiting.watched = is_left || done.len() + others.len() > 1;
-        Some(Batch(done, others, waiting.watched))
+        waiting.watched = !waiting.ended.is_empty() || ended.len() > 1;
+        Some(Batch(ended, others, waiting.watched))
     }
 
     /// Waits until every store of this environment has finished all of its calls. The environment is ending, so all

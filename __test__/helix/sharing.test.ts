@@ -271,20 +271,21 @@ describe("a session that another process deletes and creates again during a call
     return { store, arm: () => (armed = true) };
   }
 
-  it("a checkpoint keeps the messages that were given", async () => {
-    const { store, arm } = await interrupted();
-    arm();
-    await store.saveCheckpoint(checkpoint(1, { state: stateOf({ messages: texts(2) }) }));
-    expect((await store.getCheckpoint("s/1"))!.state.messages).toEqual(texts(2));
-    expect(await logOf(store)).toEqual(["other0", "other1"]);
-  });
+  const late: Array<[what: string, (store: SessionStore) => Promise<unknown>]> = [
+    ["checkpoint", (store) => store.saveCheckpoint(checkpoint(1, { state: stateOf({ messages: texts(2) }) }))],
+    ["change", (store) => store.incrementStepCount("s")],
+    ["message", (store) => store.appendMessages("s", texts(1))],
+  ];
 
-  it("a change applies to the new session, and brings nothing of the old one back", async () => {
+  it.each(late)("a late %s of the old session is refused, and one that looks for the session is not", async (_, save) => {
     const { store, arm } = await interrupted();
     arm();
-    expect(await store.incrementStepCount("s")).toBe(8);
-    expect(await store.loadState("s")).toMatchObject({ agentType: "second", stepCount: 8 });
-    expect((await store.sessions()).sessions).toMatchObject([{ agentType: "second", stepCount: 8 }]);
+    expect((await failure(save(store), "CONFLICT")).message).toContain('session "s" was deleted');
+    expect(await logOf(store)).toEqual(["other0", "other1"]);
+    expect((await store.sessions()).sessions).toMatchObject([{ agentType: "second", stepCount: 7 }]);
+    expect((await store.listCheckpoints("s")).items).toEqual([]);
+    expect(await store.loadState("s")).toMatchObject({ agentType: "second", stepCount: 7 });
+    await save(store);
   });
 });
 

@@ -88,7 +88,7 @@ export interface Completions {
   keepChunk(bytes: Uint8Array): number;
   dropChunk(number: number): void;
   shape(contract: string, call: string, names: string[]): number;
-  take(most: number): [done: number[], others: Settled[], again: boolean] | null;
+  take(most: number): [ended: number[], others: Settled[], again: boolean] | null;
   drain(): void;
 }
 

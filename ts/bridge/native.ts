@@ -87,10 +87,13 @@ function look(): void {
   turnBegan = undefined;
   const batch = completions.take(settled);
   if (batch === null) return;
-  const [done, others, again] = batch;
-  if (again && done.length + others.length === settled) turnBegan = now;
-  for (const callId of done) settle(callId, null, null);
-  for (const [callId, response, error] of others) settle(callId, response, error);
+  const [ended, others, again] = batch;
+  if (again && ended.length === settled) turnBegan = now;
+  let at = 0;
+  for (const callId of ended) {
+    const other = others[at]?.[0] === callId ? others[at++]! : undefined;
+    settle(callId, other === undefined ? null : other[1], other === undefined ? null : other[2]);
+  }
   if (pending.size === 0) hold.unref();
   if (again) setImmediate(look);
 }

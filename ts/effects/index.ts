@@ -3,7 +3,7 @@
 import "../bridge/bundled.js";
 import { readingArgument, show, typeError } from "../bridge/errors.js";
 import type { Effect, EffectAttempt, EffectOptions } from "../store/effect-options.js";
-import type { EffectPlace } from "../store/effect-places.js";
+import { type EffectPlace, whenReady } from "../store/effect-places.js";
 import { runIn } from "../store/graph-run.js";
 import { StoreHandle } from "../store/handle.js";
 import { handleOf } from "../store/handles.js";
@@ -101,11 +101,12 @@ export function effects(store: object): Once {
       effect: (attempt: EffectAttempt) => T | Promise<T>,
       options?: EffectOptions<T>,
     ): Promise<T> =>
-      promised(() => {
-        const place = placeOf(run);
-        const begin = () => all.once(place, key, effect, options);
-        return place.ready === undefined ? begin() : place.ready.then(begin);
-      }),
+      promised(() =>
+        whenReady(
+          () => placeOf(run),
+          (place) => all.once(place, key, effect, options),
+        ),
+      ),
     {
       list: (run: EffectRun) => promised(() => all.list(placeOf(run).of)),
       forget: (run: EffectRun, key?: string) =>
@@ -145,7 +146,7 @@ function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeCo
     if (typeof at !== "string") return { of };
     const graphRun = runIn(configurable);
     const begun = { stored: graphRun?.stored === true, incarnation: graphRun?.incarnation };
-    const ready = graphRun?.settled?.();
+    const ready = graphRun?.settled?.() ?? (graphRun?.stored === false ? graphRun.storing : undefined);
     if (graphRun?.follows === true) return { of, at, joins: true, ...begun, ...(ready !== undefined && { ready }) };
     // The checkpoint that the graph was told to continue from. LangGraph stores its own checkpoint while the nodes run.
     const from = metadata?.["thread_id"] === run ? metadata["checkpoint_id"] : undefined;

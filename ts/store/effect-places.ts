@@ -27,8 +27,14 @@ export interface EffectPlace {
   stored?: boolean;
   /** The incarnation in which the run began. If it has another one now, it was deleted, and somebody has begun it again. */
   incarnation?: Exact | undefined;
-  /** The effect begins when this has resolved: the answer that the run was resumed with is stored. */
-  ready?: Promise<void>;
+  /** The effect begins when this has resolved: the answer that the run was resumed with is stored, or its first checkpoint. */
+  ready?: Promise<unknown>;
+}
+
+/** Begins an effect at a place when the place is ready. What was stored in the meantime belongs to the place. */
+export function whenReady<T>(place: () => EffectPlace, begin: (place: EffectPlace) => Promise<T>): Promise<T> {
+  const found = place();
+  return found.ready === undefined ? begin(found) : found.ready.then(() => begin(place()));
 }
 
 /** The place where an effect is stored, and what is stored there. */

@@ -9,6 +9,8 @@ export interface GraphRun {
   follows: boolean;
   /** True if the thread has stored a checkpoint of the graph itself. */
   stored: boolean;
+  /** The first save of the run. The thread had nothing before. */
+  storing?: Promise<unknown> | undefined;
   /** The incarnation of the thread that the run belongs to. Undefined: it is not known. */
   incarnation?: Exact | undefined;
   /** The errors of saves that failed while the run went on, by their namespace. */

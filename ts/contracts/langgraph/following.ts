@@ -90,6 +90,12 @@ function asks({ writes }: Pick<Found, "writes">): boolean {
   return writes.some(({ claimedBy, part }) => !claimedBy && part.name === INTERRUPT.channel);
 }
 
+/** Notes that a run stores its first checkpoint. With the durability "async", its nodes don't wait for that. */
+export function noteStoring(config: Config, of: CheckpointRef, put: Promise<unknown>): void {
+  const run = of.namespace === "" ? runIn(config.configurable) : undefined;
+  if (run !== undefined && !run.stored) run.storing ??= put;
+}
+
 /** Notes that a checkpoint was stored. */
 export function noteStored(config: Config, seen: Seen, of: CheckpointRef): void {
   noteSeen(seen, of);

@@ -59,6 +59,7 @@ import {
   noteFailed,
   noteLatest,
   noteSeen,
+  noteStoring,
   noteStored,
   takeAnswer,
   throwIfFailed,
@@ -224,7 +225,10 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
             ? overtaken(checkpointRef, parent, error)
             : error;
         });
-        if (isRun(config)) noteHanded(config, checkpointRef, put);
+        if (isRun(config)) {
+          noteHanded(config, checkpointRef, put);
+          noteStoring(config, checkpointRef, put);
+        }
         await put;
         noteStored(config, this.#handle.seen, checkpointRef);
         return configOf(checkpointRef);

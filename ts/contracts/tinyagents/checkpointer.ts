@@ -121,7 +121,9 @@ export class Checkpointer<S> extends ContractStore {
       checkpoint = undefined!;
       const { seen } = this.#handle;
       const { parent } = encoded;
-      const expected = parent === undefined ? undefined : seen.incarnation(checkpointName({ ...encoded, id: parent }));
+      // A branch of a run belongs to the thread that its parent was in. A put by hand may have any parent.
+      const isBranch = read.expectedParent === false && parent !== undefined;
+      const expected = isBranch ? seen.incarnation(checkpointName({ ...encoded, id: parent })) : undefined;
       const learn = (incarnation: Exact | null) => seen.note(checkpointName(encoded), incarnation);
       await threads.put(engine, encoded, expectedParent, { expected, learn });
       seen.note(nameOf(encoded));

@@ -55,6 +55,8 @@ export class GraphExecution {
   #state!: Snapshot;
   #current: ReachedBoundary | undefined;
   #saved: string | null = null;
+  /** The first save of the run. */
+  #storing: Promise<void> | undefined;
   /** The names of the nodes that have run since the latest input. */
   #ran: readonly string[] = [];
   #hostError: unknown;
@@ -73,7 +75,8 @@ export class GraphExecution {
       place: () => {
         const last = this.#saved ?? this.#loaded?.checkpoint.checkpointId;
         const begun = incarnationOf(this.effects.handle, plan.thread, last);
-        const at = { of: keyOf(plan.thread), at: this.#current!.boundary.id, stored: last !== undefined, ...begun };
+        const ready = last === undefined && this.#storing ? { ready: this.#storing } : {};
+        const at = { of: keyOf(plan.thread), at: this.#current!.boundary.id, stored: last !== undefined, ...begun, ...ready };
         return this.#loaded?.latest === false ? { ...at, from: this.#saved ?? undefined } : { ...at, joins: true };
       },
       lease: () => plan.lease,
@@ -359,6 +362,16 @@ export class GraphExecution {
   }
 
   async #put(id: string, parent: string | null): Promise<void> {
+    const stored = this.#store(id, parent);
+    // With the durability "async", the tasks don't wait for this.
+    this.#storing ??= stored;
+    await stored;
+    this.#saved = id;
+    const { step, origin: source } = this.#boundaries.get(id)!.boundary;
+    this.emit?.({ type: "checkpoint.saved", ...this.#at(), checkpointId: id, step, source: source ?? "loop" });
+  }
+
+  async #store(id: string, parent: string | null): Promise<void> {
     const { checkpointer, thread, runId, lease } = this.plan;
     const reached = this.#boundaries.get(id)!;
     // An asynchronous put may begin after later tasks have ended. Store the tasks as they were at the boundary. Their
@@ -372,9 +385,6 @@ export class GraphExecution {
     // The parent is not the latest checkpoint if the run continues from an older one.
     const branches = this.#loaded?.latest === false && parent === this.#loaded.checkpoint.checkpointId;
     await putBoundary(checkpointer!, thread, { ...reached, tasks }, parent, { ...more, branches, lease });
-    this.#saved = id;
-    const { step, origin: source } = reached.boundary;
-    this.emit?.({ type: "checkpoint.saved", ...this.#at(), checkpointId: id, step, source: source ?? "loop" });
   }
 
   #end(status: "done" | "interrupted", tasks: number[]): void {
