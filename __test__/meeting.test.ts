@@ -173,7 +173,7 @@ async function play(contract: Contract, kind: (typeof sharedKinds)[number], rand
 
 describe.each(sharedKinds)("on %s", (kind) => {
   it.each(contracts)(
-    "%s: whoever meets whom, no work is lost, nothing is paid twice, nothing deleted is left",
+    "%s: no work is lost, nothing is paid twice, and nothing that was deleted is left",
     async (contract) => {
       let ended = 0;
       for (let at = 0; at < amount("FORKPOINT_TEST_MEETINGS", 1); at += 1)

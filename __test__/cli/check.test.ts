@@ -1,12 +1,13 @@
 // Tests doctor and verify, with databases that are whole, damaged and badly placed.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { randomBytes } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, type Store, openStore } from "forkpoint";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer } from "forkpoint/tinyagents";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, folder, windows } from "../helpers.js";
 import { answer, cli, filled, json, withRun } from "./run.js";
 
@@ -202,6 +203,33 @@ describe("doctor", () => {
     expect(found.ok).toBe(true);
     expect(found.findings.filter(({ severity }) => severity === "error")).toEqual([]);
     expect(await answer(["doctor", "--db", path])).toMatch(/✓ no errors/);
+  });
+
+  test.runIf(process.platform === "linux")("names a process that keeps the log from shrinking", async () => {
+    const path = await filled();
+    const store = await openStore(path);
+    const logs = async () =>
+      (await report("doctor", "--db", path)).findings.filter(({ code }) => code === "LOG").map(({ message }) => message);
+    // SQLite's own tool begins to read, and never ends.
+    const reader = spawn("sqlite3", [path], { stdio: ["pipe", "pipe", "inherit"] });
+    onTestFinished(async () => {
+      reader.kill();
+      await store.close();
+    });
+    reader.stdin.write("BEGIN; SELECT 'reads' FROM lineage LIMIT 1;\n");
+    expect(String((await once(reader.stdout, "data"))[0])).toContain("reads");
+    expect(await logs()).toEqual([]);
+    const noise = randomBytes(1 << 20).toString("base64");
+    for (let n = 0; n < 20; n++) {
+      const state = { ...checkpoint().state, scratch: { noise: `${n}${noise}` } };
+      await new CheckpointStore(store).save(checkpoint({ id: `large ${n}`, runId: `run ${n}`, state }));
+    }
+    const [message] = await logs();
+    expect(message).toMatch(/^the write-ahead log has \d+ MiB, because process \d+ \(sqlite3\) reads an old state$/u);
+    expect(message).toContain(`${reader.pid}`);
+    reader.kill();
+    await once(reader, "exit");
+    expect(await logs()).toEqual([]);
   });
 
   test.skipIf(windows)("warns of a database that others can read", async () => {

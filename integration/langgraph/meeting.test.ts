@@ -195,7 +195,7 @@ async function play(kind: (typeof kinds)[number], random: number): Promise<numbe
 }
 
 describe.each(kinds)("on %s", (kind) => {
-  it("whoever meets whom: no turn is lost, no payment is made twice, nothing is left of what was deleted", async () => {
+  it("no turn is lost, no payment is made twice, and nothing that was deleted is left", async () => {
     let actors = 0;
     for (let at = 0; at < amount("FORKPOINT_TEST_MEETINGS", 2); at += 1) actors += await play(kind, seed + at);
     expect(actors).toBeGreaterThan(ROUNDS);

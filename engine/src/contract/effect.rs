@@ -328,7 +328,7 @@ impl<'a> History<'a> {
             None => self.rows.len().checked_sub(1),
             Some(from) => self.position(from),
         };
-        // A checkpoint before the base. Whoever asked for no branch was overtaken by the run that has the effect.
+        // A checkpoint before the base. A caller that asked for no branch was overtaken by the run that has the effect.
         let Some(mut row) = begin else {
             let side = if self.joins { Side::Here } else { Side::Beside };
             return if stored { (side, None) } else { (Side::Left, from) };

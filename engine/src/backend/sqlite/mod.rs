@@ -24,6 +24,7 @@ mod locks;
 mod log_check;
 mod log_damage;
 mod log_owner;
+mod log_readers;
 mod log_rows;
 mod logs;
 mod meta_index;

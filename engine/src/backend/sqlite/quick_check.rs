@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode};
 
 use super::file;
+use super::log_readers::lasting_readers;
 use crate::check::{CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};
 
@@ -18,6 +19,9 @@ const MOST: usize = 20;
 
 /// A log of this size is worth a word: the checkpointer keeps it far smaller, unless a reader never ends.
 const LARGE_LOG: u64 = 256 << 20;
+
+/// From this size on, a reader that holds an old state is named. A burst of saves can make such a log, too.
+const LONG_LOG: u64 = 16 << 20;
 
 pub(super) fn quick_check(connection: &Connection) -> Result<CheckPage> {
     let mut findings = pages(connection)?;
@@ -76,9 +80,20 @@ fn place(path: &Path) -> Vec<Finding> {
         findings.push(Finding::new(FindingCode::Network, Severity::Warning, message, remedy));
     }
     let log = std::fs::metadata(file::beside(path, "-wal")).map_or(0, |log| log.len());
-    if log > LARGE_LOG {
+    let readers = if log > LONG_LOG { lasting_readers(path) } else { Vec::new() };
+    if log > LARGE_LOG || !readers.is_empty() {
         let message = format!("the write-ahead log has {} MiB", log >> 20);
-        let remedy = "It shrinks when no reader holds an old state. Look for a process with a read that never ends";
+        let (message, remedy) = match &readers[..] {
+            [] => (
+                message,
+                "It shrinks when no reader holds an old state. Look for a process with a read that never ends",
+            ),
+            all => {
+                let (kind, read) = if all.len() == 1 { ("process", "reads") } else { ("processes", "read") };
+                let message = format!("{message}, because {kind} {} {read} an old state", all.join(", "));
+                (message, "It shrinks when their reads end. Look there for a transaction or a cursor that stays open")
+            }
+        };
         findings.push(Finding::new(FindingCode::Log, Severity::Warning, message, remedy));
     }
     findings
