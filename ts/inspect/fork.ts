@@ -2,7 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import * as agentium from "../contracts/agentium/store.js";
-import * as agentos from "../contracts/agentos/checkpoint-store.js";
+import { statusInFork } from "../contracts/agentos/checkpoint-store.js";
+import * as agentos from "../contracts/agentos/stored.js";
 import { refuseUnknown } from "../contracts/agentos/patch.js";
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { deserialize } from "../bridge/serializer.js";
@@ -143,7 +144,7 @@ const forks = {
       nodeId: row.label ?? "",
       timestamp: Date.now(),
       hasMemorySnapshot: row.meta?.["hasMemorySnapshot"] === true,
-      status: source === null ? "unknown" : agentos.statusInFork(engine, source, as),
+      status: source === null ? "unknown" : statusInFork(engine, source, as),
       expectedNewest: undefined,
       parent: row.id,
       mark: encodeMark({ ...decodeMark(source?.mark), by: undefined, imported: undefined, branch: true }),

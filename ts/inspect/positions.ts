@@ -1,7 +1,7 @@
 /** Reads where the open runs of a program stand, for each framework. */
 
 import { formatOf } from "../bridge/serializer.js";
-import { restore } from "../contracts/agentos/checkpoint-store.js";
+import { restore } from "../contracts/agentos/stored.js";
 import { placeOf, programOf } from "../contracts/agentos/graph.js";
 import { agentos, openFound as openRun } from "../contracts/agentos/wire.js";
 import { positionAfter } from "../contracts/agentium/shape.js";

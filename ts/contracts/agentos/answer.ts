@@ -5,7 +5,7 @@ import { detachBuffers } from "../../bridge/detach.js";
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
-import { put, restore, snapshot } from "./checkpoint-store.js";
+import { put, restore, snapshot } from "./stored.js";
 import type { Checkpoint } from "./contract.js";
 import { type NodeAnswer, answerOf, isHuman, openNodes } from "./status.js";
 import { agentos, openFound } from "./wire.js";

@@ -21,7 +21,8 @@ import {
   type RecoverReport,
   type UnrecoveredRun,
 } from "../shared/recovery.js";
-import { type CheckpointStore, list, put, restore, snapshot } from "./checkpoint-store.js";
+import { type CheckpointStore, list } from "./checkpoint-store.js";
+import { put, restore, snapshot } from "./stored.js";
 import { Graph, isParallel, placeOf, programOf, type Flow, type RecoverableGraph } from "./graph.js";
 import { makers } from "./maker.js";
 import { resumeRun } from "./resume.js";

@@ -1,7 +1,7 @@
 /** Reads the questions of AgentOS' human nodes and of TinyAgents' tasks. */
 
 import { answerNode, answeredHere, humanNodes } from "../../contracts/agentos/answer.js";
-import { restore } from "../../contracts/agentos/checkpoint-store.js";
+import { restore } from "../../contracts/agentos/stored.js";
 import type { Checkpoint } from "../../contracts/agentos/contract.js";
 import { answerOf } from "../../contracts/agentos/status.js";
 import { agentos as calls, openFound } from "../../contracts/agentos/wire.js";
