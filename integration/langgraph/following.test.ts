@@ -42,6 +42,47 @@ function gated(checkpointer: ReturnType<typeof saver>) {
 }
 
 describe.each(kinds)("on %s", (kind) => {
+  it("an updateState that has found no thread does not save over a run that has begun it meanwhile", async () => {
+    const checkpointer = saver(kind);
+    const { graph, gate } = gated(checkpointer);
+    gate("one").open();
+    const getTuple = checkpointer.getTuple.bind(checkpointer);
+    checkpointer.getTuple = async (config) => {
+      const found = await getTuple(config);
+      checkpointer.getTuple = getTuple;
+      await graph.invoke({ who: "one" }, thread());
+      return found;
+    };
+    const error = await rejection(graph.updateState(thread(), { who: "two" }));
+    expect(error).toMatchObject({ code: "CONFLICT" });
+    expect((await graph.getState(thread())).values).toEqual({ who: "one", log: ["one worked", "one after"] });
+    // Read again, it follows the run. A thread that is empty is begun.
+    await graph.updateState(thread(), { who: "two" });
+    expect((await graph.getState(thread())).values.who).toBe("two");
+    await graph.updateState(thread("new"), { who: "three" });
+    expect((await graph.getState(thread("new"))).values.who).toBe("three");
+  });
+
+  it("a run whose writes are refused does not go on", async () => {
+    const checkpointer = saver(kind);
+    const { graph, gate } = gated(checkpointer);
+    gate("one").open();
+    await graph.invoke({ who: "one" }, thread());
+    const older = (await all(graph.getStateHistory(thread()))).find(({ next }) => next[0] === "work")!;
+    const count = async () => (await all(checkpointer.list(thread()))).length;
+    const before = await count();
+    const gates = gated(checkpointer);
+    const branch = rejection(gates.graph.invoke(null, { ...older.config, durability: "async" }));
+    await gates.gate("one").arrived;
+    await expect.poll(count).toBe(before + 1);
+    // The checkpoint that the branch works on goes.
+    const edited = await graph.updateState(thread(), { who: "three" });
+    await checkpointer.prune(["thread"], "keep_latest");
+    gates.gate("one").open();
+    expect(await branch).toMatchObject({ code: "CONFLICT" });
+    expect((await all(checkpointer.list(thread()))).map(({ config }) => config)).toEqual([edited]);
+  });
+
   it.each(modes)(
     "durability %s: of two starts of a thread one is refused, and its later nodes don't run",
     async (durability) => {

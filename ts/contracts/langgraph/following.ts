@@ -146,15 +146,25 @@ export function noteLatest(id: string, metadata: Metadata | undefined): void {
 const UPDATES: ReadonlySet<unknown> = new Set(["update", "input"]);
 
 /** True if the save must follow the latest checkpoint, because nobody asked for a branch. */
-export function followsLatest(config: Config, parent: string | undefined, metadata: Metadata): boolean {
+export function followsLatest(config: Config, seen: Seen, parent: string | undefined, metadata: Metadata): boolean {
   return readingArgument("config", () => {
     if (isRun(config)) return runIn(config.configurable)?.follows === true && followsInside(config);
-    const { parents, source } = (metadata ?? {}) as Record<string, unknown>;
+    const { parents, source, step } = (metadata ?? {}) as Record<string, unknown>;
     if (typeof parents !== "object" || parents === null || !UPDATES.has(source)) return false;
+    // `updateState` has found nothing, and begins the thread at this step.
+    if (parent === undefined) return step === 0 && seen.has(emptyName(config.configurable?.["thread_id"]));
     // `updateState` with the node "__copy__" saves beside the checkpoint that it has read, because its caller asks for that.
-    return parent !== undefined && readAsLatest.get(parents) === parent;
+    return readAsLatest.get(parents) === parent;
   });
 }
+
+/** Notes that a read outside of a run has found nothing in a thread. It may be the read of an `updateState`. */
+export function noteEmpty(config: Config, seen: Seen, threadId: string): void {
+  if (!isRun(config)) seen.note(emptyName(threadId));
+}
+
+/** No checkpoint has this name: its namespace would have the NUL. */
+const emptyName = (threadId: unknown): string => `${String(threadId)}\0\0\0`;
 
 /** True if the save belongs to a thread that the saver has read, so that it must not bring back one that was deleted. */
 export function continues(config: Config, seen: Seen, parent: CheckpointRef | undefined, metadata: Metadata): boolean {
@@ -180,14 +190,14 @@ const namespaceIn = (config: Config): string => String((config.configurable?.["c
 /**
  * Notes that a save of a run has failed. With the durability `"async"`, LangGraph looks at a save only when the run ends
  * (langgraphjs#2838). So the run would work on, for nothing, and Node would end the process because of an unhandled
- * rejection. With `ends`, the run stops with its next write. If a subgraph's save fails, the node that has called the subgraph
- * decides.
+ * rejection. With `ends`, and after a conflict, the run stops with its next write. If a subgraph's save fails, the node that has
+ * called the subgraph decides.
  */
 export function noteFailed(config: Config, error: unknown, ends: boolean): void {
   try {
     if (!isRun(config)) return;
     keepAlive(error);
-    if (ends) runIn(config.configurable)?.failed.set(namespaceIn(config), error);
+    if (ends || isOvertaken(error)) runIn(config.configurable)?.failed.set(namespaceIn(config), error);
   } catch {
     // The call refuses a config that cannot be read.
   }

@@ -58,6 +58,7 @@ import {
   noteBeginning,
   noteFailed,
   noteLatest,
+  noteEmpty,
   noteSeen,
   noteStoring,
   noteStored,
@@ -157,7 +158,10 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const [namespace, id] = [nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config)];
         const found = await find(context, threadId, namespace, id, isRun(config));
         noteBeginning(config, id === undefined || found?.isLatest === true, found);
-        if (found === null) return undefined;
+        if (found === null) {
+          if (id === undefined && namespace === "") noteEmpty(config, this.#handle.seen, threadId);
+          return undefined;
+        }
         noteSeen(this.#handle.seen, found.header);
         const recovers = this.#leases.isLent(threadId);
         await noteAnswers(config, found, () => later().Resuming.at(context, found, recovers));
@@ -181,7 +185,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const checkpointRef = { threadId, namespace, id };
         const given = idInConfig(config);
         const parent = given === undefined ? undefined : requireId(given, "checkpoint_id");
-        const only = onlyChild(config) ?? this.#onlyChild ?? followsLatest(config, parent, metadata);
+        const only = onlyChild(config) ?? this.#onlyChild ?? followsLatest(config, this.#handle.seen, parent, metadata);
         const root = namespace === "" ? undefined : rootIn(config);
         const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
         const known = continues(config, this.#handle.seen, before, metadata);
@@ -200,6 +204,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
         const stored = this.#order.after("done", threadId, dumped, ([pieces, metadata]) =>
           this.#leases.write(context, write, (native) => {
+            // The writes from which the checkpoint was made may have been refused.
+            throwIfFailed(config);
             const store = () =>
               retrying(() => {
                 const mark = encodeMark({ ...(namespace === "" && { ...identity, ...by() }), nodes });
