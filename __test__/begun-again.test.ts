@@ -6,7 +6,7 @@ import { effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { checkpoint, failure, kinds, open, place } from "./helpers.js";
+import { Gate, checkpoint, failure, kinds, open, place } from "./helpers.js";
 
 /** Two store objects on the same data, as two processes have them. */
 async function two<S extends { close(): Promise<void> }>(
@@ -18,15 +18,6 @@ async function two<S extends { close(): Promise<void> }>(
   const stores: [S, S] = [make(target), make(target)];
   for (const store of stores) onTestFinished(() => store.close());
   return stores;
-}
-
-/** Where a run waits until the test goes on. */
-class Gate {
-  #arrive!: () => void;
-  open!: () => void;
-  readonly reached = new Promise<void>((resolve) => (this.#arrive = resolve));
-  readonly #opened = new Promise<void>((resolve) => (this.open = resolve));
-  readonly wait = (): Promise<void> => (this.#arrive(), this.#opened);
 }
 
 const state = { messages: [], stepCount: 0, status: "active", customState: {} } as never;

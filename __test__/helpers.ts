@@ -194,6 +194,15 @@ export function expectSame(actual: unknown, expected: unknown): void {
   expect(() => deepStrictEqual(actual, expected)).not.toThrow();
 }
 
+/** Where a run waits until the test goes on. */
+export class Gate {
+  #arrive!: () => void;
+  open!: () => void;
+  readonly reached = new Promise<void>((resolve) => (this.#arrive = resolve));
+  readonly #opened = new Promise<void>((resolve) => (this.open = resolve));
+  readonly wait = (): Promise<void> => (this.#arrive(), this.#opened);
+}
+
 /** What the stores of all frameworks have. */
 interface Checkable {
   check(): Promise<{ ok: boolean; findings: Array<{ code: string; severity: string }> }>;

@@ -5,20 +5,12 @@ import { effects } from "forkpoint/effects";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Gate } from "../../__test__/helpers.js";
 import { all, checkpoint, kinds, place, rejection, saver, thread } from "./helpers.js";
 
 const State = Annotation.Root({ receipt: Annotation<string>, tries: Annotation<number> });
 const run = { space: "langgraph", run: "thread" };
 const boom = new Error("boom");
-
-/** Where a run waits until the test goes on. */
-class Gate {
-  #arrive!: () => void;
-  open!: () => void;
-  readonly reached = new Promise<void>((resolve) => (this.#arrive = resolve));
-  readonly #opened = new Promise<void>((resolve) => (this.open = resolve));
-  readonly wait = (): Promise<void> => (this.#arrive(), this.#opened);
-}
 
 /** A subgraph with a memory of its own. */
 function innerGraph(wait: () => Promise<void>) {
