@@ -28,6 +28,11 @@ interface Done {
   error: Error | undefined;
 }
 
+/** An answer may come when the thread is gone, or when an edit has begun it. */
+function required(turn: number | undefined): void {
+  if (turn === undefined) throw new Error("there is nothing to answer");
+}
+
 class World {
   readonly savers: ForkpointSaver[];
   /** The idempotency keys of the payments, by what they are for: a turn, or its end. */
@@ -53,12 +58,12 @@ class World {
       return new StateGraph(State)
         .addNode("begin", async ({ turn }) => {
           await pause();
-          // An answer may come when the thread is gone.
-          if (turn === undefined) throw new Error("there is nothing to answer");
+          required(turn);
           return { log: [`${turn} begun`] };
         })
         .addNode("pay", async ({ turn }, config) => {
           await pause();
+          required(turn);
           await pay(config, `${turn}`);
           return { log: [`${turn} paid`] };
         })

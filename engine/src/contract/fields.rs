@@ -31,6 +31,10 @@ pub(super) const FENCE: &str = "fence";
 /// The name of another such field: true if the caller wants the cost of the call's unit as the response.
 pub(super) const MEASURE: &str = "measure";
 
+/// The name of another such field: true if the caller wants the incarnation of the run that the call's unit has stored into as the
+/// response. See [`Applied::lineage`](crate::op::Applied::lineage).
+pub(super) const BEGUN: &str = "begun";
+
 /// The name of another such field: true if a replica may answer the call's query. What a call decides by, such as a resume or a
 /// lease, must come from the storage itself, so calls are without it unless their caller only shows the answer.
 pub(super) const MAY_LAG: &str = "mayLag";
@@ -57,7 +61,7 @@ impl<'a> Fields<'a> {
     /// The fields of the contract.
     fn entries<'de>(self) -> MapDeserializer<'de, impl Iterator<Item = (&'a str, Value)>, Error> {
         let fields = self.shape.names.iter().map(String::as_str).zip(self.values);
-        MapDeserializer::new(fields.filter(|(name, _)| ![FENCE, MEASURE, MAY_LAG].contains(name)))
+        MapDeserializer::new(fields.filter(|(name, _)| ![FENCE, MEASURE, BEGUN, MAY_LAG].contains(name)))
     }
 }
 

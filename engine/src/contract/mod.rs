@@ -43,7 +43,7 @@ use serde::Serialize;
 
 use self::call::{Collect, RawCall, Request, Tool, read_json};
 pub use self::entry::{Contract, Names, Shown};
-use self::fields::{FENCE, MAY_LAG, MEASURE, Value};
+use self::fields::{BEGUN, FENCE, MAY_LAG, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
 pub use self::registry::{CONTRACTS, EFFECTS, NAMES, NOT_COPIED, lineage_of};
 use self::registry::{contract_of, named};
@@ -60,11 +60,11 @@ use crate::worker::Reply;
 /// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null. With `at_once`,
 /// a query may be answered on this thread, before the function returns: see [`Store::answer_at_once`].
 pub fn run(store: &Store, call: RawCall<'_>, at_once: bool, reply: Reply<Option<Response>>) {
-    let measure = call.common(MEASURE) == Some(&Value::Bool(true));
-    let may_lag = call.common(MAY_LAG) == Some(&Value::Bool(true));
+    let asks = |name| call.common(name) == Some(&Value::Bool(true));
+    let (may_lag, tell) = (asks(MAY_LAG), Tell { cost: asks(MEASURE), incarnation: asks(BEGUN) });
     match request(call, &store.options().labels) {
-        Ok(Request::Apply(unit)) => store.apply(unit, applied(measure, reply)),
-        Ok(Request::Import(unit)) => store.apply_saved(unit, applied(measure, reply)),
+        Ok(Request::Apply(unit)) => store.apply(unit, applied(tell, reply)),
+        Ok(Request::Import(unit)) => store.apply_saved(unit, applied(tell, reply)),
         Ok(Request::Ask(query, respond)) if may_lag => store.look(query, then(reply, respond)),
         Ok(Request::Ask(query, respond)) => {
             let reply = then(reply, respond);
@@ -90,10 +90,20 @@ pub fn run(store: &Store, call: RawCall<'_>, at_once: bool, reply: Reply<Option<
     }
 }
 
-/// Replies to a call that changes something: with null, or with what the change has cost.
-fn applied(measure: bool, reply: Reply<Option<Response>>) -> Reply<Applied> {
+/// What the caller of a change wants to know.
+struct Tell {
+    cost: bool,
+    incarnation: bool,
+}
+
+/// Replies to a call that changes something: with null, with the incarnation of the run, or with what the change has cost.
+fn applied(Tell { cost, incarnation }: Tell, reply: Reply<Option<Response>>) -> Reply<Applied> {
     let queued = Instant::now();
-    then(reply, move |applied| measure.then(|| Response::json(&Cost::new(queued, &applied))).transpose())
+    then(reply, move |applied: Applied| match applied.lineage {
+        _ if cost => Response::json(&Cost::new(queued, &applied)).map(Some),
+        Some(lineage) if incarnation => Response::json(&lineage).map(Some),
+        _ => Ok(None),
+    })
 }
 
 /// `labels` are those of runs that begin.

@@ -121,11 +121,13 @@ export class Checkpointer<S> extends ContractStore {
       checkpoint = undefined!;
       const { seen } = this.#handle;
       const { parent } = encoded;
-      // A branch of a run belongs to the thread that its parent was in. A put by hand may have any parent.
-      const isBranch = read.expectedParent === false && parent !== undefined;
-      const expected = isBranch ? seen.incarnation(checkpointName({ ...encoded, id: parent })) : undefined;
-      const learn = (incarnation: Exact | null) => seen.note(checkpointName(encoded), incarnation);
-      await threads.put(engine, encoded, expectedParent, { expected, learn });
+      // A save of a run belongs to the thread that its parent was in. A put by hand may have any parent.
+      const isOfRun = (read.expectedParent === false || expectedParent) && parent !== undefined;
+      const expected = isOfRun ? seen.incarnation(checkpointName({ ...encoded, id: parent })) : undefined;
+      const name = checkpointName(encoded);
+      const learn = (incarnation: Exact | null) => seen.note(name, incarnation);
+      await threads.put(engine, encoded, expectedParent, expected === undefined ? { learn } : { expected });
+      if (expected !== undefined) seen.note(name, expected);
       seen.note(nameOf(encoded));
       detachBuffers(...encoded.parts, encoded.metadata);
       return encoded.id;

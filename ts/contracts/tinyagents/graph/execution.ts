@@ -76,7 +76,13 @@ export class GraphExecution {
         const last = this.#saved ?? this.#loaded?.checkpoint.checkpointId;
         const begun = incarnationOf(this.effects.handle, plan.thread, last);
         const ready = last === undefined && this.#storing ? { ready: this.#storing } : {};
-        const at = { of: keyOf(plan.thread), at: this.#current!.boundary.id, stored: last !== undefined, ...begun, ...ready };
+        const at = {
+          of: keyOf(plan.thread),
+          at: this.#current!.boundary.id,
+          stored: last !== undefined,
+          ...begun,
+          ...ready,
+        };
         return this.#loaded?.latest === false ? { ...at, from: this.#saved ?? undefined } : { ...at, joins: true };
       },
       lease: () => plan.lease,
