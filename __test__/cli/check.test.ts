@@ -209,7 +209,9 @@ describe("doctor", () => {
     const path = await filled();
     const store = await openStore(path);
     const logs = async () =>
-      (await report("doctor", "--db", path)).findings.filter(({ code }) => code === "LOG").map(({ message }) => message);
+      (await report("doctor", "--db", path)).findings
+        .filter(({ code }) => code === "LOG")
+        .map(({ message }) => message);
     // SQLite's own tool begins to read, and never ends.
     const reader = spawn("sqlite3", [path], { stdio: ["pipe", "pipe", "inherit"] });
     onTestFinished(async () => {

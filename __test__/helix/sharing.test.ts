@@ -277,16 +277,19 @@ describe("a session that another process deletes and creates again during a call
     ["message", (store) => store.appendMessages("s", texts(1))],
   ];
 
-  it.each(late)("a late %s of the old session is refused, and one that looks for the session is not", async (_, save) => {
-    const { store, arm } = await interrupted();
-    arm();
-    expect((await failure(save(store), "CONFLICT")).message).toContain('session "s" was deleted');
-    expect(await logOf(store)).toEqual(["other0", "other1"]);
-    expect((await store.sessions()).sessions).toMatchObject([{ agentType: "second", stepCount: 7 }]);
-    expect((await store.listCheckpoints("s")).items).toEqual([]);
-    expect(await store.loadState("s")).toMatchObject({ agentType: "second", stepCount: 7 });
-    await save(store);
-  });
+  it.each(late)(
+    "a late %s of the old session is refused, and one that looks for the session is not",
+    async (_, save) => {
+      const { store, arm } = await interrupted();
+      arm();
+      expect((await failure(save(store), "CONFLICT")).message).toContain('session "s" was deleted');
+      expect(await logOf(store)).toEqual(["other0", "other1"]);
+      expect((await store.sessions()).sessions).toMatchObject([{ agentType: "second", stepCount: 7 }]);
+      expect((await store.listCheckpoints("s")).items).toEqual([]);
+      expect(await store.loadState("s")).toMatchObject({ agentType: "second", stepCount: 7 });
+      await save(store);
+    },
+  );
 });
 
 it("everything is there after the file was reopened", async () => {
