@@ -41,8 +41,22 @@ export const faults = [
   {
     name: "langgraph-update-branches",
     file: "ts/contracts/langgraph/following.ts",
-    from: "return parent !== undefined && readAsLatest.get(parents) === parent;",
-    to: "return parent === undefined && readAsLatest.get(parents) === parent;",
+    from: "    return readAsLatest.get(parents) === parent;\n",
+    to: "    return readAsLatest.get(parents) === parent && step === undefined;\n",
+    ...langgraph("following"),
+  },
+  {
+    name: "langgraph-update-begins-a-thread-twice",
+    file: "ts/contracts/langgraph/following.ts",
+    from: "return step === 0 && seen.has(",
+    to: "return step === undefined && seen.has(",
+    ...langgraph("following"),
+  },
+  {
+    name: "langgraph-run-goes-on-after-a-conflict",
+    file: "ts/contracts/langgraph/following.ts",
+    from: "if (ends || isOvertaken(error)) runIn",
+    to: "if (ends) runIn",
     ...langgraph("following"),
   },
   {
