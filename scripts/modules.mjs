@@ -41,7 +41,7 @@ const forTests = [
   "bridge/serializer",
   "bridge/wire",
   "contracts/agentium/wire",
-  "contracts/agentos/checkpoint-store",
+  "contracts/agentos/stored",
   "contracts/agentos/wire",
   "contracts/helix/values",
   "contracts/langgraph/json",
