@@ -74,7 +74,7 @@ enum Call {
         effect: Address,
     },
     /// Begins an attempt. `seen` is the state that it replaces, or `None` if there must be no such effect. Fails with
-    /// [`Code::Conflict`] if another process was faster. The buffers have a part if `result` is given: a copy of an effect
+    /// `CONFLICT` if another process was faster. The buffers have a part if `result` is given: a copy of an effect
     /// that has ended.
     Begin {
         effect: Address,
@@ -83,9 +83,9 @@ enum Call {
         entry: serde_json::Map<String, serde_json::Value>,
         result: Option<PartName>,
         saved_at: i64,
-        /// If given, fails with [`Code::Conflict`] if this is not the newest checkpoint of the run.
+        /// If given, fails with `CONFLICT` if this is not the newest checkpoint of the run.
         newest: Option<String>,
-        /// If given, fails with [`Code::Conflict`] if the run does not have this incarnation: see [`Found::incarnation`].
+        /// If given, fails with `CONFLICT` if the run does not have this incarnation: see [`Found::incarnation`].
         #[serde(default)]
         incarnation: Option<i64>,
     },
@@ -94,7 +94,7 @@ enum Call {
     List {
         of: Run,
     },
-    /// Forgets effects of a run. With `tokens`, fails with [`Code::Conflict`] unless each effect still has its token.
+    /// Forgets effects of a run. With `tokens`, fails with `CONFLICT` unless each effect still has its token.
     Remove {
         effects: Vec<Address>,
         tokens: Option<Vec<i64>>,

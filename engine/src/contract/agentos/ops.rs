@@ -54,7 +54,7 @@ pub struct Save {
     /// [`Code::Conflict`]: the run was deleted.
     #[serde(default)]
     pub known: bool,
-    /// If given, the run must have this incarnation: see [`is_incarnation`].
+    /// If given, the run must have this incarnation.
     #[serde(default)]
     pub incarnation: Option<i64>,
     /// The id of the checkpoint that this checkpoint was forked from.

@@ -160,7 +160,7 @@ pub(super) struct Save {
     /// True if the caller has seen the session. If it was deleted since, the save fails with [`Code::Conflict`].
     #[serde(default)]
     known: bool,
-    /// If given, the session must have this incarnation: see [`is_incarnation`].
+    /// If given, the session must have this incarnation.
     #[serde(default)]
     incarnation: Option<i64>,
     timestamp: f64,

@@ -52,7 +52,7 @@ pub struct Put {
     /// was deleted, and a run that branches must not bring it back.
     #[serde(default)]
     pub known: bool,
-    /// If given, the thread must have this incarnation: see [`is_incarnation`].
+    /// If given, the thread must have this incarnation.
     #[serde(default)]
     pub incarnation: Option<i64>,
     /// The status of the thread at this checkpoint, if no task has stopped.

@@ -44,7 +44,7 @@ pub(super) struct Put {
     depends_on_parent: bool,
     /// True if the parent must be the latest checkpoint of the namespace (D7).
     expects_parent: bool,
-    /// If given, the namespace must have this incarnation: see [`is_incarnation`].
+    /// If given, the namespace must have this incarnation.
     #[serde(default)]
     incarnation: Option<i64>,
     /// The status of the thread at this checkpoint, if no task has stopped.
