@@ -235,10 +235,11 @@ export async function timeGoesBack(
     for (let looked = false; ;) {
       const { value, error } = await process.ask(one);
       if (error === undefined) return value;
-      // A process that has worked on a run is told that the run is gone, until it looks for it.
+      // A process that has worked on a run is told that the run is gone, until it looks for it. Another process may have begun the
+      // run again.
       const { op, at } = one;
       const isSave = op === "save" && at !== undefined;
-      if (isSave && error.code === "CONFLICT" && !looked && history.contents(at.name).length === 0) {
+      if (isSave && error.code === "CONFLICT" && !looked && journey.rewinds > 0) {
         looked = true;
         await process.ask({ op: "newest", at });
         continue;
