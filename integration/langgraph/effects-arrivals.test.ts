@@ -3,8 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { type EffectAttempt, effects } from "forkpoint/effects";
 import { describe, expect, it } from "vitest";
+import { Gate } from "../../__test__/helpers.js";
 import { Child } from "./children.js";
-import { checkpoint, folder, kinds, metadata, open, place, saver, sharedKinds, thread } from "./helpers.js";
+import { all, checkpoint, folder, kinds, metadata, open, place, saver, sharedKinds, thread } from "./helpers.js";
 
 /** How often each pair meets. */
 const ROUNDS = 15;
@@ -129,6 +130,39 @@ describe.each(kinds)("on %s", (kind) => {
         else expect(end.value).toMatchObject({ receipt: 1 });
       }
       expect(charge.keys).toHaveLength(1);
+    },
+  );
+
+  it.each(["sync", "async"] as const)(
+    "durability %s: a branch that another run has overtaken at the branch's own checkpoint",
+    async (durability) => {
+      const checkpointer = saver(kind);
+      const charge = new Charge();
+      const once = effects(checkpointer);
+      const graph = (wait?: () => Promise<void>) =>
+        new StateGraph(Annotation.Root({ receipt: Annotation<number> }))
+          .addNode("begin", () => ({}))
+          .addNode("pay", async (_, config) => {
+            await wait?.();
+            return { receipt: await once(config, "charge", charge.make) };
+          })
+          .addEdge(START, "begin")
+          .addEdge("begin", "pay")
+          .compile({ checkpointer });
+      await graph().invoke({}, { ...thread(), durability: "sync" });
+      for (const next of ["begin", "pay"]) {
+        charge.keys.length = 1;
+        const from = (await all(graph().getStateHistory(thread()))).find((state) => state.next[0] === next)!;
+        const gate = new Gate();
+        const branch = graph(gate.wait).invoke(null, { ...from.config, durability });
+        await gate.reached;
+        // The latest checkpoint is the branch's now.
+        while ((await graph().getState(thread())).next[0] !== "pay") await delay(1);
+        expect(await graph().invoke(null, { ...thread(), durability })).toMatchObject({ receipt: 2 });
+        gate.open();
+        expect(await branch).toMatchObject({ receipt: 2 });
+        expect(new Set(charge.keys).size).toBe(2);
+      }
     },
   );
 

@@ -147,9 +147,10 @@ function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeCo
     const graphRun = runIn(configurable);
     const begun = { stored: graphRun?.stored === true, incarnation: graphRun?.incarnation };
     const ready = graphRun?.settled?.() ?? (graphRun?.stored === false ? graphRun.storing : undefined);
-    if (graphRun?.follows === true) return { of, at, joins: true, ...begun, ...(ready !== undefined && { ready }) };
+    if (graphRun?.follows === true) return { of, at, joins: "run", ...begun, ...(ready !== undefined && { ready }) };
     // The checkpoint that the graph was told to continue from. LangGraph stores its own checkpoint while the nodes run.
     const from = metadata?.["thread_id"] === run ? metadata["checkpoint_id"] : undefined;
-    return typeof from === "string" && from !== "" ? { of, at, from, settles: true, ...begun } : { of, at, ...begun };
+    if (typeof from !== "string" || from === "") return { of, at, ...begun };
+    return { of, at, from, settles: true, ...(at !== from && { joins: "checkpoint" }), ...begun };
   });
 }

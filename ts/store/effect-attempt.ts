@@ -82,7 +82,7 @@ export class Attempt {
       base: at ?? newest,
       // A run that asked for no branch has one line behind it and before it, also if somebody has edited its checkpoint before the
       // effect began. So whatever follows the checkpoint is after the effect.
-      ...(joins === true ? { from: newest, newest: null } : { from: from ?? null, newest }),
+      ...(joins === "run" ? { from: newest, newest: null } : { from: from ?? null, newest }),
     };
     this.#entry = {
       state: "running",

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunKey } from "../bridge/native.js";
 import type { Exact } from "../bridge/wire.js";
-import { type EffectAddress, type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.js";
+import { type EffectAddress, type FoundEffect, type Joins, type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
 
 /** Where an effect is asked for: a run, and the checkpoint that it works from. */
@@ -19,10 +19,10 @@ export interface EffectPlace {
   /** True: `from` may not be the nearest ancestor, but `at` is about to be stored. */
   settles?: boolean;
   /**
-   * True: nobody asked for a branch. If the run has moved on from `at`, the effect that was begun there is the one of this
-   * call, which only came late.
+   * Which effects are the ones of this call although the run has moved on since they were begun: the call only came late.
+   * Undefined: none, because the caller asks for a branch at `at`.
    */
-  joins?: boolean;
+  joins?: Joins | undefined;
   /** True: the run has stored a checkpoint. If it has none when the effect is asked for, it was deleted while it ran. */
   stored?: boolean;
   /** The incarnation in which the run began. If it has another one now, it was deleted, and somebody has begun it again. */
@@ -135,7 +135,7 @@ async function isVisible(native: Native, effect: StoredEffect, place: EffectPlac
   if (seen === at) return true;
   let side = "beside";
   if (seen !== undefined) {
-    const fields = { of, base: seen, newest: undefined, at, from, past: true, joins: false };
+    const fields = { of, base: seen, newest: undefined, at, from, past: true, joins: undefined };
     const found = await effectCalls.call(native, "place", fields);
     if (found.stored) side = found.at;
   }
@@ -152,7 +152,7 @@ async function isVisible(native: Native, effect: StoredEffect, place: EffectPlac
 async function sideOf(
   native: Native,
   { base, from, newest }: StoredEffect,
-  { of, at, from: ancestor, settles = false, joins = false }: EffectPlace & { at: string },
+  { of, at, from: ancestor, settles = false, joins }: EffectPlace & { at: string },
 ): Promise<"here" | "before" | "beside" | "unknown"> {
   const look = (begin: string | null) =>
     begin === null
@@ -183,6 +183,6 @@ async function sideOf(
 
 async function isStored(native: Native, of: RunKey, id: string | null): Promise<boolean> {
   if (id === null) return false;
-  const fields = { of, base: id, newest: undefined, at: id, from: undefined, past: true, joins: false };
+  const fields = { of, base: id, newest: undefined, at: id, from: undefined, past: true, joins: undefined };
   return (await effectCalls.call(native, "place", fields)).stored;
 }

@@ -47,6 +47,9 @@ export interface StoredEffect extends EffectEntry {
   savedAt: number;
 }
 
+/** Which effects belong to a call that comes late: see `Joins` in `engine/src/contract/effect.rs`. */
+export type Joins = "checkpoint" | "run";
+
 /** Where an effect is: see `Place` in `engine/src/contract/effect.rs`. */
 export interface EffectSide {
   at: "here" | "before" | "beside" | "unknown" | "left";
@@ -101,7 +104,7 @@ interface EffectCalls {
     at: string;
     from: string | undefined;
     past: boolean;
-    joins: boolean;
+    joins: Joins | undefined;
   }): EffectSide;
 }
 

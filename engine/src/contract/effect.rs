@@ -103,8 +103,7 @@ enum Call {
     ///
     /// The effect was begun from the checkpoint `base`, when `newest` was the newest checkpoint of the run. If `at` is not
     /// stored, it follows `from` or, without that, the newest checkpoint. With `past`, `base` is a later checkpoint that the
-    /// effect is visible from. With `joins`, the caller asked for no branch: an effect that was begun from `at` is its own,
-    /// also if the run has moved on since.
+    /// effect is visible from. `joins` says which effects the caller shares although the run has moved on since.
     Place {
         of: Run,
         base: String,
@@ -112,8 +111,18 @@ enum Call {
         at: String,
         from: Option<String>,
         past: bool,
-        joins: bool,
+        joins: Option<Joins>,
     },
+}
+
+/// Which effects belong to a caller that comes late: the run has moved on since they were begun.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Joins {
+    /// Those of its own checkpoint, which its run has saved. The caller asked for a branch at an earlier one.
+    Checkpoint,
+    /// Those of its own and of later checkpoints. The caller asked for no branch.
+    Run,
 }
 
 /// The answer to [`Call::Find`].
@@ -279,7 +288,7 @@ fn place(
     at: &str,
     from: Option<&str>,
     past: bool,
-    joins: bool,
+    joins: Option<Joins>,
 ) -> Result<Request> {
     let contract = named(&of.space)?;
     let key = |id: &str| (contract.id_of)(&of.run, &of.ns, id);
@@ -308,8 +317,7 @@ struct History<'a> {
     origin: Option<&'a str>,
     /// True: every checkpoint that follows the base is after the effect.
     past: bool,
-    /// True: the caller has not asked for a branch.
-    joins: bool,
+    joins: Option<Joins>,
 }
 
 impl<'a> History<'a> {
@@ -330,11 +338,13 @@ impl<'a> History<'a> {
         };
         // A checkpoint before the base. A caller that asked for no branch was overtaken by the run that has the effect.
         let Some(mut row) = begin else {
-            let side = if self.joins { Side::Here } else { Side::Beside };
+            let side = if self.joins == Some(Joins::Run) { Side::Here } else { Side::Beside };
             return if stored { (side, None) } else { (Side::Left, from) };
         };
         if self.is(row, self.base) {
-            return (if self.past || self.joins || successor.is_none() { Side::Here } else { Side::Beside }, None);
+            // A checkpoint that is not stored follows the base, and may be another branch of it.
+            let joins = self.joins.is_some_and(|joins| joins == Joins::Run || stored);
+            return (if self.past || joins || successor.is_none() { Side::Here } else { Side::Beside }, None);
         }
         while !self.follows_base(row) {
             let header = &self.rows[row].header;

@@ -42,7 +42,7 @@ fn save(store: &Store, id: &str, timestamp: u32) {
 
 /// Where an effect that was begun from `base` is, as seen from `at`.
 fn place(store: &Store, fields: &Json) -> Json {
-    let defaults = json!({ "of": run(), "newest": null, "from": null, "past": false, "joins": false });
+    let defaults = json!({ "of": run(), "newest": null, "from": null, "past": false, "joins": null });
     call(store, "effect", "place", &with(&defaults, fields), 0).unwrap()
 }
 
@@ -178,7 +178,7 @@ fn an_effect_has_a_place_in_the_history_of_a_checkpoint() {
     assert_eq!(place(&store, &with(&late, &json!({ "at": "b", "past": true })))["at"], "before");
     // Whoever asks from the base after the run has moved on comes late, or has asked for a branch.
     assert_eq!(side(&store, "a", "a"), "beside");
-    assert_eq!(place(&store, &json!({ "base": "a", "at": "a", "joins": true }))["at"], "here");
+    assert_eq!(place(&store, &json!({ "base": "a", "at": "a", "joins": "run" }))["at"], "here");
 }
 
 #[test]

@@ -73,17 +73,20 @@ export class GraphExecution {
       handle: checkpointer && (handleOf(checkpointer) ?? null),
       store: "Checkpointer",
       place: () => {
+        const { boundary } = this.#current!;
         const last = this.#saved ?? this.#loaded?.checkpoint.checkpointId;
         const begun = incarnationOf(this.effects.handle, plan.thread, last);
         const ready = last === undefined && this.#storing ? { ready: this.#storing } : {};
         const at = {
           of: keyOf(plan.thread),
-          at: this.#current!.boundary.id,
+          at: boundary.id,
           stored: last !== undefined,
           ...begun,
           ...ready,
         };
-        return this.#loaded?.latest === false ? { ...at, from: this.#saved ?? undefined } : { ...at, joins: true };
+        if (this.#loaded?.latest !== false) return { ...at, joins: "run" };
+        // A boundary without an origin is the named checkpoint itself.
+        return { ...at, from: this.#saved ?? undefined, ...(boundary.origin !== null && { joins: "checkpoint" }) };
       },
       lease: () => plan.lease,
     };
