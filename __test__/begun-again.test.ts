@@ -53,6 +53,8 @@ describe.each(kinds)("on %s", (kind) => {
     const save = (store: SessionStore, id: string) =>
       store.saveCheckpoint({ id, sessionId, stepCount: 0, timestamp: 1, state });
     await old.createSession(sessionId, { agentType: "old" });
+    // A session without a checkpoint is a run.
+    expect(await effects(old)({ space: "helix", run: sessionId }, "greet", () => "hello")).toBe("hello");
     await save(old, "1");
     await other.deleteSession(sessionId);
     await other.createSession(sessionId, { agentType: "new" });
@@ -73,6 +75,78 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await old.sessionExists(sessionId)).toBe(true);
     await save(old, "new 2");
     expect((await other.listCheckpoints(sessionId)).items).toHaveLength(2);
+  });
+
+  it("Agentium: a late step is refused, although the ids of steps come again", async () => {
+    const [old, other] = await two(kind, (target) => new WorkflowCheckpointStore<object>(target));
+    const step = (stepIndex: number, by: string) => ({
+      id: `run:step-${stepIndex}`,
+      runId: "run",
+      stepIndex,
+      stepName: "work",
+      state: { by },
+      createdAt: new Date(),
+    });
+    await old.save(step(1, "old"));
+    await other.clear("run");
+    await other.save(step(1, "new"));
+    for (const options of [{ expectedParent: "run:step-1" }, {}]) {
+      const error = await failure(old.save(step(2, "old"), options), "CONFLICT");
+      expect(error.message).toContain('run "run" was deleted while it ran, and may have begun again');
+    }
+    expect((await other.list("run")).map(({ state }) => state)).toEqual([{ by: "new" }]);
+    // Somebody who looks for the run continues the new one, and a rewind to its beginning begins it again.
+    expect(await old.latest("run")).toMatchObject({ state: { by: "new" } });
+    await old.save(step(2, "both"), { expectedParent: "run:step-1" });
+    await other.clear("run");
+    await old.rewind(step(-1, "again"));
+    await old.save(step(0, "again"));
+    expect(await other.list("run")).toHaveLength(2);
+  });
+
+  /** The store of a contract whose store object remembers its runs, and how it saves a run or removes it. */
+  const remembering = {
+    agentos: (target: string | Store) => {
+      const store = open(target as string);
+      const save = (id: string) => store.save(checkpoint({ id, runId: "run" }));
+      return { store, save, remove: () => store.clear("run"), look: () => store.latest("run") };
+    },
+    helix: (target: string | Store) => {
+      const store = new SessionStore(target);
+      const save = async (id: string) => {
+        if (!(await store.sessionExists("run"))) await store.createSession("run", {});
+        await store.saveCheckpoint({ id, sessionId: "run", stepCount: 0, timestamp: 1, state });
+      };
+      return { store, save, remove: () => store.deleteSession("run"), look: () => store.sessionExists("run") };
+    },
+    agentium: (target: string | Store) => {
+      const store = new WorkflowCheckpointStore<object>(target);
+      const save = (id: string) =>
+        store.save({ id, runId: "run", stepIndex: 0, stepName: "work", state: {}, createdAt: new Date() });
+      return { store, save, remove: () => store.clear("run"), look: () => store.latest("run") };
+    },
+  };
+
+  it.each(Object.entries(remembering))("%s: a late effect of a run that is named alone does not run", async (space, make) => {
+    const target = kind === "memory" ? await openStore(place(kind)) : place(kind);
+    if (typeof target !== "string") onTestFinished(() => target.close());
+    const [old, other] = [make(target), make(target)];
+    for (const { store } of [old, other]) onTestFinished(() => store.close());
+    const run = { space, run: "run" };
+    const paid: string[] = [];
+    const pay = (one: typeof old, who: string) => effects(one.store)(run, "charge", () => `${paid.push(who)}`);
+    await old.save("1");
+    await other.look();
+    await other.remove();
+    for (const again of [false, true]) {
+      if (again) await other.save("new");
+      const error = await failure(pay(old, "old"), "CONFLICT");
+      expect(error.message).toContain('its effect "charge" did not run');
+    }
+    expect(await pay(other, "new")).toBe("1");
+    expect(await old.look()).toBeTruthy();
+    expect(await pay(old, "old")).toBe("1");
+    expect(paid).toEqual(["new"]);
   });
 
   it("TinyAgents: late writes and children of deleted checkpoints are refused", async () => {

@@ -3,12 +3,13 @@ import { effects, type RunRef } from "forkpoint/effects";
 import { CheckpointStore, openStore } from "forkpoint";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { askers } from "./faults/effects.js";
+import { amount } from "./faults/faults.js";
 import { place, sharedKinds, windows } from "./helpers.js";
 
 const run: RunRef = { space: "agentos", run: "run" };
 
 /** How often two processes race. */
-const ROUNDS = 200;
+const ROUNDS = amount("FORKPOINT_TEST_ROUNDS", 200);
 
 async function list(target: string) {
   const store = await openStore(target);

@@ -1,12 +1,16 @@
 // Tests two processes that run one Agentium run: one of them stops, and neither clears what the other has stored.
 import { Workflow, type WorkflowCheckpointStoreOptions } from "forkpoint/agentium";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { amount } from "../faults/faults.js";
 import { failure, place, sharedKinds } from "../helpers.js";
 import { checkpoint, own } from "./helpers.js";
 
 interface Trace {
   by: string[];
 }
+
+/** How often two starts of a new run meet. */
+const ROUNDS = amount("FORKPOINT_TEST_ROUNDS", 10);
 
 /** Two programs over one database. `pay` is called in the second step, with the name of the program. */
 function programs(
@@ -41,7 +45,7 @@ function programs(
 
 describe.each(sharedKinds)("on %s", (kind) => {
   it("of two starts of a new run one stops, and it is paid once", async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const paid: string[] = [];
       const [one, two] = programs(kind, async (who) => void paid.push(who));
       const runId = `run ${round}`;

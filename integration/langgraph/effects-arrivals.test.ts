@@ -3,14 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { type EffectAttempt, effects } from "forkpoint/effects";
 import { describe, expect, it } from "vitest";
+import { amount } from "../../__test__/faults/faults.js";
 import { Gate } from "../../__test__/helpers.js";
 import { Child } from "./children.js";
 import { all, checkpoint, folder, kinds, metadata, open, place, saver, sharedKinds, thread } from "./helpers.js";
 
 /** How often each pair meets. */
-const ROUNDS = 15;
+const ROUNDS = amount("FORKPOINT_TEST_ROUNDS", 15);
 /** The same for two processes. */
-const MEETINGS = 4;
+const MEETINGS = amount("FORKPOINT_TEST_ROUNDS", 4);
 
 /** An effect that takes a while. It remembers the idempotency keys of its calls. */
 class Charge {

@@ -163,9 +163,16 @@ export const faults = [
   {
     name: "an-edit-before-an-effect-is-a-branch",
     file: "ts/store/effect-attempt.ts",
-    from: "...(joins === true ? { from: newest, newest: null } : { from: from ?? null, newest }),",
+    from: '...(joins === "run" ? { from: newest, newest: null } : { from: from ?? null, newest }),',
     to: "...(joins === undefined ? { from: newest, newest: null } : { from: from ?? null, newest }),",
     ...langgraph("effects", "effects-arrivals", "meeting"),
+  },
+  {
+    name: "a-branch-pays-again-at-its-own-checkpoint",
+    file: "ts/effects/index.ts",
+    from: '...(at !== from && { joins: "checkpoint" })',
+    to: '...(at === from && { joins: "checkpoint" })',
+    ...langgraph("effects-arrivals"),
   },
   // An answer is a row of its question: section 5.
   {

@@ -103,7 +103,10 @@ export function effects(store: object): Once {
     ): Promise<T> =>
       promised(() =>
         whenReady(
-          () => placeOf(run),
+          () => {
+            const place = placeOf(run);
+            return place.at === undefined ? { ...place, ...handle.remembered(place.of) } : place;
+          },
           (place) => all.once(place, key, effect, options),
         ),
       ),

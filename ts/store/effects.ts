@@ -243,8 +243,8 @@ function runningError({ key, holder }: StoredEffect, run: string): ForkpointErro
 
 /** True if the run was deleted since it began. Somebody may have begun it again. */
 function isOver({ stored, incarnation }: EffectPlace, slot: Slot): boolean {
-  if (slot.newest === null) return stored === true;
-  return incarnation !== undefined && slot.incarnation !== incarnation;
+  if (incarnation !== undefined) return slot.incarnation !== incarnation;
+  return stored === true && slot.newest === null && slot.incarnation === null;
 }
 
 function deletedError(key: string, run: string): ForkpointError {

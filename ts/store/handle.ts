@@ -16,7 +16,7 @@ import { readRun, type RunRef } from "./run-ref.js";
 import type { Format } from "../bridge/serializer.js";
 import { Seen } from "./seen.js";
 import { Store, engineOf, openInBackground } from "./store.js";
-import { subjectOf, type VerifyReport } from "../bridge/wire.js";
+import { type Exact, subjectOf, type VerifyReport } from "../bridge/wire.js";
 
 const later = (): typeof import("./later.js") => require("./later.js");
 
@@ -88,6 +88,12 @@ export class StoreHandle {
   /** This handle as a target of the contract's own class, which takes a store or a handle. */
   get asStore(): Store {
     return this as unknown as Store;
+  }
+
+  /** What this handle remembers of a run: that something of it is stored, and the incarnation in which it was saved or read. */
+  remembered({ space, run, ns }: RunKey): { stored?: boolean; incarnation?: Exact | undefined } {
+    if (space !== this.#contract || ns !== "") return {};
+    return { stored: this.seen.has(run), incarnation: this.seen.incarnation(run) };
   }
 
   /**

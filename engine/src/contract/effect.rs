@@ -25,7 +25,7 @@ use super::response::Response;
 use super::thread;
 use crate::error::{Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
-use crate::query::{Of, Query, RowOrder, Rows, RowsFrom};
+use crate::query::{Answer, Of, Query, RowOrder, Rows, RowsFrom};
 use crate::record::{ContractId, Header, Listed, RowPage, SortKey, Start};
 
 /// The calls of effects use this name in place of a contract's name.
@@ -240,7 +240,7 @@ fn is_newest(of: &Run, id: &str) -> Result<Expect> {
 /// The condition that the run has this incarnation.
 fn has_incarnation(of: &Run, position: i64) -> Result<Expect> {
     let contract = named(&of.space)?;
-    Ok(is_incarnation(contract.id, (contract.lineage_of)(&of.run, &of.ns), position, "run", &of.run))
+    Ok(is_incarnation(contract.anchor, (contract.lineage_of)(&of.run, &of.ns), position, "run", &of.run))
 }
 
 fn find(effect: &Address) -> Result<Request> {
@@ -251,18 +251,19 @@ fn find(effect: &Address) -> Result<Request> {
         let id = effect_id(of, &effect.key, branch)?;
         Ok(Query::Get { contract: effects_of(of)?.id, id })
     };
-    let start = Query::Start { contract: contract.id, lineage: lineage.clone() };
-    let newest = Query::List { contract: contract.id, of: Of::Lineage(lineage), before: None, limit: Some(1) };
-    let all = vec![get(effect.branch)?, get(effect.branch.saturating_add(1))?, newest, start, Query::Clock];
+    let start = |contract| Query::Start { contract, lineage: lineage.clone() };
+    let anchor = (contract.anchor != contract.id).then(|| start(contract.anchor));
+    let starts = Query::All([start(contract.id)].into_iter().chain(anchor).collect());
+    let newest = Query::List { contract: contract.id, of: Of::Lineage(lineage.clone()), before: None, limit: Some(1) };
+    let all = vec![get(effect.branch)?, get(effect.branch.saturating_add(1))?, newest, starts, Query::Clock];
     Ok(Request::ask(Query::All(all), |answer| {
-        let [found, next, newest, start, now] = answer.into_all()?;
+        let [found, next, newest, starts, now] = answer.into_all()?;
         let more = next.into_checkpoint()?.is_some();
         let newest = newest.into_headers()?.into_iter().next();
         let newest = newest.and_then(|header| id_of(contract, header));
-        let starts = start.into_starts()?;
-        let start = starts.first();
-        let (incarnation, origin) =
-            (start.map(|start| start.position), start.and_then(|start| origin_of(contract, start)));
+        let starts = starts.into_list()?.into_iter().map(Answer::into_starts).collect::<Result<Vec<_>>>()?;
+        let incarnation = starts.last().and_then(|anchor| anchor.first()).map(|start| start.position);
+        let origin = starts.first().and_then(|start| origin_of(contract, start.first()?));
         let now = now.into_clock()?;
         Response::one(Some(found.into_checkpoint()?), |found, response| {
             let effect = found.map(|found| {

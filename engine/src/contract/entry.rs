@@ -16,6 +16,9 @@ pub struct Contract {
     pub noun: &'static str,
     /// The id that is stored with the contract's checkpoints.
     pub id: ContractId,
+    /// The contract in which the run has a lineage from its beginning to its end. The position of that lineage is the run's
+    /// incarnation.
+    pub(super) anchor: ContractId,
     /// Reads a call and returns the request to the engine.
     pub request: fn(RawCall<'_>) -> Result<Request>,
     /// Makes the contract's tools, which work without a store. `None`: the contract has no tools.
@@ -44,6 +47,7 @@ impl Contract {
             name,
             noun: "run",
             id,
+            anchor: id,
             request,
             tool: None,
             name_of: |lineage, id| Names { run: lineage, ns: None, id },

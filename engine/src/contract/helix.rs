@@ -24,6 +24,8 @@ use super::entry::Contract;
 /// The contract of checkpoints and messages.
 pub const CONTRACT: Contract = Contract {
     noun: "session",
+    // A session may have no checkpoint yet.
+    anchor: SESSIONS_ID,
     tool: Some(checkpoint_id::tool),
     ..Contract::new("helix", CONTRACT_ID, call::request, meta::show_checkpoint)
 };

@@ -99,10 +99,15 @@ impl Answer {
         Ok(count)
     }
 
+    /// Returns the answers of [`Query::All`](super::Query::All).
+    pub fn into_list(self) -> Result<Vec<Answer>> {
+        let Answer::All(all) = self else { return Err(wrong_kind()) };
+        Ok(all)
+    }
+
     /// Returns the answers of exactly `N` queries.
     pub fn into_all<const N: usize>(self) -> Result<[Answer; N]> {
-        let Answer::All(all) = self else { return Err(wrong_kind()) };
-        <[Answer; N]>::try_from(all).map_err(|_| wrong_kind())
+        <[Answer; N]>::try_from(self.into_list()?).map_err(|_| wrong_kind())
     }
 
     /// The position of the lineage that [`Query::Start`](super::Query::Start) has found.

@@ -94,6 +94,7 @@ fn agentium_save(step_index: f64) -> Draft {
         after_step: None,
         after_created_at: None,
         after_stamp: None,
+        incarnation: None,
         saved_at: 7,
         state_tag: "json".to_owned(),
         rest_tag: "json".to_owned(),

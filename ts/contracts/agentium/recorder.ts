@@ -117,7 +117,10 @@ class OwnRecorder implements Recorder {
       held.add(stored.bytes.byteLength);
       held.take(encoded.rest.bytes);
       // A rewind may begin the run again.
-      const learn = (incarnation: Exact | null) => void (this.incarnation = incarnation ?? undefined);
+      const learn = (incarnation: Exact | null) => {
+        this.incarnation = incarnation ?? undefined;
+        this.handle.seen.note(runId, incarnation);
+      };
       const unknown = rewind || this.incarnation === undefined || this.#last?.runId !== runId;
       return put(engine, encoded, unknown ? learn : undefined);
     }, this.lease?.held);
@@ -144,6 +147,7 @@ class OwnRecorder implements Recorder {
     this.#last = found === null ? none : { runId: found.runId, ...found.saved };
     this.incarnation = found?.incarnation;
     if (found === null) return null;
+    if (this.incarnation !== undefined) this.handle.seen.note(found.runId, this.incarnation);
     const { id, runId, shape, parts } = found;
     const [state, rest] = stateAndRest(parts, id);
     const fields = deserialize(this.format, rest.tag, rest.bytes, `checkpoint ${quote(id)}`);

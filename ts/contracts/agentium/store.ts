@@ -174,8 +174,8 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
    * run.
    * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
    *   checkpoint cannot be stored (the message names the value's path), or if the checkpoint is larger than
-   *   `maxPayloadBytes`. `CONFLICT` if the run's latest checkpoint is not `expectedParent`. In all of these
-   *   cases nothing was written.
+   *   `maxPayloadBytes`. `CONFLICT` if the run's latest checkpoint is not `expectedParent`, or if this object has saved or
+   *   read the run, and it was deleted since. In all of these cases nothing was written.
    * @example await store.save(checkpoint, { expectedParent: "run-1:step-2" });
    */
   save(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void> {
@@ -197,7 +197,11 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
   }
 
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null> {
-    return this.#handle.run(async (engine) => restore(engine, await findLatest(engine, runId)));
+    return this.#handle.run(async (engine) => {
+      const found = await findLatest(engine, runId);
+      this.#handle.seen.looked(runId, found);
+      return restore(engine, found);
+    });
   }
 
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
@@ -256,13 +260,17 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
       const [run, force] = [idOrNull(runId, "runId"), forced(options)];
       if (run === null) return;
       await agentium.call(removing(native, { space: agentium.name, run, ns: "" }, force), "clear", { runId: run });
+      this.#handle.seen.forget(run);
     });
   }
 
   delete(checkpointId: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
       const id = idOrNull(checkpointId, "checkpointId");
-      if (id !== null) await agentium.call(native, "delete", { checkpointId: id });
+      if (id === null) return;
+      await agentium.call(native, "delete", { checkpointId: id });
+      // It may have been the only one of its run, which may then begin again.
+      this.#handle.seen.clear();
     });
   }
 
@@ -277,7 +285,14 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
       const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ids, readStepRef, "values");
       // While the save waits, the caller's object must not stay in memory because of it.
       checkpoint = undefined;
-      await put(engine, { step: fields, state, rest, steps, parent, expectedParent, rewind });
+      const { runId, stepIndex } = fields;
+      const { seen } = this.#handle;
+      // Such a save begins the run, or begins it again.
+      const begins = expectedParent === null || (rewind && stepIndex < 0);
+      const incarnation = begins || !this.#expectsParent ? undefined : seen.incarnation(runId);
+      const learn = (begun: Exact | null) => seen.note(runId, begun);
+      const encoded = { step: fields, state, rest, steps, parent, expectedParent, incarnation, rewind };
+      await put(engine, encoded, incarnation === undefined || rewind ? learn : undefined);
       detachBuffers(state, rest);
     }, lease);
   }
@@ -310,6 +325,8 @@ export interface Encoded {
   shape?: string | undefined;
   parent: string | undefined;
   expectedParent?: string | null | undefined;
+  /** The incarnation that the run must have. Undefined: it is not checked. */
+  incarnation?: Exact | undefined;
   /** A random number that names the save. */
   stamp?: number;
   /** The save that the run's latest checkpoint must be. Null: the run must have no checkpoint. Undefined: it is not checked. */
@@ -320,7 +337,7 @@ export interface Encoded {
 
 export async function put(
   { native }: Engine,
-  { step, state, rest, steps, shape, parent, expectedParent, stamp, after, rewind }: Encoded,
+  { step, state, rest, steps, shape, parent, expectedParent, incarnation, stamp, after, rewind }: Encoded,
   learn?: (incarnation: Exact | null) => void,
 ): Promise<void> {
   const { id, runId, stepIndex, stepName, createdAt } = step;
@@ -337,6 +354,7 @@ export async function put(
     rewind,
     expectsParent: expectedParent !== undefined,
     expectedParent: expectedParent ?? undefined,
+    incarnation,
     stamp,
     follows: after !== undefined,
     afterStep: after?.stepIndex,

@@ -41,6 +41,8 @@ interface AgentiumCalls {
        */
       expectsParent: boolean;
       expectedParent: string | undefined;
+      /** If given, the run must have this incarnation. */
+      incarnation: Exact | undefined;
       /** A random number that names this save. */
       stamp: number | undefined;
       /** If true, the run's latest checkpoint must be the save `after…`. If `afterStep` is undefined, the run must have none. */

@@ -4,6 +4,7 @@ use super::meta::{self, Meta, SHAPE_BYTES};
 use crate::contract::call::Buffers;
 use crate::contract::entry::{Maker, Shown};
 use crate::contract::ids::{MAX_ID_BYTES, check_id, damaged};
+use crate::contract::incarnation::is_incarnation;
 use crate::error::{Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::record::{ContractId, Header, SortKey, Status};
@@ -85,6 +86,9 @@ pub struct Save {
     #[serde(default)]
     pub expects_parent: bool,
     pub expected_parent: Option<String>,
+    /// If given, the run must have this incarnation.
+    #[serde(default)]
+    pub incarnation: Option<i64>,
     /// A random number that names this save. Ids come again when a run begins again.
     #[serde(default)]
     pub stamp: Option<u64>,
@@ -138,6 +142,8 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         let (lineage, newest, or) = (lineage.clone(), save.expected_parent, save.id.clone());
         unit.expect.push(Expect::Newest { contract, lineage, newest, or });
     }
+    let of_run = |position| is_incarnation(contract, lineage.clone(), position, "run", &lineage);
+    unit.expect.extend(save.incarnation.map(of_run));
     let place = place(save.step_index, save.created_at, save.stamp);
     if save.follows {
         let after = save.after_step.zip(save.after_created_at);
