@@ -100,7 +100,7 @@ impl Error {
         Self::new(Code::Unavailable, message).lasting()
     }
 
-    /// Marks the outcome of the write as unknown: the write may or may not be on disk (D4). The caller may save the
+    /// Marks the outcome of the write as unknown: the write may or may not be on disk. The caller may save the
     /// same id again.
     #[must_use]
     pub fn with_outcome_unknown(mut self) -> Self {
@@ -155,7 +155,7 @@ impl Error {
         self.retryable
     }
 
-    /// Returns true if a failed write may nevertheless be on disk (D4).
+    /// Returns true if a failed write may nevertheless be on disk.
     pub fn outcome_unknown(&self) -> bool {
         self.outcome_unknown
     }

@@ -10,13 +10,13 @@ use crate::retention::Policy;
 /// The kinds of failures that an acknowledged save survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// An acknowledged save survives power loss and every lesser failure (D2): every commit is synced to the disk.
+    /// An acknowledged save survives power loss and every lesser failure: every commit is synced to the disk.
     #[default]
     Full,
-    /// An acknowledged save survives a killed process (D3). Power loss may lose the newest commits but never corrupts
+    /// An acknowledged save survives a killed process. Power loss may lose the newest commits but never corrupts
     /// the store.
     Normal,
-    /// An acknowledged save survives a killed process. The store promises nothing about power loss (D3).
+    /// An acknowledged save survives a killed process. The store promises nothing about power loss.
     Off,
 }
 

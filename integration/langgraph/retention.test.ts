@@ -1,4 +1,4 @@
-// Tests retention by the store's options. A checkpoint that a kept checkpoint depends on stays under every rule (D9).
+// Tests retention by the store's options. A checkpoint that a kept checkpoint depends on stays under every rule.
 import { Annotation, Command, DeltaChannel, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";

@@ -47,7 +47,7 @@ pub trait Backend: Send {
     ///
     /// - The answer includes every unit for which any backend on this database returned `Ok`, and never a part of a
     ///   unit.
-    /// - Returns exactly what was saved under the requested id, or fails with `CORRUPT` (D5).
+    /// - Returns exactly what was saved under the requested id, or fails with `CORRUPT`.
     /// - If the requested data does not exist, the answer is `None` or empty, and never an error.
     /// - A lookup by an empty label or group finds nothing, because an empty text means that the checkpoint has no
     ///   label or group.
@@ -77,7 +77,7 @@ pub trait Backend: Send {
 
     /// Removes one batch of the checkpoints that a rule selects. Removes either all checkpoints of the batch or none.
     ///
-    /// - Every checkpoint that stays reads back exactly as before (D9).
+    /// - Every checkpoint that stays reads back exactly as before.
     /// - Removes at most `prune.most` checkpoints, and examines a bounded number of other checkpoints.
     /// - To apply the entire rule, repeat the call with [`Pruned::next`] until it is `None`. If nothing else changes
     ///   the store, the calls together remove the checkpoints that [`Query::Prunable`] counted.

@@ -1,5 +1,5 @@
 //! Removes payloads. If a delta stays but its base is removed, the delta is first stored as a keyframe. Every
-//! remaining checkpoint reads back exactly as before (D9).
+//! remaining checkpoint reads back exactly as before.
 
 use std::collections::HashSet;
 

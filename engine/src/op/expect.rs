@@ -8,7 +8,7 @@ use crate::record::{ContractId, Header, SortKey, Write};
 /// A condition of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// The newest checkpoint of a lineage is the one that the writer knows (D7). Otherwise the unit fails with
+    /// The newest checkpoint of a lineage is the one that the writer knows. Otherwise the unit fails with
     /// [`Code::Conflict`].
     Newest {
         contract: ContractId,

@@ -29,13 +29,13 @@ pub struct Header {
     /// The position of the checkpoint within its lineage and its group.
     pub sort_key: SortKey,
     /// The time at which the store received the checkpoint, in ms since the epoch. Retention uses this time. The order
-    /// of checkpoints never depends on it (D6).
+    /// of checkpoints never depends on it.
     pub saved_at: i64,
     /// If 0, retention by number removes the checkpoints with the least sort keys first. Otherwise it goes by the save order, because the
     /// sort key is a number of the contract that a run may count again. All checkpoints of a lineage have the same value.
     pub age_offset: u8,
     /// True if this checkpoint cannot be read without its parent. If true, retention never removes the parent without
-    /// this checkpoint (D9).
+    /// this checkpoint.
     pub depends_on_parent: bool,
     /// True if retention by age and by size never removes this checkpoint. Its contract removes the checkpoint itself.
     pub exempt: bool,

@@ -1,7 +1,7 @@
 //! The identifiers and order of stored data: numbers, and keys that compare by their bytes.
 
 /// The save number of a checkpoint. It is the checkpoint's position in the save order of the entire store. A checkpoint
-/// with a greater number was saved later, regardless of any clock (D6).
+/// with a greater number was saved later, regardless of any clock.
 pub type Seq = i64;
 
 /// The number of a contract. Each contract has its own ids, which are independent of other contracts in the same
@@ -91,7 +91,7 @@ pub enum Order {
     /// The contract. A checkpoint may sort before one that was saved earlier.
     #[default]
     SortKey,
-    /// The store (D6). A checkpoint that would sort before the newest one of its lineage gets the sort key of that one with
+    /// The store. A checkpoint that would sort before the newest one of its lineage gets the sort key of that one with
     /// a number behind it. So a clock that steps back hides nothing. The contract reads nothing from such a sort key.
     Save,
     /// The store, as with [`Order::Save`]. The sort key is a number that the contract reads with [`SortKey::own_f64`]. A

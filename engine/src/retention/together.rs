@@ -1,5 +1,5 @@
 //! Groups of checkpoints that must be removed together. If a checkpoint depends on its parent, the checkpoint cannot
-//! be read without the parent (D9).
+//! be read without the parent.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
 //! Tests the codec with realistic payloads and with damaged chains. Each result must be the saved payload or the error
-//! CORRUPT. A result of other bytes or a panic is a failure (D5).
+//! CORRUPT. A result of other bytes or a panic is a failure.
 
 use crate::common::{leb128, noise, part};
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Tests D9: retention never removes data that a kept checkpoint needs. The tests prune chains of deltas with forks.
+//! Retention never removes data that a kept checkpoint needs. The tests prune chains of deltas with forks.
 //! Every kept checkpoint must read back exactly, both from the cache and from the rows alone. Only checkpoints whose
 //! base is removed may be rewritten.
 

@@ -684,7 +684,7 @@ fn a_backend_that_panics_poisons_the_store_and_everyone_is_answered() {
     for error in errors {
         assert_eq!((error.code(), error.retryable()), (Code::Unavailable, false), "{error}");
         assert!(error.message().contains("panicked"), "{error}");
-        assert!(error.outcome_unknown(), "it may have got as far as the disk (D4)");
+        assert!(error.outcome_unknown(), "it may have got as far as the disk");
     }
     // A save that was made after the panic was certainly not done.
     let error = save(&store, "later").unwrap_err();

@@ -77,7 +77,7 @@ fn lacks_table(error: &rusqlite::Error) -> bool {
 }
 
 /// Converts an error of a failed COMMIT. If the code is busy, locked or full, nothing was committed. For any other
-/// code the outcome is unknown, because after an I/O error the commit may still be on disk (D4).
+/// code the outcome is unknown, because after an I/O error the commit may still be on disk.
 pub(super) fn from_commit(error: rusqlite::Error) -> Error {
     let certain = matches!(
         error.sqlite_error_code(),

@@ -81,7 +81,7 @@ pub struct Save {
     /// True if the save also removes the run's other checkpoints with this step index or a greater step index. The
     /// removal is in the same transaction.
     pub rewind: bool,
-    /// True if `expected_parent` must be the run's latest checkpoint (D7). If `expected_parent` is null, the run must have
+    /// True if `expected_parent` must be the run's latest checkpoint. If `expected_parent` is null, the run must have
     /// no checkpoint.
     #[serde(default)]
     pub expects_parent: bool,
@@ -92,7 +92,7 @@ pub struct Save {
     /// A random number that names this save. Ids come again when a run begins again.
     #[serde(default)]
     pub stamp: Option<u64>,
-    /// True if the run's newest checkpoint must be the save `after` (D7). If that is null, the run must have no checkpoint.
+    /// True if the run's newest checkpoint must be the save `after`. If that is null, the run must have no checkpoint.
     #[serde(default)]
     pub follows: bool,
     #[serde(default)]

@@ -64,7 +64,7 @@ pub struct Put {
 /// `put`: stores a checkpoint and claims the pending writes of its parent. The checkpoint replaces a checkpoint with
 /// the same id.
 ///
-/// A checkpoint that must be its parent's only child (D7) is refused with `CONFLICT` if the parent is no longer the
+/// A checkpoint that must be its parent's only child is refused with `CONFLICT` if the parent is no longer the
 /// latest checkpoint, because another writer has then continued the thread. The latest checkpoint is the one that was saved
 /// last, whatever the ids say: a clock that steps back makes ids that sort before earlier ones.
 pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {

@@ -42,7 +42,7 @@ pub(super) struct Put {
     saved_at: i64,
     /// True if the checkpoint cannot be read without its parent.
     depends_on_parent: bool,
-    /// True if the parent must be the latest checkpoint of the namespace (D7).
+    /// True if the parent must be the latest checkpoint of the namespace.
     expects_parent: bool,
     /// If given, the namespace must have this incarnation.
     #[serde(default)]

@@ -1,5 +1,5 @@
-//! A small database that has an example of everything, and a judge of what the engine answers from a damaged copy of it
-//! (D5). Each answer must be correct, be the error `CORRUPT` or `UNSUPPORTED`, or be incomplete. If an answer is
+//! A small database that has an example of everything, and a judge of what the engine answers from a damaged copy of it.
+//! Each answer must be correct, be the error `CORRUPT` or `UNSUPPORTED`, or be incomplete. If an answer is
 //! incomplete, a check of the database must report damage. Any other answer is a violation.
 #![allow(dead_code, reason = "both test binaries compile all of this and use their part")]
 

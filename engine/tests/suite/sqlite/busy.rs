@@ -1,5 +1,5 @@
 //! Tests locks that another connection holds. The engine waits for the lock. If the wait takes too long, the call fails
-//! with BUSY and writes nothing (D4, D8).
+//! with BUSY and writes nothing.
 
 use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;

@@ -1,5 +1,5 @@
 //! Tests damaged bytes. For a damaged checkpoint the engine reports CORRUPT or UNSUPPORTED with the checkpoint's id,
-//! and never returns damaged bytes (D5). Other checkpoints stay readable.
+//! and never returns damaged bytes. Other checkpoints stay readable.
 
 use std::path::{Path, PathBuf};
 

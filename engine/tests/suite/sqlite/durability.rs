@@ -1,4 +1,4 @@
-//! Tests the `SQLite` settings of each durability (D2, D3) and the version of `SQLite`.
+//! Tests the `SQLite` settings of each durability and the version of `SQLite`.
 
 use crate::common::{self, draft, get, save, sqlite};
 use forkpoint_engine::backend::Durability;

@@ -1,4 +1,4 @@
-//! Flips one bit of a small database and then repeats all queries (D5). The test does this many times. Each answer must
+//! Flips one bit of a small database and then repeats all queries. The test does this many times. Each answer must
 //! be correct, be the error `CORRUPT`, or be incomplete. If an answer is incomplete, a check of the database must
 //! report damage. Any other answer is a violation.
 //!

@@ -1,4 +1,4 @@
-//! Kills a saving process again and again (D1). After each kill, all acknowledged units must be in the file, each unit
+//! Kills a saving process again and again. After each kill, all acknowledged units must be in the file, each unit
 //! must be whole or absent, and the file must be sound. With every unit, each saver appends to its own log. Some units
 //! also cut the log, rewind it to a checkpoint, or fork a checkpoint.
 

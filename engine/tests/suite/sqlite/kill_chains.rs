@@ -1,4 +1,4 @@
-//! Fifty processes work on one database and are killed (D1, D5, D9). They save payloads that grow and are edited. They
+//! Fifty processes work on one database and are killed. They save payloads that grow and are edited. They
 //! fork payloads, replace them, and remove them from the middle of their chains. They also append to logs, pin logs,
 //! cut them, rewind them to a checkpoint, and fork them.
 //!

@@ -1,5 +1,5 @@
 //! Tests a unit that fails in the middle of a batch. No change of the failed unit is stored, and all other units are
-//! stored (D4). A trigger makes the unit fail. Another connection has added the trigger to the file.
+//! stored. A trigger makes the unit fail. Another connection has added the trigger to the file.
 
 use std::path::Path;
 
