@@ -129,7 +129,7 @@ describe("looking", () => {
     expect(readdirSync(dirname(path)).filter((name) => !/-(wal|shm)$/.test(name))).toEqual(["agent.db"]);
   });
 
-  test.each(["v1.sqlite", "v1-dictionary.sqlite"])("reads %s, and leaves its schema as it is", async (name) => {
+  test.each(["v1.sqlite"])("reads %s, and leaves its schema as it is", async (name) => {
     const path = join(folder(), "agent.db");
     copyFileSync(new URL(`../../engine/fixtures/format/${name}`, import.meta.url), path);
     const before = bytesOf(path);

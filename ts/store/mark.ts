@@ -2,7 +2,7 @@
 
 import { crypto } from "../bridge/crypto.js";
 
-/** The maker of a checkpoint. A checkpoint of an earlier release has no mark. */
+/** The maker of a checkpoint. A checkpoint that was imported, or saved with another store, has no mark. */
 export interface Mark {
   /** The name of the program. */
   program?: string | undefined;

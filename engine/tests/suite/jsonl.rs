@@ -356,7 +356,7 @@ fn a_folder_of_others_is_refused_untouched() {
     let (_parent, folder) = place();
     drop(open(&folder));
     let order = fs::read_to_string(folder.join("order.jsonl")).unwrap();
-    fs::write(folder.join("order.jsonl"), order.replace("\"version\":3", "\"version\":4")).unwrap();
+    fs::write(folder.join("order.jsonl"), order.replace("\"version\":1", "\"version\":2")).unwrap();
     let error = Jsonl::open(&options(&folder)).unwrap_err();
     assert!(error.code() == Code::Unsupported && error.message().contains("update Forkpoint"), "{error}");
 
@@ -544,8 +544,8 @@ const EXPECTED_RUN: [&str; 6] = [
 ];
 #[rustfmt::skip]
 const EXPECTED_ORDER: [&str; 2] = [
-    r#"{"forkpoint":"jsonl","version":3,"epoch":1,"commit":0,"last":{"seq":0,"lineage":0,"branch":0,"file":0},"files":[],"sum":"eb3d3d5b0d6a5ed7"}"#,
-    r#"{"commit":1,"synced":true,"last":{"seq":1,"lineage":1,"branch":1,"file":1},"files":[{"file":1,"path":"agents/run-1.jsonl","length":618,"lines":6,"sum":"5ae3ed8661ded7b3"}],"sum":"ef56fa9b30cb1368"}"#,
+    r#"{"forkpoint":"jsonl","version":1,"epoch":1,"commit":0,"last":{"seq":0,"lineage":0,"branch":0,"file":0},"files":[],"sum":"62a1da4392b44ab6"}"#,
+    r#"{"commit":1,"synced":true,"last":{"seq":1,"lineage":1,"branch":1,"file":1},"files":[{"file":1,"path":"agents/run-1.jsonl","length":618,"lines":6,"sum":"5ae3ed8661ded7b3"}],"sum":"52a9e5d26d09ce04"}"#,
 ];
 
 #[test]

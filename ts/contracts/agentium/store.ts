@@ -76,8 +76,7 @@ export interface WorkflowRunInfo {
   latest: CheckpointSummary;
   /**
    * `"finished"` if all steps of the run are stored, and otherwise `"unfinished"`. A step that failed stores nothing. `"unknown"`
-   * if the framework's own `Workflow`, a `save` without the option `steps`, or an earlier version of Forkpoint stored the
-   * latest checkpoint.
+   * if the framework's own `Workflow`, or a `save` without the option `steps`, stored the latest checkpoint.
    */
   status: RunStatus;
   /** The version of the workflow that stored the latest checkpoint. Null: the store does not know it. */

@@ -39,8 +39,7 @@ export interface RunInfo {
    */
   latest: CheckpointMetadata;
   /**
-   * The status of the run, read from its newest checkpoint. `"unknown"` for a checkpoint of an older version of
-   * Forkpoint.
+   * The status of the run, read from its newest checkpoint. `"unknown"` if nothing tells it.
    */
   status: RunStatus;
   /** If the run is a fork: the id of the checkpoint that it was forked from. Null if it is none. */

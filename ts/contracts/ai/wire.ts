@@ -8,8 +8,6 @@ export interface Place {
   /** In ms since the epoch. */
   updatedAt: number;
   number: number;
-  /** Whether an earlier version of Forkpoint has stored the row. */
-  isSortKey?: true;
 }
 
 /** The row of a chat. */

@@ -22,8 +22,8 @@ pub(super) const LOCK: &str = "forkpoint.lock";
 const FIRST_LINE: &[u8] = b"{\"lineage\":";
 /// The beginning of the first line of a commit log, without the version.
 const MAGIC: &str = "{\"forkpoint\":\"jsonl\",\"version\":";
-/// The newest format that this release knows, and the oldest one.
-const VERSION: u32 = 3;
+/// The newest format that this release knows.
+const VERSION: u32 = 1;
 
 /// The format of a folder. The first line of its commit log begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -31,10 +31,10 @@ pub(super) struct Format {
     /// Always `jsonl`.
     forkpoint: &'static str,
     version: u32,
-    /// The oldest version whose releases may look at the folder. Only versions after 3 have it.
+    /// The oldest version whose releases may look at the folder. Only versions after 1 have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest_reader: Option<u32>,
-    /// The oldest version whose releases may write to the folder. Only versions after 3 have it.
+    /// The oldest version whose releases may write to the folder. Only versions after 1 have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest_writer: Option<u32>,
 }
@@ -64,16 +64,9 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// `UNSUPPORTED` for a format of a development build, and for a newer format that does not allow it.
+    /// `UNSUPPORTED` for a newer format that does not allow it.
     pub(super) fn require_readable(self) -> Result<()> {
-        if self.version < VERSION {
-            let message = format!(
-                "the folder has format {}, which only development builds wrote: use a new folder",
-                self.version
-            );
-            return Err(Error::new(Code::Unsupported, message).lasting());
-        }
-        if self.version == VERSION || self.oldest_reader.is_some_and(|oldest| oldest <= VERSION) {
+        if self.version <= VERSION || self.oldest_reader.is_some_and(|oldest| oldest <= VERSION) {
             return Ok(());
         }
         Err(self.newer("update Forkpoint"))
@@ -86,7 +79,7 @@ impl Format {
     /// Those of [`Format::require_readable`]. `UNSUPPORTED` for a newer format that does not allow it.
     pub(super) fn require_writable(self) -> Result<()> {
         self.require_readable()?;
-        if self.version == VERSION || self.oldest_writer.is_some_and(|oldest| oldest <= VERSION) {
+        if self.version <= VERSION || self.oldest_writer.is_some_and(|oldest| oldest <= VERSION) {
             return Ok(());
         }
         Err(self.newer("programs of this release can only look at it, so update Forkpoint"))
@@ -263,22 +256,21 @@ mod tests {
             let format = Format::parse(&format!("{MAGIC}{rest},\"epoch\":1")).unwrap();
             [format.require_readable().is_ok(), format.require_writable().is_ok()]
         };
-        assert_eq!(rights("3"), [true, true]);
+        assert_eq!(rights("1"), [true, true]);
         assert_eq!(rights("2"), [false, false]);
-        assert_eq!(rights("4"), [false, false]);
-        assert_eq!(rights("4,\"oldest_reader\":4,\"oldest_writer\":4"), [false, false]);
-        assert_eq!(rights("4,\"oldest_reader\":3"), [true, false]);
-        assert_eq!(rights("4,\"oldest_reader\":3,\"oldest_writer\":4"), [true, false]);
-        assert_eq!(rights("4,\"oldest_reader\":2,\"oldest_writer\":3"), [true, true]);
-        assert_eq!(rights("4,\"oldest_writer\":3"), [false, false]);
-        for wrong in ["", "{}", "{\"forkpoint\":\"jsonl\",\"version\":x,", "{\"forkpoint\":\"other\",\"version\":3,"] {
+        assert_eq!(rights("2,\"oldest_reader\":2,\"oldest_writer\":2"), [false, false]);
+        assert_eq!(rights("2,\"oldest_reader\":1"), [true, false]);
+        assert_eq!(rights("2,\"oldest_reader\":1,\"oldest_writer\":2"), [true, false]);
+        assert_eq!(rights("2,\"oldest_reader\":1,\"oldest_writer\":1"), [true, true]);
+        assert_eq!(rights("2,\"oldest_writer\":1"), [false, false]);
+        for wrong in ["", "{}", "{\"forkpoint\":\"jsonl\",\"version\":x,", "{\"forkpoint\":\"other\",\"version\":1,"] {
             assert_eq!(Format::parse(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn a_format_is_written_as_it_was_read() {
-        for text in ["3", "4,\"oldest_reader\":3", "4,\"oldest_reader\":2,\"oldest_writer\":3"] {
+        for text in ["1", "2,\"oldest_reader\":1", "2,\"oldest_reader\":1,\"oldest_writer\":1"] {
             let format = Format::parse(&format!("{MAGIC}{text},")).unwrap();
             assert_eq!(serde_json::to_string(&format).unwrap(), format!("{MAGIC}{text}}}"));
         }

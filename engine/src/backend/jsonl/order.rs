@@ -400,8 +400,8 @@ mod tests {
     fn a_log_that_is_rewritten_keeps_its_format() {
         let folder = tempfile::tempdir().unwrap();
         for begin in [
-            r#"{"forkpoint":"jsonl","version":3,"epoch""#,
-            r#"{"forkpoint":"jsonl","version":4,"oldest_reader":2,"oldest_writer":3,"epoch""#,
+            r#"{"forkpoint":"jsonl","version":1,"epoch""#,
+            r#"{"forkpoint":"jsonl","version":2,"oldest_reader":1,"oldest_writer":1,"epoch""#,
         ] {
             let known = Known { format: Format::parse(begin).unwrap(), ..Known::default() };
             known.rewrite(folder.path(), false).unwrap();

@@ -71,7 +71,7 @@ impl Sqlite {
     fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, Failure> {
         let effort = self.raw.effort(batch.len());
         let transaction = self.watch.begin(&self.connection).map_err(Failure::Whole)?;
-        let (applied, raw_bytes) = write::transaction(transaction, self.watch.format(), &self.cache, batch, effort)?;
+        let (applied, raw_bytes) = write::transaction(transaction, &self.cache, batch, effort)?;
         self.raw.add(raw_bytes);
         // A save to a file that was removed or replaced is not acknowledged, though it may be found later.
         self.watch.look(&self.connection).map_err(|error| Failure::Whole(error.with_outcome_unknown()))?;
@@ -114,7 +114,7 @@ impl Sqlite {
         let mut most = prune.most;
         loop {
             let pruned = self.watch.begin(&self.connection).and_then(|transaction| {
-                write::prune(transaction, self.watch.format(), &self.cache, &Prune { most, ..*prune })
+                write::prune(transaction, &self.cache, &Prune { most, ..*prune })
             });
             if !is_full(&pruned) || most <= 1 {
                 if most < prune.most {

@@ -5,8 +5,7 @@
 //! newest delta, and the row of each delta contains the number of the next older delta. The dependants of a payload
 //! are found without an index. The column keeps its size, so saving a delta updates the column of its base in place.
 //!
-//! The short form says how far another row is from this one. A row of format 1 has the wide form, and so has a row whose numbers
-//! are too large for the short form.
+//! The short form says how far another row is from this one. A row whose numbers are too large for it has the wide form.
 
 use std::collections::HashSet;
 

@@ -47,13 +47,8 @@ impl<'a> StoredIds<'a> {
     /// The bits of `flags` that belong to the ids.
     pub(super) const FLAGS: i64 = BEGINS_WITH_GROUP | ENDS_WITH_SORT_KEY | PARENT_BEGINS_WITH_GROUP;
 
-    /// The ids as they are.
-    pub(super) fn whole(header: &'a Header) -> Self {
-        Self { flags: 0, id: &header.id, parent: header.parent.as_deref() }
-    }
-
-    /// The ids without what other columns have.
-    pub(super) fn short(header: &'a Header) -> Self {
+    /// The ids of a header, without what other columns have.
+    pub(super) fn of(header: &'a Header) -> Self {
         let Header { group, sort_key, depends_on_parent, .. } = header;
         let sort_key = std::str::from_utf8(&sort_key.0).unwrap_or_default();
         let (id, begins) = cut(&header.id, BEGINS_WITH_GROUP, |id| id.strip_prefix(&**group));
@@ -131,7 +126,7 @@ mod tests {
     #[test]
     fn what_other_columns_have_is_left_out_and_comes_back() {
         let langgraph = header("2:t1", "2:t10:1ef-a", b"1ef-a", Some("2:t10:1ef-0"), false);
-        let stored = StoredIds::short(&langgraph);
+        let stored = StoredIds::of(&langgraph);
         assert_eq!(stored, StoredIds { flags: 32 | 64 | 128, id: "0:", parent: Some("0:1ef-0") });
         let cases = [
             (langgraph, 32 | 64 | 128),
@@ -150,10 +145,9 @@ mod tests {
             (header("🜁", "🜁id🜁", "🜁".as_bytes(), Some("🜁"), false), 32 | 64 | 128),
         ];
         for (header, flags) in cases {
-            let stored = StoredIds::short(&header);
+            let stored = StoredIds::of(&header);
             assert_eq!(stored.flags, flags, "{header:?}");
             assert_eq!(read(&header, &stored), (header.id.clone(), header.parent.clone()), "{stored:?}");
-            assert_eq!(read(&header, &StoredIds::whole(&header)), (header.id.clone(), header.parent.clone()));
         }
     }
 }

@@ -16,9 +16,6 @@ use super::statement::each;
 use super::{labels, logs, setting};
 use crate::error::{Code, Error, Result};
 
-/// What earlier versions defined in another way. Files of these versions are still in use.
-const EARLIER: &str = "CREATE INDEX write_id ON write (contract, id)";
-
 /// The tables that `SQLite` itself makes: the last numbers of AUTOINCREMENT, and the statistics of ANALYZE.
 const OF_SQLITE: &str = "
 CREATE TABLE sqlite_sequence(name,seq);
@@ -43,28 +40,14 @@ impl Known {
         let name = rest?.split([' ', '(']).next()?.to_owned();
         Some(Self { name, sql })
     }
-
-    /// The definition of a table after `ALTER TABLE <name> ADD COLUMN <column>`.
-    fn altered(tables: &[Self], sql: &str) -> Option<Self> {
-        let (name, column) = sql.strip_prefix("ALTER TABLE ")?.split_once(" ADD COLUMN ")?;
-        // The last one has the columns of the statements before this one.
-        let Self { name, sql } = tables.iter().rfind(|table| table.name == name)?;
-        let (columns, rest) = sql.split_at(sql.rfind(')')?);
-        Some(Self { name: name.clone(), sql: format!("{columns},{column}{rest}") })
-    }
 }
 
 /// All tables and indexes, but for the indexes of metadata keys.
 static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
     let late = LateIndex::NAMED.map(|index| index.sql());
-    let parts = STEPS.iter().copied().chain([setting::TABLE, labels::TABLE, logs::TABLES, EARLIER, OF_SQLITE]);
+    let parts = STEPS.iter().copied().chain([setting::TABLE, labels::TABLE, logs::TABLES, OF_SQLITE]);
     let statements = parts.chain(late.iter().map(String::as_str)).map(plain).collect::<Vec<_>>().join(";");
-    let mut known: Vec<Known> = statements.split(';').filter_map(Known::of).collect();
-    for sql in statements.split(';') {
-        let altered = Known::altered(&known, sql);
-        known.extend(altered);
-    }
-    known
+    statements.split(';').filter_map(Known::of).collect()
 });
 
 /// Determines the state of a file without changing it, and refuses an unknown schema. A table that is missing is reported by

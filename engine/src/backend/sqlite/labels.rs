@@ -10,9 +10,8 @@
 use rusqlite::{Connection, params};
 
 use super::statement::{all, each, execute, exists, first, number};
-use super::status;
 use crate::codec::checksum::Sum;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::record::{LabelChanges, Labels};
 
 /// The table of labels.
@@ -48,16 +47,6 @@ pub(super) fn opened(lin: i64, column: Option<&[u8]>) -> Option<Labels> {
     Labels::decode(bytes).filter(|_| sum(lin, bytes) == *stored)
 }
 
-/// Says what to do, if a statement failed because the file is of format 1.
-pub(super) fn refused_by_format(error: Error) -> Error {
-    if !status::is_missing(&error) {
-        return error;
-    }
-    let message =
-        "the database has format 1, which has no labels: upgrade it with migrateStore(), or with \"forkpoint migrate\"";
-    Error::new(Code::Unsupported, message)
-}
-
 /// Returns true if the file has the table.
 pub(super) fn are_indexed(connection: &Connection) -> Result<bool> {
     exists(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'lineage_label'", [])
@@ -79,7 +68,7 @@ pub(super) fn build(connection: &Connection) -> Result<()> {
 pub(super) fn change(connection: &Connection, lin: i64, column: Option<&[u8]>, changes: &LabelChanges) -> Result<()> {
     let labels = opened(lin, column).unwrap_or_default().changed(changes)?;
     let sql = "UPDATE lineage SET labels = ?2 WHERE lin = ?1 AND labels IS NOT ?2";
-    execute(connection, sql, params![lin, sealed(lin, &labels)]).map_err(refused_by_format)?;
+    execute(connection, sql, params![lin, sealed(lin, &labels)])?;
     forget(connection, lin, column)?;
     index(connection, lin, &labels)
 }

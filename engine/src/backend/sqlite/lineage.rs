@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, ToSql, params};
+use rusqlite::{Connection, Row, params};
 
 use super::schema::LateIndex;
 use super::statement::{all, execute, first, number, one};
@@ -71,33 +71,14 @@ impl LineageRow {
     }
 }
 
-/// Two statements that select the columns of lineages that [`verified`] reads: one for a file that has statuses and labels, and one for
-/// a file of format 1. `from` has the table as `l`.
+/// A statement that selects the columns of lineages that [`verified`] reads. `from` has the table as `l`.
 macro_rules! select {
     ($from:literal) => {
-        [select!("l.status, l.labels", $from), select!("0, NULL", $from)]
-    };
-    ($columns:literal, $from:literal) => {
         concat!(
-            "SELECT l.lin, l.contract, l.name, l.grp, l.age_offset, l.origin, l.origin_lin, l.sum, ",
-            $columns,
-            " FROM ",
+            "SELECT l.lin, l.contract, l.name, l.grp, l.age_offset, l.origin, l.origin_lin, l.sum, l.status, l.labels FROM ",
             $from
         )
     };
-}
-
-/// Calls `read` with each row of one of the two statements, until it returns true.
-fn until(
-    connection: &Connection,
-    [sql, of_format_1]: [&str; 2],
-    params: &[&dyn ToSql],
-    mut read: impl FnMut(&Row<'_>) -> Result<bool>,
-) -> Result<()> {
-    match statement::until(connection, sql, params, &mut read) {
-        Err(error) if status::is_missing(&error) => statement::until(connection, of_format_1, params, read),
-        done => done,
-    }
 }
 
 /// Reads a row and verifies its checksum.
@@ -120,7 +101,7 @@ fn verified(connection: &Connection, row: &Row<'_>) -> Result<LineageRow> {
 /// Reads the lineage with the number `lin` and verifies its checksum.
 pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRow>> {
     let mut found = None;
-    until(connection, select!("lineage AS l WHERE l.lin = ?"), params![lin], |row| {
+    statement::until(connection, select!("lineage AS l WHERE l.lin = ?"), params![lin], |row| {
         found = Some(verified(connection, row)?);
         Ok(true)
     })?;
@@ -133,7 +114,7 @@ pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) ->
         "lineage AS i INDEXED BY lineage_name LEFT JOIN lineage AS l ON l.lin = i.lin WHERE i.contract = ? AND i.name = ?"
     );
     let mut found = None;
-    until(connection, sql, params![contract.0, name], |row| {
+    statement::until(connection, sql, params![contract.0, name], |row| {
         let is_there = row.get_ref(0)? != ValueRef::Null;
         let lineage = if is_there { Some(verified(connection, row)?) } else { None };
         let lineage = lineage.filter(|row| row.contract == contract && row.name == name);
@@ -157,7 +138,7 @@ pub(super) fn newest_first(
 ) -> Result<bool> {
     let sql = select!("lineage AS l NOT INDEXED WHERE l.lin >= ? AND l.lin < ? AND l.contract = ? ORDER BY l.lin DESC");
     let mut is_over = false;
-    until(connection, sql, params![numbers.start, numbers.end, contract.0], |row| {
+    statement::until(connection, sql, params![numbers.start, numbers.end, contract.0], |row| {
         // Compare the prefix in Rust. In SQL, a pattern has wildcards, and the text functions stop at a NUL.
         let is_wanted = row.get_ref(3)?.as_bytes()?.starts_with(group_prefix.as_bytes());
         is_over = is_wanted && walk(verified(connection, row)?)?;
@@ -264,14 +245,7 @@ fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
     let status_column = status::sealed(*lin, *status);
     let sum = row.sum();
     let values = params![lin, contract.0, name, group, age_offset, id, origin_lin, sum, status_column, sealed_labels];
-    match execute(connection, sql, values) {
-        Err(error) if status::is_missing(&error) && sealed_labels.is_none() => {
-            let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, origin, origin_lin, sum)
-                       VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-            execute(connection, sql, params![lin, contract.0, name, group, age_offset, id, origin_lin, sum])?;
-        }
-        done => drop(done.map_err(labels::refused_by_format)?),
-    }
+    execute(connection, sql, values)?;
     Ok(row)
 }
 

@@ -29,19 +29,10 @@ pub(super) fn count(connection: &Connection, contract: ContractId, lineages: u64
 }
 
 fn count_up_to(most: u64, connection: &Connection, contract: ContractId, lineages: u64) -> Result<(Counts, bool)> {
-    let (mut counts, is_estimate) = match open(most, connection, contract, lineages) {
-        Err(error) if status::is_missing(&error) => (with(Status::Unknown, lineages), false),
-        counts => counts?,
-    };
+    let (mut counts, is_estimate) = open(most, connection, contract, lineages)?;
     // The index has all but the finished lineages.
     counts[Status::Finished as usize] = lineages.saturating_sub(counts.iter().sum());
     Ok((counts, is_estimate))
-}
-
-fn with(status: Status, number: u64) -> Counts {
-    let mut counts = Counts::default();
-    counts[status as usize] = number;
-    counts
 }
 
 /// Returns the table with the index that has the lineages that are not finished. A small file has no such index.
@@ -123,12 +114,7 @@ pub(super) fn some(connection: &Connection, contract: ContractId, most: usize) -
 fn numbers(connection: &Connection, contract: ContractId) -> Result<Vec<i64>> {
     let (from, condition) = (indexed(connection)?, status::INDEXED);
     let first = |row: &Row<'_>| Ok::<i64, Error>(row.get(0)?);
-    match all(connection, &format!("SELECT lin FROM {from} WHERE contract = ? AND {condition}"), [contract.0], first) {
-        Err(error) if status::is_missing(&error) => {
-            all(connection, "SELECT lin FROM lineage WHERE contract = ?", [contract.0], first)
-        }
-        found => found,
-    }
+    all(connection, &format!("SELECT lin FROM {from} WHERE contract = ? AND {condition}"), [contract.0], first)
 }
 
 /// Reads a lineage. Returns `None` if it has no checkpoint, or if it is finished: then its status is damaged.

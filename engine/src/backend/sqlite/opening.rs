@@ -105,7 +105,7 @@ impl Sqlite {
     /// Determines the tables of a file that this release may write to.
     fn inspect_to_write(connection: &Connection) -> Result<schema::State> {
         let state = known_schema::inspect(connection)?;
-        schema::Format::to_write(connection).map(|_| state)
+        schema::require_writable(connection).map(|()| state)
     }
 
     /// Sets the journal, and creates the tables if they are missing.

@@ -12,7 +12,6 @@ use rusqlite::{Connection, MAIN_DB, ffi, params};
 use super::chain::{self, Chain};
 use super::ids::StoredIds;
 use super::row::{self, HeaderRow};
-use super::schema::Format;
 use super::setting;
 use super::statement::{execute, first, one};
 use super::totals::Totals;
@@ -42,9 +41,7 @@ const MOST_IN_MEMORY: usize = 32 << 20;
 pub(super) struct New<'a> {
     pub seq: Seq,
     pub lin: i64,
-    /// The header, as a row of the file's format stores it.
     pub header: &'a Header,
-    pub format: Format,
     /// The content of the column `logs`.
     pub logs: Option<Vec<u8>>,
     pub raw: Bytes,
@@ -99,7 +96,7 @@ impl<'a> Payloads<'a> {
 
     /// Stores a checkpoint with its payload.
     pub(super) fn store(&mut self, new: New<'_>) -> Result<()> {
-        let New { seq, lin, header, format, logs, raw, encoded, base, supersedes } = new;
+        let New { seq, lin, header, logs, raw, encoded, base, supersedes } = new;
         let base = base.map(|base| self.base(base)).transpose()?.flatten();
         let (row, misses) = plan(&raw, base, encoded, self.effort, |key| {
             self.cache.get(key).map_or_else(|| self.load(key.seq), Ok).map(CachedPayload::into_base)
@@ -115,11 +112,10 @@ impl<'a> Payloads<'a> {
             self.raw.first.get_or_insert(seq);
             self.raw.bytes += body.len() as u64;
         }
-        let is_wide = !format.has_short_rows();
-        let chain = Chain { base, depth, budget, size, first_dependant: None, next_sibling, is_wide };
+        let chain = Chain { base, depth, budget, size, first_dependant: None, next_sibling, is_wide: false };
         let (flags, sum) = flags_and_sum(seq, header, logs.as_deref());
         let Header { contract, id, group, label, sort_key, saved_at, meta, .. } = header;
-        let ids = if is_wide { StoredIds::whole(header) } else { StoredIds::short(header) };
+        let ids = StoredIds::of(header);
         execute(
             self.connection,
             "INSERT INTO checkpoint

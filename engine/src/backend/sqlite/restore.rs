@@ -15,7 +15,7 @@ use super::backup::copy_pages;
 use super::options::Options;
 use super::read_only::ReadOnly;
 use super::retention::pragma;
-use super::schema::Format;
+use super::schema;
 use super::user_version::UserVersion;
 use super::verify::{Progress, Verify as _, verify};
 use crate::error::{Error, Result};
@@ -45,7 +45,7 @@ pub fn restore(from: &Path, options: &Options, watch: &mut dyn FnMut(Progress) -
     }
     let mut source = ReadOnly::open(from, options.busy_timeout, 0)?;
     let checkpoints = verify(&mut source, watch).map_err(|error| error.context("the backup cannot be restored"))?;
-    Format::to_write(source.connection()?).map_err(|error| error.context("the backup cannot be restored"))?;
+    schema::require_writable(source.connection()?).map_err(|error| error.context("the backup cannot be restored"))?;
     let mut target = Sqlite::open(&Options { cache_bytes: 0, ..options.clone() })?;
     write(&mut source, &mut target, options, watch)?;
     let bytes = pragma(&target.connection, "page_count")? * pragma(&target.connection, "page_size")?;

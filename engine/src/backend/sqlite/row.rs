@@ -174,10 +174,7 @@ fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Opti
     };
     let id = &header.id;
     let computed = flags_and_sum(seq, &header, logs.as_deref());
-    // A row of an older format has whole ids.
-    let of_ids = flags & StoredIds::FLAGS;
-    if (i64::from(computed.0), computed.1) != (flags & !StoredIds::FLAGS, row.get(4)?)
-        || of_ids != 0 && of_ids != StoredIds::short(&header).flags
+    if (i64::from(computed.0) | StoredIds::of(&header).flags, computed.1) != (flags, row.get(4)?)
         || hash.is_some_and(|hash| id_hash(contract, id) != hash)
     {
         let what = names::checkpoint(contract, id);

@@ -1,7 +1,6 @@
 //! The tables of a database, and the steps that create and upgrade them.
 //!
-//! A file keeps its format until somebody asks for an upgrade. A file of an older format gets the rows of its own format
-//! ([`Format`]), so that a release of that format goes on with it. A file of a newer format says in its settings which releases may
+//! A file keeps its format until somebody asks for an upgrade. A file of a newer format says in its settings which releases may
 //! use it ([`Rights`]).
 //!
 //! Ids, names, groups and labels are TEXT and are compared byte by byte. A sort key is a BLOB whose byte order is the
@@ -21,14 +20,14 @@ use super::statement::exists;
 use super::user_version::UserVersion;
 use crate::error::{Code, Error, Result};
 use crate::options::Migrate;
-use crate::record::{Formats, Header, Status};
+use crate::record::Formats;
 
 /// "Fkpt" in ASCII: the `PRAGMA application_id` of a Forkpoint database.
 pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 
 /// The SQL statements of each schema version. The statements of a version upgrade a file from the previous version.
 /// The number of versions that were applied to the file is in its `user_version`.
-pub(super) const STEPS: &[&str] = &[VERSION_1, VERSION_2];
+pub(super) const STEPS: &[&str] = &[VERSION_1];
 
 /// The tables of version 1, without those that are created when they are needed: the tables of logs (`logs.rs`), of
 /// settings (`setting.rs`) and of labels (`labels.rs`).
@@ -41,7 +40,9 @@ CREATE TABLE lineage (
   age_offset INTEGER NOT NULL,              -- 0: retention by number goes by the sort key
   origin     TEXT,                          -- the id of the checkpoint of another lineage that it began from
   origin_lin INTEGER,                       -- and that lineage
-  sum        INTEGER NOT NULL               -- of all these
+  sum        INTEGER NOT NULL,              -- of all these
+  status     INTEGER NOT NULL,              -- the lowest 3 bits; the others are a checksum (status.rs)
+  labels     BLOB                           -- with a checksum (labels.rs); NULL: none
 ) STRICT;
 CREATE UNIQUE INDEX lineage_name ON lineage (contract, name);
 
@@ -77,13 +78,6 @@ CREATE TABLE write (
   body      BLOB NOT NULL                   -- the codec's envelope of all that the task wrote
 ) STRICT;
 CREATE INDEX write_id ON write (contract, id, task);
-";
-
-/// Every lineage has its status, with a checksum (status.rs). The default is no status of any lineage: it is computed when it is read.
-/// A lineage may have labels (labels.rs).
-const VERSION_2: &str = "
-ALTER TABLE lineage ADD COLUMN status INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE lineage ADD COLUMN labels BLOB;
 ";
 
 /// An index that the first query that needs it builds. The index costs nothing in a store that never gets such a
@@ -153,47 +147,6 @@ pub(super) enum State {
     Format(usize),
 }
 
-/// What the rows of a file can hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Format(usize);
-
-impl Format {
-    /// The newest format.
-    pub(super) const NEWEST: Self = Self(NEWEST);
-
-    /// Reads the format of a file that is about to be written.
-    ///
-    /// # Errors
-    ///
-    /// `UNSUPPORTED` if a newer release has upgraded the file, and this one may not write to it.
-    pub(super) fn to_write(connection: &Connection) -> Result<Self> {
-        let format = usize::from(UserVersion::read(connection)?.tables);
-        if format > NEWEST && !Rights::read(connection)?.may_write(NEWEST) {
-            return Err(newer(format, "programs of this release can only look at it, so upgrade forkpoint"));
-        }
-        Ok(Self(format))
-    }
-
-    /// Returns the header as a row of this format stores it.
-    pub(super) fn header(self, header: &Header) -> Cow<'_, Header> {
-        if self.has_statuses() || header.status == Status::Unknown {
-            return Cow::Borrowed(header);
-        }
-        Cow::Owned(Header { status: Status::Unknown, ..header.clone() })
-    }
-
-    /// Returns true if rows have the status of a run, of a checkpoint and of a task. Since format 2.
-    pub(super) fn has_statuses(self) -> bool {
-        self.0 >= 2
-    }
-
-    /// Returns true if rows leave out what other columns have (ids.rs), and have the short form of `chain` (chain.rs). Since
-    /// format 2.
-    pub(super) fn has_short_rows(self) -> bool {
-        self.0 >= 2
-    }
-}
-
 /// Which releases may use a file of a newer format: two of its settings. Without them, no older release may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Rights {
@@ -259,6 +212,19 @@ pub(super) fn require_readable(connection: &Connection, format: usize) -> Result
     Err(newer(format, "upgrade forkpoint"))
 }
 
+/// Verifies that this release may write to a file.
+///
+/// # Errors
+///
+/// `UNSUPPORTED` if a newer release has upgraded the file, and its settings don't allow it.
+pub(super) fn require_writable(connection: &Connection) -> Result<()> {
+    let format = usize::from(UserVersion::read(connection)?.tables);
+    if format <= NEWEST || Rights::read(connection)?.may_write(NEWEST) {
+        return Ok(());
+    }
+    Err(newer(format, "programs of this release can only look at it, so upgrade forkpoint"))
+}
+
 fn newer(format: usize, remedy: &str) -> Error {
     let message = format!(
         "the database has format {format}, but this release of forkpoint knows formats up to {NEWEST}: {remedy}; the file was not \
@@ -284,7 +250,7 @@ fn prepare_for(connection: &Connection, migrate: Migrate, steps: &[&str]) -> Res
     };
     // A read, because SQLite opens the log only when it is needed.
     if lacks(inspect(connection)?).is_none() {
-        return Format::to_write(connection).map(drop);
+        return require_writable(connection);
     }
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if let Some(from) = lacks(inspect(&transaction)?) {
@@ -297,7 +263,7 @@ fn prepare_for(connection: &Connection, migrate: Migrate, steps: &[&str]) -> Res
         UserVersion { tables: u8::try_from(steps.len()).unwrap_or(u8::MAX), ..version }.write(&transaction)?;
     }
     transaction.commit()?;
-    Format::to_write(connection).map(drop)
+    require_writable(connection)
 }
 
 #[cfg(test)]
@@ -306,7 +272,7 @@ mod tests {
 
     /// The steps of a made-up next schema version.
     const NEXT: &[&str] =
-        &[STEPS[0], STEPS[1], "CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT; INSERT INTO lease VALUES ('a')"];
+        &[STEPS[0], "CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT; INSERT INTO lease VALUES ('a')"];
 
     fn number(connection: &Connection, sql: &str) -> i64 {
         connection.query_row(sql, [], |row| row.get(0)).unwrap()
@@ -317,17 +283,17 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         assert_eq!(inspect(&connection), Ok(State::Empty));
         prepare(&connection, Migrate::Create).unwrap();
-        assert_eq!(inspect(&connection), Ok(State::Format(2)));
+        assert_eq!(inspect(&connection), Ok(State::Format(1)));
         connection.execute("INSERT INTO write VALUES (1, 1, 'kept', '', 0, NULL, 0, x'00')", []).unwrap();
 
         for migrate in [Migrate::Create, Migrate::Never] {
             prepare_for(&connection, migrate, NEXT).unwrap();
-            assert_eq!(inspect(&connection), Ok(State::Format(2)));
+            assert_eq!(inspect(&connection), Ok(State::Format(1)));
         }
         for _ in 0..2 {
             // This release may not write to it.
             assert_eq!(prepare_for(&connection, Migrate::Auto, NEXT).unwrap_err().code(), Code::Unsupported);
-            assert_eq!(inspect(&connection), Ok(State::Format(3)));
+            assert_eq!(inspect(&connection), Ok(State::Format(2)));
         }
         assert_eq!(number(&connection, "SELECT count(*) FROM lease"), 1);
         assert_eq!(number(&connection, "SELECT count(*) FROM write"), 1);
@@ -337,20 +303,20 @@ mod tests {
     fn the_settings_of_a_newer_format_say_which_releases_may_use_it() {
         let connection = Connection::open_in_memory().unwrap();
         prepare(&connection, Migrate::Create).unwrap();
-        UserVersion { tables: 3, ..UserVersion::read(&connection).unwrap() }.write(&connection).unwrap();
+        UserVersion { tables: 2, ..UserVersion::read(&connection).unwrap() }.write(&connection).unwrap();
         for (oldest_reader, oldest_writer, expected) in [
             (0, 0, [false, false]),
-            (3, 3, [false, false]),
-            (2, 3, [true, false]),
-            (1, 2, [true, true]),
-            (3, 2, [false; 2]),
+            (2, 2, [false, false]),
+            (1, 2, [true, false]),
+            (1, 1, [true, true]),
+            (2, 1, [false; 2]),
         ] {
             setting::set_number(&connection, setting::OLDEST_READER, oldest_reader).unwrap();
             setting::set_number(&connection, setting::OLDEST_WRITER, oldest_writer).unwrap();
-            let found = [require_readable(&connection, 3), Format::to_write(&connection).map(drop)];
+            let found = [require_readable(&connection, 2), require_writable(&connection)];
             assert_eq!(found.each_ref().map(Result::is_ok), expected, "{oldest_reader} {oldest_writer}");
             for error in found.into_iter().filter_map(Result::err) {
-                assert!(error.message().contains("format 3"), "{error}");
+                assert!(error.message().contains("format 2"), "{error}");
                 assert!(!error.retryable());
             }
         }

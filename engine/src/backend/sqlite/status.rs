@@ -11,7 +11,7 @@ use super::statement::{all, execute, first, one};
 use super::task_state;
 use crate::backend::header::status_in;
 use crate::codec::checksum::Sum;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::record::{ContractId, Status};
 
 /// The content of the column for a status.
@@ -24,14 +24,6 @@ pub(super) fn sealed(lin: i64, status: Status) -> i64 {
 pub(super) fn opened(lin: i64, column: i64) -> Option<Status> {
     let status = u8::try_from(column & 7).ok().and_then(Status::numbered)?;
     (sealed(lin, status) == column).then_some(status)
-}
-
-/// Returns true if a statement failed because the file is of format 1: it has neither statuses nor labels.
-pub(super) fn is_missing(error: &Error) -> bool {
-    let message = error.message();
-    ["no such column: status", "no such column: l.status", "no such column: labels", "has no column named status"]
-        .iter()
-        .any(|lack| message.contains(lack))
 }
 
 /// Computes the status of a lineage from its newest checkpoint and the writes to it.
@@ -58,19 +50,16 @@ pub(super) fn of_newest(connection: &Connection, contract: ContractId, id: &str,
 }
 
 /// Brings the status of a lineage up to date, after a change to its newest checkpoint or to the writes to it. Does nothing if
-/// the lineage does not exist, or if the file has no statuses.
+/// the lineage does not exist.
 pub(super) fn refresh(connection: &Connection, lin: i64) -> Result<()> {
     set(connection, lin, derived(connection, lin)?)
 }
 
-/// Stores the status of a lineage, if it has another one. Does nothing if the file has no statuses.
+/// Stores the status of a lineage, if it has another one.
 pub(super) fn set(connection: &Connection, lin: i64, status: Status) -> Result<()> {
     let status = sealed(lin, status);
     let sql = "UPDATE lineage SET status = ?2 WHERE lin = ?1 AND status <> ?2";
-    match execute(connection, sql, params![lin, status]) {
-        Err(error) if is_missing(&error) => Ok(()),
-        done => done.map(drop),
-    }
+    execute(connection, sql, params![lin, status]).map(drop)
 }
 
 /// The condition of the index of statuses: most lineages are finished, and an effect has no status.

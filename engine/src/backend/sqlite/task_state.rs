@@ -2,33 +2,21 @@
 
 use rusqlite::{Connection, params};
 
-use super::schema::Format;
 use super::statement::all;
 use crate::codec::checksum::Sum;
 use crate::error::Result;
 use crate::record::{ContractId, TaskState};
 
-/// The column `claim_sum`. Its lowest 4 bits are the state, and the others are a checksum. In format 1, it is only the checksum.
-pub(super) fn claim_sum(format: Format, num: i64, claimed: Option<&str>, state: TaskState) -> i64 {
-    if format.has_statuses() { with_state(num, claimed, state) } else { without_state(num, claimed) }
-}
-
-fn without_state(num: i64, claimed: Option<&str>) -> i64 {
-    Sum::new().int(num).opt_text(claimed).finish()
-}
-
-fn with_state(num: i64, claimed: Option<&str>, state: TaskState) -> i64 {
+/// The column `claim_sum`. Its lowest 4 bits are the state, and the others are a checksum.
+pub(super) fn claim_sum(num: i64, claimed: Option<&str>, state: TaskState) -> i64 {
     let number = i64::from(state.number());
     Sum::new().int(num).opt_text(claimed).int(number).finish() & !15 | number
 }
 
-/// Verifies a column `claim_sum`, and returns the state in it. A file that was upgraded has rows of format 1.
+/// Verifies a column `claim_sum`, and returns the state in it.
 pub(super) fn verified(num: i64, claimed: Option<&str>, column: i64) -> Option<TaskState> {
     let state = TaskState::numbered(u8::try_from(column & 15).ok()?);
-    if with_state(num, claimed, state) == column {
-        return Some(state);
-    }
-    (without_state(num, claimed) == column).then(TaskState::default)
+    (claim_sum(num, claimed, state) == column).then_some(state)
 }
 
 /// Returns the states of the tasks that have unclaimed writes to a checkpoint. A damaged row tells nothing. A task has at most

@@ -189,7 +189,7 @@ pub(super) fn fold(connection: &Connection, watch: &mut Watch) -> Result<()> {
         totals.write(&transaction)?;
         // A command that only looks at the file cannot build it.
         let lineages: i64 = totals.contracts.values().map(|counts| counts.lineages).sum();
-        let is_worth_it = lineages >= WORTH_AN_INDEX && watch.format().has_statuses();
+        let is_worth_it = lineages >= WORTH_AN_INDEX;
         if is_worth_it && !LateIndex::Status.exists(&transaction)? {
             LateIndex::Status.build(&transaction)?;
         }

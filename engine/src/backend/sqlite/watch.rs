@@ -16,7 +16,7 @@ use super::file::beside;
 use super::handle::Handle;
 use super::log_owner::{foreign, refuse_foreign};
 use super::options::Journal;
-use super::schema::Format;
+use super::schema;
 use super::user_version::{OFFSET, UserVersion};
 use super::wal_index::Index;
 use crate::backend::disk::{FileId, failed};
@@ -64,8 +64,6 @@ pub(super) struct Watch {
     looked: Instant,
     numbered: Instant,
     lost: Option<Lost>,
-    /// The format of the file in the last transaction that began.
-    format: Format,
 }
 
 impl Watch {
@@ -95,7 +93,6 @@ impl Watch {
             looked: Instant::now(),
             numbered: Instant::now(),
             lost: None,
-            format: Format::NEWEST,
         };
         watch.lost = watch.compare(files);
         watch.check().map(|()| watch)
@@ -103,10 +100,6 @@ impl Watch {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
-    }
-
-    pub(super) fn format(&self) -> Format {
-        self.format
     }
 
     pub(super) fn files(&self) -> Files {
@@ -131,7 +124,7 @@ impl Watch {
                 return Err(self.check().err().unwrap_or(error));
             }
         }
-        self.format = Format::to_write(connection)?;
+        schema::require_writable(connection)?;
         if self.journal == Journal::Wal {
             self.mark(connection)?;
         }

@@ -12,7 +12,6 @@ use super::logs::Logs;
 use super::payloads::{New, Payloads};
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
-use super::schema::Format;
 use super::{labels, setting, status, writes};
 use crate::backend::batch::Failure;
 use crate::backend::inherit;
@@ -35,12 +34,11 @@ const LAST_SEQ: &str = "SELECT coalesce(max(seq), 0) FROM checkpoint";
 /// were stored raw, in bytes.
 pub(super) fn transaction(
     transaction: Transaction<'_>,
-    format: Format,
     cache: &PayloadCache,
     batch: &[Unit],
     effort: Effort,
 ) -> Result<(Vec<Applied>, u64), Failure> {
-    let mut writing = Writing::begin(&transaction, format, cache, effort).map_err(Failure::Whole)?;
+    let mut writing = Writing::begin(&transaction, cache, effort).map_err(Failure::Whole)?;
     let applied = batch.iter().map(|unit| writing.unit(unit).map_err(Failure::Unit)).collect::<Result<_, _>>()?;
     let (stored, raw_bytes) = writing.payloads.finish().map_err(Failure::Whole)?;
     transaction.commit().map_err(|error| Failure::Whole(from_commit(error)))?;
@@ -53,11 +51,10 @@ pub(super) fn transaction(
 /// Removes one batch of the checkpoints that a retention rule selects, and commits the transaction.
 pub(super) fn prune(
     transaction: Transaction<'_>,
-    format: Format,
     cache: &PayloadCache,
     prune: &Prune,
 ) -> Result<Pruned> {
-    let mut writing = Writing::begin(&transaction, format, cache, Effort::Full)?;
+    let mut writing = Writing::begin(&transaction, cache, Effort::Full)?;
     let mut plan = plan(&SqliteCatalog(&transaction), prune)?;
     if let Rule::SavedBefore(_) = prune.rule {
         // Do not remove damaged rows, because their save time may be wrong. A check reports these rows.
@@ -81,7 +78,6 @@ pub(super) fn prune(
 /// An open write transaction.
 struct Writing<'a> {
     transaction: &'a Transaction<'a>,
-    format: Format,
     payloads: Payloads<'a>,
     logs: Logs<'a>,
     last_seq: Seq,
@@ -107,14 +103,13 @@ struct Put<'a> {
 impl<'a> Writing<'a> {
     fn begin(
         transaction: &'a Transaction<'a>,
-        format: Format,
         cache: &'a PayloadCache,
         effort: Effort,
     ) -> Result<Self> {
         let last_seq = setting::last(transaction, LAST_SEQ, setting::SEQ_FLOOR)?;
         let payloads = Payloads::new(transaction, cache, effort);
         let logs = Logs::new(transaction);
-        Ok(Self { transaction, format, payloads, logs, last_seq, last_lin: None, stored_into: None })
+        Ok(Self { transaction, payloads, logs, last_seq, last_lin: None, stored_into: None })
     }
 
     /// Returns the number of the next lineage.
@@ -178,12 +173,12 @@ impl<'a> Writing<'a> {
             Op::RemoveFrom { contract, lineage, sort_key } => self.remove_from(*contract, lineage, sort_key)?,
             Op::RemoveLineages { contract, prefix } => self.remove_lineages(*contract, prefix)?,
             Op::Write { contract, id, writes, replace, encoded } => {
-                writes::add(connection, self.format, *contract, id, writes, *replace, encoded.as_deref())?;
+                writes::add(connection, *contract, id, writes, *replace, encoded.as_deref())?;
             }
             Op::Claim { contract, id, claimed_by } => {
-                writes::claim(connection, self.format, *contract, id, claimed_by)?;
+                writes::claim(connection, *contract, id, claimed_by)?;
             }
-            Op::Reopen { contract, id } => writes::reopen(connection, self.format, *contract, id)?,
+            Op::Reopen { contract, id } => writes::reopen(connection, *contract, id)?,
             Op::RemoveWrites { contract, prefix } => writes::remove_prefix(connection, *contract, prefix)?,
             Op::KeepLast { contract, lineage, keep, pinned } => self.keep_last(*contract, lineage, *keep, pinned)?,
             Op::SetLabels { contract, lineage, changes } => self.set_labels(*contract, lineage, changes)?,
@@ -294,8 +289,7 @@ impl<'a> Writing<'a> {
         self.payloads.store(New {
             seq,
             lin: lineage.lin,
-            header: &self.format.header(header),
-            format: self.format,
+            header,
             logs: encode_marks(&marks),
             raw,
             encoded,

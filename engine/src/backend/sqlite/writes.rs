@@ -7,7 +7,6 @@ use rusqlite::{Connection, params};
 
 use super::ids::id;
 use super::row::{id_hash, index_damaged};
-use super::schema::Format;
 use super::statement::{all, execute, first, number, one};
 use super::status;
 use super::task_state::{claim_sum, verified};
@@ -130,7 +129,6 @@ pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Res
 /// [`encode`](crate::backend::writes::encode) for all the writes, if they were encoded ahead of time.
 pub(super) fn add(
     connection: &Connection,
-    format: Format,
     contract: ContractId,
     id: &str,
     writes: &[Write],
@@ -138,7 +136,7 @@ pub(super) fn add(
     encoded: Option<&[u8]>,
 ) -> Result<()> {
     if answers(writes) {
-        answer(connection, format, contract, id)?;
+        answer(connection, contract, id)?;
     }
     for group in by_task(writes) {
         let held = match group.claimed_by {
@@ -148,7 +146,7 @@ pub(super) fn add(
         if let Some(row) = held {
             let body = seal_merged(merge(row.open(connection)?, group.writes, replace))?;
             let state = row.state | group.state;
-            let sum = claim_sum(format, row.num, None, state);
+            let sum = claim_sum(row.num, None, state);
             execute(connection, "UPDATE write SET body = ?, claim_sum = ? WHERE num = ?", params![body, sum, row.num])?;
             written(connection, (contract, id), row.state, state)?;
             continue;
@@ -165,7 +163,7 @@ pub(super) fn add(
         let num = number(connection, "SELECT coalesce(max(num), 0) FROM write", [])? + 1;
         let sql = "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body)
                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-        let sums = (sum(num, contract, id, task), claim_sum(format, num, claimed, state));
+        let sums = (sum(num, contract, id, task), claim_sum(num, claimed, state));
         execute(connection, sql, params![num, contract.0, id, task, sums.0, claimed, sums.1, body])?;
         if claimed.is_none() {
             written(connection, (contract, id), TaskState::default(), state)?;
@@ -177,7 +175,6 @@ pub(super) fn add(
 /// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
 pub(super) fn claim(
     connection: &Connection,
-    format: Format,
     contract: ContractId,
     id: &str,
     claimed_by: &str,
@@ -185,7 +182,7 @@ pub(super) fn claim(
     let mut changed = false;
     for row in rows(connection, contract, id)?.into_iter().filter(|row| row.claimed.is_none()) {
         let sql = "UPDATE write SET claimed = ?, claim_sum = ? WHERE num = ?";
-        let sum = claim_sum(format, row.num, Some(claimed_by), row.state);
+        let sum = claim_sum(row.num, Some(claimed_by), row.state);
         execute(connection, sql, params![claimed_by, sum, row.num])?;
         changed = true;
     }
@@ -193,12 +190,12 @@ pub(super) fn claim(
 }
 
 /// Answers all tasks that ask.
-fn answer(connection: &Connection, format: Format, contract: ContractId, id: &str) -> Result<()> {
+fn answer(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
     let asks = |row: &WriteRow| row.claimed.is_none() && row.state.has(TaskState::ASKS);
     for row in rows(connection, contract, id)?.into_iter().filter(asks) {
         let state = row.state.answered();
         let sql = "UPDATE write SET claim_sum = ? WHERE num = ?";
-        execute(connection, sql, params![claim_sum(format, row.num, None, state), row.num])?;
+        execute(connection, sql, params![claim_sum(row.num, None, state), row.num])?;
     }
     refresh(connection, contract, id)
 }
@@ -218,10 +215,7 @@ fn written(
         return Ok(());
     }
     let Some(lin) = newest_with(connection, contract, id)? else { return Ok(()) };
-    let column = match one(connection, "SELECT status FROM lineage WHERE lin = ?", [lin], first) {
-        Err(error) if status::is_missing(&error) => return Ok(()),
-        column => column?,
-    };
+    let column = one(connection, "SELECT status FROM lineage WHERE lin = ?", [lin], first)?;
     match (column.and_then(|column| status::opened(lin, column)), stops(after)) {
         (Some(Status::Failed), Status::Failed | Status::Waiting) | (Some(Status::Waiting), Status::Waiting)
             if stops(before) == Status::Unknown =>
@@ -254,10 +248,10 @@ fn refresh(connection: &Connection, contract: ContractId, id: &str) -> Result<()
 }
 
 /// Makes all writes of a checkpoint unclaimed again.
-pub(super) fn reopen(connection: &Connection, format: Format, contract: ContractId, id: &str) -> Result<()> {
+pub(super) fn reopen(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
     let left = unclaimed(of(connection, contract, id)?);
     remove(connection, contract, id)?;
-    add(connection, format, contract, id, &left, false, None)?;
+    add(connection, contract, id, &left, false, None)?;
     refresh(connection, contract, id)
 }
 

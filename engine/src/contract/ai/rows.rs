@@ -28,9 +28,6 @@ pub(super) struct Place {
     /// In ms since the epoch.
     updated_at: f64,
     number: u64,
-    /// True if the place is the row's sort key and not in its meta. Earlier versions stored rows so. They come before all others.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    is_sort_key: bool,
 }
 
 impl Place {
@@ -39,21 +36,14 @@ impl Place {
     }
 
     fn must(self) -> Must {
-        if self.is_sort_key {
-            return Must::HaveSortKey(SortKey::from_f64(self.updated_at).then(&SortKey::from_version(self.number)));
-        }
         Must::HaveMeta(self.text().into_bytes())
     }
 
     /// Takes the place off the text that the meta of a row begins with.
-    fn take<'a>(header: &Header, text: &'a str) -> Option<(Self, &'a str)> {
-        if text.starts_with('{') {
-            let (updated_at, rest) = header.sort_key.split_f64()?;
-            return Some((Self { updated_at, number: rest.version()?, is_sort_key: true }, text));
-        }
+    fn take(text: &str) -> Option<(Self, &str)> {
         let (updated_at, rest) = text.split_once(' ')?;
         let (number, rest) = rest.split_once(' ')?;
-        Some((Self { updated_at: updated_at.parse().ok()?, number: number.parse().ok()?, is_sort_key: false }, rest))
+        Some((Self { updated_at: updated_at.parse().ok()?, number: number.parse().ok()? }, rest))
     }
 }
 
@@ -139,7 +129,7 @@ impl FoundRow {
     pub(super) fn read(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Self> {
         let mut meta = &header.meta[..];
         let mut read = || {
-            let (place, head) = Place::take(&header, thread::take_text(&mut meta)?)?;
+            let (place, head) = Place::take(thread::take_text(&mut meta)?)?;
             Some((place, serde_json::from_str(head).ok()?, String::from_utf8(meta.to_vec()).ok()?))
         };
         let (place, head, index) = read().ok_or_else(|| damaged(&header.id))?;
@@ -152,35 +142,14 @@ impl FoundRow {
 mod tests {
     use super::*;
 
-    fn taken(header: &Header) -> Place {
-        let mut meta = &header.meta[..];
-        let (place, head) = Place::take(header, thread::take_text(&mut meta).unwrap()).unwrap();
-        assert_eq!(serde_json::from_str::<Head>(head).unwrap().version, 3);
-        assert_eq!(meta, b"{}");
-        place
-    }
-
     #[test]
-    fn a_row_of_an_earlier_version_comes_before_all_others_and_is_the_one_that_was_seen() {
-        let head = r#"{"version":3,"stream":null}"#;
-        let sort_key = SortKey::from_f64(1_732_000_000_000.0).then(&SortKey::from_version(7));
-        let meta = format!("{head}\0{{}}").into_bytes();
-        let old = Header { sort_key, meta, ..Header::new(ID, "chat", "chat") };
-        let place = taken(&old);
-        assert_eq!((place.updated_at, place.number), (1_732_000_000_000.0, 7));
-        // JavaScript gives it back as it was.
-        let place: Place = serde_json::from_value(serde_json::to_value(place).unwrap()).unwrap();
-        assert!(has_place("chat", Some(place)).check(Some(&old)).is_ok());
-
-        let next = Place { updated_at: 1_732_000_000_000.0, number: 7, is_sort_key: false };
-        let meta = format!("{}{head}\0{{}}", next.text()).into_bytes();
-        let new = Header { sort_key: saved_last(), meta, ..old.clone() };
-        assert_eq!(taken(&new), next);
-        assert!(new.sort_key > old.sort_key);
-        assert!(has_place("chat", Some(next)).check(Some(&new)).is_ok());
-        assert!(has_place("chat", Some(place)).check(Some(&new)).is_err());
-        let other = Place { number: 70, ..next };
-        assert!(has_place("chat", Some(other)).check(Some(&new)).is_err());
-        assert!(has_place("chat", Some(Place { number: 0, ..next })).check(Some(&new)).is_err());
+    fn the_number_of_a_place_is_not_the_beginning_of_another_number() {
+        let place = Place { updated_at: 1_732_000_000_000.5, number: 7 };
+        let meta = format!("{}{{\"version\":3,\"stream\":null}}\0{{}}", place.text()).into_bytes();
+        let row = Header { meta, ..Header::new(ID, "chat", "chat") };
+        assert!(has_place("chat", Some(place)).check(Some(&row)).is_ok());
+        for number in [0, 70] {
+            assert!(has_place("chat", Some(Place { number, ..place })).check(Some(&row)).is_err());
+        }
     }
 }

@@ -78,7 +78,7 @@ fn a_schema_is_compared_without_its_comments_and_with_what_sqlite_makes() {
         folder.path(),
         "PRAGMA writable_schema = ON;
          UPDATE sqlite_schema SET sql = replace(sql, '-- of all these', '-- the sum of it''s columns');
-         PRAGMA writable_schema = RESET; ANALYZE; DROP INDEX write_id; CREATE INDEX write_id ON write (contract,  id)",
+         PRAGMA writable_schema = RESET; ANALYZE; DROP INDEX write_id; CREATE INDEX write_id ON write (contract,  id ,task)",
     );
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     assert_eq!(ids(&mut backend, lineage("run")), ["b", "a"]);

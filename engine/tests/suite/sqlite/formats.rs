@@ -1,5 +1,4 @@
-//! Tests which files of newer formats a release uses, and that nothing upgrades a file by itself. `format.rs` tests the files of
-//! older formats.
+//! Tests which files of newer formats a release uses, and that nothing upgrades a file by itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,7 +42,7 @@ fn upgrade(path: &Path, oldest_reader: i64, oldest_writer: i64) {
         let value = [value, sum.to_vec()].concat();
         newer.execute("INSERT INTO setting VALUES (?, ?)", rusqlite::params![name, value]).unwrap();
     }
-    set_tables(&newer, 3);
+    set_tables(&newer, 2);
     newer.execute_batch("COMMIT").unwrap();
 }
 
@@ -53,16 +52,16 @@ fn a_newer_format_says_which_releases_may_use_it() {
         let mut reader = ReadOnly::open(path, Duration::ZERO, 0)?;
         Ok::<_, Error>(common::try_get(&mut reader, "a").unwrap().unwrap().header.lineage)
     };
-    for (oldest_reader, oldest_writer) in [(3, 3), (2, 3), (2, 2), (1, 1)] {
+    for (oldest_reader, oldest_writer) in [(2, 2), (1, 2), (1, 1)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("newer.db");
         of_next_format(&path, oldest_reader, oldest_writer);
-        if oldest_reader == 3 {
+        if oldest_reader == 2 {
             assert_eq!(read(&path).unwrap_err().code(), Code::Unsupported);
         } else {
             assert_eq!(read(&path).unwrap(), "run");
         }
-        if oldest_writer == 3 {
+        if oldest_writer == 2 {
             refused_and_unchanged(&path, &path, Code::Unsupported);
             continue;
         }
@@ -72,7 +71,7 @@ fn a_newer_format_says_which_releases_may_use_it() {
         drop(writer);
         let file = Connection::open(&path).unwrap();
         let stored: i32 = file.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-        assert_eq!(stored & 0xff, 3, "it keeps its format");
+        assert_eq!(stored & 0xff, 2, "it keeps its format");
         let owned = "SELECT count(*) FROM lineage WHERE owner IS NULL";
         assert_eq!(file.query_row(owned, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
     }
@@ -80,21 +79,21 @@ fn a_newer_format_says_which_releases_may_use_it() {
 
 #[test]
 fn a_store_that_was_open_during_an_upgrade_reads_on_but_does_not_write_against_it() {
-    for oldest_writer in [2, 3] {
+    for oldest_writer in [1, 2] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("upgraded.db");
         let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
         save(&mut backend, [draft("run", "a")]);
-        upgrade(&path, 2, oldest_writer);
+        upgrade(&path, 1, oldest_writer);
         let saved = common::apply(&mut backend, vec![draft("run", "b").put()]);
         assert!(common::try_get(&mut backend, "a").unwrap().is_some());
-        if oldest_writer == 2 {
+        if oldest_writer == 1 {
             saved.unwrap();
             continue;
         }
         let error = saved.unwrap_err();
         assert_eq!((error.code(), error.retryable()), (Code::Unsupported, false), "{error}");
-        assert!(error.message().contains("format 3"), "{error}");
+        assert!(error.message().contains("format 2"), "{error}");
         let prune = Prune { rule: Rule::SavedBefore(1), contract: None, cursor: Cursor::default(), most: 10 };
         assert_eq!(backend.prune(&prune).unwrap_err().code(), Code::Unsupported);
     }
@@ -104,7 +103,7 @@ fn a_store_that_was_open_during_an_upgrade_reads_on_but_does_not_write_against_i
 fn a_backup_of_a_format_that_this_release_may_not_write_is_not_restored() {
     let folder = tempfile::tempdir().unwrap();
     let [backup, path] = ["backup.db", "agent.db"].map(|name| folder.path().join(name));
-    of_next_format(&backup, 2, 3);
+    of_next_format(&backup, 1, 2);
     save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "kept")]);
     let error = restore(&backup, &Options::new(&path), &mut |_| Ok(())).unwrap_err();
     assert_eq!(error.code(), Code::Unsupported, "{error}");
@@ -121,7 +120,7 @@ fn a_newer_format_must_not_run_anything() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("newer.db");
-        of_next_format(&path, 2, 2);
+        of_next_format(&path, 1, 1);
         Connection::open(&path).unwrap().execute_batch(statement).unwrap();
         refused_and_unchanged(&path, &path, Code::Unsupported);
         assert_eq!(ReadOnly::open(&path, Duration::ZERO, 0).unwrap_err().code(), Code::Unsupported, "{statement}");
