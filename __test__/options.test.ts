@@ -35,7 +35,7 @@ async function refusal(target: unknown, options?: unknown): Promise<Error & { co
 
 describe("options", () => {
   const known =
-    "Known options: durability, serializer, busyTimeoutMs, secureDelete, readOnly, maxPayloadBytes, maxQueueBytes, cacheBytes, keepLastN, ttlMs, maxBytes, pruneShare, labels, schema, prefix, migrate, password, readFrom";
+    "Known options: durability, serializer, busyTimeoutMs, secureDelete, readOnly, maxPayloadBytes, maxQueueBytes, cacheBytes, keepLastN, ttlMs, maxBytes, pruneShare, labels, schema, prefix, migrate, password";
 
   test.each([
     ["durabilty", 'Unknown option "durabilty". Did you mean "durability"?'],

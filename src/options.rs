@@ -41,8 +41,6 @@ pub struct NativeOptions {
     /// What the store may do to its tables when it opens: `create`, `auto` or `never`. `None`: `create`, unless the URL of a server
     /// says it.
     pub migrate: Option<String>,
-    /// The URL of a replica of the server.
-    pub read_from: Option<String>,
 }
 
 /// The greatest number up to which a double holds every whole number: 2^53 - 1.

@@ -96,7 +96,7 @@ impl Passwords {
 
 /// Sets the options that only a server has.
 pub fn set_options(target: &mut Target, options: &NativeOptions, passwords: Option<&Passwords>) -> Result<()> {
-    let NativeOptions { schema, prefix, migrate, read_from, .. } = options;
+    let NativeOptions { schema, prefix, migrate, .. } = options;
     if let Target::Postgres(url) = target {
         for (key, given) in [("schema", schema), ("prefix", prefix), ("migrate", migrate)] {
             given.as_deref().map_or(Ok(()), |value| url.set(key, value))?;
@@ -105,14 +105,9 @@ pub fn set_options(target: &mut Target, options: &NativeOptions, passwords: Opti
             let ask = move |left: &dyn Fn() -> Duration| passwords.ask(left);
             url.ask = Some(url::Ask(Arc::new(ask)));
         }
-        return read_from.as_deref().map_or(Ok(()), |replica| url.set_replica(replica));
+        return Ok(());
     }
-    let given = [
-        ("schema", schema.is_some()),
-        ("prefix", prefix.is_some()),
-        ("password", passwords.is_some()),
-        ("readFrom", read_from.is_some()),
-    ];
+    let given = [("schema", schema.is_some()), ("prefix", prefix.is_some()), ("password", passwords.is_some())];
     let given = given.iter().find(|(_, given)| *given);
     given.map_or(Ok(()), |(name, _)| Err(Error::invalid(format!("option \"{name}\" is for a Postgres server only"))))
 }

@@ -86,15 +86,7 @@ impl Pipeline {
 
     /// Verifies one page of the stored data.
     pub(crate) fn check(&self, query: Query, reply: Reply<Answer>) {
-        self.reader.ask_slow(Question { query, reply, may_lag: false, beside: true });
-    }
-
-    /// Answers a query that a replica may answer.
-    pub(crate) fn look(&self, question: Question) {
-        match question.query {
-            Query::Check { .. } => self.reader.ask_slow(question),
-            _ => self.ask(question),
-        }
+        self.reader.ask(Question { query, reply, beside: true });
     }
 
     /// Stops accepting messages. Replies when all work is done and the backend is closed. This function may be called

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::backend::{Backend, Health, Lazy, Open, Replica, Turn};
+use crate::backend::{Backend, Lazy, Open};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::query::{Answer, Query};
@@ -16,25 +16,14 @@ use crate::worker::{Reply, Worker};
 pub(crate) struct Question {
     pub(crate) query: Query,
     pub(crate) reply: Reply<Answer>,
-    /// True if a replica may answer.
-    pub(crate) may_lag: bool,
     /// True if the thread for what takes long answers, beside the other one.
     pub(crate) beside: bool,
 }
 
-/// The replica, for the two threads that use it.
-pub(crate) struct Replicas {
-    pub(crate) health: Arc<Health>,
-    pub(crate) often: Box<dyn Replica>,
-    pub(crate) for_long: Box<dyn Replica>,
-}
-
 /// The reading side of a store.
 pub(crate) struct Reader {
-    // The replica's thread sends questions to the worker, and the worker to the slow reader, so they must end in this order.
-    // Fields are dropped in the order of their declaration.
-    replica: Option<ReplicaReader>,
-    often: Arc<Thread>,
+    // The thread sends questions to the slow one, so it must end first. Fields are dropped in the order of their declaration.
+    often: Thread,
     /// For checks and for queries that take long. Other reads must not wait for them.
     slow: Arc<Thread>,
     is_needed: AtomicBool,
@@ -42,24 +31,11 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// `open` runs on the reader thread, and `open_for_long` on the thread for what takes long.
-    pub(crate) fn new(
-        open: Open,
-        open_for_long: Open,
-        replicas: Option<Replicas>,
-        deadline: Arc<Deadline>,
-    ) -> Result<Self> {
-        let (replica, for_long) = match replicas {
-            Some(Replicas { health, often, for_long }) => (Some((health, often)), Some(for_long)),
-            None => (None, None),
-        };
-        let slow = Start { name: "forkpoint-slow-reader", open: open_for_long, replica: for_long, slow: None };
+    pub(crate) fn new(open: Open, open_for_long: Open, deadline: Arc<Deadline>) -> Self {
+        let slow = Start { name: "forkpoint-slow-reader", open: open_for_long, slow: None };
         let slow = Arc::new(Thread::new(slow, Arc::clone(&deadline)));
-        let often = Start { name: "forkpoint-reader", open, replica: None, slow: Some(Arc::clone(&slow)) };
-        let often = Arc::new(Thread::new(often, deadline));
-        let replica =
-            replica.map(|(health, replica)| ReplicaReader::start(health, replica, Arc::clone(&often))).transpose()?;
-        let is_needed = AtomicBool::new(replica.is_some());
-        Ok(Self { replica, often, slow, is_needed })
+        let often = Start { name: "forkpoint-reader", open, slow: Some(Arc::clone(&slow)) };
+        Self { often: Thread::new(often, deadline), slow, is_needed: AtomicBool::new(false) }
     }
 
     /// Returns true if the reader thread answers all queries from now on.
@@ -87,30 +63,21 @@ impl Reader {
         (done, failed)
     }
 
-    /// Lets the thread for what takes long answer.
-    pub(crate) fn ask_slow(&self, question: Question) {
-        self.slow.ask(question);
-    }
-
     pub(crate) fn ask(&self, question: Question) {
-        match &self.replica {
-            _ if question.beside => self.slow.ask(question),
-            Some(replica) if question.may_lag => replica.ask(question),
-            _ => {
-                self.need();
-                self.often.ask(question);
-            }
+        if question.beside {
+            self.slow.ask(question);
+        } else {
+            self.need();
+            self.often.ask(question);
         }
     }
 
     pub(crate) fn drain(&self) {
-        self.replica.iter().for_each(|replica| replica.worker.drain());
         self.often.drain();
         self.slow.drain();
     }
 
     pub(crate) fn join(&self) {
-        self.replica.iter().for_each(|replica| replica.worker.join());
         self.often.join();
         self.slow.join();
     }
@@ -120,8 +87,6 @@ impl Reader {
 struct Start {
     name: &'static str,
     open: Open,
-    /// Asked first.
-    replica: Option<Box<dyn Replica>>,
     /// Answers the queries that take long.
     slow: Option<Arc<Thread>>,
 }
@@ -167,61 +132,9 @@ impl Thread {
     }
 }
 
-/// The thread for queries that a replica may answer. It waits for the replica, so that no other read does.
-struct ReplicaReader {
-    health: Arc<Health>,
-    worker: Worker<Option<Question>>,
-    primary: Arc<Thread>,
-}
-
-impl ReplicaReader {
-    /// `primary` answers what the replica does not answer.
-    fn start(health: Arc<Health>, mut replica: Box<dyn Replica>, primary: Arc<Thread>) -> Result<Self> {
-        let others = Arc::clone(&primary);
-        let worker = Worker::start("forkpoint-replica", move |questions: Vec<Option<Question>>| {
-            for question in questions {
-                match question {
-                    Some(question) => {
-                        if let Some(question) = looked(&mut replica, question) {
-                            others.ask(question);
-                        }
-                    }
-                    None => replica.try_again(),
-                }
-            }
-        })?;
-        Ok(Self { health, worker, primary })
-    }
-
-    fn ask(&self, question: Question) {
-        let turn = self.health.turn();
-        let asked = match turn {
-            Turn::Ask => self.worker.push(Some(question)),
-            Turn::Skip | Turn::SkipAndTry => {
-                self.primary.ask(question);
-                if turn == Turn::Skip { Ok(()) } else { self.worker.push(None) }
-            }
-        };
-        if let Err((Some(question), error)) = asked {
-            question.reply.send(Err(error));
-        }
-    }
-}
-
-/// Lets a replica answer. Returns the question if the storage itself must answer it.
-fn looked(replica: &mut Box<dyn Replica>, question: Question) -> Option<Question> {
-    match replica.look(&question.query) {
-        Some(answer) => {
-            question.reply.send(Ok(answer));
-            None
-        }
-        None => Some(question),
-    }
-}
-
 /// Starts a thread that answers queries.
 fn answering(start: Start, deadline: Arc<Deadline>) -> Result<Worker<Question>> {
-    let Start { name, mut open, mut replica, slow } = start;
+    let Start { name, mut open, slow } = start;
     let open_for_reading = move || {
         let mut backend = open()?;
         backend.only_reads()?;
@@ -231,11 +144,6 @@ fn answering(start: Start, deadline: Arc<Deadline>) -> Result<Worker<Question>> 
     Worker::start(name, move |questions: Vec<Question>| {
         let mut batch = Vec::with_capacity(questions.len());
         for question in questions {
-            let left = match &mut replica {
-                Some(replica) if question.may_lag => looked(replica, question),
-                _ => Some(question),
-            };
-            let Some(question) = left else { continue };
             match lazy.missed(question.reply.asked()) {
                 Some(error) => question.reply.send(Err(error)),
                 None => batch.push(question),

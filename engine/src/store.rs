@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crate::backend::{self, Access, Backend, Lazy, Opener, PreEncode, ReplicaOpener, read_only};
+use crate::backend::{self, Access, Backend, Lazy, Opener, PreEncode, read_only};
 use crate::check::{CheckCursor, CheckPage};
 use crate::codec::largest;
 use crate::deadline::Deadline;
@@ -16,7 +16,7 @@ use crate::op::{Applied, Commit, Op, Unit};
 pub use crate::options::{Migrate, Options};
 use crate::pipeline::Pipeline;
 use crate::query::{Answer, Query};
-use crate::reader::{Question, Reader, Replicas};
+use crate::reader::{Question, Reader};
 use crate::record::{Draft, Header, Notice, Write};
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::{Sweeper, Sweeps};
@@ -67,8 +67,8 @@ impl Store {
                     reads_apart: false,
                 })
             }
-            Access::Threads(Opener { open, pre_encoder, sweeps_apart, reads_apart, replica }) => {
-                let store = Self::with_threads(move || open(), pre_encoder, sweeps_apart, replica, options, deadline)?;
+            Access::Threads(Opener { open, pre_encoder, sweeps_apart, reads_apart }) => {
+                let store = Self::with_threads(move || open(), pre_encoder, sweeps_apart, options, deadline)?;
                 Ok(Self { reads_apart, ..store })
             }
         }
@@ -82,14 +82,13 @@ impl Store {
         pre_encoder: Option<Arc<dyn PreEncode>>,
         options: Options,
     ) -> Result<Self> {
-        Self::with_threads(open, pre_encoder, false, None, options, Arc::default())
+        Self::with_threads(open, pre_encoder, false, options, Arc::default())
     }
 
     fn with_threads(
         mut open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
         sweeps_apart: bool,
-        replica: Option<ReplicaOpener>,
         options: Options,
         deadline: Arc<Deadline>,
     ) -> Result<Self> {
@@ -101,20 +100,14 @@ impl Store {
         };
         let sweeper = Sweeper::new(options.retention);
         let events = sweeper.events();
-        let replica = replica.map(|ReplicaOpener { health, open }| Replicas {
-            health,
-            often: open(&events),
-            for_long: open(&events),
-        });
-        let (open_reader, open_for_long) = (Box::new(open.clone()), Box::new(open.clone()));
-        let reader = Arc::new(Reader::new(open_reader, open_for_long, replica, Arc::clone(&deadline))?);
+        let reader = Reader::new(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline));
         let patience = options.busy_timeout;
         let sweeps = if sweeps_apart && sweeper.is_limited() && !options.read_only {
             Sweeps::apart(sweeper, Lazy::new(Box::new(open.clone()), Arc::clone(&deadline)))?
         } else {
             Sweeps::Here(Box::new(sweeper))
         };
-        let pipeline = Pipeline::start(Box::new(open), pre_encoder, reader, sweeps, patience, deadline)?;
+        let pipeline = Pipeline::start(Box::new(open), pre_encoder, Arc::new(reader), sweeps, patience, deadline)?;
         Ok(Self { engine: Engine::Threads(pipeline), options, events, reads_apart: false })
     }
 
@@ -219,11 +212,11 @@ impl Store {
         }
     }
 
-    /// Answers a query. What the caller decides by the answer may be saved.
+    /// Answers a query. It sees every unit that was queued before it.
     pub fn ask(&self, query: Query, reply: Reply<Answer>) {
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |inline| inline.backend.answer(&query))),
-            Engine::Threads(writer) => writer.ask(Question { query, reply, may_lag: false, beside: false }),
+            Engine::Threads(writer) => writer.ask(Question { query, reply, beside: false }),
         }
     }
 
@@ -236,23 +229,11 @@ impl Store {
         }
     }
 
-    /// Answers a query whose answer is only shown. A replica may answer it, if the storage has one. The answer has everything
-    /// that this store has saved, and is never older than an earlier answer of this store, but other stores may have saved more.
-    pub fn look(&self, query: Query, reply: Reply<Answer>) {
+    /// As [`Store::ask`], beside other queries: on another thread, if the storage has one.
+    pub fn ask_beside(&self, query: Query, reply: Reply<Answer>) {
         match &self.engine {
-            Engine::Inline(_) => self.ask(query, reply),
-            Engine::Threads(writer) => writer.look(Question { query, reply, may_lag: true, beside: false }),
-        }
-    }
-
-    /// Answers a query whose answer is only shown, beside other queries: on another thread, if the storage has one. It sees
-    /// every unit that was queued before it.
-    pub fn look_beside(&self, query: Query, reply: Reply<Answer>) {
-        match &self.engine {
-            Engine::Threads(writer) if self.reads_apart => {
-                writer.look(Question { query, reply, may_lag: true, beside: true });
-            }
-            _ => self.look(query, reply),
+            Engine::Threads(writer) if self.reads_apart => writer.ask(Question { query, reply, beside: true }),
+            _ => self.ask(query, reply),
         }
     }
 

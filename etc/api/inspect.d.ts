@@ -83,7 +83,6 @@ interface InspectorOptions {
     busyTimeout?: number | undefined;
     maxPayloadBytes?: number | undefined;
     write?: boolean | undefined;
-    readFrom?: string | undefined;
     prices?: ModelPrices | undefined;
 }
 declare function openInspector(target: string | URL | Store, options?: InspectorOptions): Promise<Inspector>;

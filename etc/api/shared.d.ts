@@ -401,7 +401,6 @@ interface StoreOptions {
     prefix?: string;
     migrate?: "create" | "auto" | "never";
     password?: () => string | Promise<string>;
-    readFrom?: string;
 }
 interface StoreStats {
     checkpoints: number;
@@ -419,7 +418,7 @@ interface StoreStats {
     largest: LineageStats[];
 }
 interface StoreWarning {
-    code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_CLOCK_SET" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LOG_MISSING" | "FORKPOINT_SERVER_NOT_DURABLE" | "FORKPOINT_SERVER_NOT_VERIFIED" | "FORKPOINT_REPLICA_NOT_USED" | "FORKPOINT_STREAM_NOT_STORED" | "FORKPOINT_LEFT_OUT";
+    code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_CLOCK_SET" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LOG_MISSING" | "FORKPOINT_SERVER_NOT_DURABLE" | "FORKPOINT_SERVER_NOT_VERIFIED" | "FORKPOINT_STREAM_NOT_STORED" | "FORKPOINT_LEFT_OUT";
     message: string;
     target: string | null;
     cause?: unknown;

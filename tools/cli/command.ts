@@ -35,7 +35,6 @@ export function withCommonOptions(command: Command): Command {
     .option("--json", "print JSON, on one line")
     .addOption(new Option("--color <when>", "when to use colors (default: auto)").choices(["auto", "always", "never"]))
     .option("--serializer <module>", "a module that exports your own serializer; its code is run", repeated)
-    .option("--read-from <url>", "read from this replica of the Postgres server")
     .addOption(
       parsed("--max-payload-bytes <size>", "read larger states than 64MiB, up to this size: 500MB, 900MiB", payloadOf),
     );

@@ -4,7 +4,7 @@ import { type Database, chooseDatabase, refuseMissing } from "./database.js";
 import type { Output } from "./output.js";
 import { pricesIn } from "./usage.js";
 import { loadSerializers } from "./serializers.js";
-import { learnSecrets, redact } from "./secrets.js";
+import { redact } from "./secrets.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 import type { Store } from "../../ts/store/store.js";
 
@@ -14,7 +14,6 @@ export interface CommonOptions {
   color?: "auto" | "always" | "never";
   serializer?: string[];
   maxPayloadBytes?: number;
-  readFrom?: string;
   /** The file of `--prices`, of the commands that have it. */
   prices?: string;
 }
@@ -56,9 +55,7 @@ export class Context {
     refuseMissing(database);
     // A process cannot have a database open read-only and for writing at the same time.
     await this.close();
-    const { readFrom } = this.#options;
-    if (readFrom !== undefined) learnSecrets(readFrom);
-    return this.inspect(database.target, write, readFrom);
+    return this.inspect(database.target, write);
   }
 
   /**
@@ -76,13 +73,13 @@ export class Context {
   }
 
   /** Opens any target. Closed when the command ends. */
-  async inspect(target: string | Store, write = false, readFrom?: string): Promise<Inspector> {
+  async inspect(target: string | Store, write = false): Promise<Inspector> {
     // This loads the addon. Commands that open nothing never get here.
     const { openInspector } = await import("../../ts/inspect/index.js");
     const serializers = await loadSerializers(this.#options.serializer ?? []);
     const { maxPayloadBytes, prices: file } = this.#options;
     const prices = file === undefined ? undefined : await pricesIn(file);
-    const inspector = await openInspector(target, { write, serializers, maxPayloadBytes, readFrom, prices });
+    const inspector = await openInspector(target, { write, serializers, maxPayloadBytes, prices });
     this.#opened.push(inspector);
     return inspector;
   }

@@ -36,10 +36,6 @@ export interface NativeStore {
   readonly handle: object;
   /** The lease that writing calls carry. Undefined: none. */
   readonly fence?: Fence | undefined;
-  /** Whether a replica may answer some calls. */
-  readonly hasReplica: boolean;
-  /** True if a replica may answer the calls that only read: see `looking` in ts/store/engine.ts. */
-  readonly mayLag?: true;
   /** Counts bytes of a call that the engine copies, so that they are in memory twice until the call has its outcome. */
   readonly counter?: { add(bytes: number): void };
   /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */
@@ -72,7 +68,6 @@ export interface ServerOptions {
   prefix?: string;
   migrate?: "create" | "auto" | "never";
   password?: () => string | Promise<string>;
-  readFrom?: string;
 }
 
 export type Convert = (values: Array<{ tag: string; bytes: Uint8Array }>) => Array<{ tag: string; bytes: Uint8Array }>;

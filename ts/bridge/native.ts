@@ -244,9 +244,7 @@ export function open(target: string, options: NativeOptions, { password, ...serv
         (error: unknown) => native.givePassword(request, null, messageOf(error)),
       );
     }
-    const { databasePath } = native;
-    const hasReplica = server.readFrom !== undefined;
-    return { databasePath, backend: backendOf(target), handle: native, hasReplica, call: native.calls() };
+    return { databasePath: native.databasePath, backend: backendOf(target), handle: native, call: native.calls() };
   });
 }
 

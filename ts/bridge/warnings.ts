@@ -17,7 +17,6 @@ export interface StoreWarning {
    * - `FORKPOINT_LOG_MISSING`: a database file has no tables, because its write-ahead log is missing.
    * - `FORKPOINT_SERVER_NOT_DURABLE`: a Postgres server has `fsync` or `full_page_writes` off.
    * - `FORKPOINT_SERVER_NOT_VERIFIED`: the certificate of a Postgres server is not checked.
-   * - `FORKPOINT_REPLICA_NOT_USED`: the replica of `readFrom` does not answer, so the primary does. The message says why.
    * - `FORKPOINT_STREAM_NOT_STORED`: the text of a resumable stream could not be stored, so only its first reader gets it whole.
    * - `FORKPOINT_LEFT_OUT`: a function or a symbol was not stored. Once for each path, for up to 100 paths.
    */
@@ -29,7 +28,6 @@ export interface StoreWarning {
     | "FORKPOINT_LOG_MISSING"
     | "FORKPOINT_SERVER_NOT_DURABLE"
     | "FORKPOINT_SERVER_NOT_VERIFIED"
-    | "FORKPOINT_REPLICA_NOT_USED"
     | "FORKPOINT_STREAM_NOT_STORED"
     | "FORKPOINT_LEFT_OUT";
   /** The problem and the remedy. Never contains the content of a state. */

@@ -195,8 +195,8 @@ export class Contract<C extends Calls<C>> {
     const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, unpack);
     // The engine ignores the fence of a call that only reads.
     return store.fence === undefined
-      ? send(marked(store, fields))
-      : store.fence.guard((fence) => send(withField(marked(store, fields), "fence", fence)));
+      ? send(fields)
+      : store.fence.guard((fence) => send(withField(fields, "fence", fence)));
   }
 
   /** Runs a call whose response contains parts. Resolves to null if nothing was found. */
@@ -231,8 +231,7 @@ export class Contract<C extends Calls<C>> {
     fields: Fields<C, K>,
     unpack: Unpack<NonNullable<Result<C, K>>, R>,
   ): Promise<R | Extract<Result<C, K>, null>> {
-    const all = marked(store, fields);
-    return submit(store, this.#shape(call, all), values(all), none, (response) =>
+    return submit(store, this.#shape(call, fields), values(fields), none, (response) =>
       response === null ? (null as Extract<Result<C, K>, null>) : unpacked(response, unpack),
     );
   }
@@ -288,11 +287,6 @@ export function subjectOf(store: NativeStore, operation: string, subject: Subjec
 function withField(fields: object, name: "measure" | "begun" | "fence", value: unknown): object {
   Reflect.set(fields, name, value);
   return fields;
-}
-
-/** Returns the fields of a call. The engine ignores the mark of a call that writes. */
-function marked(store: NativeStore, fields: object): object {
-  return store.mayLag === true ? { ...fields, mayLag: true } : fields;
 }
 
 function same(one: string[], other: string[]): boolean {

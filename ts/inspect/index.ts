@@ -6,7 +6,7 @@ import type { Context } from "./context.js";
 import { type ModelPrices, readPrices } from "./conversation/cost.js";
 import { type Inspector, StoreInspector } from "./inspector.js";
 import type { NativeStore } from "../bridge/native.js";
-import { flag, readRecord, text, whole } from "../store/options.js";
+import { flag, readRecord, whole } from "../store/options.js";
 import { formatOf, type Serializer } from "../bridge/serializer.js";
 import { Store, engineOf, openInBackground } from "../store/store.js";
 
@@ -23,8 +23,6 @@ export interface InspectorOptions {
   maxPayloadBytes?: number | undefined;
   /** Whether `fork`, `setLabels`, `remove`, `prune`, `migrate` and `vacuum` may write. Default: false. */
   write?: boolean | undefined;
-  /** The URL of a replica of the Postgres server to read from: see `readFrom` in `StoreOptions`. */
-  readFrom?: string | undefined;
   /** What a million tokens of each model cost. `usage()` computes costs with them. Default: no costs. */
   prices?: ModelPrices | undefined;
 }
@@ -45,7 +43,6 @@ const inspectorOptions = {
   busyTimeout: whole(0, 2 ** 31 - 1, "milliseconds"),
   maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
   write: flag,
-  readFrom: text,
   prices: readPrices,
 };
 
@@ -98,12 +95,11 @@ function targetOf({ backend, databasePath }: NativeStore, given: unknown): strin
 /** Opens a store. A store that is opened without `write` must exist. */
 function opened(
   target: string | URL,
-  { busyTimeout, maxPayloadBytes, write, readFrom }: Omit<InspectorOptions, "serializers" | "prices">,
+  { busyTimeout, maxPayloadBytes, write }: Omit<InspectorOptions, "serializers" | "prices">,
 ): Store {
   const limits = {
     ...(busyTimeout !== undefined && { busyTimeoutMs: busyTimeout }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
-    ...(readFrom !== undefined && { readFrom }),
   };
   try {
     return openInBackground(target, { ...limits, readOnly: write !== true });

@@ -19,7 +19,6 @@ import type { CopyOptions, CopyResult } from "./copy.js";
 import { copyStore } from "./copy.js";
 import { readCourse } from "./course.js";
 import { type Context, readKey, readSpace } from "./context.js";
-import { looking } from "../store/engine.js";
 import { diffCheckpoints } from "./comparison.js";
 import { readConversation } from "./conversation/conversation.js";
 import { type UsageOptions, readUsage } from "./conversation/usage.js";
@@ -78,7 +77,7 @@ export class StoreInspector implements AsyncDisposable {
 
   /** Describes the store, and counts its runs and checkpoints in indexes, as `runs()` does. */
   info(): Promise<StoreInfo> {
-    return this.#read((context) => infoOfStore(context));
+    return this.#run((context) => infoOfStore(context));
   }
 
   /**
@@ -86,7 +85,7 @@ export class StoreInspector implements AsyncDisposable {
    * `checkpoints` may be wrong, which `verify()` finds.
    */
   runs(query?: RunQuery): Promise<Page<RunInfo>> {
-    return this.#read((context) => listRuns(context, query));
+    return this.#run((context) => listRuns(context, query));
   }
 
   /** One run, or null. `began` is always set. */
@@ -94,7 +93,7 @@ export class StoreInspector implements AsyncDisposable {
     ref: RunRef,
     options?: { withWhy?: boolean; withQuestion?: boolean; withBytes?: boolean },
   ): Promise<RunInfo | null> {
-    return this.#read((context) => findRun(context, readKey(ref), options));
+    return this.#run((context) => findRun(context, readKey(ref), options));
   }
 
   /** A page of the checkpoints of a run. Default: the oldest first. `limit`: 100 unless given, at most 1,000. */
@@ -102,12 +101,12 @@ export class StoreInspector implements AsyncDisposable {
     ref: RunRef,
     query?: { limit?: number; cursor?: string | null; order?: "asc" | "desc" },
   ): Promise<Page<CheckpointInfo>> {
-    return this.#read((context) => listCheckpoints(context, readKey(ref), query));
+    return this.#run((context) => listCheckpoints(context, readKey(ref), query));
   }
 
   /** The runs that began from a checkpoint of this run. */
   forks(ref: RunRef): Promise<RunInfo[]> {
-    return this.#read((context) => listForks(context, readKey(ref)));
+    return this.#run((context) => listForks(context, readKey(ref)));
   }
 
   /**
@@ -115,17 +114,17 @@ export class StoreInspector implements AsyncDisposable {
    * `forkpoint/effects`.
    */
   effects(ref: RunRef): Promise<EffectInfo[]> {
-    return this.#read((context) => listEffects(context, readKey(ref)));
+    return this.#run((context) => listEffects(context, readKey(ref)));
   }
 
   /** An effect with its result, or null. */
   effect(ref: EffectRef): Promise<EffectDetail | null> {
-    return this.#read((context) => readEffect(context, ref));
+    return this.#run((context) => readEffect(context, ref));
   }
 
   /** Returns a checkpoint with its values: by id, by index in the run (negative: from the end), or the newest. */
   checkpoint(ref: RunRef & { id?: string | undefined; step?: number | undefined }): Promise<CheckpointDetail | null> {
-    return this.#read(async (context) => {
+    return this.#run(async (context) => {
       const key = readKey(ref);
       const { id, step } = ref as { id?: unknown; step?: number };
       const known = id === undefined ? undefined : idOrNull(id, "id");
@@ -146,7 +145,7 @@ export class StoreInspector implements AsyncDisposable {
    * ```
    */
   questions(ref: RunRef & { id?: string | undefined; step?: number | undefined }): Promise<Question[]> {
-    return this.#read((context) => listQuestions(context, ref));
+    return this.#run((context) => listQuestions(context, ref));
   }
 
   /**
@@ -163,7 +162,7 @@ export class StoreInspector implements AsyncDisposable {
     ref: RunRef & { id?: string | undefined; step?: number | undefined },
     query?: ConversationQuery,
   ): Promise<Conversation | null> {
-    return this.#read((context) => readConversation(context, ref, query));
+    return this.#run((context) => readConversation(context, ref, query));
   }
 
   /**
@@ -177,7 +176,7 @@ export class StoreInspector implements AsyncDisposable {
    * ```
    */
   usage(ref: RunRef, options?: UsageOptions): Promise<RunUsage | null> {
-    return this.#read((context) => readUsage(context, ref, options));
+    return this.#run((context) => readUsage(context, ref, options));
   }
 
   /**
@@ -190,7 +189,7 @@ export class StoreInspector implements AsyncDisposable {
    * ```
    */
   course(ref: RunRef, options?: { limit?: number }): Promise<ReadCourse | null> {
-    return this.#read((context) => readCourse(context, readKey(ref), options));
+    return this.#run((context) => readCourse(context, readKey(ref), options));
   }
 
   /** The changes from one checkpoint to another. Null: from nothing. `limit`: 10,000 unless given. */
@@ -199,7 +198,7 @@ export class StoreInspector implements AsyncDisposable {
     to: CheckpointRef,
     options?: { parts?: Array<Change["part"]>; limit?: number },
   ): Promise<{ changes: Change[]; truncated: boolean }> {
-    return this.#read((context) => diffCheckpoints(context, from, to, options));
+    return this.#run((context) => diffCheckpoints(context, from, to, options));
   }
 
   /**
@@ -231,13 +230,12 @@ export class StoreInspector implements AsyncDisposable {
    */
   search(text: string, options?: SearchOptions): AsyncIterable<SearchHit> {
     this.#throwIfClosed();
-    const context = { ...this.#context, engine: looking(this.#context.engine) };
-    return search(context, text, options, () => this.#closing !== undefined);
+    return search(this.#context, text, options, () => this.#closing !== undefined);
   }
 
   /** How much is stored. `largest`: how many of the largest runs to name (10 unless given). */
   stats(options?: { largest?: number }): Promise<InspectedStats> {
-    return this.#read((context) => statsOf(context, options));
+    return this.#run((context) => statsOf(context, options));
   }
 
   /**
@@ -249,12 +247,12 @@ export class StoreInspector implements AsyncDisposable {
    * ```
    */
   versions(options?: { space?: Space | undefined }): Promise<VersionCount[]> {
-    return this.#read((context) => countVersions(context, options));
+    return this.#run((context) => countVersions(context, options));
   }
 
   /** How much was saved in each of the last hours, the oldest first. `hours`: 24 unless given, at most 168. */
   activity(options?: { hours?: number }): Promise<SavedPerHour[]> {
-    return this.#read((context) => savedPerHour(context, options));
+    return this.#run((context) => savedPerHour(context, options));
   }
 
   /**
@@ -270,7 +268,7 @@ export class StoreInspector implements AsyncDisposable {
     rows?: number | undefined;
     after?: string | undefined;
   }): Promise<VerifyReport> {
-    return this.#read((context) => verify(context, options, () => this.#closing !== undefined));
+    return this.#run((context) => verify(context, options, () => this.#closing !== undefined));
   }
 
   /**
@@ -284,12 +282,12 @@ export class StoreInspector implements AsyncDisposable {
    * ```
    */
   drainCheck(description: ProgramDescription, options?: { signal?: AbortSignal | undefined }): Promise<DrainReport> {
-    return this.#read((context) => drainCheck(context, description, options));
+    return this.#run((context) => drainCheck(context, description, options));
   }
 
   /** Copies the database into a new file, online, and verifies it: see {@link Store.backup}. */
   backup(path: string | URL, options?: BackupOptions): Promise<BackupResult> {
-    return this.#read(({ engine }) => backup(engine, path, options, () => this.#closing !== undefined));
+    return this.#run(({ engine }) => backup(engine, path, options, () => this.#closing !== undefined));
   }
 
   /**
@@ -416,11 +414,6 @@ export class StoreInspector implements AsyncDisposable {
       if (isOwnError(error)) Error.captureStackTrace(error, this.#run);
       throw error;
     }
-  }
-
-  /** Runs an operation that only reads. A replica may answer it. */
-  #read<T>(work: (context: Context) => Promise<T>): Promise<T> {
-    return this.#run((context) => work({ ...context, engine: looking(context.engine) }));
   }
 
   #write<T>(what: string, work: (context: Context) => Promise<T>): Promise<T> {

@@ -20,11 +20,3 @@ export interface Engine {
   /** The leases that this process holds. */
   readonly leases: Set<HeldLease>;
 }
-
-/**
- * Returns the engine for calls whose answers are only shown: a replica may answer those that read. Never use it for what a
- * program decides by: a resume, a lease, an effect or a condition of a save.
- */
-export function looking<E extends Pick<Engine, "native">>(engine: E): E {
-  return engine.native.hasReplica ? { ...engine, native: { ...engine.native, mayLag: true } } : engine;
-}

@@ -5,7 +5,7 @@ import { tellFailure, tellRefusal } from "../bridge/channels.js";
 import type { CheckOptions } from "./check.js";
 import type { Effects } from "./effects.js";
 import type { Disturb } from "./effect-attempt.js";
-import { type Engine, looking } from "./engine.js";
+import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, readingArgument, typeError } from "../bridge/errors.js";
 import { HeldLease, fenced, leaseOption, releaseAll, takeLease, type LeaseOptions } from "./lease.js";
 import type { Retention, StoreOptions } from "./options.js";
@@ -135,11 +135,6 @@ export class StoreHandle {
     }
   }
 
-  /** As `run`, for an operation whose result is only shown. A replica may answer it. */
-  look<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
-    return this.run((engine) => work(looking(engine)));
-  }
-
   /**
    * Starts an operation that stores what it serializes with the engine's format. `held` counts other bytes. If `stored`
    * is given, the operation resolves to its result. Rejects with `BUSY` if too many bytes wait to be written.
@@ -231,12 +226,12 @@ export class StoreHandle {
   }
 
   stats(options: StatsOptions | undefined) {
-    return this.look(async (engine) => inRuns(await later().stats(engine, this.#contract, options)));
+    return this.run(async (engine) => inRuns(await later().stats(engine, this.#contract, options)));
   }
 
   /** Checks the entire database, not only this contract's data. */
   check(options: CheckOptions | undefined): Promise<VerifyReport> {
-    return this.look((engine) => later().check(engine, options, () => this.closing));
+    return this.run((engine) => later().check(engine, options, () => this.closing));
   }
 
   vacuum(): Promise<void> {

@@ -121,12 +121,6 @@ export interface StoreOptions {
    * the store is open. It is used instead of the password in the URL. Other targets reject this option.
    */
   password?: () => string | Promise<string>;
-  /**
-   * The URL of a physical replica of the Postgres server. The inspector, the studio, lists of checkpoints, `stats()` and
-   * `check()` read from it. An answer includes everything that this store has saved, and is never older than an earlier
-   * answer. If the replica cannot answer, the server of the target does. Other targets reject this option. Default: none.
-   */
-  readFrom?: string;
 }
 
 /** The retention limits of a store. Null means no limit. */
@@ -216,12 +210,11 @@ const parsers = {
     if (typeof value !== "function") throw typeError(`${name} must be a function that returns a password`);
     return value as () => string | Promise<string>;
   },
-  readFrom: text,
 } satisfies Record<keyof StoreOptions, OptionParser<unknown>>;
 
 /** Checks the options of `openStore` and fills in the defaults. */
 export function readOptions(options: unknown): Settings {
-  const { serializer, schema, prefix, migrate, password, readFrom, ...given } = readRecord(options, "options", parsers);
+  const { serializer, schema, prefix, migrate, password, ...given } = readRecord(options, "options", parsers);
   return {
     durability: "full",
     busyTimeoutMs: 30_000,
@@ -237,7 +230,7 @@ export function readOptions(options: unknown): Settings {
     labels: {},
     ...given,
     format: serializer ?? formatOf("v8"),
-    server: { schema, prefix, migrate, password, readFrom } as ServerOptions,
+    server: { schema, prefix, migrate, password } as ServerOptions,
   };
 }
 

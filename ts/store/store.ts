@@ -3,7 +3,7 @@
 import { Activity, Backlog } from "./backlog.js";
 import type { BackupOptions, BackupResult, RestoreOptions, RestoreResult } from "./backup.js";
 import type { CheckOptions } from "./check.js";
-import { type Engine, looking } from "./engine.js";
+import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, typeError } from "../bridge/errors.js";
 import { asText } from "../bridge/serializer.js";
 import { releaseAll, takeLease, type LeaseOptions, type Lease } from "./lease.js";
@@ -98,7 +98,7 @@ export class Store implements AsyncDisposable {
    * @example const { checkpoints, storedBytes, ratio } = await store.stats();
    */
   stats(options?: StatsOptions): Promise<StoreStats> {
-    return this.#run((engine) => later().stats(looking(engine), undefined, options));
+    return this.#run((engine) => later().stats(engine, undefined, options));
   }
 
   /**
@@ -114,7 +114,7 @@ export class Store implements AsyncDisposable {
    * ```
    */
   check(options?: CheckOptions): Promise<VerifyReport> {
-    return this.#run((engine) => later().check(looking(engine), options, () => this.#closing !== undefined));
+    return this.#run((engine) => later().check(engine, options, () => this.#closing !== undefined));
   }
 
   /**

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::interface::{Backend, PreEncode};
-use super::replica::ReplicaOpener;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 
@@ -22,8 +21,6 @@ pub(crate) struct Opener {
     pub(crate) sweeps_apart: bool,
     /// True if two backends of the same storage share the work of many reads. Each takes little memory.
     pub(crate) reads_apart: bool,
-    /// A copy of the storage that may answer some queries.
-    pub(crate) replica: Option<ReplicaOpener>,
 }
 
 /// A backend that is opened at its first use.

@@ -29,8 +29,6 @@ mod page;
 pub mod postgres;
 mod pre_encoder;
 mod rebase;
-#[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "only a server has replicas"))]
-mod replica;
 mod rows;
 mod spread;
 pub mod sqlite;
@@ -44,5 +42,4 @@ pub use self::interface::{Backend, Limits, PreEncode};
 pub(crate) use self::lazy::{Lazy, Open, Opener};
 pub(crate) use self::open::{Access, open};
 pub use self::pre_encoder::PreEncoder;
-pub(crate) use self::replica::{Health, Replica, ReplicaOpener, Turn};
 pub use crate::options::{BUSY_TIMEOUT, Durability};

@@ -33,7 +33,7 @@ pub enum Request {
     Import(Unit),
     /// Runs a query, and converts the answer into a response.
     Ask(Query, Respond),
-    /// Runs several queries whose answers are only shown. Each answer is dropped before the next one is read, if the storage
+    /// Runs several queries. Each answer is dropped before the next one is read, if the storage
     /// reads them one by one. True: another thread than the one of other queries reads them.
     LookAtEach(Vec<Query>, Box<dyn Collect>, bool),
     /// Removes one batch of the checkpoints that a rule selects. The response is a

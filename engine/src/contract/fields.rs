@@ -35,10 +35,6 @@ pub(super) const MEASURE: &str = "measure";
 /// response. See [`Applied::lineage`](crate::op::Applied::lineage).
 pub(super) const BEGUN: &str = "begun";
 
-/// The name of another such field: true if a replica may answer the call's query. What a call decides by, such as a resume or a
-/// lease, must come from the storage itself, so calls are without it unless their caller only shows the answer.
-pub(super) const MAY_LAG: &str = "mayLag";
-
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// The field is left out.
@@ -61,7 +57,7 @@ impl<'a> Fields<'a> {
     /// The fields of the contract.
     fn entries<'de>(self) -> MapDeserializer<'de, impl Iterator<Item = (&'a str, Value)>, Error> {
         let fields = self.shape.names.iter().map(String::as_str).zip(self.values);
-        MapDeserializer::new(fields.filter(|(name, _)| ![FENCE, MEASURE, BEGUN, MAY_LAG].contains(name)))
+        MapDeserializer::new(fields.filter(|(name, _)| ![FENCE, MEASURE, BEGUN].contains(name)))
     }
 }
 

@@ -7,8 +7,7 @@
 //! into its own enum. The code between a contract and its TypeScript is the same for all contracts.
 //!
 //! Every call may also have the field `fence`, a condition on the lease of a run ([`lease::Fence`]). The call then writes only if it
-//! holds. With the field `measure: true`, the response to a call that writes a unit is what the unit has cost. With
-//! the field `mayLag: true`, a replica may answer a call that only reads.
+//! holds. With the field `measure: true`, the response to a call that writes a unit is what the unit has cost.
 
 pub mod agentium;
 pub mod agentos;
@@ -43,7 +42,7 @@ use serde::Serialize;
 
 use self::call::{Collect, RawCall, Request, Tool, read_json};
 pub use self::entry::{Contract, Names, Shown};
-use self::fields::{BEGUN, FENCE, MAY_LAG, MEASURE, Value};
+use self::fields::{BEGUN, FENCE, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
 pub use self::registry::{CONTRACTS, EFFECTS, NAMES, NOT_COPIED, lineage_of};
 use self::registry::{contract_of, named};
@@ -61,11 +60,10 @@ use crate::worker::Reply;
 /// a query may be answered on this thread, before the function returns: see [`Store::answer_at_once`].
 pub fn run(store: &Store, call: RawCall<'_>, at_once: bool, reply: Reply<Option<Response>>) {
     let asks = |name| call.common(name) == Some(&Value::Bool(true));
-    let (may_lag, tell) = (asks(MAY_LAG), Tell { cost: asks(MEASURE), incarnation: asks(BEGUN) });
+    let tell = Tell { cost: asks(MEASURE), incarnation: asks(BEGUN) };
     match request(call, &store.options().labels) {
         Ok(Request::Apply(unit)) => store.apply(unit, applied(tell, reply)),
         Ok(Request::Import(unit)) => store.apply_saved(unit, applied(tell, reply)),
-        Ok(Request::Ask(query, respond)) if may_lag => store.look(query, then(reply, respond)),
         Ok(Request::Ask(query, respond)) => {
             let reply = then(reply, respond);
             match at_once.then(|| store.answer_at_once(&query)).flatten() {
@@ -75,10 +73,6 @@ pub fn run(store: &Store, call: RawCall<'_>, at_once: bool, reply: Reply<Option<
         }
         Ok(Request::LookAtEach(queries, collect, beside)) => look_at_each(store, queries, collect, beside, reply),
         Ok(Request::Prune(prune)) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
-        Ok(Request::Check(cursor, limit, respond)) if may_lag => {
-            let respond = move |answer: Answer| respond(answer.into_checked()?);
-            store.look(Query::Check { cursor, limit }, then(reply, respond));
-        }
         Ok(Request::Check(cursor, limit, respond)) => store.check(cursor, limit, then(reply, respond)),
         Ok(Request::Migrate) => store.migrate(then(reply, |()| Ok(None))),
         Ok(Request::Vacuum) => store.vacuum(then(reply, |()| Ok(None))),
@@ -210,7 +204,7 @@ fn look_at_each(
     for (index, query) in queries.into_iter().enumerate() {
         let collected = Arc::clone(&collected);
         let take = move |answer| collected.lock().unwrap_or_else(PoisonError::into_inner).take(index, answer);
-        if beside { store.look_beside(query, Reply::new(take)) } else { store.look(query, Reply::new(take)) }
+        if beside { store.ask_beside(query, Reply::new(take)) } else { store.ask(query, Reply::new(take)) }
     }
 }
 

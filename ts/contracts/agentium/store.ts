@@ -233,7 +233,7 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
    * @example for (const { stepName, stateSize } of await store.timeline("run-1")) console.log(stepName, stateSize);
    */
   timeline(runId: string): Promise<CheckpointSummary[]> {
-    return this.#handle.look(async ({ native }) => {
+    return this.#handle.run(async ({ native }) => {
       const run = idOrNull(runId, "runId");
       return run === null ? [] : (await agentium.call(native, "timeline", { runId: run })).toReversed();
     });

@@ -171,7 +171,7 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
    * @example const checkpoints = await store.list(graphId, { runId: "run-1", limit: 20 });
    */
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]> {
-    return this.#handle.look(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const { limit, runId } = listOptions(options);
       return list(engine, idOrNull(graphId, "graphId"), runId, limit);
     });
@@ -183,7 +183,7 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
    * @example const checkpoints = await store.listByRun("run-1", { limit: 20 });
    */
   listByRun(runId: string, options?: { limit?: number }): Promise<CheckpointMetadata[]> {
-    return this.#handle.look(async (engine) =>
+    return this.#handle.run(async (engine) =>
       list(engine, undefined, idOrNull(runId, "runId"), listOptions(options).limit),
     );
   }
@@ -311,7 +311,7 @@ async function runs({ native }: Engine, options: unknown): Promise<RunsPage> {
 }
 
 /** Lists checkpoints. The list is empty for an id that no stored checkpoint can have. */
-export async function list(
+async function list(
   { native }: Engine,
   graphId: string | null | undefined,
   runId: string | null | undefined,

@@ -21,7 +21,7 @@ import {
   type RecoverReport,
   type UnrecoveredRun,
 } from "../shared/recovery.js";
-import { type CheckpointStore, list } from "./checkpoint-store.js";
+import type { CheckpointStore } from "./checkpoint-store.js";
 import { put, restore, snapshot } from "./stored.js";
 import { Graph, isParallel, placeOf, programOf, type Flow, type RecoverableGraph } from "./graph.js";
 import { makers } from "./maker.js";
@@ -201,7 +201,7 @@ export async function recover(
   }
 
   async function* earlier(runId: string): AsyncGenerator<Earlier> {
-    const [, ...older] = await handle.run((engine) => list(engine, undefined, runId, undefined));
+    const [, ...older] = await store.listByRun(runId);
     for (const { id } of older) {
       const found = await handle.run(async (engine) => {
         const stored = await agentos.find(engine.native, "get", { checkpointId: id }, openFound);

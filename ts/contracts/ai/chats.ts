@@ -214,7 +214,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
     cursor?: string | null;
     metadata?: ChatMetadata;
   }): Promise<{ chats: ChatInfo[]; cursor: string | null }> {
-    return this.#handle.look(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const read = readRecord(options, "options", { limit, cursor: chatCursor, metadata: filterOption });
       await this.#chats.turns.settled();
       return listChats(engine, read);
@@ -243,7 +243,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
     id: string,
     options?: { limit?: number; cursor?: string | null },
   ): Promise<{ versions: ChatVersion[]; cursor: string | null }> {
-    return this.#handle.look(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const chat = idOption(id, "id");
       const read = readRecord(options, "options", { limit, cursor: versionCursor });
       return this.#chats.turns.shared(chat, () => versionsOf(engine, chat, read));

@@ -236,7 +236,7 @@ export class SessionStore<TState extends object = Record<string, any>>
     sessionId: string,
     options?: { limit?: number; offset?: number; cursor?: string | null | undefined },
   ): Promise<CheckpointPage> {
-    return this.#look((context) => checkpoints.list(context, sessionId, options));
+    return this.#run((context) => checkpoints.list(context, sessionId, options));
   }
 
   /**
@@ -356,7 +356,7 @@ export class SessionStore<TState extends object = Record<string, any>>
    * @example const { sessions, checkpoints, records } = await store.stats();
    */
   stats(options?: StatsOptions): Promise<sessions.SessionStats> {
-    return this.#look((context) => sessions.sessionStats(context, options));
+    return this.#run((context) => sessions.sessionStats(context, options));
   }
 
   override async close(): Promise<void> {
@@ -367,11 +367,6 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   #run<T>(work: (context: sessions.Context) => Promise<T>): Promise<T> {
     return this.#handle.run((engine) => work(this.#context(engine)));
-  }
-
-  /** As `#run`, for what is only shown. A replica may answer it. */
-  #look<T>(work: (context: sessions.Context) => Promise<T>): Promise<T> {
-    return this.#handle.look((engine) => work(this.#context(engine)));
   }
 
   #save<T>(work: (context: sessions.Context) => Promise<T>): Promise<T> {

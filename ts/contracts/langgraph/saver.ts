@@ -172,7 +172,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     }
 
     async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
-      yield* list((work) => this.#look(work), this.#indexes, config, options);
+      yield* list((work) => this.#read(work), this.#indexes, config, options);
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
@@ -390,11 +390,6 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     #read<T>(work: (context: SaverContext) => Promise<T>): Promise<T> {
       return this.#handle.run((engine) => work(this.#context(engine)));
-    }
-
-    /** As `#read`, for what is only shown. A replica may answer it. */
-    #look<T>(work: (context: SaverContext) => Promise<T>): Promise<T> {
-      return this.#handle.look((engine) => work(this.#context(engine)));
     }
 
     /** As `#save`. If a run of a graph saves, and the save fails, the run is told: see `noteFailed`. */

@@ -97,7 +97,7 @@ export function workflowsOf(peer: Peer): new (handle: StoreHandle, runs: Runs) =
     }
 
     override listWorkflowRuns(args?: unknown): Promise<{ runs: WorkflowRun[]; total: number }> {
-      return this.#handle.look(async (engine) => {
+      return this.#handle.run(async (engine) => {
         const { total, runs } = await this.#runs.select(engine, readListing(args));
         return { runs: (await this.#runs.read(engine, runs)).map(shown), total };
       });

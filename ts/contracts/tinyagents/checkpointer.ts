@@ -151,7 +151,7 @@ export class Checkpointer<S> extends ContractStore {
    * @example const updates = await checkpointer.list("thread-1", { filter: { source: "update" } });
    */
   list(threadId: string, options?: ThreadListOptions): Promise<CheckpointMetadata[]> {
-    return this.#handle.look((engine) => threads.list(engine, threadId, options));
+    return this.#handle.run((engine) => threads.list(engine, threadId, options));
   }
 
   /**
@@ -323,7 +323,7 @@ export class Checkpointer<S> extends ContractStore {
    * @example const { checkpoints, storedBytes } = await checkpointer.stats();
    */
   stats(options?: StatsOptions): Promise<CheckpointerStats> {
-    return this.#handle.look(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const { lineages: namespaces, largest, ...rest } = await stats(engine, tinyagents.name, options);
       const named = ({ lineage, ...line }: (typeof largest)[number]) => {
         const { threadId, namespace } = splitLineage(lineage);

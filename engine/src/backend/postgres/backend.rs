@@ -1,7 +1,7 @@
 //! The backend: each call takes as few round trips as it can, and is tried again while that may help.
 
 use std::cell::{Cell, RefCell};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::batch::{Batch, Memory, Sent};
@@ -9,10 +9,8 @@ use super::connect::Connector;
 use super::error::worth_another_try;
 use super::late_index::LateIndexes;
 use super::names::Names;
-use super::place::Position;
 use super::point::{self, Point};
 use super::read::{Reading, is_small, takes_one_flight};
-use super::replica::{self, Shared};
 use super::schema::{self, Server};
 use super::session::Session;
 use super::transaction::Transaction;
@@ -54,24 +52,23 @@ const PATIENCE_AT_OPEN: Duration = Duration::from_secs(5);
 impl Postgres {
     /// Connects to the server, and makes the tables if they are missing.
     pub fn open(url: &Url, options: &Options) -> Result<Self> {
-        Self::open_with(url, options, PayloadCache::new(options.cache_bytes), Arc::default(), Arc::default(), None)
+        Self::open_with(url, options, PayloadCache::new(options.cache_bytes), Arc::default(), Arc::default())
     }
 
     /// Connects to the server with a payload cache that other connections to the same tables share, and what they know of
-    /// indexes. `closing` is set when the store is being closed. `position` is what the connections know of the server's log.
+    /// indexes. `closing` is set when the store is being closed.
     fn open_with(
         url: &Url,
         options: &Options,
         cache: PayloadCache,
         indexes: Arc<LateIndexes>,
         closing: Arc<Deadline>,
-        position: Option<Arc<Position>>,
     ) -> Result<Self> {
         let connector = Arc::new(Connector::new(url, options.read_only)?);
         let busy_timeout = closing.limit(options.busy_timeout);
         let hosts = u32::try_from(url.hosts.len()).unwrap_or(u32::MAX);
         let patience = busy_timeout.min(PATIENCE_AT_OPEN.saturating_mul(hosts));
-        let session = Session::new(connector, Names::of(url), patience, Arc::clone(&closing), position)?;
+        let session = Session::new(connector, Names::of(url), patience, Arc::clone(&closing))?;
         let memory = Memory { cache, heads: RefCell::default(), noted: Cell::new(0) };
         let builds = !options.read_only;
         let mut backend = Self {
@@ -178,9 +175,7 @@ fn notice(url: &Url, options: &Options, server: &Server) -> Option<Notice> {
         );
         return Some(Notice { code: "FORKPOINT_SERVER_NOT_DURABLE", message });
     }
-    let unverified = |url: &&Url| !url.is_local() && matches!(url.ssl(), SslMode::Require | SslMode::Prefer);
-    if let Some(url) = [Some(url), url.replica.as_deref()].into_iter().flatten().find(unverified) {
-        let place = url.place();
+    if !url.is_local() && matches!(url.ssl(), SslMode::Require | SslMode::Prefer) {
         let message = format!(
             "the certificate of {place} is not checked, so another machine could pretend to be it: use sslmode=verify-full"
         );
@@ -280,24 +275,9 @@ pub(crate) fn opener(url: &Url, options: &Options, deadline: &Arc<Deadline>) -> 
     let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
     let (url, options, deadline) = (url.clone(), options.clone(), Arc::clone(deadline));
     let indexes = Arc::<LateIndexes>::default();
-    let position = url.replica.as_ref().map(|_| Arc::<Position>::default());
-    let replica = url.replica.as_deref().zip(position.as_ref()).map(|(replica, position)| {
-        replica::opener(Shared {
-            url: replica.clone(),
-            position: Arc::clone(position),
-            health: Arc::default(),
-            cache: cache.clone(),
-            closing: Arc::clone(&deadline),
-            busy_timeout: options.busy_timeout,
-            indexes: LateIndexes::default(),
-            of_primary: Arc::clone(&indexes),
-            told: Mutex::default(),
-        })
-    });
     let open = move || {
-        let (cache, indexes, deadline) = (cache.clone(), Arc::clone(&indexes), Arc::clone(&deadline));
-        let backend = Postgres::open_with(&url, &options, cache, indexes, deadline, position.clone())?;
+        let backend = Postgres::open_with(&url, &options, cache.clone(), Arc::clone(&indexes), Arc::clone(&deadline))?;
         Ok(Box::new(backend) as Box<dyn Backend>)
     };
-    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder), sweeps_apart: true, reads_apart: true, replica }
+    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder), sweeps_apart: true, reads_apart: true }
 }

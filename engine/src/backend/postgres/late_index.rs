@@ -141,11 +141,6 @@ impl LateIndexes {
         needed(query).into_iter().filter(should_look).collect()
     }
 
-    /// Returns true if nothing is to be looked for or built for a query.
-    pub(super) fn are_known(&self, query: &Query) -> bool {
-        self.lacking(query).is_empty()
-    }
-
     fn note(&self, index: &LateIndex<'_>, is_ready: bool) {
         let state = if is_ready { State::Ready } else { State::Missing(Instant::now()) };
         self.known().insert(index.name(), state);

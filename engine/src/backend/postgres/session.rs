@@ -25,7 +25,6 @@ use super::connect::{Connected, Connector};
 use super::direct;
 use super::error::{from_server, late, lost};
 use super::names::Names;
-use super::place::{Placing, Position};
 use super::prepared::{self, Prepared};
 use super::statement::Statement;
 use super::value::Value;
@@ -141,8 +140,6 @@ pub(super) struct Session {
     closing: Arc<Deadline>,
     /// When this session first knew that the store is being closed.
     closing_since: Cell<Option<Instant>>,
-    /// Where the server is in its log.
-    pub(super) placing: Placing,
 }
 
 impl Session {
@@ -151,7 +148,6 @@ impl Session {
         names: Names,
         patience: Duration,
         closing: Arc<Deadline>,
-        position: Option<Arc<Position>>,
     ) -> Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(|error| {
             Error::new(Code::Unavailable, "the runtime of the connection cannot be made").with_cause(error)
@@ -172,7 +168,6 @@ impl Session {
             begun: Cell::new(now),
             closing,
             closing_since: Cell::new(None),
-            placing: Placing::new(position),
         })
     }
 
@@ -263,11 +258,8 @@ impl Session {
             let process = if self.connector.prepares() { direct::process(&connected.client).await } else { None };
             let process = process.map(i64::from);
             let given: [(&(dyn ToSql + Sync), Type); 1] = [(&process, Type::INT8)];
-            let found = join(
-                connected.client.query_typed(prepared::ASK, &given),
-                self.placing.connected(&connected.client, self.connector.place()),
-            );
-            let (found, ()) = self.in_time(patience, found).await.ok_or_else(|| late(self.connector.place()))?;
+            let found = connected.client.query_typed(prepared::ASK, &given);
+            let found = self.in_time(patience, found).await.ok_or_else(|| late(self.connector.place()))?;
             let found = found.map_err(|error| from_server(&error, self.connector.place()))?;
             let found = found.first().ok_or_else(|| lost(self.connector.place()))?;
             if found.get(3) {
@@ -284,11 +276,6 @@ impl Session {
     /// True if the connection leads to one process of the server.
     pub(super) fn is_direct(&self) -> bool {
         self.client.borrow().as_ref().is_some_and(|connected| connected.prepared.is_direct())
-    }
-
-    /// The statement that asks the server for its place in its log: see [`Placing::ask`].
-    pub(super) fn ask_for_place(&self) -> Option<Statement> {
-        self.placing.ask(self.is_direct())
     }
 
     /// Sends the statements together. Returns the rows of each, without those of the last one if `each` gets them.

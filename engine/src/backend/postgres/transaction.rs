@@ -5,15 +5,11 @@ use std::sync::Arc;
 
 use tokio_postgres::Row;
 
-use super::look::Look;
 use super::prepared::SETTINGS;
 use super::session::{Each, Session};
 use super::statement::Statement;
 use super::value::Value;
 use crate::error::Result;
-
-/// Begins a transaction with one snapshot.
-const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 pub(super) struct Transaction<'a> {
     pub(super) session: &'a Session,
@@ -26,30 +22,23 @@ pub(super) struct Transaction<'a> {
     /// True if the transaction ends with the next flight of statements.
     ending: Cell<bool>,
     ended: Cell<bool>,
-    /// Compares the place of a replica in the log with the place that the store needs.
-    look: Option<&'a Look>,
 }
 
 impl<'a> Transaction<'a> {
     /// Begins a transaction that only reads, from one snapshot. The text is sent with the first statement that needs an
     /// answer.
     pub(super) fn read(session: &'a Session, is_small: bool) -> Self {
-        Self::new(session, BEGIN_READ.to_owned(), false, is_small, None)
-    }
-
-    /// Begins a transaction that reads from a replica. The first flight fails if the replica is not far enough: see [`Look`].
-    pub(super) fn look(session: &'a Session, is_small: bool, look: &'a Look) -> Self {
-        Self::new(session, BEGIN_READ.to_owned(), false, is_small, Some(look))
+        Self::new(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(), false, is_small)
     }
 
     /// Begins a transaction that writes, and may wait for locks. Its commit is as durable as the store promises.
     pub(super) fn write(session: &'a Session, is_small: bool) -> Self {
         let patience = session.left_here().as_millis().clamp(1, i32::MAX as u128);
         let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}");
-        Self::new(session, begin, true, is_small, None)
+        Self::new(session, begin, true, is_small)
     }
 
-    fn new(session: &'a Session, begin: String, writes: bool, is_small: bool, look: Option<&'a Look>) -> Self {
+    fn new(session: &'a Session, begin: String, writes: bool, is_small: bool) -> Self {
         Self {
             session,
             writes,
@@ -58,7 +47,6 @@ impl<'a> Transaction<'a> {
             sent: Cell::new(false),
             ending: Cell::new(false),
             ended: Cell::new(false),
-            look,
         }
     }
 
@@ -115,8 +103,7 @@ impl Transaction<'_> {
 
     /// As [`Transaction::flush`]. If `each` is given, it gets the rows of the last statement instead.
     fn flush_to(&self, each: Option<Each<'_>>) -> Result<Vec<Vec<Row>>> {
-        let is_first = !self.sent.get();
-        if is_first {
+        if !self.sent.get() {
             self.session.connect()?;
             self.sent.set(true);
             // The settings are known once there is a connection.
@@ -125,36 +112,13 @@ impl Transaction<'_> {
             }
         }
         let mut waiting = self.waiting.take();
-        let place = if is_first && !self.writes { self.session.ask_for_place() } else { None };
-        let reads_place = place.is_some();
-        if is_first && self.look.is_some() {
-            Look::ask(self.session, &mut waiting);
-        } else if let Some(place) = place {
-            // The first statement behind the one that begins the transaction gets the snapshot.
-            waiting.insert(1, place);
+        if !self.ending.get() {
+            return self.session.send(&waiting, each);
         }
-        let ends = self.ending.get();
-        if ends {
-            waiting.push(Statement::new("COMMIT", None, false));
-            self.ended.set(true);
-        }
-        let place = if ends && self.writes { self.session.ask_for_place() } else { None };
-        let wrote_place = place.is_some();
-        // What is committed stays, whatever becomes of this statement.
-        waiting.extend(place.map(|place| Statement { may_fail: true, ..place }));
+        waiting.push(Statement::new("COMMIT", None, false));
+        self.ended.set(true);
         let mut found = self.session.send(&waiting, each)?;
-        if ends && self.writes {
-            let place = if wrote_place { found.pop() } else { None };
-            self.session.placing.wrote(&place.unwrap_or_default());
-        }
-        if ends {
-            found.pop();
-        }
-        if is_first && let Some(look) = self.look {
-            look.compare(&mut found)?;
-        } else if reads_place {
-            self.session.placing.read(&found.remove(1));
-        }
+        found.pop();
         Ok(found)
     }
 

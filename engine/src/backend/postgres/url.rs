@@ -15,7 +15,6 @@ pub use self::ssl::{Ssl, SslMode};
 use crate::error::{Code, Error, Result};
 use crate::options::Migrate;
 
-mod replica;
 mod ssl;
 
 /// Asks the user's program for a password. The parameter returns how long it may still wait, which gets less when the store
@@ -64,8 +63,6 @@ pub struct Url {
     pub migrate: Option<Migrate>,
     /// True if statements may stay prepared, on a connection without a pooler.
     pub prepares: bool,
-    /// The replica of `readFrom`. It has the same tables.
-    pub replica: Option<Box<Url>>,
 }
 
 const DEFAULT_PORT: u16 = 5432;
@@ -119,7 +116,6 @@ impl Url {
             prefix: String::new(),
             migrate: None,
             prepares: true,
-            replica: None,
         };
         for host in hosts.split(',').filter(|host| !host.is_empty()) {
             url.hosts.push(host_and_port(host).ok_or_else(|| wrong("one of its hosts or ports is not valid"))?);

@@ -327,13 +327,7 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
             let opened = ReadOnly::open(&path, deadline.limit(patience), cache_bytes)?;
             Ok(Box::new(opened) as Box<dyn Backend>)
         };
-        return Opener {
-            open: Arc::new(open),
-            pre_encoder: None,
-            sweeps_apart: false,
-            reads_apart: true,
-            replica: None,
-        };
+        return Opener { open: Arc::new(open), pre_encoder: None, sweeps_apart: false, reads_apart: true };
     }
     let sqlite = Options {
         durability: options.durability,
@@ -352,11 +346,5 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         let sqlite = Options { busy_timeout: deadline.limit(sqlite.busy_timeout), ..sqlite.clone() };
         Ok(Box::new(Sqlite::open_in(&sqlite, cache.clone(), &files)?) as Box<dyn Backend>)
     };
-    Opener {
-        open: Arc::new(open),
-        pre_encoder: Some(pre_encoder),
-        sweeps_apart: false,
-        reads_apart: true,
-        replica: None,
-    }
+    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder), sweeps_apart: false, reads_apart: true }
 }

@@ -54,25 +54,3 @@ fn a_store_that_only_reads_is_content_with_a_replica() {
     let refused = Url::parse("//h/d?target_session_attrs=prefer-standby").unwrap_err();
     assert!(refused.message().contains("read-write, read-only or any"), "{refused}");
 }
-
-#[test]
-fn a_replica_has_the_tables_of_its_primary() {
-    let mut url = Url::parse("//h/d?prefix=x_").unwrap();
-    url.set("schema", "agents").unwrap();
-    url.ask = Some(Ask(Arc::new(|_| Ok("secret".to_owned()))));
-    let mut replica = |text: &str| {
-        url.set_replica(text)?;
-        Ok::<_, Error>(*url.replica.clone().unwrap())
-    };
-    let one = replica("postgres://r/d").unwrap();
-    assert_eq!((one.schema.as_str(), one.prefix.as_str(), one.ask.is_some()), ("agents", "x_", true));
-    assert_eq!(one.sessions, Some(TargetSessionAttrs::Any));
-    assert_eq!(replica("postgresql://r,h/d").unwrap().sessions, Some(TargetSessionAttrs::ReadOnly));
-    assert!(replica("postgres://u:own@r/d?schema=agents&prefix=x_").unwrap().ask.is_none());
-    for wrong in ["r", "mysql://u:secret@r/d", "postgres://r/d?schema=secret", "postgres://u:secret@r@/d", "postgres:r"]
-    {
-        let refused = replica(wrong).unwrap_err();
-        assert_eq!(refused.code(), Code::InvalidArgument, "{wrong}");
-        assert!(refused.message().contains("\"readFrom\"") && !refused.message().contains("secret"), "{refused}");
-    }
-}
