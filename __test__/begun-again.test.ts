@@ -85,7 +85,7 @@ describe.each(kinds)("on %s", (kind) => {
       stepIndex,
       stepName: "work",
       state: { by },
-      createdAt: new Date(),
+      createdAt: 1,
     });
     await old.save(step(1, "old"));
     await other.clear("run");
@@ -114,7 +114,7 @@ describe.each(kinds)("on %s", (kind) => {
     helix: (target: string | Store) => {
       const store = new SessionStore(target);
       const save = async (id: string) => {
-        if (!(await store.sessionExists("run"))) await store.createSession("run", {});
+        if (!(await store.sessionExists("run"))) await store.createSession("run", { agentType: "writer" });
         await store.saveCheckpoint({ id, sessionId: "run", stepCount: 0, timestamp: 1, state });
       };
       return { store, save, remove: () => store.deleteSession("run"), look: () => store.sessionExists("run") };
@@ -122,32 +122,35 @@ describe.each(kinds)("on %s", (kind) => {
     agentium: (target: string | Store) => {
       const store = new WorkflowCheckpointStore<object>(target);
       const save = (id: string) =>
-        store.save({ id, runId: "run", stepIndex: 0, stepName: "work", state: {}, createdAt: new Date() });
+        store.save({ id, runId: "run", stepIndex: 0, stepName: "work", state: {}, createdAt: 1 });
       return { store, save, remove: () => store.clear("run"), look: () => store.latest("run") };
     },
   };
 
-  it.each(Object.entries(remembering))("%s: a late effect of a run that is named alone does not run", async (space, make) => {
-    const target = kind === "memory" ? await openStore(place(kind)) : place(kind);
-    if (typeof target !== "string") onTestFinished(() => target.close());
-    const [old, other] = [make(target), make(target)];
-    for (const { store } of [old, other]) onTestFinished(() => store.close());
-    const run = { space, run: "run" };
-    const paid: string[] = [];
-    const pay = (one: typeof old, who: string) => effects(one.store)(run, "charge", () => `${paid.push(who)}`);
-    await old.save("1");
-    await other.look();
-    await other.remove();
-    for (const again of [false, true]) {
-      if (again) await other.save("new");
-      const error = await failure(pay(old, "old"), "CONFLICT");
-      expect(error.message).toContain('its effect "charge" did not run');
-    }
-    expect(await pay(other, "new")).toBe("1");
-    expect(await old.look()).toBeTruthy();
-    expect(await pay(old, "old")).toBe("1");
-    expect(paid).toEqual(["new"]);
-  });
+  it.each(Object.entries(remembering))(
+    "%s: a late effect of a run that is named alone does not run",
+    async (space, make) => {
+      const target = kind === "memory" ? await openStore(place(kind)) : place(kind);
+      if (typeof target !== "string") onTestFinished(() => target.close());
+      const [old, other] = [make(target), make(target)];
+      for (const { store } of [old, other]) onTestFinished(() => store.close());
+      const run = { space, run: "run" };
+      const paid: string[] = [];
+      const pay = (one: typeof old, who: string) => effects(one.store)(run, "charge", () => `${paid.push(who)}`);
+      await old.save("1");
+      await other.look();
+      await other.remove();
+      for (const again of [false, true]) {
+        if (again) await other.save("new");
+        const error = await failure(pay(old, "old"), "CONFLICT");
+        expect(error.message).toContain('its effect "charge" did not run');
+      }
+      expect(await pay(other, "new")).toBe("1");
+      expect(await old.look()).toBeTruthy();
+      expect(await pay(old, "old")).toBe("1");
+      expect(paid).toEqual(["new"]);
+    },
+  );
 
   it("TinyAgents: late writes and children of deleted checkpoints are refused", async () => {
     const [old, other] = await two(kind, (target) => new Checkpointer<object>(target));

@@ -17,7 +17,8 @@ const unknown = [
   ...named.filter((name) => !faults.some((fault) => fault.name === name)),
   ...options.filter((option) => option !== "--model"),
 ];
-if (unknown.length > 0) throw new Error(`there is no fault or option ${unknown.join(", ")}: see scripts/seeded/faults.mjs`);
+if (unknown.length > 0)
+  throw new Error(`there is no fault or option ${unknown.join(", ")}: see scripts/seeded/faults.mjs`);
 const chosen = named.length === 0 ? faults : faults.filter(({ name }) => named.includes(name));
 
 const work = mkdtempSync(join(tmpdir(), "forkpoint-seeded-"));

@@ -105,15 +105,15 @@ export const faults = [
   {
     name: "an-effect-outlives-its-run",
     file: "ts/store/effects.ts",
-    from: "if (slot.newest === null) return stored === true;",
-    to: "if (slot.newest === null) return stored === undefined;",
+    from: "return stored === true && slot.newest === null",
+    to: "return stored === undefined && slot.newest === null",
     ...langgraph("deleted"),
   },
   {
     name: "a-new-run-gets-a-late-effect",
     file: "ts/store/effects.ts",
-    from: "return incarnation !== undefined && slot.incarnation !== incarnation;",
-    to: "return incarnation === undefined && slot.incarnation !== incarnation;",
+    from: "if (incarnation !== undefined) return slot.incarnation !== incarnation;",
+    to: "if (incarnation !== undefined) return slot.incarnation === null;",
     ...langgraph("deleted"),
   },
   {
@@ -156,8 +156,8 @@ export const faults = [
   {
     name: "a-late-call-is-a-branch",
     file: "ts/store/effect-places.ts",
-    from: "settles = false, joins = false }: EffectPlace & { at: string },\n",
-    to: "settles = false }: EffectPlace & { at: string },\n  joins = false,\n",
+    from: "settles = false, joins }: EffectPlace & { at: string },\n",
+    to: "settles = false }: EffectPlace & { at: string },\n  joins: undefined = undefined,\n",
     ...langgraph("effects-arrivals"),
   },
   {

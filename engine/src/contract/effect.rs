@@ -252,18 +252,21 @@ fn find(effect: &Address) -> Result<Request> {
         Ok(Query::Get { contract: effects_of(of)?.id, id })
     };
     let start = |contract| Query::Start { contract, lineage: lineage.clone() };
-    let anchor = (contract.anchor != contract.id).then(|| start(contract.anchor));
-    let starts = Query::All([start(contract.id)].into_iter().chain(anchor).collect());
+    let has_anchor = contract.anchor != contract.id;
+    let anchor = has_anchor.then(|| start(contract.anchor));
     let newest = Query::List { contract: contract.id, of: Of::Lineage(lineage.clone()), before: None, limit: Some(1) };
-    let all = vec![get(effect.branch)?, get(effect.branch.saturating_add(1))?, newest, starts, Query::Clock];
-    Ok(Request::ask(Query::All(all), |answer| {
-        let [found, next, newest, starts, now] = answer.into_all()?;
-        let more = next.into_checkpoint()?.is_some();
+    let all = [get(effect.branch)?, get(effect.branch.saturating_add(1))?, newest, Query::Clock, start(contract.id)];
+    Ok(Request::ask(Query::All(all.into_iter().chain(anchor).collect()), move |answer| {
+        let mut all = answer.into_list()?;
+        let anchor = if has_anchor { all.pop() } else { None };
+        let [found, later, newest, now, start] = Answer::All(all).into_all()?;
+        let more = later.into_checkpoint()?.is_some();
         let newest = newest.into_headers()?.into_iter().next();
         let newest = newest.and_then(|header| id_of(contract, header));
-        let starts = starts.into_list()?.into_iter().map(Answer::into_starts).collect::<Result<Vec<_>>>()?;
-        let incarnation = starts.last().and_then(|anchor| anchor.first()).map(|start| start.position);
-        let origin = starts.first().and_then(|start| origin_of(contract, start.first()?));
+        let start = start.into_starts()?;
+        let origin = start.first().and_then(|start| origin_of(contract, start));
+        let own = start.first().map(|start| start.position);
+        let incarnation = anchor.map_or(Ok(own), Answer::into_position)?;
         let now = now.into_clock()?;
         Response::one(Some(found.into_checkpoint()?), |found, response| {
             let effect = found.map(|found| {

@@ -676,7 +676,8 @@ fn read<T>(connection: &Connection, sql: &str, row: impl Fn(&Row<'_>) -> T) -> V
 }
 
 fn lineage_rows(connection: &Connection) -> BTreeMap<i64, LineageRow> {
-    let sql = "SELECT lin, contract, name, grp, age_offset, origin, origin_lin, sum, status, labels FROM lineage NOT INDEXED";
+    let sql =
+        "SELECT lin, contract, name, grp, age_offset, origin, origin_lin, sum, status, labels FROM lineage NOT INDEXED";
     let row = |row: &Row<'_>| {
         let (lin, contract, name): (i64, u8, String) = (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(2));
         let (group, age_offset): (String, u8) = (row.get_unwrap(3), row.get_unwrap(4));
@@ -895,10 +896,7 @@ fn parts(raw: &[u8]) -> Vec<Part> {
 }
 
 /// Returns the statuses of AgentOS' checkpoints: whether a checkpoint has a memory snapshot, and the number of its status.
-fn is_as_documented(
-    path: &Path,
-    (expected, logs): &(Vec<Expected>, Vec<Log>),
-) -> BTreeSet<(bool, u8)> {
+fn is_as_documented(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) -> BTreeSet<(bool, u8)> {
     let header = fs::read(path).unwrap();
     assert_eq!(header[68..72], *b"Fkpt", "the application id");
     assert_eq!(header[63], VERSION, "the version is in the lowest bits");
@@ -936,11 +934,7 @@ fn is_as_documented(
             assert_eq!(payload.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["state", "rest"]);
         }
     }
-    assert_eq!(
-        formats.into_iter().collect::<Vec<_>>(),
-        (1..=6).collect::<Vec<u8>>(),
-        "every format is in it"
-    );
+    assert_eq!(formats.into_iter().collect::<Vec<_>>(), (1..=6).collect::<Vec<u8>>(), "every format is in it");
     other_contracts_are_as_documented(rows);
     let across = rows.values().filter_map(|row| Some((&row.header.id, &rows[&row.base?].header.id)));
     assert!(across.clone().any(|(fork, source)| (fork.as_str(), source.as_str()) == ("f1", "t1")), "and a fork");

@@ -113,9 +113,10 @@ impl Sqlite {
     fn prune_or_make_room(&mut self, prune: &Prune) -> Result<Pruned> {
         let mut most = prune.most;
         loop {
-            let pruned = self.watch.begin(&self.connection).and_then(|transaction| {
-                write::prune(transaction, &self.cache, &Prune { most, ..*prune })
-            });
+            let pruned = self
+                .watch
+                .begin(&self.connection)
+                .and_then(|transaction| write::prune(transaction, &self.cache, &Prune { most, ..*prune }));
             if !is_full(&pruned) || most <= 1 {
                 if most < prune.most {
                     self.truncate_log();

@@ -49,11 +49,7 @@ pub(super) fn transaction(
 }
 
 /// Removes one batch of the checkpoints that a retention rule selects, and commits the transaction.
-pub(super) fn prune(
-    transaction: Transaction<'_>,
-    cache: &PayloadCache,
-    prune: &Prune,
-) -> Result<Pruned> {
+pub(super) fn prune(transaction: Transaction<'_>, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let mut writing = Writing::begin(&transaction, cache, Effort::Full)?;
     let mut plan = plan(&SqliteCatalog(&transaction), prune)?;
     if let Rule::SavedBefore(_) = prune.rule {
@@ -101,11 +97,7 @@ struct Put<'a> {
 }
 
 impl<'a> Writing<'a> {
-    fn begin(
-        transaction: &'a Transaction<'a>,
-        cache: &'a PayloadCache,
-        effort: Effort,
-    ) -> Result<Self> {
+    fn begin(transaction: &'a Transaction<'a>, cache: &'a PayloadCache, effort: Effort) -> Result<Self> {
         let last_seq = setting::last(transaction, LAST_SEQ, setting::SEQ_FLOOR)?;
         let payloads = Payloads::new(transaction, cache, effort);
         let logs = Logs::new(transaction);

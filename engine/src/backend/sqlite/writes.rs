@@ -173,12 +173,7 @@ pub(super) fn add(
 }
 
 /// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
-pub(super) fn claim(
-    connection: &Connection,
-    contract: ContractId,
-    id: &str,
-    claimed_by: &str,
-) -> Result<()> {
+pub(super) fn claim(connection: &Connection, contract: ContractId, id: &str, claimed_by: &str) -> Result<()> {
     let mut changed = false;
     for row in rows(connection, contract, id)?.into_iter().filter(|row| row.claimed.is_none()) {
         let sql = "UPDATE write SET claimed = ?, claim_sum = ? WHERE num = ?";
