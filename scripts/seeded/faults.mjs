@@ -105,8 +105,8 @@ export const faults = [
   {
     name: "an-effect-outlives-its-run",
     file: "ts/store/effects.ts",
-    from: "return stored === true && slot.newest === null",
-    to: "return stored === undefined && slot.newest === null",
+    from: "if (incarnation !== undefined) return slot.incarnation !== incarnation;",
+    to: "if (incarnation !== undefined) return slot.incarnation !== null && slot.incarnation !== incarnation;",
     ...langgraph("deleted"),
   },
   {
