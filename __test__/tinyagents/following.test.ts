@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Checkpointer, type CheckpointerOptions, Command, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { amount } from "../faults/faults.js";
-import { Gate, failure, kinds, place } from "../helpers.js";
+import { failure, kinds, place } from "../helpers.js";
 
 interface State {
   log: string[];
@@ -137,43 +137,6 @@ describe.each(kinds)("on %s", (kind) => {
     expect(paid).toBe(0);
     expect(await checkpointer.list("t")).toEqual([]);
   });
-
-  it.each(["sync", "async"] as const)(
-    "durability %s: a branch that another run has overtaken at the branch's own checkpoint",
-    async (durability) => {
-      const gate = new Gate();
-      const payments: string[] = [];
-      const checkpointer = new Checkpointer<State>(place(kind));
-      onTestFinished(() => checkpointer.close());
-      const graph = (wait?: () => Promise<void>) =>
-        new Graph<State, { log?: string[] }>({
-          reducer: (state, { log = [] }) => ({ log: [...state.log, ...log] }),
-          nodes: {
-            first: () => ({ log: ["first"] }),
-            pay: async (_, context) => {
-              await wait?.();
-              const receipt = () => `receipt ${payments.push(context.taskId)}`;
-              return { log: [await context.once("charge", receipt)] };
-            },
-          },
-          edges: [
-            [START, "first"],
-            ["first", "pay"],
-          ],
-          checkpointer,
-        });
-      await graph().invoke({ log: [] }, { threadId: "t" });
-      const old = (await graph().getStateHistory("t")).find(({ next }) => next[0] === "first")!;
-      const branch = graph(gate.wait).resumeFrom("t", old.config.checkpointId!, undefined, { durability });
-      await gate.reached;
-      // The latest checkpoint is the branch's now.
-      while ((await graph().getState("t"))!.next[0] !== "pay") await delay(1);
-      expect((await graph().resume("t", undefined, { durability })).state.log).toEqual(["first", "receipt 2"]);
-      gate.open();
-      expect((await branch).state.log).toEqual(["first", "receipt 2"]);
-      expect(payments).toHaveLength(2);
-    },
-  );
 
   it("a caller that names an older checkpoint makes a branch with effects of its own", async () => {
     const {
