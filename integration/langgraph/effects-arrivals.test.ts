@@ -239,7 +239,7 @@ async function endAs(runs: Array<Promise<{ receipt: number }>>, receipt: number)
 }
 
 describe.each(sharedKinds)("on %s", (kind) => {
-  it("two processes that run one thread at the same time", { timeout: 60_000 + MEETINGS * 500 }, async () => {
+  it("two processes that run one thread at the same time", { timeout: 60_000 + MEETINGS * 1_500 }, async () => {
     const target = place(kind);
     const checkpointer = open(target);
     const rest = new StateGraph(Annotation.Root({ receipt: Annotation<number> }))
