@@ -14,6 +14,7 @@ export function check() {
   run("cargo", ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]);
   tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
   run(process.execPath, [`${root}scripts/circles.mjs`]);
+  run(process.execPath, [`${root}scripts/names.mjs`]);
   run(process.execPath, [`${root}scripts/api.mjs`]);
   // The build has checked ts, tools/studio and conformance.
   types(

@@ -14,7 +14,7 @@ const forTools = [
   "bridge/json-form/form",
   "bridge/json-form/json-text",
   "bridge/json-form/path",
-  "bridge/spaces",
+  "contracts/registry",
   "inspect/conversation/cost",
   "inspect/conversation/lists",
   "inspect/conversation/usage-order",
@@ -79,20 +79,27 @@ const nameOf = (id) => relative(source, id).replaceAll(sep, "/").replace(/\.ts$/
  * what needs the addon is in dist/store, and the rest in dist/bridge, because the command line, `forkpoint/otel` and
  * `forkpoint/testing` load no addon.
  */
-function bundleOf(name, { starts, needsAddon, forCopies }) {
+function bundleOf(name, { starts, used, needsAddon, forCopies }) {
   // The command line and the studio load the second one alone.
   if (name === "bridge/bundled" || name === "inspect/step-name") return name;
+  // What every framework is, in a few bytes. It needs no other module.
+  if (isOfTraits(name)) return "bridge/start";
   const [, room] = /^(contracts\/[\w-]+|\w+)\//.exec(name) ?? [];
   if (room === undefined || /^(?:otel|testing)$/.test(room) || name === `${room}/index`) return undefined;
   // Only the tools use this one. It is part of no bundle, so that the command line loads no addon with it.
   if (name === "inspect/conversation/usage-order") return undefined;
   // The inspector has an entry of its own. The entry `forkpoint` uses a part of it, to copy stores: Rollup puts what it starts
   // with into the entry.
-  if (room === "inspect") return starts(name) ? undefined : `inspect/${forCopies(name) ? "later" : "start"}`;
+  // What frameworks say of themselves is for the inspector, and its bundles have it.
+  const isInspected = room === "inspect" || room === "plugin" || (/^contracts\b/.test(room) && !used(name));
+  if (isInspected) return starts(name) ? undefined : `inspect/${forCopies(name) ? "later" : "start"}`;
   const isShared = room === "bridge" || room === "store";
   const folder = isShared ? (needsAddon(name) ? "store" : "bridge") : room;
   return `${folder}/${starts(name) ? "start" : "later"}`;
 }
+
+/** Returns true for the registry of frameworks and for what it uses. */
+const isOfTraits = (name) => /^contracts\/(?:registry|[\w-]+\/(?:traits|own))$/.test(name);
 
 /** Finds out what a start loads. `importsOf` returns the modules that a module imports. */
 function graphOf(importsOf) {
@@ -104,9 +111,13 @@ function graphOf(importsOf) {
   };
   const started = new Set();
   for (const name of entries()) if (/^(?:contracts|index)\b/.test(name)) reach(name, started);
+  // What the contracts themselves use, at the start or later.
+  const used = new Set(started);
+  for (const name of named("later")) if (name.startsWith("contracts/")) reach(name, used);
   const copies = reach("inspect/later");
   return {
     starts: (name) => started.has(name),
+    used: (name) => used.has(name),
     needsAddon: (name) => reach(name).has("bridge/native"),
     forCopies: (name) => copies.has(name),
   };

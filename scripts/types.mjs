@@ -39,8 +39,8 @@ const withoutHeaders = {
 
 /** Returns the file of what several entry points have in common. It is declared once, so that it is one type for all. */
 function chunkOf(id) {
-  if (/\/ts\/(?:bridge|store|contracts\/shared)\//.test(id)) return "shared";
-  return /\/ts\/inspect\/(?!copy|index\.)/.test(id) ? "inspector" : undefined;
+  if (/\/ts\/(?:bridge|store|contracts\/shared|contracts\/registry\.)/.test(id)) return "shared";
+  return /\/ts\/(?:plugin\/|inspect\/(?!copy|index\.))/.test(id) ? "inspector" : undefined;
 }
 
 /** Writes the declarations. Internals are left out: what no entry point exports, and what is marked `@internal`. */

@@ -2,9 +2,12 @@
 import { describe, expect, test } from "vitest";
 import { diffValues } from "../../ts/inspect/diff.js";
 import { sameIds } from "../../ts/inspect/identity.js";
-import { isOwn } from "../../ts/inspect/own.js";
-import type { Change } from "../../ts/inspect/views.js";
+import { traitsOf } from "../../ts/contracts/registry.js";
+import type { BothWrites } from "../../ts/plugin/traits.js";
+import type { Change } from "../../ts/plugin/views.js";
 import { random } from "./random.js";
+
+const isOwn = (space: string, change: Change, writes: BothWrites) => traitsOf(space).isOwn?.(change, writes) === true;
 
 const signs = { add: "+", remove: "-", replace: "~" } as const;
 

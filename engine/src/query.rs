@@ -214,6 +214,11 @@ pub struct LogRange {
 }
 
 impl LogRange {
+    /// All records of a log.
+    pub(crate) fn whole(contract: ContractId, lineage: String, log: &str) -> Self {
+        Self { contract, lineage, log: log.to_owned(), at: None, from: LogSide::First, skip: 0, limit: usize::MAX }
+    }
+
     /// All records of a log that a checkpoint names.
     pub(crate) fn kept(contract: ContractId, lineage: &str, log: &str, id: &str) -> Self {
         let (lineage, log, at) = (lineage.to_owned(), log.to_owned(), Some(id.to_owned()));

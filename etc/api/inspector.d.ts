@@ -405,7 +405,7 @@ interface Snippet {
     match: string;
     after: string;
 }
-type Space = (typeof SPACES)[number] | (string & {});
+type Space = KnownSpace | (string & {});
 interface SpaceStats {
     runs: number;
     statuses: Record<Status, number>;

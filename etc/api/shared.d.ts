@@ -4,7 +4,6 @@ DrainController
 ForkpointError
 RunDrainedError
 RunStore
-SPACES
 Store
 formatPath
 fromJsonForm
@@ -40,6 +39,7 @@ ErrorCode
 FailureChannelName
 Finding
 InvalidArgumentError
+KnownSpace
 Lease
 LeaseHolder
 LeaseOptions
@@ -211,6 +211,7 @@ type InvalidArgumentError = (TypeError | RangeError) & {
     readonly code: "INVALID_ARGUMENT";
     readonly retryable: false;
 };
+type KnownSpace = "agentos" | "agentium" | "storage" | "langgraph" | "langgraph-store" | "langgraph-cache" | "tinyagents" | "helix" | "ai" | "ai-streams" | "claude-agent-sdk" | "mastra" | "mastra-threads" | "openai-agents" | "openai-agents-states";
 interface Lease extends AsyncDisposable, LeaseHolder {
     readonly token: number;
     readonly holder: string;
@@ -250,7 +251,7 @@ interface PostgresSchemaOptions {
     prefix?: string;
 }
 interface ProgramDescription extends ProgramShape {
-    space: (typeof spaces)[number];
+    space: ProgramSpace;
 }
 interface ProgramEdge {
     from: string;
@@ -270,6 +271,7 @@ interface ProgramShape {
     edges: ProgramEdge[];
     fields?: string[] | undefined;
 }
+type ProgramSpace = "agentos" | "agentium" | "langgraph" | "tinyagents";
 interface ProgramVersion {
     version: string | null;
     shape: string;
@@ -338,23 +340,6 @@ declare abstract class RunStore extends ContractStore {
     prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
     stats(options?: StatsOptions): Promise<RunStats>;
 }
-declare const SPACES: readonly [
-    "agentos",
-    "agentium",
-    "storage",
-    "langgraph",
-    "langgraph-store",
-    "langgraph-cache",
-    "tinyagents",
-    "helix",
-    "ai",
-    "ai-streams",
-    "claude-agent-sdk",
-    "mastra",
-    "mastra-threads",
-    "openai-agents",
-    "openai-agents-states"
-];
 interface Serializer {
     readonly name: string;
     serialize(value: unknown): Uint8Array;
@@ -496,11 +481,5 @@ declare function parsePath(text: string): PathStep[];
 declare function postgresSchema(options?: PostgresSchemaOptions): string;
 declare function safeJson(value: unknown): string;
 declare function safeText(text: string): string;
-declare const spaces: readonly [
-    "agentos",
-    "agentium",
-    "langgraph",
-    "tinyagents"
-];
 declare function toJsonForm(value: unknown): unknown;
 declare function valueAt(value: unknown, path: readonly PathStep[]): unknown;

@@ -1,6 +1,6 @@
 /** The list of recorded runs, with the filters of the page. */
 
-import type { RunInfo, Status } from "../../ts/inspect/views.js";
+import type { RunInfo, Status } from "../../ts/plugin/views.js";
 
 export type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 

@@ -3,7 +3,7 @@
 import { makeSource } from "../../tools/studio/embedded/source.js";
 import type { Taken } from "../../tools/studio/taken.js";
 import type { Question } from "../../ts/inspect/questions/views.js";
-import type { RunInfo } from "../../ts/inspect/views.js";
+import type { RunInfo } from "../../ts/plugin/views.js";
 import { type Parameters, listed, spacesOf } from "./list.js";
 
 /** The file `runs/store.json`. */

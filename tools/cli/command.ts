@@ -1,7 +1,7 @@
 /** Makes commands, with the flags that they share. */
 
 import { Argument, Command, Option } from "commander";
-import { SPACES } from "../../ts/bridge/spaces.js";
+import { SPACES } from "../../ts/contracts/registry.js";
 import type { CommonOptions, Context } from "./context.js";
 import { UsageError } from "./errors.js";
 import { type Stops, execute } from "./execute.js";
@@ -57,7 +57,7 @@ export function dangerous(command: Command): Command {
 }
 
 export function spaceOption(): Option {
-  return new Option("--space <space>", "the framework, or `storage` for Agentium's key-value driver").choices(SPACES);
+  return new Option("--space <space>", "the framework").choices(SPACES);
 }
 
 /** An option whose value is read by a function that throws a {@link UsageError}. */

@@ -10,7 +10,7 @@ import { openInspector } from "../../ts/inspect/index.js";
 import { type During, type Refund, type StepEvent, follow, graphOf, stepNames, workflowOf } from "./demo/agent.js";
 import { ENDLESS, crash } from "./demo/crash.js";
 import type { Style } from "./style.js";
-import type { Status } from "../../ts/inspect/views.js";
+import type { Status } from "../../ts/plugin/views.js";
 import type { Store } from "../../ts/store/store.js";
 
 /** The runs of the demo. */

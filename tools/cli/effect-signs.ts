@@ -1,7 +1,7 @@
 /** The signs and words for the state of an effect, and the place of effects among the checkpoints of a run. */
 
 import type { Format } from "./style.js";
-import type { CheckpointInfo, EffectInfo } from "../../ts/inspect/views.js";
+import type { CheckpointInfo, EffectInfo } from "../../ts/plugin/views.js";
 
 const states: Record<EffectInfo["state"], { text: string; format: Format }> = {
   done: { text: "✓ done", format: "green" },

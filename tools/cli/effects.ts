@@ -5,7 +5,7 @@ import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import type { Context } from "./context.js";
 import { describe } from "./errors.js";
 import { type RunOptions, findRun, refOf } from "./find.js";
-import type { EffectInfo, RunRef } from "../../ts/inspect/views.js";
+import type { EffectInfo, RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** Finds the run of effects, as {@link findRun} does. It need not have a checkpoint yet: its id must be exact then. */

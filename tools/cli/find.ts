@@ -7,7 +7,7 @@ import { UsageError, describe } from "./errors.js";
 import { checkpointsOf, runsOf } from "./pages.js";
 import { shellWord } from "../../ts/bridge/json-form/json-text.js";
 import { shortened } from "./short-ids.js";
-import type { CheckpointDetail, CheckpointInfo, RunInfo, RunRef } from "../../ts/inspect/views.js";
+import type { CheckpointDetail, CheckpointInfo, RunInfo, RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** The minimum length of a prefix, in characters. */

@@ -3,7 +3,7 @@
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import type { Context } from "./context.js";
 import { UsageError } from "./errors.js";
-import type { RunRef } from "../../ts/inspect/views.js";
+import type { RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
 export interface GraphOptions {

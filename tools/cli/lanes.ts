@@ -8,7 +8,7 @@ import { type Format, type Style, statusCell } from "./style.js";
 import { cut, pad, width } from "./table.js";
 import { ago, localTime } from "./units.js";
 import { clipped } from "./wrap.js";
-import type { CheckpointInfo, EffectInfo, RunInfo } from "../../ts/inspect/views.js";
+import type { CheckpointInfo, EffectInfo, RunInfo } from "../../ts/plugin/views.js";
 
 const colors: Format[] = ["cyan", "green", "magenta", "yellow", "blue", "red"];
 

@@ -1,4 +1,4 @@
-/** Recognizes LangChain's messages in the JSON form of a value. */
+/** Recognizes messages that are stored as the call of their constructor, in the JSON form of a value. */
 
 /** What a human wants to see of a message. */
 export interface Message {

@@ -1,7 +1,7 @@
 /** Reads listings page by page. */
 
 import { describe, UsageError } from "./errors.js";
-import type { CheckpointInfo, Page, RunInfo, RunRef } from "../../ts/inspect/views.js";
+import type { CheckpointInfo, Page, RunInfo, RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 import type { RunQuery } from "../../ts/inspect/runs.js";
 

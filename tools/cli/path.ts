@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { parseJson, shellWord } from "../../ts/bridge/json-form/json-text.js";
 import { type PathStep, formatPath, parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { UsageError, describe } from "./errors.js";
-import type { Change } from "../../ts/inspect/views.js";
+import type { Change } from "../../ts/plugin/views.js";
 
 export function readPath(text: string): PathStep[] {
   return asUsage("", () => parsePath(text));
@@ -59,7 +59,7 @@ export function isPart(step: PathStep | undefined): step is Change["part"] {
   return step === "state" || step === "rest" || step === "writes";
 }
 
-/** The names of the channels that LangGraph itself makes. */
+/** The names of the channels that a graph makes for itself. */
 const INTERNAL = /^(?:__.*|branch:to:.*|join:.*)$/s;
 
 /** The maximum number of keys that a message lists. */

@@ -1,5 +1,6 @@
 /** Shows what runs ask humans, and the answers that were stored. */
 
+import { traitsOf } from "../../ts/contracts/registry.js";
 import { safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
 import { describe } from "./errors.js";
 import type { Output } from "./output.js";
@@ -7,7 +8,7 @@ import { cut } from "./table.js";
 import { localTime } from "./units.js";
 import { excerpt } from "./value-text.js";
 import type { Question } from "../../ts/inspect/questions/views.js";
-import type { CheckpointInfo, RunRef } from "../../ts/inspect/views.js";
+import type { CheckpointInfo, RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** The longest question and the longest answer on a line, in characters. */
@@ -35,9 +36,6 @@ export function answerLine(question: Question, output: Pick<Output, "style" | "w
   return `${questionLine({ ...question, choices: [] }, output)} ${style("green", "✓")} ${excerpt(value, style, ANSWER)}${who}, ${localTime(at)}`;
 }
 
-/** The frameworks whose answers are stored. */
-const ANSWERABLE = new Set(["langgraph", "agentos", "tinyagents"]);
-
 /** The greatest number of checkpoints that are searched for answers. */
 const SEARCHED = 200;
 
@@ -54,7 +52,7 @@ export async function answersOf(
   signal: AbortSignal,
 ): Promise<StepAnswer[]> {
   const found: StepAnswer[] = [];
-  if (!ANSWERABLE.has(checkpoints[0]?.space ?? "")) return found;
+  if (traitsOf(checkpoints[0]?.space ?? "").answers !== true) return found;
   for (const { space, run, ns, id, step } of checkpoints.slice(-SEARCHED)) {
     signal.throwIfAborted();
     const questions = await readQuestions(inspector, { space, run, ns, id });

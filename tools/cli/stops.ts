@@ -1,11 +1,11 @@
 /** Finds what a run waits for, and the errors of its failed tasks, in its newest checkpoint. */
 
-import type { CheckpointDetail, Status, WriteInfo } from "../../ts/inspect/views.js";
+import type { CheckpointDetail, Status, WriteInfo } from "../../ts/plugin/views.js";
 
 /** A question that waits for an answer, in the JSON form of values, or the message of an error. */
 export type Stop = { question: unknown } | { error: string };
 
-/** The channels of pending writes, of LangGraph and TinyAgents. */
+/** The channels of the pending writes of graphs. */
 const [QUESTION, ERROR] = ["__interrupt__", "__error__"];
 
 export function stopsOf(detail: CheckpointDetail, status: Status | null): Stop[] {
@@ -29,7 +29,7 @@ function openWrites(writes: WriteInfo[]): WriteInfo[] {
   return pending.filter(({ task }) => !ended.has(task));
 }
 
-/** LangGraph 1.7 and TinyAgents store a list of questions. Older versions of LangGraph store one. */
+/** A task stores a list of questions. Older versions of a framework may store one. */
 function questionsOf(stored: unknown): Stop[] {
   const { asked = stored } = (stored ?? {}) as { asked?: unknown };
   return [asked].flat().map((each: unknown) => {

@@ -2,7 +2,7 @@
 
 import { styleText } from "node:util";
 import type { ProgramVersion } from "../../ts/store/program.js";
-import type { Status } from "../../ts/inspect/views.js";
+import type { Status } from "../../ts/plugin/views.js";
 
 export type Format = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
 

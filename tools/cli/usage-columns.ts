@@ -9,7 +9,7 @@ import { costText, tokenCount } from "./usage.js";
 import { type UsageSort, readUsages, sortByUsage } from "../../ts/inspect/conversation/usage-order.js";
 import type { Usage } from "../../ts/inspect/conversation/usage-views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
-import type { RunInfo } from "../../ts/inspect/views.js";
+import type { RunInfo } from "../../ts/plugin/views.js";
 
 /** A listed run with its tokens. Null: none are stored. */
 export type UsedRun = RunInfo & { usage: Usage | null };

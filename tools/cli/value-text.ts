@@ -1,4 +1,4 @@
-/** Writes the JSON form of a value for a human: indented and in color. It is JSON, but for messages of LangChain. */
+/** Writes the JSON form of a value for a human: indented and in color. It is JSON, but for messages. */
 
 import { safeJson, safeJsonPieces, safeText } from "../../ts/bridge/json-form/json-text.js";
 import { messageOf } from "./message.js";
@@ -82,7 +82,7 @@ function shortOf(value: unknown, style: Style, room: number): { text: string; le
   return messageText(value, Math.min(MESSAGE, room - 2), style) ?? inOneLine(value, Math.min(SHORT, room), style);
 }
 
-/** Returns a message of LangChain as `assistant: "Hello"`, cut to a length. Undefined: the value is no message. */
+/** Returns a message as `assistant: "Hello"`, cut to a length. Undefined: the value is no message. */
 function messageText(value: unknown, most: number, style: Style): { text: string; length: number } | undefined {
   const message = messageOf(value);
   if (message === undefined) return undefined;

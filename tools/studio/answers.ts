@@ -10,7 +10,7 @@ import type {
   EffectDetail,
   RunInfo,
   WriteInfo,
-} from "../../ts/inspect/views.js";
+} from "../../ts/plugin/views.js";
 
 /** In bytes. */
 export const MAX_ANSWER = 512 * 2 ** 10;
@@ -22,7 +22,7 @@ const WRITE_DEPTH = 8;
 
 export const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
-/** Cuts the metadata of a checkpoint. LangGraph's metadata may hold anything. */
+/** Cuts the metadata of a checkpoint, which may hold anything. */
 function shortMeta(meta: Record<string, unknown>): Record<string, unknown> {
   return limitedJsonForm(meta, { depth: 3, items: 50, textBytes: 1_024, bytes: 4_096 }) as Record<string, unknown>;
 }

@@ -9,7 +9,7 @@ import type { Conversation } from "../../ts/inspect/conversation/message.js";
 import { readUsages } from "../../ts/inspect/conversation/usage-order.js";
 import type { RunUsage } from "../../ts/inspect/conversation/usage-views.js";
 import type { RunTokens, UsagesAnswer } from "./usage-answer.js";
-import type { RunRef } from "../../ts/inspect/views.js";
+import type { RunRef } from "../../ts/plugin/views.js";
 
 /** The longest text of a message that is sent, in characters. */
 const MOST_TEXT = 400_000;

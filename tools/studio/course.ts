@@ -3,7 +3,7 @@
 import { MAX_ANSWER, fitting } from "./answers.js";
 import type { Query } from "./query.js";
 import { Refusal } from "./refusal.js";
-import type { CheckpointInfo } from "../../ts/inspect/views.js";
+import type { CheckpointInfo } from "../../ts/plugin/views.js";
 import type { ReadCourse } from "../../ts/inspect/steps.js";
 import type { CourseAnswer } from "./course-answer.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";

@@ -129,7 +129,7 @@ function filesOf(line: string): SentFiles {
 const isName = (part: string): boolean =>
   part !== "" && part !== "." && part !== ".." && Buffer.byteLength(part) <= 255;
 
-/** Returns true for the relative path of a file, such as `runs/agentos/run-1.jsonl`. */
+/** Returns true for the relative path of a file, such as `runs/<framework>/run-1.jsonl`. */
 function isInside(name: string): boolean {
   const parts = name.split("/");
   // oxlint-disable-next-line no-control-regex -- such characters are in no name of a file of Forkpoint

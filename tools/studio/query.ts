@@ -2,7 +2,7 @@
 
 import { quote } from "../../ts/bridge/errors.js";
 import { invalid } from "./refusal.js";
-import type { RunRef } from "../../ts/inspect/views.js";
+import type { RunRef } from "../../ts/plugin/views.js";
 
 const isRef = (each: unknown) =>
   Array.isArray(each) &&
@@ -17,7 +17,7 @@ export class Query {
     this.#given = new URLSearchParams(text);
   }
 
-  /** Returns a parameter. Null: it is missing. May be empty: `ns=` is LangGraph's root graph. */
+  /** Returns a parameter. Null: it is missing. May be empty: `ns=` is the graph itself. */
   get(name: string): string | null {
     return this.#given.get(name);
   }

@@ -22,7 +22,7 @@ import type { Query } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import { search } from "./search.js";
 import { questions } from "./questions.js";
-import type { RunRef } from "../../ts/inspect/views.js";
+import type { RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** `signal` aborts when the reader disconnects. */

@@ -7,7 +7,7 @@ import { usageOf } from "./conversation.js";
 import { shortCourse } from "./course.js";
 import { htmlOf } from "./html.js";
 import { Packer, type TakenCheckpoint, type TakenRun } from "./taken.js";
-import type { CheckpointInfo, EffectDetail, RunInfo, RunRef } from "../../ts/inspect/views.js";
+import type { CheckpointInfo, EffectDetail, RunInfo, RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** What to take. */

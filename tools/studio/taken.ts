@@ -3,7 +3,7 @@
 import { setKey } from "../../ts/bridge/json-form/form.js";
 import type { CourseAnswer } from "./course-answer.js";
 import type { RunUsage } from "../../ts/inspect/conversation/usage-views.js";
-import type { CheckpointDetail, CheckpointInfo, EffectDetail, RunInfo } from "../../ts/inspect/views.js";
+import type { CheckpointDetail, CheckpointInfo, EffectDetail, RunInfo } from "../../ts/plugin/views.js";
 
 /** A checkpoint, or the reason why it could not be read. */
 export type TakenCheckpoint = CheckpointDetail | { checkpoint: CheckpointInfo; damage: string };

@@ -9,7 +9,7 @@ import { shortQuestion } from "./questions.js";
 import { refuseUnknown } from "../../ts/store/options.js";
 import { MAX_BODY, tooLarge } from "./gate.js";
 import { invalid } from "./refusal.js";
-import type { CheckpointRef, RunRef } from "../../ts/inspect/views.js";
+import type { CheckpointRef, RunRef } from "../../ts/plugin/views.js";
 import type { Answer } from "../../ts/inspect/questions/views.js";
 import type { ForkEdit } from "../../ts/inspect/fork.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";

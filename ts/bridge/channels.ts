@@ -52,13 +52,11 @@ export interface CallSubject {
    * store may make several calls.
    */
   operation: string;
-  /** The framework: `"agentos"`, `"agentium"`, `"storage"`, `"langgraph"`, `"tinyagents"`, `"helix"`,
-   * `"ai"`, `"ai-streams"`, `"langgraph-store"`, `"langgraph-cache"`, `"claude-agent-sdk"`, `"mastra"`, `"mastra-threads"`,
-   * `"openai-agents"` or `"openai-agents-states"`. */
+  /** The framework, by the name that the inspector uses: see docs/inspect.md. */
   space: string | null;
-  /** The id of the run, thread or session. For `"storage"`: the key. */
+  /** The id of the run, thread or session, or the key of a stored value. */
   run: string | null;
-  /** The namespace. LangGraph, TinyAgents: `""` is the graph itself. TinyAgents: the others as JSON. */
+  /** The namespace. `""` is the graph itself. A list of names is there as JSON. */
   ns: string | null;
   /** The id of the checkpoint. Null for an effect, because its key may hold personal data. */
   id: string | null;

@@ -37,7 +37,7 @@ export const codes: Record<ErrorCode, true> = {
  * `import` and one by `require`.
  *
  * Returns false for your own errors that this package passes on: the reason of an `AbortSignal`, or an error that a
- * step or an `onProgress` throws. Also returns false for Agentium's `RunDrainedError`, which reports no failure.
+ * step or an `onProgress` throws. Also returns false for a `RunDrainedError`, which reports no failure.
  *
  * @example
  * ```ts

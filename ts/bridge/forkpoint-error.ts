@@ -67,7 +67,7 @@ export class ForkpointError extends Error {
    * docs/leases.md.
    */
   declare readonly lease?: LeaseHolder | null;
-  /** Only if a run's state is taken: by whom, and when. See docs/openai-agents.md. */
+  /** Only if a run's state is taken: by whom, and when. See the guide of the framework. */
   declare readonly taken?: TakenBy;
 
   constructor(

@@ -1,6 +1,6 @@
 /**
- * Values that are there at once, or later. LangGraph's serializer is asynchronous, but most values need no wait. A promise costs
- * more than the serialization of a small value, because LangGraph has Node follow every promise.
+ * Values that are there at once, or later. A framework's serializer may be asynchronous, but most values need no wait. A promise costs
+ * more than the serialization of a small value, because a framework may have Node follow every promise.
  */
 
 /** A value, or a promise of it. */

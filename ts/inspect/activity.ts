@@ -2,8 +2,8 @@
 
 import { readRecord, whole } from "../store/options.js";
 import type { Context } from "./context.js";
-import { type Row, inspect, openFeed } from "./wire.js";
-import type { SavedPerHour } from "./views.js";
+import { type Row, inspect, openFeed } from "../plugin/wire.js";
+import type { SavedPerHour } from "../plugin/views.js";
 
 const HOUR = 3_600_000;
 

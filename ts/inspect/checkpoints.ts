@@ -2,10 +2,12 @@
 
 import { ForkpointError, typeError } from "../bridge/errors.js";
 import { oneOf, readRecord, whole } from "../store/options.js";
-import { type Context, SINGLE } from "./context.js";
-import { infoOf, isOrdered, readLineups, readPages, readParents } from "./rows.js";
-import type { Key, Row, Wanted } from "./wire.js";
-import type { CheckpointInfo, Page } from "./views.js";
+import { traitsOf } from "../contracts/registry.js";
+import type { Context } from "./context.js";
+import { readPages } from "../plugin/pages.js";
+import { infoOf, isOrdered, readLineups, readParents } from "./rows.js";
+import type { Key, Row, Wanted } from "../plugin/wire.js";
+import type { CheckpointInfo, Page } from "../plugin/views.js";
 
 /** Default and maximum page length. */
 const [PAGE, MOST] = [100, 1000];
@@ -24,7 +26,7 @@ const pageOptions = {
   order: oneOf("asc", "desc"),
 };
 
-/** The cursor that stands for the current state of a Helix session. */
+/** The cursor that stands for the current state of a run. */
 const CURRENT = "current";
 
 export async function listCheckpoints(context: Context, key: Key, query: unknown): Promise<Page<CheckpointInfo>> {
@@ -70,7 +72,7 @@ export async function findCheckpoint(
   { id, step }: { id?: string | undefined; step?: number | undefined },
 ): Promise<{ row: Row; info: CheckpointInfo } | null> {
   // The only checkpoint of a stored value or a session has its name as its id.
-  if (SINGLE.has(key.space) && id !== undefined && id !== key.run) return null;
+  if (traitsOf(key.space).single === true && id !== undefined && id !== key.run) return null;
   const place = step ?? -1;
   const from: Wanted["from"] = id === undefined ? { step: place } : { id };
   const [lineup] = await readLineups(context, [{ ...key, from, newestFirst: true, limit: 2, sums: false }]);

@@ -3,23 +3,12 @@
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { whole } from "../store/options.js";
 import { endedKey, programIds, programKeys } from "../store/programs.js";
-import {
-  RESOURCES,
-  type Context,
-  SESSIONS,
-  besideOf,
-  effectsOf,
-  isMain,
-  isOfEffects,
-  readKey,
-  readSpace,
-  spaceOf,
-} from "./context.js";
+import { traitsOf } from "../contracts/registry.js";
+import { type Context, contractsOf, effectsOf, isMain, isOfEffects, readKey, readSpace, spaceOf } from "./context.js";
 import { namespacesOf } from "./remove.js";
-import { newestOf, readPages } from "./rows.js";
-import { contractsOf } from "./runs.js";
-import { type FoundRun, type Key, inspect } from "./wire.js";
-import type { Space } from "./views.js";
+import { newestOf, readPages } from "../plugin/pages.js";
+import { type FoundRun, type Key, inspect } from "../plugin/wire.js";
+import type { Space } from "../plugin/views.js";
 
 /** The options that choose the runs to copy. */
 export interface Choice {
@@ -114,9 +103,9 @@ function endedKeyOf({ keys: [key] }: ChosenRun): Key {
 export async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): Promise<Key[]> {
   const keys = new Map<string, Key>();
   for (const run of runs) {
-    const beside = run.space === "helix" ? [SESSIONS] : besideOf(run.space);
-    const own = beside.map((space) => ({ ...run, space }));
-    const parts = beside.length === 0 ? await namespacesOf(context, run) : [run, ...own];
+    const { current, beside = [] } = traitsOf(run.space);
+    const own = [current ?? [], beside].flat().map((space) => ({ ...run, space }));
+    const parts = own.length === 0 ? await namespacesOf(context, run) : [run, ...own];
     // If the thread does not exist, use the given key.
     const effects = effectsOf(run.space);
     const more = effects === undefined ? [] : await namespacesOf(context, { ...run, space: effects });
@@ -131,7 +120,10 @@ export async function keysOf(context: Pick<Context, "engine">, runs: readonly Ke
 async function allKeys({ engine }: Pick<Context, "engine">, space: Space | undefined): Promise<Key[]> {
   const found: FoundRun[] = [];
   const runs = contractsOf(space);
-  const contracts = [...runs, ...runs.flatMap(besideOf), ...(runs.includes("mastra-threads") ? [RESOURCES] : [])];
+  const contracts = [
+    ...runs,
+    ...runs.flatMap((each) => [traitsOf(each).beside ?? [], traitsOf(each).shared ?? []].flat()),
+  ];
   for (const contract of [...contracts, ...contracts.map(effectsOf).filter((effects) => effects !== undefined)]) {
     let before: number | undefined;
     for (;;) {
@@ -143,16 +135,18 @@ async function allKeys({ engine }: Pick<Context, "engine">, space: Space | undef
   }
   const sorted = found.toSorted((a, b) => a.position - b.position);
   const keys = sorted.map((run): Key => ({ space: run.space, run: run.run, ns: run.ns ?? "" }));
-  // Two contracts may list the same session. Return both of its keys once. The contract `helix` has the checkpoints and
-  // messages, and comes first.
+  // A run with a current state may be in two lists. Return both of its keys once. The checkpoints and messages come first.
   const seen = new Set<string>();
   return keys.flatMap((key) => {
-    if (key.space !== "helix" && key.space !== SESSIONS) return [key];
-    if (seen.has(key.run)) return [];
-    seen.add(key.run);
+    const space = spaceOf(key.space);
+    const { current } = traitsOf(space);
+    if (current === undefined || (key.space !== space && key.space !== current)) return [key];
+    const name = JSON.stringify([space, key.run]);
+    if (seen.has(name)) return [];
+    seen.add(name);
     return [
-      { ...key, space: "helix" },
-      { ...key, space: SESSIONS },
+      { ...key, space },
+      { ...key, space: current },
     ];
   });
 }

@@ -7,7 +7,7 @@ import { findCheckpoint } from "./checkpoints.js";
 import { type Context, readKey } from "./context.js";
 import { readDetail } from "./detail.js";
 import { PARTS, compareDetails } from "./details.js";
-import type { Change, CheckpointDetail, CheckpointRef } from "./views.js";
+import type { Change, CheckpointDetail, CheckpointRef } from "../plugin/views.js";
 
 const diffOptions = {
   parts: (value: unknown, name: string) => listOf(oneOf(...PARTS), value, name),

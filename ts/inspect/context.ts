@@ -1,105 +1,63 @@
 /** What all parts of an inspector share. */
 
-import type { Engine } from "../store/engine.js";
 import { isArray, show, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
 import { oneOf } from "../store/options.js";
-import type { Format } from "../bridge/serializer.js";
-import { SPACES } from "../bridge/spaces.js";
-import type { Key } from "./wire.js";
-import type { Store } from "../store/store.js";
+import { SPACES, traitsOf } from "../contracts/registry.js";
+import type { Context as Opened } from "../plugin/context.js";
+import type { Key } from "../plugin/wire.js";
 import type { ModelPrices } from "./conversation/cost.js";
-import type { RunRef, Space } from "./views.js";
+import type { RunRef, Space } from "../plugin/views.js";
 
 /** An open inspector, as its parts use it. */
-export interface Context {
-  readonly store: Store;
-  readonly engine: Engine;
-  /** The serializers of the user, by the name that they write. */
-  readonly formats: ReadonlyMap<string, Format>;
+export interface Context extends Opened {
   readonly target: string;
   readonly write: boolean;
   /** Undefined: no costs are computed. */
   readonly prices?: ModelPrices | undefined;
 }
 
-/** The contract that holds the current state of each Helix session. */
-export const SESSIONS = "helix-sessions";
-
 /** What the name of the contract that keeps the effects of runs ends with. */
 const EFFECTS = "/effects";
 
-/** The frameworks whose runs have effects. */
-const WITH_EFFECTS: ReadonlySet<string> = new Set([
-  "agentos",
-  "agentium",
-  "langgraph",
-  "tinyagents",
-  "helix",
-  "mastra",
-  "openai-agents-states",
-]);
-
-/** Returns the name of the contract that keeps the effects of a contract's runs. Undefined: they have none. */
-export const effectsOf = (contract: string): string | undefined =>
-  WITH_EFFECTS.has(contract) ? contract + EFFECTS : undefined;
+/** Returns the name of the contract that keeps the effects of a framework's runs. Undefined: they have none. */
+export const effectsOf = (space: string): string | undefined =>
+  traitsOf(space).effects === true ? space + EFFECTS : undefined;
 
 export const isOfEffects = (contract: string): boolean => contract.endsWith(EFFECTS);
 
-/** The contracts that keep what belongs to the runs of a contract, in lineages with the names of the runs. */
-const BESIDE: Readonly<Record<string, readonly string[]>> = {
-  ai: ["ai/rows", "ai/approvals"],
-  "mastra-threads": ["mastra-threads/rows"],
-};
+/** The contracts that hold the current states of runs, each with the framework of the runs. */
+const CURRENT = new Map(SPACES.flatMap((space) => (traitsOf(space).current ? [[traitsOf(space).current, space]] : [])));
 
-export const besideOf = (contract: string): readonly string[] => BESIDE[contract] ?? [];
-
-/** The resources of Mastra's agents. A resource belongs to several threads. */
-export const RESOURCES = "mastra-threads/resources";
+/** Returns true for a contract that holds the current states of runs. They are no checkpoints of the runs. */
+export const isCurrent = (contract: string): boolean => CURRENT.has(contract);
 
 /** Returns true for a contract whose lineages are no runs. */
 export const isBeside = (contract: string): boolean => contract.includes("/") && !isOfEffects(contract);
 
-/** Returns the public name of a contract. */
+/** Returns the framework of a contract. */
 export function spaceOf(contract: string): string {
   // A contract of what belongs to runs has the name of the runs' contract before the slash.
-  return contract === SESSIONS ? "helix" : contract.split("/", 1)[0]!;
+  return CURRENT.get(contract) ?? contract.split("/", 1)[0]!;
 }
 
-/** The contracts that store no parent. The parent of a checkpoint is the checkpoint before it. */
-export const ORDERED: ReadonlySet<string> = new Set([
-  "agentos",
-  "agentium",
-  "ai",
-  "helix",
-  SESSIONS,
-  "langgraph-store",
-  "langgraph-cache",
-  "mastra",
-  "mastra-threads",
-  "openai-agents-states",
-]);
+/** Returns the contracts that list the runs of a framework, or of all frameworks if none is given. */
+export function contractsOf(space: Space | undefined): string[] {
+  const spaces: readonly string[] = space === undefined ? SPACES : [space];
+  return spaces.flatMap((each) => [each, traitsOf(each).current ?? []].flat());
+}
 
-/** The contracts whose runs have namespaces. */
-const WITH_NAMESPACES: ReadonlySet<string> = new Set(["langgraph", "tinyagents"]);
-
-/** The contracts whose runs have a namespace beside their name: a driver's, the project of a session, the workflow of a run. */
-export const IN_NAMESPACES: ReadonlySet<string> = new Set(["storage", "claude-agent-sdk", "mastra"]);
-
-/** The contracts whose runs have one checkpoint, with the name of the run as its id. */
-export const SINGLE: ReadonlySet<string> = new Set(["storage", "ai-streams", "claude-agent-sdk", "openai-agents"]);
-
-/** The frameworks whose checkpoints tell which version of a program made them. */
-export const WITH_VERSIONS = ["langgraph", "agentos", "agentium", "tinyagents"] as const satisfies Space[];
+/** Returns true if runs have a namespace for each of their subgraphs. */
+export const hasSubgraphs = (contract: string): boolean => traitsOf(spaceOf(contract)).namespaces === "subgraph";
 
 /** Returns true if a run is a graph or a session itself, and not the namespace of a subgraph. */
-export function isMain(space: string, ns: string | null): boolean {
-  return !WITH_NAMESPACES.has(space) || ns === "" || ns === null;
+export function isMain(contract: string, ns: string | null): boolean {
+  return !hasSubgraphs(contract) || ns === "" || ns === null;
 }
 
-/** Returns the namespace as the inspector shows it. Null: the contract has no namespaces. */
-export function shownNs(space: string, ns: string | null): string | null {
-  return WITH_NAMESPACES.has(space) || IN_NAMESPACES.has(space) ? (ns ?? "") : null;
+/** Returns the namespace as the inspector shows it. Null: the framework has no namespaces. */
+export function shownNs(contract: string, ns: string | null): string | null {
+  return traitsOf(spaceOf(contract)).namespaces === undefined ? null : (ns ?? "");
 }
 
 export const readSpace = (space: unknown, what = "space"): Space => oneOf(...SPACES)(space, what);

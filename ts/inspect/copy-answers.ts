@@ -1,54 +1,26 @@
-/** Brings the answers of LangGraph's questions to a copy, before the rest of what came after them is copied. */
+/** Brings the answers of open questions to a copy, before the rest of what came after them is copied. */
 
-import { putWrites } from "../contracts/langgraph/writing.js";
+import { pluginOf } from "../contracts/index.js";
+import { spacesWith } from "../contracts/registry.js";
+import { recentRuns } from "../plugin/pages.js";
+import type { Key } from "../plugin/wire.js";
 import type { Engine } from "../store/engine.js";
-import { newestOf, readPages, recentRuns } from "./rows.js";
-import { type FoundCheckpoint, type FoundWrite, type Key, inspect, openCheckpoint } from "./wire.js";
 
-/** The task of an answer to all tasks: `new Command({ resume })`. */
-const NO_TASK = "00000000-0000-0000-0000-000000000000";
-
-/** The statuses of threads that may have an open question. */
+/** The statuses of runs that may have an open question. */
 const OPEN = ["waiting", "failed"] as const;
 
 /** The number of runs that one call lists. */
 const PAGE = 500;
 
-/**
- * A question that was open in the last copy may be answered in the source since. A store notes the answer when it is stored,
- * so it has to come before the checkpoints that were made with it. `to` must be an earlier state of `from`.
- */
+/** `to` must be an earlier state of `from`. Without `keys`, all of its runs are looked at. */
 export async function copyAnswers(from: Engine, to: Engine, keys: readonly Key[] | undefined): Promise<void> {
-  if (keys === undefined) {
-    const all = { spaces: ["langgraph"], matching: "", statuses: [...OPEN], limit: PAGE };
-    for await (const found of recentRuns({ engine: to }, all)) {
-      const open = found.map(({ space, run, ns }): Key => ({ space, run, ns: ns ?? "" }));
-      for (const key of open) await copyAnswer(from, to, key);
-    }
+  if (keys !== undefined) {
+    for (const key of keys) await pluginOf(key.space).copyAnswers?.(from, to, key);
     return;
   }
-  for (const key of keys) if (key.space === "langgraph") await copyAnswer(from, to, key);
-}
-
-function isQuestion({ claimedBy, part }: FoundWrite): boolean {
-  return claimedBy === null && part.name === "__interrupt__";
-}
-
-/** An answer that no checkpoint was made with yet is copied as every other write. */
-function isAnswer({ task, claimedBy, part }: FoundWrite): boolean {
-  return task === NO_TASK && claimedBy !== null && part.name === "__resume__";
-}
-
-async function copyAnswer(from: Engine, to: Engine, key: Key): Promise<void> {
-  const [page] = await readPages({ engine: to }, [newestOf(key)]);
-  const row = page!.rows[0];
-  if (row === undefined || !OPEN.some((status) => status === page!.status)) return;
-  const read = ({ native }: Engine): Promise<FoundCheckpoint | null> =>
-    inspect.find(native, "read", { ...key, id: row.id }, openCheckpoint);
-  const [source, copy] = [await read(from), await read(to)];
-  if (source === null || copy === null || !copy.writes.some(isQuestion)) return;
-  const answer = source.writes.find(isAnswer);
-  if (answer === undefined) return;
-  const of = { threadId: key.run, namespace: key.ns, id: row.id };
-  await putWrites(to.native, of, { task: NO_TASK, path: "" }, [{ ...answer, claimedBy: null }], true);
+  const spaces = spacesWith(({ answers }) => answers);
+  const all = { spaces, matching: "", statuses: [...OPEN], limit: PAGE };
+  for await (const found of recentRuns({ engine: to }, all)) {
+    for (const { space, run, ns } of found) await pluginOf(space).copyAnswers?.(from, to, { space, run, ns: ns ?? "" });
+  }
 }

@@ -3,7 +3,7 @@
 import { ForkpointError } from "../bridge/errors.js";
 import type { StoreStats } from "../store/results.js";
 import { type Store, engineOf } from "../store/store.js";
-import { type FeedPage, type Row, inspect, openFeed } from "./wire.js";
+import { type FeedPage, type Row, inspect, openFeed } from "../plugin/wire.js";
 
 /**
  * Detects that a store was restored to an earlier state during a copy. Remembers the newest checkpoint and the sizes of

@@ -28,7 +28,7 @@ const later = (): typeof import("./later.js") => require("./later.js");
  * import { copyStore } from "forkpoint";
  *
  * const { checkpoints } = await copyStore("agent.db", "jsonl:runs");
- * await copyStore("agent.db", "jsonl:one", { runs: [{ space: "agentos", run: "run-1" }] });
+ * await copyStore("agent.db", "jsonl:one", { runs: [{ space: "langgraph", run: "thread-1" }] });
  * ```
  */
 export function copyStore(

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { tellFailure } from "../bridge/channels.js";
 import { ForkpointError, isOwnError, quote, readingArgument, typeError } from "../bridge/errors.js";
 import type { Engine } from "../store/engine.js";
-import { inspect, type Key } from "./wire.js";
+import { inspect, type Key } from "../plugin/wire.js";
 import { Copy, pathOfTarget } from "../bridge/native.js";
 import { type OptionParser, readRecord, readTarget } from "../store/options.js";
 import { check } from "../store/check.js";
@@ -18,7 +18,7 @@ import { Mark } from "./copy-mark.js";
 import { ExportMark, refuseUnfinished } from "./export-mark.js";
 import { shownNs, spaceOf } from "./context.js";
 import { readRuns } from "./read-runs.js";
-import type { RunRef, Space } from "./views.js";
+import type { RunRef, Space } from "../plugin/views.js";
 
 /**
  * Options of {@link copyStore}. With `runs`, `space`, `since`, `onConflict` or `onDamage`, runs are copied one after the other.
@@ -63,7 +63,7 @@ export interface CopyResult {
   effects: number;
   /** The number of pending writes. */
   writes: number;
-  /** The number of messages and events, such as the messages of Helix sessions. */
+  /** The number of messages, entries and events, which are beside checkpoints. */
   records: number;
   /** The size of all these in bytes, before compression. */
   bytes: number;

@@ -3,6 +3,7 @@
 import { isOwnError } from "../bridge/errors.js";
 import { readRecord, whole } from "../store/options.js";
 import { programsIn } from "../store/programs.js";
+import { pluginOf } from "../contracts/index.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import { type Context, shownNs } from "./context.js";
 import { readDetail } from "./detail.js";
@@ -11,8 +12,8 @@ import { namespacesOf } from "./remove.js";
 import { findRun } from "./runs.js";
 import { type CourseProgram, type ReadCourse, bySeq, outsideSource, ownParent } from "./steps.js";
 import { isBelow } from "./waterfall.js";
-import { type Key, inspect, openCheckpoint } from "./wire.js";
-import type { CheckpointInfo } from "./views.js";
+import { type Key, inspect, openCheckpoint } from "../plugin/wire.js";
+import type { CheckpointInfo } from "../plugin/views.js";
 
 /** The most steps of a run, and of its subgraphs together, that are read unless the caller says otherwise. */
 const STEPS = 20_000;
@@ -75,11 +76,12 @@ const nullIfDamaged = (error: unknown): null => {
 };
 
 /**
- * Returns the ids of the checkpoints at which a thread of LangGraph has asked a question. Only the writes of a checkpoint tell it, so
- * the longest steps are looked at, in which a pause matters.
+ * Returns the ids of the checkpoints at which a run has asked a question, if only their writes tell it. The longest steps are looked at,
+ * in which a pause matters.
  */
 async function pausesOf(context: Context, steps: readonly CheckpointInfo[]): Promise<string[]> {
-  if (steps[0]?.space !== "langgraph") return [];
+  const { isPause } = pluginOf(steps[0]?.space ?? "");
+  if (isPause === undefined) return [];
   const known = new Map(steps.map((each) => [each.id, each]));
   const children = steps.flatMap((child) => {
     const parent = known.get(ownParent(child) ?? "");
@@ -96,13 +98,13 @@ async function pausesOf(context: Context, steps: readonly CheckpointInfo[]): Pro
     const { space, run, ns, id } = parent;
     const fields = { space, run, ns: ns ?? "", id };
     const found = await inspect.find(context.engine.native, "read", fields, openCheckpoint).catch(nullIfDamaged);
-    if (found?.writes.some(({ part }) => part.name === "__interrupt__")) pauses.add(id);
+    if (found?.writes.some(isPause)) pauses.add(id);
   }
   return [...pauses];
 }
 
 async function nextOf(context: Context, key: Key, latest: CheckpointInfo): Promise<string[] | null> {
-  if (key.space !== "langgraph" && key.space !== "tinyagents") return null;
+  if (pluginOf(key.space).next === undefined) return null;
   const found = await findCheckpoint(context, key, { id: latest.id });
   const detail = found && (await readDetail(context, found.row, found.info).catch(nullIfDamaged));
   return detail?.next ?? null;

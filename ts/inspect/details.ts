@@ -1,8 +1,9 @@
 /** Compares two checkpoints that were read. Uses nothing of Node, because exported files compare in a browser. */
 
 import { diffValues } from "./diff.js";
-import { type BothWrites, isOwn } from "./own.js";
-import type { Change, CheckpointDetail } from "./views.js";
+import { traitsOf } from "../contracts/registry.js";
+import type { BothWrites } from "../plugin/traits.js";
+import type { Change, CheckpointDetail } from "../plugin/views.js";
 
 /** The parts that are compared, in this order. */
 export const PARTS = ["state", "rest", "writes"] as const satisfies Array<Change["part"]>;
@@ -21,9 +22,9 @@ export function compareDetails(
     for (const change of found.changes) changes.push(change);
     truncated ||= found.truncated;
   }
-  const space = (after ?? before)?.checkpoint.space ?? "";
+  const { isOwn } = traitsOf((after ?? before)?.checkpoint.space ?? "");
   const writes: BothWrites = { before: before?.writes ?? [], after: after?.writes ?? [] };
-  for (const change of changes) if (isOwn(space, change, writes)) change.own = true;
+  for (const change of changes) if (isOwn?.(change, writes) === true) change.own = true;
   return { changes, truncated };
 }
 

@@ -12,7 +12,7 @@ import {
   stepsTo,
 } from "../bridge/json-form/form.js";
 import { alignIds, identityIn } from "./identity.js";
-import type { Change } from "./views.js";
+import type { Change } from "../plugin/views.js";
 
 /** A change, or a pair of containers that differ and are still to be compared. */
 type Task =

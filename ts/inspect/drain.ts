@@ -12,12 +12,14 @@ import {
   shapeHash,
 } from "../store/program.js";
 import { programsIn } from "../store/programs.js";
+import { pluginOf } from "../contracts/index.js";
+import { traitsOf } from "../contracts/registry.js";
 import { type Context, isMain } from "./context.js";
-import { type Standing, readerOf } from "./positions.js";
-import { newestOf, readPages, recentRuns } from "./rows.js";
+import { newestOf, readPages, recentRuns } from "../plugin/pages.js";
+import type { Standing } from "../plugin/plugin.js";
 import { mapTogether } from "./together.js";
-import type { Key, Row } from "./wire.js";
-import type { RunRef, Status } from "./views.js";
+import type { Key, Row } from "../plugin/wire.js";
+import type { RunRef, Status } from "../plugin/views.js";
 
 /** An open run that does not fit the new version of its program. */
 export interface DrainedRun extends RunRef {
@@ -60,8 +62,7 @@ export async function drainCheck(context: Context, given: unknown, options: unkn
   const description = readDescription(given, "description");
   const check = new DrainCheck(context, description, await shapesOf(context, description));
   const spaces = [description.space];
-  // A run of AgentOS that seems to be finished may have parallel branches left: only its graph tells it.
-  const statuses = description.space === "agentos" ? undefined : OPEN;
+  const statuses = traitsOf(description.space).mayGoOn === true ? undefined : OPEN;
   for await (const found of recentRuns(context, { spaces, matching: "", statuses, limit: PAGE })) {
     signal?.throwIfAborted();
     const keys = found
@@ -86,7 +87,6 @@ class DrainCheck {
   readonly #program: string | undefined;
   readonly #to: ProgramShape;
   readonly #shapes: Map<string, ProgramShape>;
-  readonly #read: ReturnType<typeof readerOf>;
   readonly #runs: DrainedRun[] = [];
   #fits = 0;
   #other = 0;
@@ -96,17 +96,16 @@ class DrainCheck {
     this.#context = context;
     this.#space = space;
     this.#program = shape.program;
-    // The marks of these frameworks have the name of the program.
     const { program, ...unnamed } = shape;
-    this.#to = space === "langgraph" || space === "agentos" ? unnamed : { program, ...unnamed };
+    this.#to = traitsOf(space).programs === "mark" ? unnamed : { program, ...unnamed };
     this.#shapes = shapes.set(shapeHash(this.#to), this.#to);
-    this.#read = readerOf(space, (hash) => shapes.get(hash ?? "") ?? this.#to);
   }
 
   async look(row: Row, given: Status): Promise<void> {
     let standing: Standing | null;
     try {
-      standing = await this.#read(this.#context, row, given);
+      const known = (hash: string | undefined) => this.#shapes.get(hash ?? "") ?? this.#to;
+      standing = await pluginOf(this.#space).stand!(this.#context, row, given, known);
     } catch (error) {
       // A damaged checkpoint, or one of a missing serializer, cannot be checked. Any other error is one of the store.
       if (!isOwnError(error) || !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
@@ -152,7 +151,7 @@ class DrainCheck {
 
   /** True if `recover` takes a run for one of another program, because neither has a name and the nodes have other names. */
   #isSkipped(from: ProgramShape | undefined): boolean {
-    const recovers = this.#space === "langgraph" || this.#space === "agentos";
+    const recovers = traitsOf(this.#space).programs === "mark";
     return recovers && this.#program === undefined && from !== undefined && !hasSameParts(from, this.#to);
   }
 

@@ -11,9 +11,9 @@ import { requireId } from "../store/ids.js";
 import { holdersOf } from "../store/lease.js";
 import { whole } from "../store/options.js";
 import { type Context, effectsOf, readKey, refOf } from "./context.js";
-import { readValue } from "./values.js";
-import type { Key } from "./wire.js";
-import type { EffectDetail, EffectInfo } from "./views.js";
+import { readValue } from "../plugin/values.js";
+import type { Key } from "../plugin/wire.js";
+import type { EffectDetail, EffectInfo } from "../plugin/views.js";
 
 /** An effect that a caller names. Without a branch: all effects with this key. */
 interface Named {

@@ -1,7 +1,7 @@
 /** The graph of a run: which node led to which, and where the run is. Uses nothing of Node. */
 
 import { bySeq, nodesOf, outsideSource, ownParent, type CourseProgram, type RunCourse } from "./steps.js";
-import type { CheckpointInfo } from "./views.js";
+import type { CheckpointInfo } from "../plugin/views.js";
 
 /** A node of a {@link RunGraph}. */
 export interface GraphNode {

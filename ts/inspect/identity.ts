@@ -2,13 +2,13 @@
 
 import { isRecord } from "../bridge/json-form/form.js";
 import type { Aligned } from "./alignment.js";
-import type { Change } from "./views.js";
+import type { Change } from "../plugin/views.js";
 
 /** Returns the id of a message or of any other object that has one. Null: it has none. */
 function idOf(form: unknown): string | null {
   if (!isRecord(form) || Object.hasOwn(form, "$type")) return null;
   const { lc, kwargs } = form;
-  // A message of LangChain. Its own key `id` is the name of its class.
+  // A message that is stored as the call of its constructor. Its own key `id` is the name of its class.
   const id = lc === 1 && isRecord(kwargs) ? kwargs["id"] : form["id"];
   return typeof id === "string" || typeof id === "number" ? `${typeof id} ${id}` : null;
 }

@@ -133,7 +133,7 @@ export type {
   InspectedStats,
   SavedPerHour,
   VersionCount,
-} from "./views.js";
+} from "../plugin/views.js";
 export type { RunQuery } from "./runs.js";
 export type { StoreEvent, WatchedEffect } from "./watch.js";
 export type { DrainReport, DrainedRun } from "./drain.js";

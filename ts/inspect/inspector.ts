@@ -57,7 +57,7 @@ import type {
   Space,
   StoreInfo,
   VersionCount,
-} from "./views.js";
+} from "../plugin/views.js";
 import type { VerifyReport } from "../bridge/wire.js";
 import type { Conversation, ConversationQuery } from "./conversation/message.js";
 import type { RunUsage } from "./conversation/usage-views.js";
@@ -239,7 +239,7 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Counts the open runs of each version of the programs, the most first: LangGraph, AgentOS, Agentium and TinyAgents. Reads
+   * Counts the open runs of each version of the programs, the most first, of the frameworks whose checkpoints tell the version. Reads
    * the newest checkpoints of at most 500 runs of each framework. `space`: of this framework only.
    * @example
    * ```ts
@@ -300,7 +300,7 @@ export class StoreInspector implements AsyncDisposable {
 
   /**
    * Stores the answer of a human to a question of a waiting run: `approve`, `reject` or a `value`. When all questions of the run have
-   * answers, the run is `"unfinished"`, and the next `recover` of its program (TinyAgents: `graph.resume`) continues it with them.
+   * answers, the run is `"unfinished"`, and its program continues it with them: by its next `recover`, or by the call that resumes a run.
    * @returns the question with its answer.
    * @throws ForkpointError `NOT_FOUND` if the run does not ask. `CONFLICT` if the question has an answer, or if a process holds the lease of
    *   the run. `UNSUPPORTED` if the framework takes an answer only in its own program: see {@link Question.canAnswer}.

@@ -21,7 +21,7 @@ export interface LeftOut {
 
 /**
  * Leaves out the values at some paths, wherever the paths occur in a value: `.apiKey` also leaves out `config.apiKey`. A path is
- * written as in `forkpoint get --path`, and `[*]` or `.*` stands for any index or key. The fields of a message of LangChain count as
+ * written as in `forkpoint get --path`, and `[*]` or `.*` stands for any index or key. The fields of a message that is stored as `{ lc: 1, kwargs }` count as
  * fields of the message, so `.messages[*].content` needs no `kwargs`.
  */
 export class LeavingOut {
@@ -90,7 +90,7 @@ export class LeavingOut {
     const kind = containerOf(form);
     if (kind === null) return form;
     const whole = form as Record<string, unknown>;
-    const isMessage = isLangChain(whole);
+    const isMessage = isConstructor(whole);
     const changed = new Map<number, unknown>();
     let number = 0;
     for (const { step, steps, name, key, value } of itemsOf(whole, kind)) {
@@ -148,8 +148,8 @@ function wrong(text: string, why: string): ForkpointError {
   return new ForkpointError("INVALID_ARGUMENT", `the path ${safeJson(text)} can't be left out: ${why}`);
 }
 
-/** Returns true for a message, or another object, as LangChain writes it. */
-function isLangChain(form: Record<string, unknown>): boolean {
+/** Returns true for a message, or another object, that is stored as the call of its constructor. */
+function isConstructor(form: Record<string, unknown>): boolean {
   return !Array.isArray(form) && form["lc"] === 1 && isRecord(form["kwargs"]);
 }
 

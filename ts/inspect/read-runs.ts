@@ -3,8 +3,8 @@
 import { isOwnError } from "../bridge/errors.js";
 import { detachBuffers } from "../bridge/detach.js";
 import type { Context } from "./context.js";
-import { everyRow } from "./rows.js";
-import { type Key, inspect, openCheckpoint } from "./wire.js";
+import { everyRow } from "../plugin/pages.js";
+import { type Key, inspect, openCheckpoint } from "../plugin/wire.js";
 
 /** What could be read. */
 export interface ReadCounts {

@@ -3,10 +3,12 @@
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
 import { forced, removing } from "../store/removing.js";
+import { traitsOf } from "../contracts/registry.js";
 import { findCheckpoint } from "./checkpoints.js";
-import { type Context, spaceOf } from "./context.js";
-import { everyRow, newestOf, readLineups } from "./rows.js";
-import { type Key, inspect } from "./wire.js";
+import { type Context, hasSubgraphs, spaceOf } from "./context.js";
+import { everyRow, newestOf } from "../plugin/pages.js";
+import { readLineups } from "./rows.js";
+import { type Key, inspect } from "../plugin/wire.js";
 
 export async function remove(
   context: Context,
@@ -22,7 +24,7 @@ export async function remove(
     const lineups = await readLineups(context, keys.map(newestOf));
     const removed = lineups.reduce((sum, { total }) => sum + total, 0);
     // A thread is leased with all of its namespaces.
-    const ns = hasThreads(key) ? "" : key.ns;
+    const ns = hasSubgraphs(key.space) ? "" : key.ns;
     const owned = removing(native, { space: spaceOf(key.space), run: key.run, ns }, force);
     await inspect.call(owned, "remove", { of: key, ids: undefined, reopen: [] });
     return { removed };
@@ -36,17 +38,14 @@ export async function remove(
     const message = `${quote(id)} is the current state of session ${quote(key.run)}: remove the session instead`;
     throw new ForkpointError("UNSUPPORTED", message);
   }
-  const reopen = key.space === "langgraph" ? await childless(context, key, ids) : [];
+  const reopen = traitsOf(key.space).reopens === true ? await childless(context, key, ids) : [];
   await inspect.call(native, "remove", { of: key, ids: [...ids], reopen });
   return { removed: ids.size };
 }
 
-/** True if a namespace of the run belongs to a thread. */
-const hasThreads = (key: Key): boolean => ["langgraph", "tinyagents"].includes(spaceOf(key.space));
-
 /** Returns the namespaces that belong to a thread, itself included. Those of effects if the key is one of effects. */
 export async function namespacesOf(context: Pick<Context, "engine">, key: Key): Promise<Key[]> {
-  if (key.ns !== "" || !hasThreads(key)) return [key];
+  if (key.ns !== "" || !hasSubgraphs(key.space)) return [key];
   const { space, run } = key;
   const found = await inspect.call(context.engine.native, "namespaces", { space, run });
   return found.map((ns) => ({ space, run, ns }));

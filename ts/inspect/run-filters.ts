@@ -1,10 +1,13 @@
 /** Finds the runs of a filter that no index has, without showing each run. */
 
 import { programsIn } from "../store/programs.js";
-import { type Context, SESSIONS, WITH_VERSIONS, shownNs, spaceOf } from "./context.js";
-import { newestOf, readLineups } from "./rows.js";
-import { type FoundRun, type Row, inspect, openFeed } from "./wire.js";
-import type { Space, Status } from "./views.js";
+import { pluginOf } from "../contracts/index.js";
+import { WITH_PROGRAMS, spacesWith } from "../contracts/registry.js";
+import { type Context, shownNs, spaceOf } from "./context.js";
+import { newestOf } from "../plugin/pages.js";
+import { readLineups } from "./rows.js";
+import { type FoundRun, type Row, inspect, openFeed } from "../plugin/wire.js";
+import type { Space, Status } from "../plugin/views.js";
 
 /** The part of a query of runs that is compared here. */
 interface RunFilter {
@@ -41,7 +44,7 @@ export class NewestFilter {
     const { version, space } = this.#query;
     if (version === undefined) return true;
     const { native } = this.#context.engine;
-    const spaces = WITH_VERSIONS.filter((each) => (space ?? each) === each);
+    const spaces = WITH_PROGRAMS.filter((each) => (space ?? each) === each);
     const programs = (await Promise.all(spaces.map((each) => programsIn(native, each)))).flat();
     const named = programs.filter(({ shape }) => shape.version === version);
     this.#shapes = new Set(named.map(({ id }) => id));
@@ -73,8 +76,8 @@ export class NewestFilter {
   #fits({ group, savedAt, space, shape }: Row): boolean {
     const { group: prefix = "", since, version } = this.#query;
     if (!(group ?? "").startsWith(prefix) || (since !== undefined && savedAt < since)) return false;
-    // The shape of a TinyAgents checkpoint is in its metadata, which is read later.
-    if (version === undefined || space === "tinyagents") return true;
+    // If only the metadata has the shape, it is read later.
+    if (version === undefined || pluginOf(space).maker !== undefined) return true;
     return shape !== null && (this.#shapes!.has(shape) || shape.startsWith(version));
   }
 
@@ -105,11 +108,13 @@ const FEW = 1_000;
 /** Returns the runs of a group, the last active first, if there are few. Undefined: there are many. */
 export async function fewOfGroup(context: Context, { group = "", space }: RunFilter): Promise<FoundRun[] | undefined> {
   if (group === "") return undefined;
-  // Only AgentOS has groups.
-  if (space !== undefined && space !== "agentos") return [];
-  const fields = { space: "agentos", group, before: undefined, limit: FEW + 1 };
-  const found = await inspect.call(context.engine.native, "began", fields);
-  if (found.length > FEW) return undefined;
+  const found: FoundRun[] = [];
+  for (const each of spacesWith(({ groups }) => groups)) {
+    if (space !== undefined && space !== each) continue;
+    const fields = { space: each, group, before: undefined, limit: FEW + 1 - found.length };
+    for (const run of await inspect.call(context.engine.native, "began", fields)) found.push(run);
+    if (found.length > FEW) return undefined;
+  }
   return sorted(context, found, "newest");
 }
 
@@ -144,7 +149,7 @@ async function sorted(context: Context, found: readonly FoundRun[], by: "newest"
   const placed = lineups.flatMap(({ current, page }, at): FoundRun[] => {
     const row = by === "newest" ? (current ?? page.rows[0]) : (page.rows[0] ?? current);
     if (row === undefined) return [];
-    const space = current === undefined ? found[at]!.space : SESSIONS;
+    const space = current === undefined ? found[at]!.space : current.space;
     return [{ ...found[at]!, space, position: row.seq }];
   });
   return placed.toSorted((a, b) => b.position - a.position);

@@ -7,15 +7,16 @@ import { flag, oneOf, readRecord, text, whole } from "../store/options.js";
 import { versionsOf } from "../store/programs.js";
 import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
-import { type Context, SESSIONS, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
-import { SPACES } from "../bridge/spaces.js";
-import { type Lineup, type Parents, infoOf, readLineups, readParents, recentRuns } from "./rows.js";
+import { pluginOf } from "../contracts/index.js";
+import { type Context, contractsOf, isCurrent, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
+import { recentRuns } from "../plugin/pages.js";
+import { type Lineup, type Parents, infoOf, readLineups, readParents } from "./rows.js";
 import { NewestFilter, fewOfGroup, fewOfStatus, possible } from "./run-filters.js";
 import { readWhy } from "./status.js";
 import { firstQuestion } from "./questions/questions.js";
 import { mapTogether } from "./together.js";
-import { type FoundRun, type Key, inspect } from "./wire.js";
-import type { CheckpointInfo, Page, RunInfo, Space, Status } from "./views.js";
+import { type FoundRun, type Key, inspect } from "../plugin/wire.js";
+import type { CheckpointInfo, Page, RunInfo, Space, Status } from "../plugin/views.js";
 
 /** Which runs to list, and how. */
 export interface RunQuery {
@@ -137,12 +138,6 @@ export function isVersion(version: RunInfo["version"], name: string): boolean {
   return version.version === null && name.length >= 4 && version.shape.startsWith(name);
 }
 
-/** Returns the contracts of a space, or all contracts if none is given. */
-export function contractsOf(space: Space | undefined): string[] {
-  const spaces: readonly string[] = space === undefined ? SPACES : [space];
-  return spaces.flatMap((each) => (each === "helix" ? [each, SESSIONS] : [each]));
-}
-
 /** The number of runs that one call lists. A filter needs many runs for a page. */
 function batchSize({ match, status, label, group, since, ns, allNs }: RunQuery, limit: number): number {
   const filters = [match, status, label, group, since, ns, allNs].some((filter) => filter !== undefined);
@@ -222,7 +217,7 @@ async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundR
     found.push(...(await storeCalls.call(native, "stats", { contract, largest: LARGEST })).largest);
   }
   const sorted = found.toSorted((a, b) => b.storedBytes - a.storedBytes);
-  // The list can contain a session twice: with its checkpoints, and with its current state.
+  // The list can contain a run twice: with its checkpoints, and with its current state.
   const seen = new Set<string>();
   const once = sorted.filter(({ space, run, ns }) => {
     if (run === null) return false;
@@ -251,13 +246,13 @@ async function showAll(context: Context, runs: readonly FoundRun[], options: Run
     const { current, page } = lineups[at]!;
     const { position, space } = runs[at]!;
     const name = JSON.stringify(key);
-    // A Helix session is in two lists: with its current state, and with its checkpoints.
+    // A run with a current state is in two lists: with that state, and with its checkpoints.
     const others = [current, page.rows[0]].filter((row) => row !== undefined && row.space !== space);
     const isFirst = isFound
       ? // The current state decides the status and the labels, and an index may have found only this one.
-        current === undefined || space === SESSIONS
+        current === undefined || isCurrent(space)
       : options.sort === "size" ||
-        others.every((row) => (options.sort === "began" ? row!.space === "helix" : row!.seq < position));
+        others.every((row) => (options.sort === "began" ? !isCurrent(row!.space) : row!.seq < position));
     if ((current ?? page.rows[0]) === undefined || !isFirst || seen.has(name)) return false;
     seen.add(name);
     return true;
@@ -337,7 +332,7 @@ async function runInfo(
 
 /** Returns the version of a checkpoint, without its name. */
 function versionIn({ shape, space }: Lineup["page"]["rows"][0], { meta }: CheckpointInfo): RunInfo["version"] {
-  const given = space === "tinyagents" ? (meta["metadata"] as { shape?: unknown } | undefined)?.shape : shape;
+  const given = shape ?? pluginOf(space).maker?.(meta).shape;
   return typeof given === "string" ? { version: null, shape: given } : null;
 }
 

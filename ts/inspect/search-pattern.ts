@@ -3,7 +3,7 @@
 import { createContext, Script } from "node:vm";
 import { messageOf, rangeError, typeError } from "../bridge/errors.js";
 import { binaryTags } from "../bridge/serializer.js";
-import type { Sieve } from "./wire.js";
+import type { Sieve } from "../plugin/wire.js";
 
 /** Where a text matches. */
 export interface Found {

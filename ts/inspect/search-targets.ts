@@ -1,11 +1,12 @@
 /** Lists the checkpoints that a search looks through. */
 
-import { type Context, SESSIONS, shownNs, spaceOf } from "./context.js";
-import { everyRow, newestOf, readLineups, recentRuns } from "./rows.js";
-import { contractsOf } from "./runs.js";
+import { traitsOf } from "../contracts/registry.js";
+import { type Context, contractsOf, isCurrent, shownNs, spaceOf } from "./context.js";
+import { everyRow, newestOf, recentRuns } from "../plugin/pages.js";
+import { readLineups } from "./rows.js";
 import { type Match, nameOf } from "./search-values.js";
 import type { SearchHit, SearchOptions } from "./search-views.js";
-import type { At, FoundRun, Key, Row } from "./wire.js";
+import type { At, FoundRun, Key, Row } from "../plugin/wire.js";
 
 /** Which checkpoints are searched. */
 export type Wanted = Omit<SearchOptions, "regex" | "ignoreCase" | "signal" | "onProgress">;
@@ -34,8 +35,8 @@ export interface Candidate {
 /** A match, and the part of the checkpoint that has it. */
 export type Placed = Match & Pick<SearchHit, "part">;
 
-/** The contracts whose checkpoints are values of their own. All of them are searched. */
-const RECORDS: ReadonlySet<string> = new Set(["langgraph-store", "langgraph-cache", "mastra-threads"]);
+/** Returns true if all checkpoints of a run are searched, because they are values of their own. */
+const isRecords = ({ space }: Key): boolean => traitsOf(space).records === true;
 
 /** The number of runs that one call lists. The first call lists fewer, so that the first hit comes soon. */
 const [FIRST, LATER] = [16, 250];
@@ -61,7 +62,7 @@ class History {
 
 /** Lists the checkpoints to search, those of the run that was active last first. */
 export async function* targetsOf(context: Context, wanted: Wanted): AsyncGenerator<Target> {
-  const isWhole = ({ space }: Key) => wanted.allSteps === true || RECORDS.has(space);
+  const isWhole = (key: Key) => wanted.allSteps === true || isRecords(key);
   for await (const runs of runsOf(context, wanted)) {
     const newest = await newestStates(context, wanted, runs.filter(isWhole));
     for (const at of runs) {
@@ -70,7 +71,7 @@ export async function* targetsOf(context: Context, wanted: Wanted): AsyncGenerat
         continue;
       }
       const row = newest.shift();
-      if (row !== undefined) yield* RECORDS.has(at.space) ? recordsOf(context, at, row) : historyOf(context, at, row);
+      if (row !== undefined) yield* isRecords(at) ? recordsOf(context, at, row) : historyOf(context, at, row);
     }
   }
 }
@@ -118,7 +119,7 @@ async function* historyOf(context: Context, key: Key, newest: Row): AsyncGenerat
     before = row.id;
   }
   // The current state of a session is no checkpoint of it.
-  if (newest.space !== SESSIONS) return;
+  if (!isCurrent(newest.space)) return;
   yield { at: atOf(key, newest), row: newest, before, isNewest: true, isLastOfRun: true, history };
 }
 
@@ -127,10 +128,10 @@ const atOf = ({ space, run, ns }: Key, { id }: Row): At => ({ space, run, ns, id
 /** Lists runs with the ids of their newest checkpoints. */
 async function* runsOf(context: Context, { space, run, ns, status, label }: Wanted): AsyncGenerator<At[]> {
   const spaces = contractsOf(space);
-  // A session of Helix is in two lists. Only its runs are remembered.
+  // A run with a current state is in two lists. Only such runs are remembered.
   const seen = new Set<string>();
   const isFirst = (key: Key): boolean => {
-    if (run === undefined && key.space !== "helix") return true;
+    if (run === undefined && traitsOf(key.space).current === undefined) return true;
     const name = JSON.stringify([key.space, key.run, key.ns]);
     return !seen.has(name) && seen.add(name) !== undefined;
   };
@@ -140,7 +141,7 @@ async function* runsOf(context: Context, { space, run, ns, status, label }: Want
   const fields = { spaces, matching: run ?? "", statuses, labels: label };
   if (run !== undefined) {
     // Found by its name. The list below has its namespaces.
-    const contracts = spaces.filter((each) => each !== SESSIONS);
+    const contracts = spaces.filter((each) => !isCurrent(each));
     yield contracts.map((each): At => ({ space: each, run, ns: ns ?? "", id: "" })).filter(isFirst);
   }
   let after: number | undefined;

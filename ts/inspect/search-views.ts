@@ -1,6 +1,6 @@
 /** What a search shows. */
 
-import type { Change, CheckpointRef, Space, Status } from "./views.js";
+import type { Change, CheckpointRef, Space, Status } from "../plugin/views.js";
 
 /** The text around a match. */
 export interface Snippet {

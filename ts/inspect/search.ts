@@ -8,8 +8,10 @@ import type { Stored } from "../bridge/serializer.js";
 import { requireId } from "../store/ids.js";
 import { labelsOption } from "../store/labels.js";
 import { callback, flag, oneOf, readRecord, signalOption, text as textOption, whole } from "../store/options.js";
+import { traitsOf } from "../contracts/registry.js";
 import { type Context, readSpace } from "./context.js";
-import { readFound, readValues, readWrites } from "./detail.js";
+import { readFound } from "../plugin/values.js";
+import { readValues, readWrites } from "./detail.js";
 import { infoOf } from "./rows.js";
 import { statuses } from "./runs.js";
 import { type Pattern, patternOf, sieveOf } from "./search-pattern.js";
@@ -17,7 +19,7 @@ import { type Candidate, type Placed, type Target, type Wanted, rowsOf, targetsO
 import { matchesIn } from "./search-values.js";
 import type { SearchHit, SearchOptions, SearchProgress } from "./search-views.js";
 import type { Part } from "../bridge/wire.js";
-import { type At, type FoundCheckpoint, type Row, type Sieve, inspect } from "./wire.js";
+import { type At, type FoundCheckpoint, type Row, type Sieve, inspect } from "../plugin/wire.js";
 
 const searchOptions = {
   regex: flag,
@@ -57,13 +59,6 @@ export function search(
   };
   return new Search(context, pattern, wanted, onProgress, isStopped).hits();
 }
-
-/** Keys that are not stored, because the readers of values make them. */
-const MADE_KEYS: Readonly<Record<string, readonly string[]>> = {
-  ai: ["messages"],
-  "claude-agent-sdk": ["entries"],
-  "openai-agents": ["items"],
-};
 
 class Search {
   readonly #context: Context;
@@ -195,10 +190,9 @@ class Search {
 
   /** Returns false if the values are not stored as they are shown. */
   #isSifted({ space, id }: At): boolean {
-    // A session is shown with its newest state. The texts of a stream are joined. A write may be stored with another checkpoint.
-    const isJoined = space === "helix" || space === "ai-streams" || (space === "tinyagents" && id.includes("\0"));
-    if (isJoined || id === "") return false;
-    return !Object.hasOwn(MADE_KEYS, space) || MADE_KEYS[space]!.every((name) => this.#pattern.find(name) === null);
+    const { isJoined, madeKeys = [] } = traitsOf(space);
+    if (id === "" || isJoined?.(id) === true) return false;
+    return madeKeys.every((name) => this.#pattern.find(name) === null);
   }
 
   /** Reads the bytes of a checkpoint. Null: it was removed, or cannot be read. */

@@ -1,13 +1,14 @@
 /** Names the step that made a checkpoint, for people. */
 
-import type { CheckpointInfo } from "./views.js";
+import { traitsOf } from "../contracts/registry.js";
+import type { CheckpointInfo } from "../plugin/views.js";
 
-/** What a step is called if its nodes are not known: LangGraph and TinyAgents call each step so. */
+/** What graphs call each step. */
 const ANY_STEP = "loop";
 
 /**
  * Returns the name of the step that made a checkpoint: its nodes, for example `plan` or `read x3, write`, else the framework's
- * own word, for example `input` or `update`. A step of Helix is called by its number and the role of its last message. Returns null
+ * own word, for example `input` or `update`. A step of a session is called by its number and the role of its last message. Returns null
  * if the step has no name.
  *
  * @example
@@ -29,10 +30,7 @@ export function stepName({
     for (const node of nodes) times.set(node, (times.get(node) ?? 0) + 1);
     return [...times].map(([node, count]) => (count === 1 ? node : `${node} x${count}`)).join(", ");
   }
-  // Helix has no nodes, and the status of most checkpoints is the same.
-  if (space === "helix" && typeof meta["stepCount"] === "number") {
-    const role = meta["lastRole"];
-    return `step ${meta["stepCount"]}: ${typeof role === "string" ? role : (label ?? "-")}`;
-  }
+  const named = traitsOf(space).stepName?.(meta, label);
+  if (named !== undefined) return named;
   return label === ANY_STEP || label === "" ? null : label;
 }

@@ -1,6 +1,6 @@
 /** What the waterfall and the graph of a run have in common. Uses nothing of Node, because the page of the studio uses it. */
 
-import type { CheckpointInfo, EffectInfo, Status } from "./views.js";
+import type { CheckpointInfo, EffectInfo, Status } from "../plugin/views.js";
 
 /** The nodes and edges that a program stored of itself. */
 export interface CourseProgram {
@@ -45,7 +45,7 @@ export const nodesOf = ({ nodes }: CheckpointInfo): readonly string[] =>
 /** The sources of checkpoints that a person or another program made, and no node. */
 const FROM_OUTSIDE: ReadonlySet<unknown> = new Set(["input", "update", "fork"]);
 
-/** Returns who made a checkpoint of LangGraph or TinyAgents: `"input"`, `"update"` or `"fork"`. Null: a node, or not known. */
+/** Returns who made a checkpoint of a graph: `"input"`, `"update"` or `"fork"`. Null: a node, or not known. */
 export function outsideSource({ meta }: CheckpointInfo): string | null {
   const inner = meta["metadata"];
   const own = typeof inner === "object" && inner !== null ? (inner as { source?: unknown }).source : undefined;

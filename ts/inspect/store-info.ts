@@ -3,10 +3,10 @@
 import { readRecord, whole } from "../store/options.js";
 import { sizesOf } from "../store/retention.js";
 import { storeCalls } from "../bridge/wire.js";
-import { type Context, SESSIONS, isBeside, refOf, spaceOf } from "./context.js";
-import { SPACES } from "../bridge/spaces.js";
-import { inspect } from "./wire.js";
-import type { InspectedStats, StoreInfo } from "./views.js";
+import { type KnownSpace, SPACES, traitsOf } from "../contracts/registry.js";
+import { type Context, isBeside, refOf, spaceOf } from "./context.js";
+import { inspect } from "../plugin/wire.js";
+import type { InspectedStats, StoreInfo } from "../plugin/views.js";
 
 type Holding = StoreInfo["spaces"][number];
 
@@ -14,13 +14,13 @@ type Holding = StoreInfo["spaces"][number];
 async function spacesOf({ engine }: Context): Promise<Holding[]> {
   const found = await inspect.call(engine.native, "spaces", {});
   const spaces = SPACES.map((space) => {
-    // The status of a Helix session is that of its current state.
-    const own = space === "helix" ? SESSIONS : space;
+    // The status of a run is that of its current state.
+    const own = traitsOf(space).current ?? space;
     const { statuses, isEstimate } = found.find((part) => part.space === own)!;
     const sizes = { checkpoints: 0, effects: 0, logicalBytes: 0, storedBytes: 0 };
     const sum: Holding = { space, runs: 0, statuses, ...sizes, isEstimate };
     for (const part of found.filter((each) => spaceOf(each.space) === space)) {
-      // A session is in both contracts of Helix: with its checkpoints, if it has some, and with its current state.
+      // A run with a current state is in two contracts: with its checkpoints, if it has some, and with that state.
       if (!isBeside(part.space)) {
         sum.runs = Math.max(sum.runs, part.runs);
         sum.checkpoints += part.checkpoints;
@@ -45,7 +45,7 @@ const statsOptions = { largest: whole(0, 1000, "entries") };
 
 /** Returns true if the contract is public and the run has a name. Leases are stored as runs too, and are left out. */
 function isShown({ space, run }: { space: string | null; run: string | null }): boolean {
-  return run !== null && (space === SESSIONS || SPACES.includes(space as "helix"));
+  return run !== null && space !== null && !isBeside(space) && SPACES.includes(spaceOf(space) as KnownSpace);
 }
 
 export async function statsOf(context: Context, given: unknown): Promise<InspectedStats> {

@@ -5,11 +5,11 @@ import { check, checkOptions } from "../store/check.js";
 import { isArray, typeError } from "../bridge/errors.js";
 import { flag, readRecord } from "../store/options.js";
 import { storeCalls, type Finding, type VerifyReport } from "../bridge/wire.js";
-import { type Context, SESSIONS, readKey, shownNs, spaceOf } from "./context.js";
+import { type Context, isCurrent, readKey, shownNs, spaceOf } from "./context.js";
 import { keysOf } from "./chosen-runs.js";
 import { readRuns } from "./read-runs.js";
 import { modesOf } from "./modes.js";
-import type { Key } from "./wire.js";
+import type { Key } from "../plugin/wire.js";
 
 const verifyOptions = {
   runs: (value: unknown, name: string) => {
@@ -40,16 +40,15 @@ const isOk = (findings: Finding[]) => findings.every(({ severity }) => severity 
 
 /**
  * Returns true if a finding is about one of the runs, or if its run is unknown. A thread has all of its namespaces. A
- * session has its checkpoints and its current state, which are in two contracts.
+ * run with a current state has it and its checkpoints, which are in two contracts.
  */
 function isAbout({ ref }: Finding, runs: readonly Key[]): boolean {
-  // A finding about a session's current state has the session's id in `id`.
-  const about = ref?.run ?? (ref?.space === SESSIONS ? ref.id : null);
+  // A finding about a current state has the id of the run in `id`.
+  const about = ref?.run ?? (ref !== null && isCurrent(ref.space ?? "") ? ref.id : null);
   if (ref === null || about === null) return true;
   return runs.some(({ space, run, ns }) => {
     if (about !== run || (ref.space !== null && spaceOf(ref.space) !== space)) return false;
-    const wholeThread = ns === "" && space !== "storage";
-    return wholeThread || ref.ns === null || (shownNs(space, ref.ns) ?? "") === ns;
+    return ns === "" || ref.ns === null || (shownNs(space, ref.ns) ?? "") === ns;
   });
 }
 

@@ -2,10 +2,12 @@
 
 import { readRecord } from "../store/options.js";
 import { programsIn } from "../store/programs.js";
-import { type Context, WITH_VERSIONS, isMain, readSpace } from "./context.js";
-import { readValue } from "./values.js";
-import { type OpenRun, type OpenRuns, inspect, openOpenRuns } from "./wire.js";
-import type { Space, Status, VersionCount } from "./views.js";
+import { pluginOf } from "../contracts/index.js";
+import { WITH_PROGRAMS } from "../contracts/registry.js";
+import { type Context, isMain, readSpace } from "./context.js";
+import { readValue } from "../plugin/values.js";
+import { type OpenRun, type OpenRuns, inspect, openOpenRuns } from "../plugin/wire.js";
+import type { Space, Status, VersionCount } from "../plugin/views.js";
 
 /** The most runs of a framework whose newest checkpoints are read. If more are open, these stand for all. */
 const MOST = 500;
@@ -14,7 +16,7 @@ const versionsOptions = { space: readSpace };
 
 export async function countVersions(context: Context, given: unknown): Promise<VersionCount[]> {
   const { space } = readRecord(given, "options", versionsOptions);
-  const spaces = WITH_VERSIONS.filter((each) => (space ?? each) === each);
+  const spaces = WITH_PROGRAMS.filter((each) => (space ?? each) === each);
   const found = await inspect.find(context.engine.native, "open", { spaces, most: MOST }, openOpenRuns);
   const counts = spaces.map((each, at) => countIn(context, each, found[at]!));
   return (await Promise.all(counts)).flat().toSorted((a, b) => b.runs - a.runs);
@@ -23,7 +25,7 @@ export async function countVersions(context: Context, given: unknown): Promise<V
 async function countIn(context: Context, space: Space, { count, isEstimate, runs }: OpenRuns): Promise<VersionCount[]> {
   const groups = new Map<string, { program: string | null; shape: string | null; runs: OpenRun[] }>();
   for (const run of runs.filter(({ ns }) => isMain(space, ns))) {
-    const { program, shape } = makerOf(context, run);
+    const { program, shape } = makerOf(context, space, run);
     const key = JSON.stringify([program, shape]);
     const group = groups.get(key) ?? { program, shape, runs: [] };
     groups.set(key, group);
@@ -54,12 +56,16 @@ async function countIn(context: Context, space: Space, { count, isEstimate, runs
   });
 }
 
-/** The metadata of a TinyAgents checkpoint has the name and the shape of the graph. */
-function makerOf(context: Context, { program, shape, metadata }: OpenRun): Pick<OpenRun, "program" | "shape"> {
+/** Returns the program that made the newest checkpoint of a run. */
+function makerOf(
+  context: Context,
+  space: Space,
+  { program, shape, metadata }: OpenRun,
+): Pick<OpenRun, "program" | "shape"> {
   if (metadata === null) return { program, shape };
   const { value } = readValue(context, metadata);
-  const made = (value as { metadata?: { graph?: unknown; shape?: unknown } } | null)?.metadata;
-  return { program: textOrNull(made?.graph), shape: textOrNull(made?.shape) };
+  const made = pluginOf(space).maker?.((value ?? {}) as Record<string, unknown>);
+  return { program: textOrNull(made?.program), shape: textOrNull(made?.shape) };
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);

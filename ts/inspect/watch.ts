@@ -3,12 +3,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { requireId } from "../store/ids.js";
 import { readRecord, signalOption, whole } from "../store/options.js";
-import { type Context, SESSIONS, readSpace, refOf } from "./context.js";
-import { contractsOf } from "./runs.js";
-import { type Parents, infoOf, isOrdered, readLineups, readPages, readParents } from "./rows.js";
-import { type FeedPage, type Row, type Wanted, inspect, openFeed } from "./wire.js";
+import { type Context, contractsOf, isCurrent, readSpace, refOf, spaceOf } from "./context.js";
+import { readPages } from "../plugin/pages.js";
+import { type Parents, infoOf, isOrdered, readLineups, readParents } from "./rows.js";
+import { type FeedPage, type Row, type Wanted, inspect, openFeed } from "../plugin/wire.js";
 import type { EffectState, StoredEffect } from "../store/effect-wire.js";
-import type { CheckpointInfo, EffectInfo } from "./views.js";
+import type { CheckpointInfo, EffectInfo } from "../plugin/views.js";
 
 /** An event of a watch. */
 export type StoreEvent =
@@ -208,9 +208,9 @@ function isRenewal({ effect, meta, savedAt }: Row): boolean {
 async function showSaved(context: Context, row: Row, parents: Parents): Promise<CheckpointInfo> {
   if (!isOrdered(row)) return infoOf(context, row, undefined, parents(row));
   const key = { space: row.space, run: row.run, ns: row.ns ?? "" };
-  if (row.space === SESSIONS) {
-    // The current state of a session comes after its checkpoints.
-    const of = { ...key, space: "helix", from: "end" as const, newestFirst: true, limit: 1, sums: false };
+  if (isCurrent(row.space)) {
+    // The current state of a run comes after its checkpoints.
+    const of = { ...key, space: spaceOf(row.space), from: "end" as const, newestFirst: true, limit: 1, sums: false };
     const [lineup] = await readLineups(context, [of]);
     const { page } = lineup!;
     return infoOf(context, { ...row, step: page.checkpoints }, page.rows[0], undefined);

@@ -1,7 +1,7 @@
 /** The rows of a waterfall: the steps of a run by time, with what ran inside them. Uses nothing of Node. */
 
 import { bySeq, nodesOf, outsideSource, ownParent, type RunCourse } from "./steps.js";
-import type { CheckpointInfo, EffectInfo } from "./views.js";
+import type { CheckpointInfo, EffectInfo } from "../plugin/views.js";
 
 /** A row of a waterfall. Rows of a greater `depth` ran inside the last row before them that has a smaller one. */
 export interface WaterfallRow {
@@ -39,7 +39,7 @@ export interface WaterfallRow {
  * import { openInspector, waterfallOf } from "forkpoint/inspect";
  *
  * await using inspector = await openInspector("agent.db");
- * const course = await inspector.course({ space: "agentos", run: "trip-1" });
+ * const course = await inspector.course({ space: "langgraph", run: "trip-1" });
  * for (const { kind, name, from, to } of waterfallOf(course!)) console.log(kind, name, (to ?? from) - from);
  * ```
  */
@@ -243,14 +243,14 @@ function nameOf(step: CheckpointInfo): string | null {
   return [...counts].map(([node, count]) => (count === 1 ? node : `${node} x${count}`)).join(", ");
 }
 
-/** Returns the segments of a namespace: `a:1|b:2` of LangGraph, `["a","b"]` of TinyAgents. */
+/** Returns the segments of a namespace: of `a:1|b:2`, or of the list `["a","b"]`. */
 function segmentsOf(ns: string): string[] {
   if (ns.startsWith("[")) {
     try {
       const list: unknown = JSON.parse(ns);
       if (Array.isArray(list)) return list.map(String);
     } catch {
-      // A namespace of LangGraph may begin with a bracket too.
+      // A name may begin with a bracket too.
     }
   }
   return ns === "" ? [] : ns.split("|");

@@ -1,11 +1,9 @@
 /** The description of a version of a program, as JSON: what `describe` of each framework returns. */
 
+import { type ProgramSpace, WITH_PROGRAMS } from "../contracts/registry.js";
 import { isArray, show, typeError } from "../bridge/errors.js";
 import type { ProgramEdge, ProgramNode, ProgramShape } from "./program.js";
 import { oneOf, programOption, type OptionParser } from "./options.js";
-
-/** The frameworks whose programs have descriptions. */
-const spaces = ["agentos", "agentium", "langgraph", "tinyagents"] as const;
 
 /**
  * Describes a version of a program, as JSON: its nodes or steps, its edges and its fields. `describe` of each framework makes
@@ -13,7 +11,7 @@ const spaces = ["agentos", "agentium", "langgraph", "tinyagents"] as const;
  */
 export interface ProgramDescription extends ProgramShape {
   /** The framework. */
-  space: (typeof spaces)[number];
+  space: ProgramSpace;
 }
 
 /** The name and the version of a program, where the graph itself does not have them. */
@@ -53,7 +51,7 @@ export function readDescription(value: unknown, name: string): ProgramDescriptio
   const isDescription =
     areAll(nodes, isNode) && areAll(edges, isEdge) && (fields === undefined || areAll(fields, isText));
   if (!isDescription) throw typeError(`${name} must be what describe() of a framework returns, but is ${show(value)}`);
-  return descriptionOf(oneOf(...spaces)(space, `${name}.space`), {
+  return descriptionOf(oneOf(...WITH_PROGRAMS)(space, `${name}.space`), {
     program: program === undefined ? undefined : programOption(program, `${name}.program`),
     version: version === undefined ? undefined : programOption(version, `${name}.version`),
     nodes: nodes!,

@@ -29,7 +29,7 @@ export interface LeaseOptions {
  * the background.
  * @example
  * ```ts
- * await using lease = await store.lease({ space: "agentos", run: "run-1" });
+ * await using lease = await store.lease({ space: "langgraph", run: "thread-1" });
  * await store.withLease(lease).save(checkpoint); // CONFLICT if the lease was lost
  * ```
  */
@@ -54,7 +54,7 @@ export interface Lease extends AsyncDisposable, LeaseHolder {
   release(): Promise<void>;
   /**
    * Calls `release()` at the end of an `await using` block.
-   * @example await using lease = await store.lease({ space: "agentium", run: "run-1" });
+   * @example await using lease = await store.lease({ space: "langgraph", run: "thread-1" });
    */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -14,7 +14,7 @@ export interface Mark {
   branch?: true;
   /** Fingerprints of the thread in the database that it was imported from. Only the newest imported checkpoint has them. */
   imported?: { checkpoints: string; orphans: string } | undefined;
-  /** The nodes of a LangGraph checkpoint: see `ts/contracts/langgraph/nodes.ts`. */
+  /** The nodes of a step, where only the mark can tell them. */
   nodes?: StepNodes | undefined;
 }
 

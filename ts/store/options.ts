@@ -18,8 +18,8 @@ export interface StoreOptions {
    * - `"normal"`: survives the kill of the process. Power loss may lose the newest saves, but never corrupts the file.
    * - `"off"`: survives the kill of the process. Power loss may corrupt the file.
    *
-   * This is the store's durability. LangGraph's calls and TinyAgents' graphs have an option of the same name, which says
-   * when a step is saved: see docs/langgraph.md#when-a-step-is-on-disk and docs/tinyagents.md#durability.
+   * This is the store's durability. Some frameworks have an option of the same name, which says when a step is saved: see their
+   * guides.
    */
   durability?: "full" | "normal" | "off";
   /**

@@ -79,7 +79,7 @@ export interface RunStats extends Omit<StoreStats, "lineages" | "largest"> {
 
 /** Statistics of a lineage. */
 export interface LineageStats {
-  /** The lineage's name. For AgentOS this is the run id. */
+  /** The lineage's name, which is the id of the run or is made of it. */
   lineage: string;
   /** How many checkpoints the lineage has. */
   checkpoints: number;

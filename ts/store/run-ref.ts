@@ -1,5 +1,6 @@
 /** References to runs, as users give them. */
 
+import { spacesWith, traitsOf } from "../contracts/registry.js";
 import { quote, typeError } from "../bridge/errors.js";
 import type { RunKey } from "../bridge/native.js";
 import { requireId, requireIds } from "./ids.js";
@@ -10,40 +11,22 @@ import { anything, readRecord, shown } from "./options.js";
  * @example const run: RunRef = { space: "langgraph", run: "thread-1" };
  */
 export interface RunRef {
-  /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"langgraph-store"`, `"helix"`, `"tinyagents"`, `"ai"`, `"ai-streams"`,
-   * `"claude-agent-sdk"`, `"mastra"`, `"mastra-threads"`, `"openai-agents"` or `"openai-agents-states"`. */
+  /** The framework, such as `"langgraph"`: see docs/inspect.md. */
   space: string;
   /** The id of the run, thread or session. */
   run: string;
   /**
-   * The namespace in the thread: a text for LangGraph, a list of names for TinyAgents. Default: the thread itself. For the Claude
-   * Agent SDK, the project of the session. For Mastra, the name of the workflow. Other frameworks have no namespaces.
+   * The namespace of a subgraph, or what else is part of the name of a run, such as the project of a session or the name of a workflow.
+   * Default: the run itself. Some frameworks write it as a list of names, and many have none: their guides say so.
    */
   ns?: string | readonly string[] | undefined;
 }
 
-/** The contracts whose runs can be leased, each with the type of its namespaces. */
-const spaces: Record<string, "none" | "text" | "list"> = {
-  agentos: "none",
-  agentium: "none",
-  ai: "none",
-  "ai-streams": "none",
-  helix: "none",
-  langgraph: "text",
-  "langgraph-store": "none",
-  tinyagents: "list",
-  "claude-agent-sdk": "text",
-  mastra: "text",
-  "mastra-threads": "none",
-  "openai-agents": "none",
-  "openai-agents-states": "none",
-};
-
 /** Checks a reference to a run. If `only` names a contract, the run must be one of this contract. */
 export function readRun(ref: unknown, only?: string): RunKey {
-  if (ref === undefined) throw typeError('run must be an object such as { space: "agentos", run: "run-1" }');
+  if (ref === undefined) throw typeError('run must be an object such as { space: "langgraph", run: "thread-1" }');
   const { space, run, ns } = readRecord(ref, "run", { space: anything, run: anything, ns: anything });
-  const known = only === undefined ? Object.keys(spaces) : [only];
+  const known = only === undefined ? spacesWith(({ leases = true }) => leases) : [only];
   if (typeof space !== "string" || !known.includes(space)) {
     throw typeError(`run.space must be ${known.map(quote).join(" or ")}, but is ${shown(space)}`);
   }
@@ -54,8 +37,9 @@ export function readRun(ref: unknown, only?: string): RunKey {
 
 function namespaceOf(space: string, ns: unknown): string {
   if (ns === undefined) return "";
-  if (spaces[space] === "none") throw typeError(`run.ns must be left out, because ${space} has no namespaces`);
-  if (spaces[space] === "text") return requireId(ns, "run.ns");
+  const { namespaces, namespaceForm } = traitsOf(space);
+  if (namespaces === undefined) throw typeError(`run.ns must be left out, because ${space} has no namespaces`);
+  if (namespaceForm !== "list") return requireId(ns, "run.ns");
   const names = requireIds(ns, "run.ns");
   return names.length === 0 ? "" : JSON.stringify(names);
 }

@@ -33,8 +33,7 @@ type Method = (...args: unknown[]) => unknown;
 
 /**
  * Wraps a store, so that some of its calls fail, wait or kill the process on purpose. Everything else works as before.
- * The wrapper has the type of the store. It is an instance of the classes that the store's class extends, such as
- * LangGraph's `BaseCheckpointSaver`.
+ * The wrapper has the type of the store. It is an instance of the classes of the framework that the store's class extends.
  *
  * @param store any object with asynchronous methods.
  * @param faults the rules. `"beginEffect"` and `"endEffect"` in `on` are the two writes of an effect: its claim before
@@ -80,8 +79,7 @@ export function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fa
       return methodFor(key, value as Method);
     },
     set: (target, key, value) => Reflect.set(target, key, value, target),
-    // The wrapper is an instance of the classes that the store's class extends, such as LangGraph's
-    // BaseCheckpointSaver. It is not an instance of the store's own class, because code of that class would use private
+    // The wrapper is an instance of the classes that the store's class extends, as a framework may ask. It is not an instance of the store's own class, because code of that class would use private
     // members, which the wrapper lacks.
     getPrototypeOf: (target) => parentOf(Reflect.getPrototypeOf(target)),
   });

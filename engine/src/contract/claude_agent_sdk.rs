@@ -18,7 +18,7 @@ use super::response::{PackedPart, Response, ResponseBuilder};
 use super::thread;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, LogEnd, LogMust, Must, Op, Unit};
-use crate::query::{Answer, LogRange, LogSide, Of, Query};
+use crate::query::{Answer, LogRange, Of, Query};
 use crate::record::{ContractId, Header, SortKey};
 
 pub const CONTRACT_ID: ContractId = ContractId(10);
@@ -27,6 +27,9 @@ pub const CONTRACT: Contract = Contract {
     name_of,
     lineage_of: |session, project| thread::lineage(project, session),
     id_of: |session, project, _| thread::lineage(project, session),
+    single: true,
+    records_of: Some(|session, project, _| main_log(thread::lineage(project, session))),
+    remove: Some(|session, project| delete(thread::lineage(project, session))),
     ..Contract::new("claude-agent-sdk", CONTRACT_ID, request, show)
 };
 
@@ -150,8 +153,7 @@ pub fn delete(lineage: String) -> Unit {
 
 /// The main transcript of a session.
 pub fn main_log(lineage: String) -> LogRange {
-    let (contract, log) = (CONTRACT_ID, MAIN.to_owned());
-    LogRange { contract, lineage, log, at: None, from: LogSide::First, skip: 0, limit: usize::MAX }
+    LogRange::whole(CONTRACT_ID, lineage, MAIN)
 }
 
 fn request(call: RawCall<'_>) -> Result<Request> {

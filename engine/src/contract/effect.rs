@@ -369,7 +369,7 @@ impl<'a> History<'a> {
         (0..self.rows.len()).rfind(|&row| self.is(row, id))
     }
 
-    /// A later checkpoint of the same id in `TinyAgents` has the id as its group.
+    /// A later checkpoint of the same id has the id as its group.
     fn is(&self, row: usize, id: &str) -> bool {
         let header = &self.rows[row].header;
         header.id == id || header.group == id

@@ -5,7 +5,9 @@ use serde::Deserialize;
 use super::call::{RawCall, Request, Tool};
 use super::ids::damaged;
 use crate::error::{Error, Result};
-use crate::record::{ContractId, Header, Part};
+use crate::op::Unit;
+use crate::query::LogRange;
+use crate::record::{ContractId, Header, Part, Write};
 
 /// A contract, as the code that is common to all contracts sees it.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +35,18 @@ pub struct Contract {
     pub id_of: fn(run: &str, ns: &str, id: &str) -> String,
     /// Reads the fields of a header that people see.
     pub show: fn(&Header) -> Result<Shown>,
+    /// A checkpoint's id as its users know it, if `name_of` cannot tell it.
+    pub(super) shown_id: Option<fn(&Header) -> Option<String>>,
+    /// True if a run has a namespace for each of its subgraphs. The run itself has the empty one.
+    pub(super) subgraphs: bool,
+    /// True if the only checkpoint of a run is the run itself.
+    pub(super) single: bool,
+    /// The records that belong to a checkpoint, by the engine's id of the checkpoint. `None`: it has none.
+    pub(super) records_of: Option<fn(run: &str, ns: &str, key: &str) -> LogRange>,
+    /// Takes the paths of tasks out of the writes that hold them. `None`: there are none.
+    pub(super) take_paths: Option<TakePaths>,
+    /// Removes a run with everything that belongs to it. `None`: it has checkpoints only.
+    pub(super) remove: Option<fn(run: &str, ns: &str) -> Unit>,
 }
 
 impl Contract {
@@ -54,18 +68,29 @@ impl Contract {
             lineage_of: |run, _| run.to_owned(),
             id_of: |_, _, id| id.to_owned(),
             show,
+            shown_id: None,
+            subgraphs: false,
+            single: false,
+            records_of: None,
+            take_paths: None,
+            remove: None,
         }
     }
 
     /// The contract of the effects of this contract's runs. `name` is its name in calls and in folders.
     pub(super) const fn effects(&self, name: &'static str) -> Self {
         Self {
-            name,
-            id: self.id.effects(),
-            request: |_| Err(Error::invalid("effects have no calls of this name: please report this")),
-            tool: None,
-            show: shown_effect,
-            ..*self
+            noun: self.noun,
+            anchor: self.anchor,
+            name_of: self.name_of,
+            lineage_of: self.lineage_of,
+            id_of: self.id_of,
+            ..Self::new(
+                name,
+                self.id.effects(),
+                |_| Err(Error::invalid("effects have no calls of this name: please report this")),
+                shown_effect,
+            )
         }
     }
 
@@ -102,7 +127,7 @@ pub struct Shown {
     pub serialized: Option<Part>,
     /// The program that made the checkpoint.
     pub maker: Maker,
-    /// The mark of a LangGraph checkpoint, which says more than the shape: see `ts/store/mark.ts`.
+    /// The mark of the checkpoint, if it says more than the shape: see `ts/store/mark.ts`.
     pub mark: Option<String>,
 }
 
@@ -131,6 +156,9 @@ pub struct Names {
     pub ns: Option<String>,
     pub id: Option<String>,
 }
+
+/// Returns the writes of tasks, each with the path of its task.
+pub(super) type TakePaths = fn(Vec<Write>) -> Vec<(Write, Option<String>)>;
 
 /// Makes a tool. The argument selects the tool, in JSON.
 pub(super) type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;

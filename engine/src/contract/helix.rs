@@ -20,6 +20,7 @@ mod ops;
 
 pub use self::ops::{CONTRACT_ID, MESSAGES, SESSIONS_ID, delete};
 use super::entry::Contract;
+use crate::query::LogRange;
 
 /// The contract of checkpoints and messages.
 pub const CONTRACT: Contract = Contract {
@@ -27,8 +28,13 @@ pub const CONTRACT: Contract = Contract {
     // A session may have no checkpoint yet.
     anchor: SESSIONS_ID,
     tool: Some(checkpoint_id::tool),
+    records_of: Some(|session, _, key| LogRange::kept(CONTRACT_ID, session, MESSAGES, key)),
+    remove: Some(|session, _| delete(session.to_owned())),
     ..Contract::new("helix", CONTRACT_ID, call::request, meta::show_checkpoint)
 };
 /// The contract of the sessions' rows.
-pub const SESSIONS: Contract =
-    Contract { noun: "session", ..Contract::new("helix-sessions", SESSIONS_ID, call::request, meta::show_session) };
+pub const SESSIONS: Contract = Contract {
+    noun: "session",
+    records_of: Some(|session, _, _| LogRange::whole(CONTRACT_ID, session.to_owned(), MESSAGES)),
+    ..Contract::new("helix-sessions", SESSIONS_ID, call::request, meta::show_session)
+};

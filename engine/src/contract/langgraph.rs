@@ -28,5 +28,7 @@ pub const CONTRACT: Contract = Contract {
     name_of: thread::name_of,
     lineage_of: thread::lineage,
     id_of: thread::key,
+    subgraphs: true,
+    take_paths: Some(ops::take_paths),
     ..Contract::new("langgraph", CONTRACT_ID, call::request, ops::show)
 };

@@ -138,9 +138,8 @@ fn lineages_of(space: &str, run: &str, ns: &str) -> Vec<Owned> {
 
 /// Gives labels to the runs that a unit begins. The namespaces of a graph get none.
 fn label(unit: &mut Unit, labels: &Labels) {
-    let has_namespaces = |id| [langgraph::CONTRACT_ID, tinyagents::CONTRACT_ID].contains(&id);
     let is_run = |id: ContractId, lineage: &String| match contract_of(id) {
-        Some(contract) if has_namespaces(id) => {
+        Some(contract) if contract.subgraphs => {
             (contract.name_of)(Some(lineage.clone()), None).ns.as_deref() == Some("")
         }
         contract => contract.is_some() && !id.is_effects() && ![lease::CONTRACT_ID, program::CONTRACT_ID].contains(&id),

@@ -20,5 +20,8 @@ pub const CONTRACT: Contract = Contract {
     name_of: ops::name_of,
     lineage_of: thread::lineage,
     id_of: thread::key,
+    subgraphs: true,
+    // A checkpoint that was put again has its own id.
+    shown_id: Some(|header| thread::split_key(&header.id).map(|of| of.id)),
     ..Contract::new("tinyagents", CONTRACT_ID, call::request, ops::show)
 };

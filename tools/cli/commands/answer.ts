@@ -1,3 +1,4 @@
+import { traitsOf } from "../../../ts/contracts/registry.js";
 import { userInfo } from "node:os";
 import { Argument } from "commander";
 import { safeText, withId } from "../../../ts/bridge/json-form/json-text.js";
@@ -11,7 +12,7 @@ import { readSource } from "../path.js";
 import { answerLine, answersOf, questionLine, readQuestions, valueText } from "../questions.js";
 import { plural } from "../units.js";
 import type { Answer, Question } from "../../../ts/inspect/questions/views.js";
-import type { CheckpointInfo, RunInfo } from "../../../ts/inspect/views.js";
+import type { CheckpointInfo, RunInfo } from "../../../ts/plugin/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 
 interface Options extends RunOptions {
@@ -78,9 +79,7 @@ async function run(context: Context, options: Options, id?: string, which?: stri
 }
 
 const takes = ({ space, run }: RunInfo): string =>
-  space === "tinyagents"
-    ? `graph.resume(${safeText(JSON.stringify(run))}) in your program`
-    : "the next recover() of your program";
+  traitsOf(space).answered?.(safeText(JSON.stringify(run))) ?? "the next recover() of your program";
 
 /** The question with the answer that would be stored. */
 function dry(question: Question, { value, approve, reject, by }: Answer): Question {

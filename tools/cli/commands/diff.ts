@@ -1,3 +1,4 @@
+import { traitsOf } from "../../../ts/contracts/registry.js";
 import { Option } from "commander";
 import { command, parsed, repeated, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
@@ -12,7 +13,7 @@ import { folded } from "../wrap.js";
 import { headline } from "./get.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
-import type { Change, CheckpointInfo, RunInfo } from "../../../ts/inspect/views.js";
+import type { Change, CheckpointInfo, RunInfo } from "../../../ts/plugin/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 
 interface Options extends RunOptions {
@@ -144,7 +145,7 @@ function* report(
 }
 
 /** Says whose values a diff leaves out. */
-const ownersOf = ({ space }: CheckpointInfo): string => (space === "langgraph" ? "LangGraph's" : "the framework's");
+const ownersOf = ({ space }: CheckpointInfo): string => traitsOf(space).owner ?? "the framework's";
 
 /** Returns the values of a change, on the same line if they are short. `room` is what is left of this line. */
 function valuesOf(change: Change, { style }: Output, most: number, room: number): string {

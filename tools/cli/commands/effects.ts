@@ -5,7 +5,7 @@ import { findRunOfEffects } from "../effects.js";
 import type { RunOptions } from "../find.js";
 import { type Column, table } from "../table.js";
 import { ago, duration, number } from "../units.js";
-import type { EffectInfo } from "../../../ts/inspect/views.js";
+import type { EffectInfo } from "../../../ts/plugin/views.js";
 
 const help = `
 Print the result of an effect:

@@ -1,3 +1,4 @@
+import { traitsOf } from "../../../ts/contracts/registry.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, repeated, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
@@ -6,7 +7,7 @@ import { type RunOptions, findRun, readCheckpoint, refOf } from "../find.js";
 import { type Setting, newKey, readPatch, readSetting, settingIn } from "../path.js";
 import type { ForkEdit } from "../../../ts/inspect/fork.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
-import type { CheckpointDetail, CheckpointRef, RunInfo } from "../../../ts/inspect/views.js";
+import type { CheckpointDetail, CheckpointRef, RunInfo } from "../../../ts/plugin/views.js";
 
 interface Options extends RunOptions {
   step?: number;
@@ -17,8 +18,8 @@ interface Options extends RunOptions {
 }
 
 const help = `
-A fork never changes the source. In LangGraph it is a new branch in the same thread, or a new thread with --as. In other
-frameworks it is a new run, thread or session. In LangGraph, --set and --patch replace the value of a channel: no reducer
+A fork never changes the source. It is a new run, thread or session. Where the framework has branches, it is a new branch
+in the same thread, or a new thread with --as. In a graph, --set and --patch replace the value of a channel: no reducer
 runs.
 
 A branch of a thread that waits for an answer takes the question off the list of waiting runs. --as keeps it there.
@@ -81,14 +82,14 @@ async function howSubgraphGoesOn(inspector: Inspector, { checkpoint }: Checkpoin
   const { space, run, meta } = checkpoint;
   const caller = (meta["parents"] as Record<string, unknown> | undefined)?.[""];
   const newest = (await inspector.run({ space, run }))?.latest;
-  if (space === "langgraph" && as === undefined && caller !== undefined && newest?.id === caller)
+  if (traitsOf(space).fork?.inPlace === true && as === undefined && caller !== undefined && newest?.id === caller)
     return "the graph is still at the step that called this subgraph: it continues from this branch when your program resumes the thread";
   return "nothing continues this branch: it is a step of a subgraph, and graphs resume at their own steps. Fork the step of the graph that calls the subgraph, without --ns";
 }
 
 /** Returns true if a branch would become the newest checkpoint of a thread that waits for an answer. */
 const hidesQuestion = ({ space, status, ns }: RunInfo, as: string | undefined): boolean =>
-  space === "langgraph" && status === "waiting" && as === undefined && !ns;
+  traitsOf(space).fork?.inPlace === true && status === "waiting" && as === undefined && !ns;
 
 const hides = ({ run }: RunInfo): string =>
   `${safeText(run)} waits for an answer. The branch becomes its newest step, so the question leaves the list of waiting runs ` +
@@ -102,21 +103,10 @@ function newKeys(state: unknown, { set = [], patch = {} }: ForkEdit): string[] {
 }
 
 function nothingNext({ checkpoint, next }: CheckpointDetail): boolean {
-  const { stepIndex, steps } = checkpoint.meta;
-  if (checkpoint.space === "agentium" && typeof steps === "number") return Number(stepIndex) + 1 >= steps;
-  return next?.length === 0;
+  return next?.length === 0 || traitsOf(checkpoint.space).isLast?.(checkpoint.meta) === true;
 }
 
-/** The call of each framework that resumes a fork, with the fork's id. */
-const calls: Record<string, (id: string) => string> = {
-  agentos: (id) => `recover(graph, store, { runs: [${id}] })`,
-  agentium: (id) => `workflow.runWithCheckpoints({ runId: ${id}, resume: true })`,
-  helix: (id) => `run your agent with the session id ${id}`,
-  langgraph: (id) => `recover(graph, saver, { threads: [${id}] })`,
-  tinyagents: (id) => `graph.resume(${id})`,
-};
-
 function howToResume({ space, run }: CheckpointRef): string {
-  const call = calls[space]?.(safeText(JSON.stringify(run)));
+  const call = traitsOf(space).fork?.resume?.(safeText(JSON.stringify(run)));
   return call === undefined ? "resume it in your program by its id" : `resume it in your program: ${call}`;
 }

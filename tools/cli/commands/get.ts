@@ -19,7 +19,7 @@ import { type Column, table } from "../table.js";
 import { ago, localTime, plural, size } from "../units.js";
 import { excerpt, prettyJson } from "../value-text.js";
 import { joined, wrapped } from "../wrap.js";
-import type { Change, CheckpointDetail, CheckpointInfo, PartInfo, WriteInfo } from "../../../ts/inspect/views.js";
+import type { Change, CheckpointDetail, CheckpointInfo, PartInfo, WriteInfo } from "../../../ts/plugin/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 
 interface Options extends RunOptions {

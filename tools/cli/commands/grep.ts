@@ -12,7 +12,7 @@ import { cut, pad, width } from "../table.js";
 import { number } from "../units.js";
 import type { SearchHit, SearchProgress } from "../../../ts/inspect/search-views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
-import type { Status } from "../../../ts/inspect/views.js";
+import type { Status } from "../../../ts/plugin/views.js";
 
 interface Options {
   ignoreCase?: boolean;

@@ -12,7 +12,7 @@ import { sortOfUsage, usageColumns, withUsage } from "../usage-columns.js";
 import { ago, number, parseDuration, size } from "../units.js";
 import type { UsageSort } from "../../../ts/inspect/conversation/usage-order.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
-import type { RunInfo, Status } from "../../../ts/inspect/views.js";
+import type { RunInfo, Status } from "../../../ts/plugin/views.js";
 import type { RunQuery } from "../../../ts/inspect/runs.js";
 
 interface Options {
@@ -37,7 +37,7 @@ const LIMIT = 20;
 export const ls = () =>
   command<Options>("ls", "list runs, most recently active first", list)
     .addOption(spaceOption())
-    .option("--group <prefix>", "only runs whose group (the graph, in AgentOS) starts with this")
+    .option("--group <prefix>", "only runs whose group (such as the graph) starts with this")
     .option("--match <text>", "only runs whose id contains this text")
     .addOption(new Option("--status <status>", "only runs with this status").choices(statusNames))
     .addOption(new Option("--label <key=value>", "only runs with this label; repeatable").argParser(repeatedLabel))

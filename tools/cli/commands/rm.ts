@@ -6,7 +6,7 @@ import { type RunOptions, findCheckpoint, findRun, refOf } from "../find.js";
 import { runsOf } from "../pages.js";
 import { plural } from "../units.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
-import type { RunInfo } from "../../../ts/inspect/views.js";
+import type { RunInfo } from "../../../ts/plugin/views.js";
 
 interface Options extends RunOptions, DangerousOptions {
   checkpoint?: string[];

@@ -8,7 +8,7 @@ import { effectText, findEffect, findRunOfEffects } from "../effects.js";
 import { UsageError } from "../errors.js";
 import type { RunOptions } from "../find.js";
 import { readSource } from "../path.js";
-import type { EffectInfo } from "../../../ts/inspect/views.js";
+import type { EffectInfo } from "../../../ts/plugin/views.js";
 
 interface Options extends RunOptions, DangerousOptions {
   result?: string;

@@ -1,3 +1,4 @@
+import { traitsOf } from "../../../ts/contracts/registry.js";
 import { stepName } from "../../../ts/inspect/step-name.js";
 import { safeText, withId } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
@@ -17,7 +18,7 @@ import { ago, localTime, number, plural, size } from "../units.js";
 import { excerpt } from "../value-text.js";
 import { joined, wrapped } from "../wrap.js";
 import { runTable } from "./ls.js";
-import type { CheckpointInfo, EffectInfo, RunInfo } from "../../../ts/inspect/views.js";
+import type { CheckpointInfo, EffectInfo, RunInfo } from "../../../ts/plugin/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 
 interface Options extends RunOptions, GraphOptions {
@@ -94,16 +95,13 @@ async function allIds({ output }: Context, inspector: Inspector, run: RunInfo, s
   return ids;
 }
 
-/** The frameworks whose checkpoints contain their next nodes. The labels of the others name the nodes. */
-const WITH_NEXT = new Set(["langgraph", "tinyagents"]);
-
 /** Next nodes are read together with the values, so they are left out if the values are larger than this, in bytes. */
 const MOST_READ = 16_000_000;
 
 async function readNext({ output, signal }: Context, inspector: Inspector, all: CheckpointInfo[]): Promise<NextOf> {
   const next = new Map<CheckpointInfo, string>();
   const nextOf = (checkpoint: CheckpointInfo) => next.get(checkpoint) ?? "";
-  if (!WITH_NEXT.has(all[0]?.space ?? "")) return nextOf;
+  if (traitsOf(all[0]?.space ?? "").nodes !== "next") return nextOf;
   if (all.reduce((sum, { bytes }) => sum + bytes.logical, 0) > MOST_READ) {
     output.hint("the next nodes are left out, because the run is large: add --last 10");
     return nextOf;

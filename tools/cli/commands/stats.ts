@@ -4,7 +4,7 @@ import type { Output } from "../output.js";
 import { type Column, table } from "../table.js";
 import { number, plural, size } from "../units.js";
 import { versionName } from "../style.js";
-import type { InspectedStats, VersionCount } from "../../../ts/inspect/views.js";
+import type { InspectedStats, VersionCount } from "../../../ts/plugin/views.js";
 
 export const stats = () =>
   command("stats", "show how much is stored, by framework and by run", async (context) => {

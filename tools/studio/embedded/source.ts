@@ -17,7 +17,7 @@ import {
 import { search } from "../search.js";
 import { shortConversation } from "../short-conversation.js";
 import type { Taken, TakenCheckpoint, TakenRun } from "../taken.js";
-import type { Change, CheckpointDetail, CheckpointInfo, RunRef } from "../../../ts/inspect/views.js";
+import type { Change, CheckpointDetail, CheckpointInfo, RunRef } from "../../../ts/plugin/views.js";
 
 type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 

@@ -18,10 +18,10 @@ import type {
   RunRef,
   SavedPerHour,
   StoreInfo,
-} from "../../../ts/inspect/views.js";
+} from "../../../ts/plugin/views.js";
 import type { Question } from "../../../ts/inspect/questions/views.js";
 
-export type * from "../../../ts/inspect/views.js";
+export type * from "../../../ts/plugin/views.js";
 export type { Question } from "../../../ts/inspect/questions/views.js";
 
 /** An error that the server answered. `OFFLINE`: the server did not answer. */

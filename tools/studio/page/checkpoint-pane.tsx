@@ -1,4 +1,5 @@
 // The selected checkpoint: its next nodes, its pending writes, its state and its changes.
+import { traitsOf } from "../../../ts/contracts/registry.js";
 import { stepName } from "../../../ts/inspect/step-name.js";
 import type { Signal } from "@preact/signals";
 import { useSignal } from "@preact/signals";
@@ -121,7 +122,10 @@ export function CheckpointPane({ view, back, openFork }: PaneProps) {
 /** Whether answers were stored for a checkpoint. The head of the run shows those of the newest one. */
 function hasAnswers({ info, ref }: RunView, { checkpoint, writes }: Detail): boolean {
   if (checkpoint.id === info.value?.latest.id) return false;
-  return ref.space === "agentos" || writes.some(({ channel }) => channel === "__forkpoint_answers__");
+  return (
+    (traitsOf(ref.space).answers === true && traitsOf(ref.space).nodes === "label") ||
+    writes.some(({ channel }) => channel === "__forkpoint_answers__")
+  );
 }
 
 function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back: () => void }) {

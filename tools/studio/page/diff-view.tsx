@@ -1,4 +1,5 @@
 // The changes between two checkpoints.
+import { traitsOf } from "../../../ts/contracts/registry.js";
 import { useSignal } from "@preact/signals";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { useAnswer } from "./answer.js";
@@ -122,7 +123,7 @@ export function Changes({ changes: all, isCut, inColumns = false, of = "" }: Cha
           <span class="twist row">
             <Icon name="open" size={14} />
           </span>
-          {counted(own.length, "change")} of {of === "langgraph" ? "LangGraph's" : "the framework's"} own values
+          {counted(own.length, "change")} of {traitsOf(of).owner ?? "the framework's"} own values
         </button>
       )}
       {isOpen.value && <ChangeList changes={own} isCut={false} inColumns={inColumns} />}

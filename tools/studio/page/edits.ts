@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { typeOf } from "../../../ts/bridge/json-form/form.js";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { type Step, isObject, moreOf, sizeOf } from "../forms.js";
-import type { CheckpointRef } from "../../../ts/inspect/views.js";
+import type { CheckpointRef } from "../../../ts/plugin/views.js";
 import { bytes, shown } from "./format.js";
 
 /** The longest text that can be edited, in characters. The browser is too slow for longer ones. */

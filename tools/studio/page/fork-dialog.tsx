@@ -1,4 +1,5 @@
 // The fork dialog: the edits of values, or the state as text, and a preview of the changes.
+import { traitsOf } from "../../../ts/contracts/registry.js";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { parseJson } from "../../../ts/bridge/json-form/json-text.js";
@@ -102,7 +103,9 @@ export function ForkDialog({ of, from, size, isWaiting, close, done }: ForkProps
     }
   };
 
-  const inThread = of.space === "langgraph" && as.value === "";
+  const { noun = "run", fork } = traitsOf(of.space);
+  const hasBranches = fork?.inPlace === true;
+  const inThread = hasBranches && as.value === "";
   const isFresh = preview.value?.of.every((each, index) => each === asked[index]) === true;
   return (
     <Dialog title={`Fork from step ${count(from.step)}`} testId="fork-dialog" kind="fork" close={close}>
@@ -164,10 +167,10 @@ export function ForkDialog({ of, from, size, isWaiting, close, done }: ForkProps
           </div>
           <footer class="row">
             <label class="field row">
-              <span>{of.space === "langgraph" ? "New thread id" : "New run id"}</span>
+              <span>{`New ${noun} id`}</span>
               <input
                 size={26}
-                placeholder={of.space === "langgraph" ? "empty: same thread" : "generated"}
+                placeholder={hasBranches ? `empty: same ${noun}` : "generated"}
                 autocomplete="off"
                 spellcheck={false}
                 value={as.value}

@@ -18,9 +18,9 @@ const fieldsOf = (value: unknown): Fields =>
 /** Returns the role, the text and the calls of a message. Null: the value is no message, or not all of it was sent. */
 export function messageText(form: unknown): MessageText | null {
   const { lc, id, kwargs, ...plain } = fieldsOf(form);
-  const isLangChain = lc === 1 && Array.isArray(id);
-  const fields = isLangChain ? fieldsOf(kwargs) : plain;
-  const kind = isLangChain ? /^(\w+)Message(?:Chunk)?$/.exec(String(id.at(-1)))?.[1]?.toLowerCase() : fields["role"];
+  const isWrapped = lc === 1 && Array.isArray(id);
+  const fields = isWrapped ? fieldsOf(kwargs) : plain;
+  const kind = isWrapped ? /^(\w+)Message(?:Chunk)?$/.exec(String(id.at(-1)))?.[1]?.toLowerCase() : fields["role"];
   const text = textOf(fields["content"]);
   if (typeof kind !== "string" || text === null) return null;
   const calls = fields["tool_calls"];

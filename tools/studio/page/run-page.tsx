@@ -1,4 +1,5 @@
 // The page of a run: its head, its timeline, and the selected checkpoint.
+import { traitsOf } from "../../../ts/contracts/registry.js";
 import { type ReadonlySignal, effect, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useAnswer } from "./answer.js";
@@ -233,7 +234,7 @@ function Facts({ info, view }: { info: RunInfo; view: RunView }) {
 
 /** The subgraphs of a thread, if it has any. */
 function Namespaces({ of }: { of: RunRef }) {
-  const hasSeveral = of.space === "langgraph" || of.space === "tinyagents";
+  const hasSeveral = traitsOf(of.space).namespaces === "subgraph";
   // Without an answer, the run is shown as it is.
   const { answer } = useAnswer((signal) => (hasSeveral ? api.namespaces(of, signal) : undefined), []);
   const names = (answer.value?.runs ?? []).filter(({ run }) => run === of.run).map(({ ns }) => ns ?? "");

@@ -1,4 +1,5 @@
 // The data of the list of runs: its pages, the status of the visible rows, and new saves.
+import { traitsOf } from "../../../ts/contracts/registry.js";
 import { signal } from "@preact/signals";
 import { MOST_MS, type RunInfo, type RunRef, type Trouble, api, troubleOf } from "./api.js";
 import type { Heard } from "./events.js";
@@ -167,7 +168,7 @@ export function hear(heard: Heard): void {
 function matches({ space, run, ns }: RunRef): boolean {
   if (filter.space !== "" && space !== filter.space) return false;
   if (!run.includes(filter.match)) return false;
-  return filter.nested || space === "storage" || space === "claude-agent-sdk" || space === "mastra" || !ns;
+  return filter.nested || traitsOf(space).namespaces === "part" || !ns;
 }
 
 /** Returns how many of these runs fit into one request: at least one. */

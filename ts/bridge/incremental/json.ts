@@ -51,7 +51,7 @@ export class JsonWriter {
     for (const key of Object.keys(value)) {
       const property = dataProperty(value, key);
       if (property === undefined) return false;
-      // `JSON.stringify` leaves out a key whose value is undefined. LangGraph's serializer does not.
+      // `JSON.stringify` leaves out a key whose value is undefined. The serializers of some frameworks do not.
       if (property.value === undefined && this.#mayStringify(undefined)) continue;
       pieces.text(`${before}${JSON.stringify(key)}:`);
       if (!this.#write(property.value, pieces, depth + 1)) return false;

@@ -18,7 +18,8 @@ import { PAGE, pageOf } from "../../store/page.js";
 import { type Clock, sessionListOptions } from "./options.js";
 import type { Turns } from "../shared/turns.js";
 import { type EncodedState, StoredState, encodeState, fieldsOf, partsOf } from "./values.js";
-import { type End, type Row, SESSIONS, helix } from "./wire.js";
+import { type End, type Row, helix } from "./wire.js";
+import { SESSIONS } from "./traits.js";
 import type { AgentStatus } from "./contract.js";
 import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 

@@ -129,6 +129,3 @@ export const helix = new Contract<HelixCalls>("helix", {
   }),
   counts: { messages: ({ messages }) => messages.length, list: ({ items }) => items.length },
 });
-
-/** The contract that holds one row for each session. */
-export const SESSIONS = "helix-sessions";

@@ -3,7 +3,7 @@
 import { rangeError, show, typeError } from "../../bridge/errors.js";
 import { refuseUnknown } from "../../store/options.js";
 
-/** Checks a retry policy. Undefined: none was given. The default of `backoffMs` is one second, as in Agentium. */
+/** Checks a retry policy. Undefined: none was given. The default of `backoffMs` is one second. */
 export function readRetry(policy: unknown, where: string): { maxRetries: number; backoffMs: number } | undefined {
   if (policy === undefined || policy === null) return undefined;
   if (typeof policy !== "object") throw typeError(`${where} must be an object, but is ${show(policy)}`);

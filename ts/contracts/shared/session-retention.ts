@@ -11,7 +11,7 @@ import { Expiry } from "./expiry.js";
 export interface SessionPruneOptions {
   /** Removes the sessions whose last entry or item was stored before this time: a Date, or ms since the epoch. */
   olderThan?: Date | number | null;
-  /** How many sessions to keep: those that were saved last, whatever the clocks say. For the Claude Agent SDK, this many of each project. */
+  /** How many sessions to keep: those that were saved last, whatever the clocks say. Where sessions belong to projects, this many of each project. */
   keepSessions?: number;
   /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;

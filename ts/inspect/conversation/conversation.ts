@@ -6,10 +6,11 @@ import { readRecord, text, whole } from "../../store/options.js";
 import { idOrNull } from "../../store/ids.js";
 import { findCheckpoint, limitOption } from "../checkpoints.js";
 import { type Context, readKey } from "../context.js";
-import { readFound, readValues } from "../detail.js";
+import { readFound } from "../../plugin/values.js";
+import { readValues } from "../detail.js";
 import { Conversations } from "./page.js";
-import type { Row } from "../wire.js";
-import type { CheckpointInfo, CheckpointRef } from "../views.js";
+import type { Row } from "../../plugin/wire.js";
+import type { CheckpointInfo, CheckpointRef } from "../../plugin/views.js";
 import type { Conversation } from "./message.js";
 
 const queryOptions = {

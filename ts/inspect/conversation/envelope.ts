@@ -16,7 +16,7 @@ export interface Envelope {
   usage: TokenUsage | null;
   durationMs: number | null;
   at: number | null;
-  /** The id of what the tokens belong to. Claude's SDK stores an answer as several entries, each with all of its tokens. */
+  /** The id of what the tokens belong to. An SDK may store an answer as several entries, each with all of its tokens. */
   usageId: string | null;
   /** See {@link ConversationMessage.marks}. */
   marks?: Array<"meta" | "sidechain">;
@@ -38,9 +38,10 @@ const roleOf = (role: string): string => (Object.hasOwn(roles, role) ? roles[rol
 
 const known = new Set(["system", "developer", "user", "assistant", "tool", "signal", ...Object.keys(roles)]);
 
-const langchain = new Set(["human", "ai", "system", "tool", "function", "developer", "chat", "generic"]);
+/** What a message without a role says in its field `type`. */
+const typed = new Set(["human", "ai", "system", "tool", "function", "developer", "chat", "generic"]);
 
-/** The items of OpenAI's Responses that have no role, and the role that they belong to. */
+/** The items of the Responses API that have no role, and the role that they belong to. */
 const items: Record<string, string> = {
   function_call: "assistant",
   custom_tool_call: "assistant",
@@ -57,7 +58,7 @@ const isItem = (type: string): boolean =>
 function open(reader: Reader, form: unknown): Opened | null {
   if (!reader.isRecord(form)) return null;
   const type = reader.text(form, "type");
-  // OpenAI's Agents SDK wraps the items that a run has made.
+  // An SDK of agents wraps the items that a run has made.
   const raw = reader.get(form, "rawItem");
   if (raw !== undefined && reader.get(raw, "rawItem") === undefined) return open(reader, raw);
   const inner = reader.get(form, "message");
@@ -73,12 +74,12 @@ function open(reader: Reader, form: unknown): Opened | null {
   }
   if (reader.get(form, "lc") === 1 && type === "constructor") return openConstructor(reader, form);
   const data = reader.get(form, "data");
-  if (type !== null && langchain.has(type) && reader.isRecord(data) && hasContent(reader, data)) {
+  if (type !== null && typed.has(type) && reader.isRecord(data) && hasContent(reader, data)) {
     return opened(reader, data, type === "chat" ? (reader.text(data, "role") ?? type) : type, true);
   }
   const role = reader.text(form, "role");
   if (role !== null && hasContent(reader, form)) return opened(reader, form, role, known.has(role));
-  if (type !== null && langchain.has(type) && reader.get(form, "content") !== undefined) {
+  if (type !== null && typed.has(type) && reader.get(form, "content") !== undefined) {
     return opened(reader, form, type === "chat" ? (role ?? type) : type, true);
   }
   if (type !== null && isItem(type) && role === null) {
@@ -92,7 +93,7 @@ function opened(reader: Reader, fields: unknown, role: string, isCertain: boolea
   return { fields, role: roleOf(role), id: reader.text(fields, "id"), at: timeOf(reader, fields), isCertain };
 }
 
-/** Opens a message of LangChain, as LangGraph stores it. Streamed messages are chunks: `AIMessageChunk`. */
+/** Opens a message that is stored as the call of its constructor: `{ lc: 1, id, kwargs }`. Streamed messages are chunks: `AIMessageChunk`. */
 function openConstructor(reader: Reader, form: unknown): Opened | null {
   const [, kind] = /^([A-Za-z]{1,40}?)Message(?:Chunk)?$/.exec(String(reader.list(form, "id").at(-1))) ?? [];
   const fields = reader.get(form, "kwargs");
@@ -163,7 +164,7 @@ function timeOf(reader: Reader, fields: unknown): number | null {
     const value = reader.get(holder, "createdAt", "created_at", "timestamp");
     const date = typeOf(value) === "Date" ? (value as { value?: unknown }).value : value;
     if (typeof date !== "number" && typeof date !== "string") continue;
-    // A number of seconds, as OpenAI has it, is before 2001 in ms.
+    // A number of seconds is before 2001 in ms.
     const time = typeof date === "number" ? (date < 1e11 ? date * 1_000 : date) : Date.parse(date);
     if (Math.abs(time) <= 8.64e15) return time;
   }
@@ -180,7 +181,7 @@ function partsOf(reader: Reader, fields: unknown): MessagePart[] {
   else if (reader.text(fields, "role") === null && type !== null && isItem(type)) {
     parts.push(...readParts(reader, [fields]));
   } else if (Array.isArray(content)) parts.push(...readParts(reader, content));
-  else if (reader.isRecord(content)) parts.push(...mastraParts(reader, content));
+  else if (reader.isRecord(content)) parts.push(...partsInContent(reader, content));
   else if (content !== undefined && content !== "") parts.push(readPart(reader, String(content))!);
   const more = reader.get(fields, "additional_kwargs");
   if (!parts.some((part) => part.type === "reasoning")) {
@@ -207,8 +208,8 @@ function partsOf(reader: Reader, fields: unknown): MessagePart[] {
   return parts;
 }
 
-/** The content of a message is an object in Mastra's second format. */
-function mastraParts(reader: Reader, content: unknown): MessagePart[] {
+/** The content of a message may be an object that has its parts. */
+function partsInContent(reader: Reader, content: unknown): MessagePart[] {
   const inner = reader.list(content, "parts");
   if (inner.length > 0) return readParts(reader, inner);
   return readParts(reader, [

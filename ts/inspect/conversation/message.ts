@@ -1,6 +1,6 @@
 /** The messages of a conversation, in one form for all frameworks and providers. Needs no module of Node, because the page uses it. */
 
-import type { CheckpointInfo } from "../views.js";
+import type { CheckpointInfo } from "../../plugin/views.js";
 
 /** How many tokens a message has used. Null: it is not stored. */
 export interface TokenUsage {
@@ -60,7 +60,7 @@ export interface ConversationMessage {
   /** When it was made, in ms since the epoch. */
   at: number | null;
   /**
-   * What Claude's SDK says about an entry of a transcript. `"meta"`: the SDK has written it for the model, and no person has.
+   * What an SDK says about an entry of a transcript. `"meta"`: the SDK has written it for the model, and no person has.
    * `"sidechain"`: it belongs to a subagent. Missing: nothing.
    */
   marks?: Array<"meta" | "sidechain">;

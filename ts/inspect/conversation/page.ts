@@ -4,7 +4,7 @@ import { safeJson } from "../../bridge/json-form/json-text.js";
 import { type MessageList, listsIn } from "./lists.js";
 import { messagesOf } from "./messages.js";
 import { Reader } from "./reader.js";
-import type { CheckpointInfo } from "../views.js";
+import type { CheckpointInfo } from "../../plugin/views.js";
 import type { Conversation } from "./message.js";
 
 /** Which messages a page has. */

@@ -1,5 +1,5 @@
 /**
- * Reads the parts of messages: of LangChain, OpenAI (chat and Responses), Anthropic, the AI SDK, Gemini, Helix and Mastra. The
+ * Reads the parts of messages: of all formats that models, SDKs and frameworks have. The
  * kinds have different names in each format, so one table reads all of them.
  */
 

@@ -11,7 +11,7 @@ export interface Entry {
   model: string | null;
   tokens: TokenUsage;
   durationMs: number | null;
-  /** False: AgentOS has counted the tokens of the entire run. */
+  /** False: the framework has counted the tokens of the entire run. */
   isMessage: boolean;
 }
 

@@ -25,7 +25,7 @@ const details = {
 export function tokensIn(reader: Reader, form: unknown): TokenUsage | null {
   if (!reader.isRecord(form)) return null;
   const count = (...keys: string[]) => reader.count(form, ...keys);
-  // OpenAI's Agents SDK has a list with one object for each request.
+  // The usage of a run may be a list with one object for each request.
   const detail = (names: string[], ...keys: string[]): number | null => {
     const more = reader.get(form, ...names);
     const all = (Array.isArray(more) ? more : [more]).map((each) => reader.count(each, ...keys));

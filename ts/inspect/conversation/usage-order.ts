@@ -1,7 +1,7 @@
 /** Reads the tokens of several runs, and sorts runs by them. Needs no module of Node, because the page uses it. */
 
 import type { RunUsage, Usage } from "./usage-views.js";
-import type { RunRef } from "../views.js";
+import type { RunRef } from "../../plugin/views.js";
 
 /** By what listed runs are sorted. */
 export type UsageSort = "tokens" | "cost";

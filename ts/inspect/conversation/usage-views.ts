@@ -6,7 +6,7 @@ import type { TokenUsage } from "./message.js";
 export interface Usage extends TokenUsage {
   /** How many messages say what they have used. 0: only the tokens of the run are stored. */
   messages: number;
-  /** How long the models took, in ms. In AgentOS: how long the nodes took. Null: it is not stored. */
+  /** How long the models took, in ms. Where the framework counts for the run: how long the nodes took. Null: it is not stored. */
   durationMs: number | null;
   /** In the currency of the prices. Null: no prices were given, or there is none for the models. */
   cost: number | null;

@@ -6,8 +6,8 @@ import { readRecord, whole } from "../../store/options.js";
 import { listCheckpoints } from "../checkpoints.js";
 import { type Context, readKey } from "../context.js";
 import { mapTogether } from "../together.js";
-import type { Key } from "../wire.js";
-import type { CheckpointInfo, CheckpointRef } from "../views.js";
+import type { Key } from "../../plugin/wire.js";
+import type { CheckpointInfo, CheckpointRef } from "../../plugin/views.js";
 import { readStateOf } from "./conversation.js";
 import { type ModelPrices, priceOf } from "./cost.js";
 import { readEnvelope } from "./envelope.js";
@@ -43,7 +43,7 @@ export async function readUsage(context: Context, ref: unknown, given: unknown):
   const [first] = steps;
   if (first === undefined) return null;
   const prices = context.prices ?? null;
-  // AgentOS counts the tokens of a run, too. They are used only if no message has tokens.
+  // A framework may count the tokens of a run, too. They are used only if no message has tokens.
   const tracks = [new Track(isOfMessage), new Track((entry) => !isOfMessage(entry))];
   // The messages that the first step has from its parent. Those of another run are counted there.
   const { parent, run, ns } = first;
@@ -156,7 +156,7 @@ function keyOf(message: unknown, id: string | null, counts: Map<string, number>)
   return `${hash} ${count}`;
 }
 
-/** OpenAI's Agents SDK keeps the answers of the model in the state of a run. */
+/** An SDK may keep the answers of the model in the state of a run. */
 function responsesIn(reader: Reader, form: unknown): Entry[] {
   return reader.list(form, "modelResponses").flatMap((response, index): Entry[] => {
     const tokens = tokensIn(reader, reader.get(response, "usage"));
@@ -167,7 +167,7 @@ function responsesIn(reader: Reader, form: unknown): Entry[] {
   });
 }
 
-/** AgentOS counts the tokens of a run, and not those of a message. */
+/** A framework may count the tokens of a run, and not those of a message. */
 function diagnosticsIn(reader: Reader, form: unknown): Entry[] {
   const diagnostics = reader.get(form, "diagnostics");
   const total = reader.count(diagnostics, "totalTokensUsed");

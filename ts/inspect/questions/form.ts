@@ -33,7 +33,7 @@ export function formOf(value: unknown): Form {
   return isInbox(value) ? agentInbox([value]) : plain(value);
 }
 
-/** The question of `humanInTheLoopMiddleware` of LangChain. An answer has a decision for each action. */
+/** The question of a middleware with a human in the loop: `{ actionRequests, reviewConfigs }`. An answer has a decision for each action. */
 function middleware(value: Fields): Form {
   const actions = value["actionRequests"] as Fields[];
   const configs = Array.isArray(value["reviewConfigs"]) ? value["reviewConfigs"].filter(isFields) : [];
@@ -50,7 +50,7 @@ function middleware(value: Fields): Form {
   };
 }
 
-/** The question of LangGraph's agent inbox: `{ action_request: { action, args }, config, description }`, or a list of them. */
+/** The question of an agent inbox: `{ action_request: { action, args }, config, description }`, or a list of them. */
 const isInbox = (value: unknown): value is Fields => isFields(value) && isFields(value["action_request"]);
 
 const isSeveral = (value: unknown): value is Fields[] =>

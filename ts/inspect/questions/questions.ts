@@ -6,21 +6,16 @@ import { hasAnswer } from "../../store/answered.js";
 import { idOrNull } from "../../store/ids.js";
 import { type HeldLease, fenced, takeLease } from "../../store/lease.js";
 import { anything, flag, readRecord } from "../../store/options.js";
+import { pluginOf } from "../../contracts/index.js";
 import { findCheckpoint } from "../checkpoints.js";
-import { newestOf, readPages } from "../rows.js";
+import { newestOf, readPages } from "../../plugin/pages.js";
 import { type Context, readKey, refOf } from "../context.js";
-import type { Key, Row } from "../wire.js";
-import { codes } from "./code.js";
+import type { Key, Row } from "../../plugin/wire.js";
 import { firstLine, formOf } from "./form.js";
-import { agentos, tinyagents } from "./graphs.js";
-import { langgraph } from "./langgraph.js";
-import { sdks } from "./sdks.js";
-import type { Given, Kept, Live, Source } from "./source.js";
+import type { Given, Kept, Live, Questions } from "../../plugin/questions.js";
 import type { Answer, Question, StoredAnswer } from "./views.js";
 
-const sources: Record<string, Source> = { langgraph, agentos, tinyagents, ...sdks };
-
-const sourceOf = (space: string): Source | undefined => (Object.hasOwn(sources, space) ? sources[space] : undefined);
+const sourceOf = (space: string): Questions | undefined => pluginOf(space).questions;
 
 /** Reads the questions of a run, or of one of its checkpoints. */
 export async function listQuestions(context: Context, ref: unknown): Promise<Question[]> {
@@ -61,10 +56,10 @@ export async function firstQuestion(context: Context, key: Key, row: Row): Promi
 /** The longest line of a question, in characters. */
 const LINE = 300;
 
-function shown(source: Source, key: Key, { id, node, value, answered, says, code }: Live): Question {
+function shown(source: Questions, key: Key, { id, node, value, answered, says, code }: Live): Question {
   const form = formOf(value);
   const { tool, args, text, choices } = says ?? form;
-  const [approve, reject] = usual(key.space, form);
+  const [approve, reject] = usual(source, form);
   return {
     id,
     node,
@@ -76,7 +71,7 @@ function shown(source: Source, key: Key, { id, node, value, answered, says, code
     approve: shownForm(approve),
     reject: shownForm(reject(undefined)),
     canAnswer: source.answer !== undefined,
-    code: code ?? codes[key.space as "langgraph"](key.run, id, approve),
+    code: code ?? source.code!(key.run, id, approve),
     answered: answered && shownAnswer(answered),
   };
 }
@@ -88,10 +83,9 @@ const shownAnswer = ({ value, by, at, program }: Given): StoredAnswer => ({
   ...(program !== undefined && { program: true }),
 });
 
-/** What approval and rejection are stored as. AgentOS' own answers have the form `{ approved: boolean }`. */
-function usual(space: string, { approve, reject }: ReturnType<typeof formOf>): [unknown, typeof reject] {
-  if (space !== "agentos") return [approve, reject];
-  return [{ approved: true }, (reason) => ({ approved: false, ...(reason !== undefined && { reason }) })];
+/** What approval and rejection are stored as. */
+function usual(source: Questions, { approve, reject }: ReturnType<typeof formOf>): [unknown, typeof reject] {
+  return source.usual === undefined ? [approve, reject] : [source.usual.approve, source.usual.reject];
 }
 
 /** The longest name of one who answers. */
@@ -135,7 +129,7 @@ export async function answerQuestion(context: Context, ref: unknown, given: unkn
       const question = await pick();
       if (question.id !== first.id)
         throw new ForkpointError("CONFLICT", `run ${quote(key.run)} asks another question now`);
-      const value = valueOf(key.space, question, answer, named);
+      const value = valueOf(source, question, answer, named);
       const stored: Given = { value, by: answer.by ?? null, at: Date.now() };
       try {
         await source.answer!(context, native, key, question.id, stored, lease);
@@ -151,10 +145,10 @@ export async function answerQuestion(context: Context, ref: unknown, given: unkn
 /** How often an answer is tried again because the run has changed meanwhile. */
 const ATTEMPTS = 10;
 
-function valueOf(space: string, question: Question, { value, approve, reject }: Answer, named: boolean): unknown {
+function valueOf(source: Questions, question: Question, { value, approve, reject }: Answer, named: boolean): unknown {
   if (named) return fromJsonForm(value);
   if (approve === true) return fromJsonForm(question.approve);
-  const [, rejection] = usual(space, formOf(fromJsonForm(question.value)));
+  const [, rejection] = usual(source, formOf(fromJsonForm(question.value)));
   return rejection(typeof reject === "string" && reject !== "" ? reject : undefined);
 }
 

@@ -8,13 +8,13 @@ export interface StoredAnswer {
   by: string | null;
   /** When it was stored, in ms since the epoch. */
   at: number;
-  /** True if the program has answered itself, for example with LangGraph's `new Command({ resume })`. */
+  /** True if the program has answered itself, instead of the inspector or the command line. */
   program?: true;
 }
 
 /** What a run asks a human. */
 export interface Question {
-  /** Names the question in its run: LangGraph's id of the interrupt, AgentOS' node, TinyAgents' task, and so on. */
+  /** Names the question in its run: the id of the interrupt, the node or the task that asks, and so on. */
   id: string;
   /** The node or the agent that asks. Null: the store does not know it. */
   node: string | null;

@@ -422,10 +422,10 @@ mod tests {
             serde_json::from_str::<Entry>(&entry)
         };
         for path in [
-            "agentos/run-1.jsonl",
-            "langgraph/@writes@2.jsonl",
+            "contract-1/run-1.jsonl",
+            "contract-4/@writes@2.jsonl",
             "contract-7/%2e%2e~0a.jsonl",
-            "helix-sessions/a.b.jsonl",
+            "contract-5/a.b.jsonl",
         ] {
             assert_eq!(read(path).unwrap().path, path);
         }

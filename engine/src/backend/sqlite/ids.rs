@@ -1,6 +1,6 @@
 //! How a row of `checkpoint` stores the checkpoint's id and its parent's id.
 //!
-//! Many ids are made of what other columns have: LangGraph's begin with the thread, which is the group, and end with the
+//! Many ids are made of what other columns have: some begin with the thread, which is the group, and end with the
 //! `checkpoint_id`, which is the sort key. The row of such a checkpoint has only what is between them. Three bits of `flags` say
 //! what is missing. This saves a tenth of the bytes of a short thread.
 
@@ -125,11 +125,11 @@ mod tests {
 
     #[test]
     fn what_other_columns_have_is_left_out_and_comes_back() {
-        let langgraph = header("2:t1", "2:t10:1ef-a", b"1ef-a", Some("2:t10:1ef-0"), false);
-        let stored = StoredIds::of(&langgraph);
+        let threaded = header("2:t1", "2:t10:1ef-a", b"1ef-a", Some("2:t10:1ef-0"), false);
+        let stored = StoredIds::of(&threaded);
         assert_eq!(stored, StoredIds { flags: 32 | 64 | 128, id: "0:", parent: Some("0:1ef-0") });
         let cases = [
-            (langgraph, 32 | 64 | 128),
+            (threaded, 32 | 64 | 128),
             (header("2:t1", "2:t10:1ef-a", b"1ef-a", Some("2:t10:1ef-0"), true), 32 | 64),
             (header("", "id", b"", None, false), 0),
             (header("", "", b"", Some(""), false), 0),

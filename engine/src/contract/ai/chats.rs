@@ -12,7 +12,7 @@ use crate::contract::response::{PackedPart, Response};
 use crate::contract::thread;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, LogMust, Op, Unit};
-use crate::query::{Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, RowOrder};
+use crate::query::{Answer, LogRange, MetaFilter, MetaKey, Of, Page, Pick, Query, RowOrder};
 use crate::record::{Checkpoint, ContractId, Draft, Header, Labels, LogMark, Payload, SortKey, Status};
 
 pub const CHATS_ID: ContractId = ContractId(19);
@@ -23,6 +23,8 @@ pub const CHATS: Contract = Contract {
         None => Names { run: lineage, ns: None, id },
     },
     id_of: |chat, _, version| thread::lineage(chat, version),
+    records_of: Some(|chat, _, key| LogRange::kept(CHATS_ID, chat, MESSAGES, key)),
+    remove: Some(|chat, _| delete(chat)),
     ..Contract::new("ai", CHATS_ID, request, show)
 };
 pub const ROWS: Contract = Contract::new("ai/rows", rows::ID, request, |_| Ok(Shown::default()));

@@ -8,11 +8,16 @@ use crate::contract::ids::{check_id, damaged};
 use crate::contract::response::{PackedPart, Response};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, LogMust, Must, Op, Unit};
-use crate::query::{Answer, LogRange, LogSide, Of, Query};
+use crate::query::{Answer, LogRange, Of, Query};
 use crate::record::{ContractId, Header, SortKey};
 
 pub const STREAMS_ID: ContractId = ContractId(22);
-pub const STREAMS: Contract = Contract::new("ai-streams", STREAMS_ID, request, show);
+pub const STREAMS: Contract = Contract {
+    single: true,
+    records_of: Some(|stream, _, _| chunks(stream.to_owned())),
+    remove: Some(|stream, _| remove(stream.to_owned())),
+    ..Contract::new("ai-streams", STREAMS_ID, request, show)
+};
 
 const CHUNKS: &str = "chunks";
 
@@ -70,8 +75,7 @@ fn put(stream: String, ended: bool, saved_at: i64) -> Result<Op> {
 
 /// The text of a stream.
 pub fn chunks(stream: String) -> LogRange {
-    let (contract, log) = (STREAMS_ID, CHUNKS.to_owned());
-    LogRange { contract, lineage: stream, log, at: None, from: LogSide::First, skip: 0, limit: usize::MAX }
+    LogRange::whole(STREAMS_ID, stream, CHUNKS)
 }
 
 /// Removes a stream.

@@ -6,9 +6,8 @@ use crate::contract::call::Request;
 use crate::contract::entry::Contract;
 use crate::contract::registry::named;
 use crate::contract::response::{PackedPart, Response};
-use crate::contract::{ai, claude_agent_sdk, helix, langgraph, openai_agents};
 use crate::error::{Error, Result};
-use crate::query::{Answer, LogRange, LogSide, Pick, Query};
+use crate::query::{Answer, Pick, Query};
 use crate::record::{LogPage, Tuple};
 
 /// A checkpoint of a run.
@@ -36,23 +35,7 @@ struct FoundWrite {
 /// The queries for everything that is stored of a checkpoint: the checkpoint with its writes, and then its records.
 pub(super) fn everything(contract: &Contract, At { run, ns, id, .. }: &At) -> Vec<Query> {
     let key = (contract.id_of)(run, ns, id);
-    let log = match contract.id {
-        helix::CONTRACT_ID => Some(LogRange::kept(contract.id, run, helix::MESSAGES, &key)),
-        ai::CHATS_ID => Some(LogRange::kept(contract.id, run, ai::MESSAGES, &key)),
-        ai::STREAMS_ID => Some(ai::chunks(run.clone())),
-        helix::SESSIONS_ID => Some(LogRange {
-            contract: helix::CONTRACT_ID,
-            lineage: run.clone(),
-            log: helix::MESSAGES.to_owned(),
-            at: None,
-            from: LogSide::First,
-            skip: 0,
-            limit: usize::MAX,
-        }),
-        claude_agent_sdk::CONTRACT_ID => Some(claude_agent_sdk::main_log((contract.lineage_of)(run, ns))),
-        openai_agents::SESSIONS_ID => Some(openai_agents::items(run.clone())),
-        _ => None,
-    };
+    let log = contract.records_of.map(|records_of| records_of(run, ns, &key));
     let checkpoint = Query::Tuple { contract: contract.id, pick: Pick::Id(key) };
     [checkpoint].into_iter().chain(log.map(Query::Log)).collect()
 }
@@ -94,10 +77,9 @@ fn found(contract: &Contract, found: Option<Everything>) -> Result<Option<Respon
     }
     Response::one(found, |Everything { tuple: Tuple { checkpoint, writes }, records }, response| {
         let parts = response.parts(checkpoint.payload);
-        let writes = if contract.id == langgraph::CONTRACT_ID {
-            langgraph::take_paths(writes)
-        } else {
-            writes.into_iter().map(|write| (write, None)).collect()
+        let writes = match contract.take_paths {
+            Some(take_paths) => take_paths(writes),
+            None => writes.into_iter().map(|write| (write, None)).collect(),
         };
         let writes = writes.into_iter().map(|(write, path)| {
             let claimed_by = write.claimed_by.map(|key| (contract.name_of)(None, Some(key.clone())).id.unwrap_or(key));

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::super::call::Request;
 use super::super::registry::named;
-use super::super::{ai, claude_agent_sdk, helix, langgraph, mastra, openai_agents, thread, tinyagents};
+use super::super::thread;
 use crate::error::Result;
 use crate::op::Op;
 use crate::record::SortKey;
@@ -21,21 +21,11 @@ pub(super) struct Key {
 pub(super) fn remove(key: &Key, ids: Option<Vec<String>>, reopen: Vec<String>) -> Result<Request> {
     let contract = named(&key.space)?;
     // The only checkpoint of a session is the session.
-    let ids = ids.filter(|_| {
-        ![ai::STREAMS_ID, claude_agent_sdk::CONTRACT_ID, openai_agents::SESSIONS_ID].contains(&contract.id)
-    });
-    let Some(ids) = ids else {
-        return Ok(Request::Apply(match contract.id {
-            ai::CHATS_ID => ai::delete(&key.run),
-            ai::STREAMS_ID => ai::remove_stream(key.run.clone()),
-            helix::CONTRACT_ID => helix::delete(key.run.clone()),
-            claude_agent_sdk::CONTRACT_ID => claude_agent_sdk::delete((contract.lineage_of)(&key.run, &key.ns)),
-            openai_agents::SESSIONS_ID => openai_agents::delete(key.run.clone()),
-            id if id == mastra::MESSAGES.id => mastra::delete(&key.run),
-            langgraph::CONTRACT_ID | tinyagents::CONTRACT_ID if key.ns.is_empty() => {
-                thread::remove(contract.id, &key.run)
-            }
-            _ => {
+    let Some(ids) = ids.filter(|_| !contract.single) else {
+        return Ok(Request::Apply(match contract.remove {
+            Some(remove) => remove(&key.run, &key.ns),
+            None if contract.subgraphs && key.ns.is_empty() => thread::remove(contract.id, &key.run),
+            None => {
                 let (contract, lineage) = (contract.id, (contract.lineage_of)(&key.run, &key.ns));
                 vec![Op::RemoveFrom { contract, lineage, sort_key: SortKey::default() }].into()
             }

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::contract::effect;
 use crate::contract::entry::{Contract, Maker, Names, Shown};
 use crate::contract::fields::exact;
 use crate::contract::place::show_place;
 use crate::contract::registry::contract_of;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::contract::{effect, thread, tinyagents};
 use crate::error::{Error, Result};
 use crate::query::Answer;
 use crate::record::{
@@ -67,10 +67,9 @@ struct Parent {
 
 /// The id of a checkpoint as its users know it. A checkpoint that was put again has its own id.
 pub(super) fn shown_id(contract: &Contract, header: &Header) -> String {
-    let id = if contract.id == tinyagents::CONTRACT_ID {
-        thread::split_key(&header.id).map(|of| of.id)
-    } else {
-        effect::names(contract, Some(header.lineage.clone()), Some(header.id.clone())).id
+    let id = match contract.shown_id {
+        Some(shown_id) => shown_id(header),
+        None => effect::names(contract, Some(header.lineage.clone()), Some(header.id.clone())).id,
     };
     id.unwrap_or_else(|| header.id.clone())
 }
@@ -183,7 +182,7 @@ pub(super) fn shown_open(answer: Answer) -> Result<Option<Response>> {
             let contract = contract_of(newest.contract)?;
             let Shown { maker: Maker { program, shape }, serialized, .. } =
                 (contract.show)(&newest).unwrap_or_default();
-            let metadata = serialized.filter(|_| contract.id == tinyagents::CONTRACT_ID);
+            let metadata = serialized.filter(|_| shape.is_none());
             let Names { ns, .. } = (contract.name_of)(Some(newest.lineage), None);
             Some(OpenRun { ns, status, program, shape, metadata: metadata.map(|part| response.part(part)) })
         };

@@ -20,7 +20,10 @@ use crate::query::{Answer, Of, Page, Query, RowOrder, Rows, RowsFrom};
 use crate::record::{Checkpoint, ContractId, Header, Seq, SortKey};
 
 /// The messages of threads. The id makes them records: see [`ContractId::has_records`].
-pub const MESSAGES: Contract = Contract::new("mastra-threads", ContractId(78), request, show_message);
+pub const MESSAGES: Contract = Contract {
+    remove: Some(|thread, _| delete(thread)),
+    ..Contract::new("mastra-threads", ContractId(78), request, show_message)
+};
 pub const THREADS: Contract = Contract::new("mastra-threads/rows", ContractId(15), request, |_| Ok(Shown::default()));
 pub const RESOURCES: Contract =
     Contract::new("mastra-threads/resources", ContractId(16), request, |_| Ok(Shown::default()));

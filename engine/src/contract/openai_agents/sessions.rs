@@ -12,7 +12,12 @@ use crate::query::{Answer, LogRange, LogSide, Of, Query};
 use crate::record::{Checkpoint, ContractId, Draft, Header, Labels, LogMark, Payload, Record, SortKey};
 
 pub const SESSIONS_ID: ContractId = ContractId(11);
-pub const SESSIONS: Contract = Contract::new("openai-agents", SESSIONS_ID, request, |header| Ok(show(header)));
+pub const SESSIONS: Contract = Contract {
+    single: true,
+    records_of: Some(|session, _, _| items(session.to_owned())),
+    remove: Some(|session, _| delete(session.to_owned())),
+    ..Contract::new("openai-agents", SESSIONS_ID, request, |header| Ok(show(header)))
+};
 
 /// The log of the items.
 pub const ITEMS: &str = "items";
@@ -183,8 +188,7 @@ pub fn delete(session: String) -> Unit {
 
 /// The items of a session.
 pub fn items(session: String) -> LogRange {
-    let (contract, log) = (SESSIONS_ID, ITEMS.to_owned());
-    LogRange { contract, lineage: session, log, at: None, from: LogSide::First, skip: 0, limit: usize::MAX }
+    LogRange::whole(SESSIONS_ID, session, ITEMS)
 }
 
 /// A row in a response.

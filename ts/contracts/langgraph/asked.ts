@@ -1,29 +1,28 @@
 /** Reads the questions of LangGraph's threads. */
 
-import { ANSWERS, type AnswerRecord } from "../../contracts/langgraph/answered.js";
-import { answerThread } from "../../contracts/langgraph/answer.js";
-import { questionsOf } from "../../contracts/langgraph/questions.js";
-import { type Found, langgraph as langgraphCalls, openFound } from "../../contracts/langgraph/wire.js";
-import type { Context } from "../context.js";
-import { readFound } from "../detail.js";
-import { saverOf } from "../status.js";
-import { readValue } from "../values.js";
-import type { Key, Row } from "../wire.js";
-import type { Kept, Live, Source } from "./source.js";
+import type { Context } from "../../plugin/context.js";
+import type { Kept, Live, Questions } from "../../plugin/questions.js";
+import { readFound, readValue } from "../../plugin/values.js";
+import type { Key, Row } from "../../plugin/wire.js";
+import { answerThread } from "./answer.js";
+import { ANSWERS, type AnswerRecord } from "./answered.js";
+import { saverOf } from "./plain.js";
+import { questionsOf } from "./questions.js";
+import { type Found, langgraph, openFound } from "./wire.js";
 
 /** False if the checkpoint was made by an edit or by an input: then no task has used the answers before it. */
 async function isOfStep(context: Context, { run, ns }: Key, id: string): Promise<boolean> {
   const { native } = context.engine;
-  const found: Found | null = await langgraphCalls.find(native, "get", { threadId: run, namespace: ns, id }, openFound);
+  const found: Found | null = await langgraph.find(native, "get", { threadId: run, namespace: ns, id }, openFound);
   if (found === null) return true;
   const { value } = readValue(context, found.header.metadata);
   return (value as { source?: unknown } | null)?.source === "loop";
 }
 
-export const langgraph: Source = {
+export const questions: Questions = {
   async live(context, { run, ns }): Promise<Live[]> {
-    const questions = await questionsOf(saverOf(context), run);
-    return questions
+    const asked = await questionsOf(saverOf(context), run);
+    return asked
       .filter(({ levels }) => ns === "" || levels.some(({ found }) => found.header.namespace === ns))
       .map(({ id, node, value, answered }) => ({ id, node, value, answered }));
   },
@@ -47,4 +46,11 @@ export const langgraph: Source = {
     });
   },
   answer: (context, native, { run }, id, answer) => answerThread(saverOf(context), native, run, id, answer),
+  // An answer by its id is given to this question alone, and may be false.
+  code: (run, id, answer) => `import { Command } from "@langchain/langgraph";
+
+const answer = ${JSON.stringify(answer)};
+await graph.invoke(new Command({ resume: ${/^[0-9a-f]{32}$/.test(id) ? `{ ${JSON.stringify(id)}: answer }` : "answer"} }), {
+  configurable: { thread_id: ${JSON.stringify(run)} },
+});`,
 };

@@ -2,13 +2,13 @@
 
 import type { Effect } from "../store/effect.js";
 import type { ProgramVersion } from "../store/program-shape.js";
-import type { SPACES } from "../bridge/spaces.js";
+import type { KnownSpace } from "../contracts/registry.js";
 import type { LineageStats, StoreStats } from "../store/results.js";
 
 /**
- * The framework that a run belongs to. `"storage"` is Agentium's storage driver: each key is a run with one checkpoint.
+ * The framework that a run belongs to. `"storage"` is a key-value driver: each key is a run with one checkpoint.
  */
-export type Space = (typeof SPACES)[number] | (string & {});
+export type Space = KnownSpace | (string & {});
 
 /** Names a run. */
 export interface RunRef {
@@ -16,8 +16,8 @@ export interface RunRef {
   /** The id of the run, thread or session, or the key of a stored value. */
   run: string;
   /**
-   * The namespace: LangGraph's `checkpoint_ns`, the JSON text of TinyAgents' namespace, or the namespace of a stored
-   * value. `""` is the graph itself. Null or missing: the graph itself, or a framework without namespaces.
+   * The namespace: that of a subgraph, as the framework writes it or as JSON, or what is part of the name of a run, such as the
+   * namespace of a stored value. `""` is the graph itself. Null or missing: the graph itself, or a framework without namespaces.
    */
   ns?: string | null | undefined;
 }
@@ -46,7 +46,7 @@ export interface Size {
 /** A run in a listing. */
 export interface RunInfo extends RunRef {
   ns: string | null;
-  /** What several runs share: AgentOS' graph. Null for frameworks without groups. */
+  /** What several runs share, such as their graph. Null for frameworks without groups. */
   group: string | null;
   /** The number of its checkpoints, counted in an index: see `runs()`. */
   checkpoints: number;
@@ -80,14 +80,14 @@ export interface CheckpointInfo extends CheckpointRef {
   seq: number;
   /** The index in the run, from 0, in the order of the framework. */
   step: number;
-  /** AgentOS' node, Agentium's step name, LangGraph's `metadata.source`, TinyAgents' and Helix' status. */
+  /** The framework's own name for it: its node or step, what has made it (`"input"`, `"loop"`, `"update"`), or a status. */
   label: string | null;
   /**
-   * The node of each task that made it: LangGraph's and TinyAgents' nodes, AgentOS' node, Agentium's step. A node that several
+   * The node or the step of each task that made it. A node that several
    * tasks ran at the same time is there several times. Null: no node made it, or the store does not know the nodes.
    */
   nodes: string[] | null;
-  /** AgentOS' graph. */
+  /** The graph, or what else several runs share. Null for frameworks without groups. */
   group: string | null;
   /**
    * The parent. `"recorded"`: the framework stores it. `"order"`: the framework stores none, and this is the checkpoint
@@ -102,8 +102,7 @@ export interface CheckpointInfo extends CheckpointRef {
   /** How many stored differences a read puts together. 0: it is stored in full. */
   chain: number;
   /**
-   * The metadata that the framework stores beside the state: AgentOS' `stateSize` and `hasMemorySnapshot`, Agentium's
-   * `stepIndex`, LangGraph's metadata, and so on.
+   * The metadata that the framework stores beside the state, such as the index of a step.
    */
   meta: Record<string, unknown>;
 }
@@ -141,7 +140,7 @@ export interface WriteInfo {
  */
 export interface CheckpointDetail {
   checkpoint: CheckpointInfo;
-  /** The state: LangGraph's channels by name, Helix' session with its messages, the value of a stored key. */
+  /** The state: the channels of a graph by name, a session with its messages, the value of a stored key. */
   state: unknown;
   /** All other fields of the checkpoint. Null if there are none. */
   rest: unknown;
@@ -191,7 +190,7 @@ export interface Change {
   before?: unknown;
   /** Missing for `"remove"`. In the JSON form of values. */
   after?: unknown;
-  /** True if only the framework itself needs the value, such as LangGraph's `channel_versions`. Otherwise missing. */
+  /** True if only the framework itself needs the value, such as the versions of channels. Otherwise missing. */
   own?: true;
 }
 

@@ -1,9 +1,9 @@
-/** What the inspector needs of a framework to show its questions and to store answers. */
+/** The questions that runs ask people, as a framework's folder reads them. */
 
-import type { NativeStore } from "../../bridge/native.js";
-import type { HeldLease } from "../../store/lease.js";
-import type { Context } from "../context.js";
-import type { Key, Row } from "../wire.js";
+import type { NativeStore } from "../bridge/native.js";
+import type { HeldLease } from "../store/lease.js";
+import type { Context } from "./context.js";
+import type { Key, Row } from "./wire.js";
 
 /** An answer, as it is stored. */
 export interface Given {
@@ -29,11 +29,16 @@ export interface Live {
 /** A question that was answered. */
 export type Kept = Live & { answered: Given };
 
-export interface Source {
+/** What the inspector needs of a framework to show its questions and to store answers. */
+export interface Questions {
   /** Reads the questions of the newest checkpoint: without an answer, or with one that the program has not taken yet. */
   live(context: Context, key: Key, row: Row): Promise<Live[]>;
   /** Reads the answers that were stored for a checkpoint. Missing: a framework whose answers cannot be stored. */
   kept?(context: Context, key: Key, row: Row): Promise<Kept[]>;
+  /** Returns the code that answers a question in a program. `answer` is what approves it. */
+  code?(run: string, id: string, answer: unknown): string;
+  /** Returns what approves and what rejects a question, if its framework has a form of its own. `reason` is a text that the one who answers gives. */
+  usual?: { approve: unknown; reject(reason: string | undefined): unknown };
   /** Stores an answer. `native` carries the lease of the run. */
   answer?(context: Context, native: NativeStore, key: Key, id: string, answer: Given, lease: HeldLease): Promise<void>;
 }

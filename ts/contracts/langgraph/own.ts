@@ -1,19 +1,12 @@
-/** Recognizes the changes of values that a framework keeps for itself, such as LangGraph's versions of channels. */
+/** Recognizes the changes of values that LangGraph keeps for itself, such as the versions of channels. */
 
-import type { Change, WriteInfo } from "./views.js";
+import type { BothWrites, OwnChange } from "../../plugin/traits.js";
 
 /** The channels that LangGraph makes for itself. */
 const OWN_CHANNEL = /^(?:branch:|join:|__pregel_|__no_writes__$|__input__$|__copy__$|__self__$)/;
 
-/** The writes of both checkpoints. */
-export interface BothWrites {
-  before: readonly Partial<WriteInfo>[];
-  after: readonly Partial<WriteInfo>[];
-}
-
 /** Returns true for a change of a value that only the framework itself needs. */
-export function isOwn(space: string, change: Change, writes: BothWrites): boolean {
-  if (space !== "langgraph") return false;
+export function isOwn(change: OwnChange, writes: BothWrites): boolean {
   switch (change.part) {
     // The id, the time and the versions of the channels.
     case "rest":
@@ -26,12 +19,12 @@ export function isOwn(space: string, change: Change, writes: BothWrites): boolea
 }
 
 /** The input of a run arrives in `__start__`. Its removal only says that the input was taken. */
-function isOwnChannel({ op, path: [channel] }: Change): boolean {
+function isOwnChannel({ op, path: [channel] }: OwnChange): boolean {
   return OWN_CHANNEL.test(String(channel)) || (channel === "__start__" && op === "remove");
 }
 
 /** An applied write is part of the next state already. */
-function isOwnWrite({ op, path: [index, field] }: Change, { before, after }: BothWrites): boolean {
+function isOwnWrite({ op, path: [index, field] }: OwnChange, { before, after }: BothWrites): boolean {
   if (field === "owner") return true;
   const write = (op === "remove" ? before : after)[Number(index)];
   if (write === undefined) return false;

@@ -39,7 +39,7 @@ export interface Row<P = Part> {
   chain: number;
   /** The hash of the shape of the program that made the checkpoint. Null: not known, or in the metadata. */
   shape: string | null;
-  /** The mark of a LangGraph checkpoint: see `ts/store/mark.ts`. */
+  /** The mark of the checkpoint, if it says more than `shape`: see `ts/store/mark.ts`. */
   mark?: string;
   meta: Record<string, unknown> | null;
   /** The metadata as a serialized part, if only the contract's serializer can read it. */
@@ -97,7 +97,7 @@ export interface FoundWrite<P = Part> {
   part: P;
 }
 
-/** A checkpoint with its parts and its writes. `records` are the messages of Helix. */
+/** A checkpoint with its parts and its writes. `records` are the messages or entries that it has. */
 export interface FoundCheckpoint<P = Part> {
   parts: P[];
   writes: Array<FoundWrite<P>>;

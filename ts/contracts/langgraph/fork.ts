@@ -4,34 +4,22 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import { ForkpointError, quote } from "../bridge/errors.js";
-import { lostInJson } from "../bridge/exact-json.js";
-import { copyEffects } from "../store/effect-copies.js";
-import { decodeMark, encodeMark } from "../store/mark.js";
-import { channelOf } from "../contracts/langgraph/values.js";
-import { type Found, langgraph, openFound } from "../contracts/langgraph/wire.js";
-import { type Pieces, copyWrites, putCheckpoint } from "../contracts/langgraph/writing.js";
-import type { Part } from "../bridge/wire.js";
-import { type Context, refOf } from "./context.js";
-import { readValues } from "./detail.js";
-import { fromJsonForm, shownForm } from "../bridge/json-form/to-json-form.js";
+import { ForkpointError, quote } from "../../bridge/errors.js";
+import { lostInJson } from "../../bridge/exact-json.js";
+import { fromJsonForm, shownForm } from "../../bridge/json-form/to-json-form.js";
+import type { Part } from "../../bridge/wire.js";
+import type { Context } from "../../plugin/context.js";
+import type { Fork } from "../../plugin/fork.js";
+import { everyRow, newestOf, readPages } from "../../plugin/pages.js";
+import { readValue } from "../../plugin/values.js";
+import type { CheckpointRef } from "../../plugin/views.js";
+import type { Key } from "../../plugin/wire.js";
+import { copyEffects } from "../../store/effect-copies.js";
+import { decodeMark, encodeMark } from "../../store/mark.js";
 import { laterUuid } from "./uuid6.js";
-import { readValue } from "./values.js";
-import { everyRow, newestOf, readPages } from "./rows.js";
-import type { FoundCheckpoint, Key, Row } from "./wire.js";
-import type { CheckpointRef } from "./views.js";
-
-/** A fork that is about to be stored. */
-export interface Plan {
-  context: Context;
-  key: Key;
-  row: Row;
-  found: FoundCheckpoint;
-  /** Returns the form of the edited state. Undefined: the fork keeps the state. */
-  edit: ((state: unknown) => unknown) | undefined;
-  as: string | undefined;
-  dryRun: boolean;
-}
+import { channelOf } from "./values.js";
+import { type Found, langgraph, openFound } from "./wire.js";
+import { type Pieces, copyWrites, putCheckpoint } from "./writing.js";
 
 /** The rest of a checkpoint, as far as a fork changes it. */
 interface Rest {
@@ -40,14 +28,14 @@ interface Rest {
   channel_versions: Record<string, number | string>;
 }
 
-export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
+export async function forkBranch(plan: Fork): Promise<CheckpointRef> {
   const { context, key, row, as, dryRun } = plan;
   const { header } = await foundAt(context, key, row.id);
   const { parts, rest } = edit(plan);
   const id = laterUuid(row.id, Date.now());
   const metadata = Buffer.from(JSON.stringify(forkMetadata(context, plan)));
   const to = { ...key, run: as ?? key.run };
-  if (dryRun) return { ...refOf(to), id };
+  if (dryRun) return plan.refTo(to.run, id);
   if (as !== undefined) await copyAncestors(context, key, to, row.id);
   const whole = { ...rest, id, ts: new Date().toISOString() };
   // The branch belongs to the same program. No node has made it, and the same nodes run next.
@@ -62,7 +50,7 @@ export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
     dependsOnParent: header.dependsOnParent,
     status: header.status,
   });
-  return { ...refOf(to), id };
+  return plan.refTo(to.run, id);
 }
 
 /** Stores a checkpoint of a thread. The pending writes of its parent stay pending. */
@@ -91,7 +79,7 @@ async function foundAt({ engine }: Context, { run: threadId, ns: namespace }: Ke
 }
 
 /** Returns the metadata of the fork, as `graph.updateState` would write it. */
-function forkMetadata(context: Context, { row }: Plan): Record<string, unknown> {
+function forkMetadata(context: Context, { row }: Fork): Record<string, unknown> {
   const read = row.metadata === null ? null : readValue(context, row.metadata).value;
   const { step = -1, parents = {} } = (typeof read === "object" && read !== null ? read : {}) as {
     step?: number;
@@ -101,7 +89,7 @@ function forkMetadata(context: Context, { row }: Plan): Record<string, unknown> 
 }
 
 /** Returns the channels of the fork, and the rest with the new versions of the edited channels. */
-function edit({ context, row, found, edit: change }: Plan): { parts: Part[]; rest: Rest } {
+function edit({ context, row, found, values, edit: change }: Fork): { parts: Part[]; rest: Rest } {
   const restStored = found.parts.find(({ name }) => channelOf(name) === undefined);
   const read = restStored && readValue(context, restStored);
   if (read === undefined || !read.readable || typeof read.value !== "object" || read.value === null) {
@@ -113,7 +101,7 @@ function edit({ context, row, found, edit: change }: Plan): { parts: Part[]; res
   const rest = read.value as Rest;
   const parts = found.parts.filter((each) => each !== restStored);
   if (change === undefined) return { parts, rest };
-  const { state } = readValues(context, row, found);
+  const { state } = values();
   const [before, after] = [shownForm(state) as Record<string, unknown>, change(state)];
   if (typeof after !== "object" || after === null || Array.isArray(after)) {
     throw new ForkpointError("INVALID_ARGUMENT", "the state of a graph is an object with a key for each channel");

@@ -1,0 +1,14 @@
+/** What AgentOS is, for those who know no framework: see {@link Traits}. */
+
+import type { Traits } from "../../plugin/traits.js";
+
+export const agentos = {
+  ordered: true,
+  effects: true,
+  programs: "mark",
+  mayGoOn: true,
+  nodes: "label",
+  groups: true,
+  answers: true,
+  fork: { resume: (id) => `recover(graph, store, { runs: [${id}] })` },
+} satisfies Traits;

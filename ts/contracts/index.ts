@@ -1,0 +1,37 @@
+/** The registry of plug-ins: what each framework's folder says of the framework. */
+
+import type { Plugin } from "../plugin/plugin.js";
+import { agentium, storage } from "./agentium/plugin.js";
+import { plugin as agentos } from "./agentos/plugin.js";
+import * as ai from "./ai/plugin.js";
+import { plugin as claudeAgentSdk } from "./claude-agent-sdk/plugin.js";
+import { plugin as helix } from "./helix/plugin.js";
+import * as langgraph from "./langgraph/plugin.js";
+import * as mastra from "./mastra/plugin.js";
+import * as openai from "./openai-agents/plugin.js";
+import type { KnownSpace } from "./registry.js";
+import { plugin as tinyagents } from "./tinyagents/plugin.js";
+
+const PLUGINS: Readonly<Record<KnownSpace, Plugin>> = {
+  agentos,
+  agentium,
+  storage,
+  langgraph: langgraph.threads,
+  "langgraph-store": langgraph.store,
+  "langgraph-cache": langgraph.cache,
+  tinyagents,
+  helix,
+  ai: ai.chats,
+  "ai-streams": ai.streams,
+  "claude-agent-sdk": claudeAgentSdk,
+  mastra: mastra.workflows,
+  "mastra-threads": mastra.threads,
+  "openai-agents": openai.sessions,
+  "openai-agents-states": openai.states,
+};
+
+const NONE: Plugin = {};
+
+/** Returns what a framework's folder says. Of a framework that is not known, nothing is. */
+export const pluginOf = (space: string): Plugin =>
+  Object.hasOwn(PLUGINS, space) ? PLUGINS[space as KnownSpace] : NONE;

@@ -1,0 +1,20 @@
+/** What Mastra's workflows and memory are, for those who know no framework: see {@link Traits}. */
+
+import type { Traits } from "../../plugin/traits.js";
+
+export const mastra = {
+  namespaces: "part",
+  ordered: true,
+  effects: true,
+  fork: {},
+} satisfies Traits;
+
+export const threads = {
+  noun: "thread",
+  ordered: true,
+  records: true,
+  beside: ["mastra-threads/rows"],
+  // A resource belongs to several threads.
+  shared: ["mastra-threads/resources"],
+  insteadOfFork: "call copyThread() of the memory, with messageFilter",
+} satisfies Traits;

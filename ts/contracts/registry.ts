@@ -1,0 +1,69 @@
+/** The registry of frameworks: their names, and what each is. */
+
+import type { Traits } from "../plugin/traits.js";
+import { agentium, storage } from "./agentium/traits.js";
+import { agentos } from "./agentos/traits.js";
+import { ai, streams } from "./ai/traits.js";
+import { claudeAgentSdk } from "./claude-agent-sdk/traits.js";
+import { helix } from "./helix/traits.js";
+import * as langgraph from "./langgraph/traits.js";
+import * as mastra from "./mastra/traits.js";
+import * as openai from "./openai-agents/traits.js";
+import { tinyagents } from "./tinyagents/traits.js";
+
+/** The name of a framework. */
+export type KnownSpace =
+  | "agentos"
+  | "agentium"
+  | "storage"
+  | "langgraph"
+  | "langgraph-store"
+  | "langgraph-cache"
+  | "tinyagents"
+  | "helix"
+  | "ai"
+  | "ai-streams"
+  | "claude-agent-sdk"
+  | "mastra"
+  | "mastra-threads"
+  | "openai-agents"
+  | "openai-agents-states";
+
+/** The name of a framework whose checkpoints say which version of a program has made them. */
+export type ProgramSpace = "agentos" | "agentium" | "langgraph" | "tinyagents";
+
+/** What each framework is, by the name that references, listings and the command line use, in display order. */
+const TRAITS: {
+  readonly [S in KnownSpace]: S extends ProgramSpace ? Traits & { programs: "mark" | "shape" } : Traits;
+} = {
+  agentos,
+  agentium,
+  storage,
+  langgraph: langgraph.langgraph,
+  "langgraph-store": langgraph.store,
+  "langgraph-cache": langgraph.cache,
+  tinyagents,
+  helix,
+  ai,
+  "ai-streams": streams,
+  "claude-agent-sdk": claudeAgentSdk,
+  mastra: mastra.mastra,
+  "mastra-threads": mastra.threads,
+  "openai-agents": openai.sessions,
+  "openai-agents-states": openai.states,
+};
+
+/** The frameworks, in display order. */
+export const SPACES = Object.keys(TRAITS) as KnownSpace[];
+
+const NONE: Traits = {};
+
+/** Returns what a framework is. One that is not known has no traits. */
+export const traitsOf = (space: string): Traits => (Object.hasOwn(TRAITS, space) ? TRAITS[space as KnownSpace] : NONE);
+
+/** Returns the frameworks whose traits match, in display order. */
+export const spacesWith = (matches: (traits: Traits) => unknown): KnownSpace[] =>
+  SPACES.filter((space) => matches(TRAITS[space]));
+
+/** The frameworks whose checkpoints say which version of a program has made them. */
+export const WITH_PROGRAMS = spacesWith(({ programs }) => programs) as ProgramSpace[];
