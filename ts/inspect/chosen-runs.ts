@@ -104,7 +104,7 @@ export async function keysOf(context: Pick<Context, "engine">, runs: readonly Ke
   const keys = new Map<string, Key>();
   for (const run of runs) {
     const { current, beside = [] } = traitsOf(run.space);
-    const own = [current ?? [], beside].flat().map((space) => ({ ...run, space }));
+    const own = [current ?? [], beside].flat().map((space): Key => ({ space, run: run.run, ns: run.ns }));
     const parts = own.length === 0 ? await namespacesOf(context, run) : [run, ...own];
     // If the thread does not exist, use the given key.
     const effects = effectsOf(run.space);
