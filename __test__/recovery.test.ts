@@ -2,15 +2,15 @@
 import { createRequire } from "node:module";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Lease } from "../ts/store/lease.js";
-import type { Settings } from "../ts/contracts/shared/recovery.js";
+import type { Settings } from "../ts/contracts/shared/recover-options.js";
 import { kinds, place } from "./helpers.js";
 
 // The modules of one build, because a lease of another build is not an instance of this build's class.
 const load = createRequire(new URL("../dist/index.js", import.meta.url));
 const { StoreHandle } = load("./inner/store/handle.js") as typeof import("../ts/store/handle.js");
 const { settingsOf } = load(
-  "./inner/contracts/shared/recovery.js",
-) as typeof import("../ts/contracts/shared/recovery.js");
+  "./inner/contracts/shared/recover-options.js",
+) as typeof import("../ts/contracts/shared/recover-options.js");
 const { recoverAll, underLease } = load(
   "./inner/contracts/shared/recover-runs.js",
 ) as typeof import("../ts/contracts/shared/recover-runs.js");

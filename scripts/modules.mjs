@@ -18,7 +18,7 @@ const forTools = [
   "inspect/conversation/cost",
   "inspect/conversation/lists",
   "inspect/conversation/usage-order",
-  "inspect/copy",
+  "inspect/copy-runs",
   "inspect/diff",
   "inspect/edit",
   "inspect/export-mark",
@@ -47,10 +47,10 @@ const forTests = [
   "contracts/langgraph/json",
   "contracts/langgraph/serde",
   "contracts/shared/recover-runs",
-  "contracts/shared/recovery",
+  "contracts/shared/recover-options",
   "store/handle",
-  "store/handles",
-  "store/programs",
+  "store/handle-of",
+  "store/stored-programs",
   "store/store",
 ];
 

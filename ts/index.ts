@@ -3,7 +3,7 @@
 import "./bridge/bundled.js";
 export * from "./contracts/agentos/index.js";
 export { copyStore } from "./inspect/copy-store.js";
-export type { CopyOptions, CopyResult, CopyProgress } from "./inspect/copy.js";
+export type { CopyOptions, CopyResult, CopyProgress } from "./inspect/copy-runs.js";
 export {
   type ErrorCode,
   ForkpointError,
@@ -35,5 +35,5 @@ export type {
 export type { RunRef } from "./store/run-ref.js";
 export type { LeaseOptions, Lease } from "./store/lease.js";
 export type { DeleteOptions } from "./store/removing.js";
-export type { RunStatus, RecoverOptions, RecoverReport, UnrecoveredRun } from "./contracts/shared/recovery.js";
-export type { ChangedRun, ChangeDecision, ProgramVersion } from "./contracts/shared/recovery.js";
+export type { RunStatus, RecoverOptions, RecoverReport, UnrecoveredRun } from "./contracts/shared/recover-options.js";
+export type { ChangedRun, ChangeDecision, ProgramVersion } from "./contracts/shared/recover-options.js";

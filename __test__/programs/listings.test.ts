@@ -11,7 +11,7 @@ import { everyKind, place } from "../helpers.js";
 // The modules of one build, because a store of another build is not an instance of this build's class.
 const load = createRequire(new URL("../../dist/index.js", import.meta.url));
 const { engineOf } = load("./inner/store/store.js") as typeof import("../../ts/store/store.js");
-const { versionsOf } = load("./inner/store/programs.js") as typeof import("../../ts/store/programs.js");
+const { versionsOf } = load("./inner/store/stored-programs.js") as typeof import("../../ts/store/stored-programs.js");
 
 type Target = string | Awaited<ReturnType<typeof openStore>>;
 

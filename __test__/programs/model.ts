@@ -1,6 +1,6 @@
 // A small interpreter of programs: a run is a set of nodes that run next, and the joins that wait. Random programs and random
 // runs of them show what `compareShapes` promises: a run of the old program could have come to the same place on the new one.
-import type { ProgramEdge, ProgramShape } from "../../ts/store/program.js";
+import type { ProgramEdge, ProgramShape } from "../../ts/store/compare-programs.js";
 
 export const START = "start";
 

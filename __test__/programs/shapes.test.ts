@@ -1,6 +1,12 @@
-// Compares versions of a program: see ts/store/program.ts.
+// Compares versions of a program: see ts/store/compare-programs.ts.
 import { expect, it } from "vitest";
-import { type ProgramShape, compareShapes, hasSameParts, missingNodes, shapeHash } from "../../ts/store/program.js";
+import {
+  type ProgramShape,
+  compareShapes,
+  hasSameParts,
+  missingNodes,
+  shapeHash,
+} from "../../ts/store/compare-programs.js";
 import { Run, START, changed, randomProgram, seeded } from "./model.js";
 
 /** A chain of nodes. `x!` has the effect class `write`. */

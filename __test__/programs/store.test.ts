@@ -1,7 +1,7 @@
 // Descriptions of programs in a store: written once, kept by every limit, copied, and no run.
 import { createRequire } from "node:module";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type ProgramShape, shapeHash } from "../../ts/store/program.js";
+import { type ProgramShape, shapeHash } from "../../ts/store/compare-programs.js";
 import { checkpoint, everyKind, place } from "../helpers.js";
 
 // The modules of one build, because a handle of another build is not an instance of this build's class.
@@ -9,7 +9,7 @@ const load = createRequire(new URL("../../dist/index.js", import.meta.url));
 const { CheckpointStore, copyStore, openStore } = load("./index.js") as typeof import("forkpoint");
 const { openInspector } = load("./inspect/index.js") as typeof import("forkpoint/inspect");
 const { StoreHandle } = load("./inner/store/handle.js") as typeof import("../../ts/store/handle.js");
-const programs = load("./inner/store/programs.js") as typeof import("../../ts/store/programs.js");
+const programs = load("./inner/store/stored-programs.js") as typeof import("../../ts/store/stored-programs.js");
 
 const shape = (version: string): ProgramShape => ({ version, nodes: [{ name: "a" }], edges: [{ from: "s", to: "a" }] });
 

@@ -55,14 +55,14 @@ function usageErrorOf(error: unknown, program: Command, args: readonly string[])
 }
 
 function unknownCommand(message: string, program: Command): string {
-  const [, name = ""] = /'([^]*)'/.exec(message) ?? [];
+  const [, name = "", near = ""] = /'([^]*)'\n?(\(Did you mean [^]*)?$/.exec(message) ?? [];
   if (looksLikeDatabase(name))
     return `${quote(name)} is a database: name a command, such as ls --db ${shellWord(name)}`;
   const known = program
     .createHelp()
     .visibleCommands(program)
     .map((each) => each.name());
-  return `unknown command '${name}'${suggestion(name, known)}`;
+  return `unknown command '${name}'${suggestion(name, known, near)}`;
 }
 
 /** Returns the argument that is the path of a database, or an URL of one. */

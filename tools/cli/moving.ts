@@ -10,7 +10,7 @@ import { type RunOptions, findRuns } from "./find.js";
 import type { Style } from "./style.js";
 import { parseDuration, plural } from "./units.js";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
-import type { CopyOptions, CopyResult } from "../../ts/inspect/copy.js";
+import type { CopyOptions, CopyResult } from "../../ts/inspect/copy-runs.js";
 
 export interface ChoiceOptions extends RunOptions {
   /** A duration in ms. */
@@ -69,7 +69,7 @@ export interface Moved {
 /** Copies a database, or the chosen runs, and compares both. */
 export async function move(context: Context, from: Database, to: Database, options: CopyOptions): Promise<Moved> {
   const { openStore } = await import("../../ts/index.js");
-  const { copyCounting } = await import("../../ts/inspect/copy.js");
+  const { copyCounting } = await import("../../ts/inspect/copy-runs.js");
   await using source = await openStore(from.target, context.reading);
   const { result, there } = await copyCounting(source, to.target, {
     ...options,

@@ -1,7 +1,7 @@
 /** Colors, and the signs and words of a status. */
 
 import { styleText } from "node:util";
-import type { ProgramVersion } from "../../ts/store/program.js";
+import type { ProgramVersion } from "../../ts/store/compare-programs.js";
 import type { Status } from "../../ts/plugin/views.js";
 
 export type Format = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";

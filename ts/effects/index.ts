@@ -6,7 +6,7 @@ import type { Effect, EffectAttempt, EffectOptions } from "../store/effect-optio
 import { type EffectPlace, whenReady } from "../store/effect-places.js";
 import { runIn } from "../store/graph-run.js";
 import { StoreHandle } from "../store/handle.js";
-import { handleOf } from "../store/handles.js";
+import { handleOf } from "../store/handle-of.js";
 import { type RunRef, readRun } from "../store/run-ref.js";
 import { Store } from "../store/store.js";
 import { text } from "../store/ids.js";

@@ -2,7 +2,7 @@
 
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { whole } from "../store/options.js";
-import { endedKey, programIds, programKeys } from "../store/programs.js";
+import { endedKey, programIds, programKeys } from "../store/stored-programs.js";
 import { traitsOf } from "../contracts/registry.js";
 import { type Context, contractsOf, effectsOf, isMain, isOfEffects, readKey, readSpace, spaceOf } from "./context.js";
 import { namespacesOf } from "./remove.js";

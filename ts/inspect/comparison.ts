@@ -5,8 +5,8 @@ import { listOf, requireId } from "../store/ids.js";
 import { oneOf, readRecord, whole } from "../store/options.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, readKey } from "./context.js";
-import { readDetail } from "./detail.js";
-import { PARTS, compareDetails } from "./details.js";
+import { readDetail } from "./read-checkpoint.js";
+import { PARTS, compareDetails } from "./compare-checkpoints.js";
 import type { Change, CheckpointDetail, CheckpointRef } from "../plugin/views.js";
 
 const diffOptions = {

@@ -1,7 +1,7 @@
 /** `copyStore`. copy.ts does the work, and is loaded with the first call. */
 
 import type { Store } from "../store/store.js";
-import type { CopyOptions, CopyResult } from "./copy.js";
+import type { CopyOptions, CopyResult } from "./copy-runs.js";
 
 const later = (): typeof import("./later.js") => require("./later.js");
 

@@ -2,11 +2,11 @@
 
 import { isOwnError } from "../bridge/errors.js";
 import { readRecord, whole } from "../store/options.js";
-import { programsIn } from "../store/programs.js";
+import { programsIn } from "../store/stored-programs.js";
 import { pluginOf } from "../contracts/index.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import { type Context, shownNs } from "./context.js";
-import { readDetail } from "./detail.js";
+import { readDetail } from "./read-checkpoint.js";
 import { listEffects } from "./effects.js";
 import { namespacesOf } from "./remove.js";
 import { findRun } from "./runs.js";

@@ -10,8 +10,8 @@ import {
   hasSameParts,
   missingNodes,
   shapeHash,
-} from "../store/program.js";
-import { programsIn } from "../store/programs.js";
+} from "../store/compare-programs.js";
+import { programsIn } from "../store/stored-programs.js";
 import { pluginOf } from "../contracts/index.js";
 import { traitsOf } from "../contracts/registry.js";
 import { type Context, isMain } from "./context.js";

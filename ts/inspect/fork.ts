@@ -14,7 +14,7 @@ import { requireId } from "../store/ids.js";
 import { anything, flag, readRecord } from "../store/options.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, readKey, refOf } from "./context.js";
-import { readValues } from "./detail.js";
+import { readValues } from "./read-checkpoint.js";
 import { edited as editedForm } from "./edit.js";
 import { readLineups } from "./rows.js";
 

@@ -15,14 +15,14 @@ import {
 import { savedPerHour } from "./activity.js";
 import type { ReadCourse } from "./steps.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
-import type { CopyOptions, CopyResult } from "./copy.js";
-import { copyStore } from "./copy.js";
+import type { CopyOptions, CopyResult } from "./copy-runs.js";
+import { copyStore } from "./copy-runs.js";
 import { readCourse } from "./course.js";
 import { type Context, readKey, readSpace } from "./context.js";
 import { diffCheckpoints } from "./comparison.js";
 import { readConversation } from "./conversation/conversation.js";
 import { type UsageOptions, readUsage } from "./conversation/usage.js";
-import { readDetail } from "./detail.js";
+import { readDetail } from "./read-checkpoint.js";
 import { forgetEffects, listEffects, readEffect, settleEffect } from "./effects.js";
 import { type DrainReport, drainCheck } from "./drain.js";
 import { fork, type ForkEdit } from "./fork.js";

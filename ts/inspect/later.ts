@@ -1,3 +1,3 @@
 /** What the entry `forkpoint` loads when it is needed. */
 
-export { copyStore } from "./copy.js";
+export { copyStore } from "./copy-runs.js";

@@ -1,6 +1,6 @@
 /** Finds the runs of a filter that no index has, without showing each run. */
 
-import { programsIn } from "../store/programs.js";
+import { programsIn } from "../store/stored-programs.js";
 import { pluginOf } from "../contracts/index.js";
 import { WITH_PROGRAMS, spacesWith } from "../contracts/registry.js";
 import { type Context, shownNs, spaceOf } from "./context.js";

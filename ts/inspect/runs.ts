@@ -4,7 +4,7 @@ import { typeError } from "../bridge/errors.js";
 import { holdersOf } from "../store/lease.js";
 import { labelsOption } from "../store/labels.js";
 import { flag, oneOf, readRecord, text, whole } from "../store/options.js";
-import { versionsOf } from "../store/programs.js";
+import { versionsOf } from "../store/stored-programs.js";
 import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
 import { pluginOf } from "../contracts/index.js";

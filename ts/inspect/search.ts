@@ -11,7 +11,7 @@ import { callback, flag, oneOf, readRecord, signalOption, text as textOption, wh
 import { traitsOf } from "../contracts/registry.js";
 import { type Context, readSpace } from "./context.js";
 import { readFound } from "../plugin/values.js";
-import { readValues, readWrites } from "./detail.js";
+import { readValues, readWrites } from "./read-checkpoint.js";
 import { infoOf } from "./rows.js";
 import { statuses } from "./runs.js";
 import { type Pattern, patternOf, sieveOf } from "./search-pattern.js";

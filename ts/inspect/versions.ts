@@ -1,7 +1,7 @@
 /** Counts the open runs of each version of the programs. */
 
 import { readRecord } from "../store/options.js";
-import { programsIn } from "../store/programs.js";
+import { programsIn } from "../store/stored-programs.js";
 import { pluginOf } from "../contracts/index.js";
 import { WITH_PROGRAMS } from "../contracts/registry.js";
 import { type Context, isMain, readSpace } from "./context.js";

@@ -5,7 +5,7 @@
 
 import type { Engine } from "../store/engine.js";
 import type { Mark } from "../store/mark.js";
-import type { ProgramPosition, ProgramShape } from "../store/program.js";
+import type { ProgramPosition, ProgramShape } from "../store/compare-programs.js";
 import type { Context } from "./context.js";
 import type { Fork } from "./fork.js";
 import type { Questions } from "./questions.js";

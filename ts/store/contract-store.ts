@@ -3,7 +3,7 @@
 import type { VerifyReport } from "../bridge/wire.js";
 import type { CheckOptions } from "./check.js";
 import type { StoreHandle } from "./handle.js";
-import { setHandle } from "./handles.js";
+import { setHandle } from "./handle-of.js";
 import type { Lease, LeaseOptions } from "./lease.js";
 import type { RunPruneResult, RunStats } from "./results.js";
 import type { PruneOptions, StatsOptions } from "./retention.js";

@@ -2,7 +2,7 @@
 
 import { type ProgramSpace, WITH_PROGRAMS } from "../contracts/registry.js";
 import { isArray, show, typeError } from "../bridge/errors.js";
-import type { ProgramEdge, ProgramNode, ProgramShape } from "./program.js";
+import type { ProgramEdge, ProgramNode, ProgramShape } from "./compare-programs.js";
 import { oneOf, programOption, type OptionParser } from "./options.js";
 
 /**

@@ -5,7 +5,7 @@ import { types } from "node:util";
 import { ForkpointError, quote, show, typeError } from "../bridge/errors.js";
 import type { EffectCall } from "../store/effect-attempt.js";
 import type { StoreHandle } from "../store/handle.js";
-import { handleOf, setHandle } from "../store/handles.js";
+import { handleOf, setHandle } from "../store/handle-of.js";
 import { hint } from "../store/options.js";
 import { type FaultRule, readFaults, type Fault, type AsyncMethod } from "./fault.js";
 import { listed } from "./report.js";

@@ -136,7 +136,7 @@ pub struct Shown {
 pub struct Maker {
     /// Its name.
     pub program: Option<String>,
-    /// The hash of its shape. `ts/store/program.ts` makes it.
+    /// The hash of its shape. `ts/store/compare-programs.ts` makes it.
     pub shape: Option<String>,
 }
 

@@ -7,7 +7,7 @@
 //! A run that a program has ended has a lineage too, whose only checkpoint names the newest checkpoint that the run then
 //! had. If the run continues, this name is no longer that of its newest checkpoint, and the run counts as open again.
 //!
-//! The payloads are empty. `meta` is JSON that `ts/store/program.ts` writes and reads.
+//! The payloads are empty. `meta` is JSON that `ts/store/stored-programs.ts` writes and reads.
 
 use serde::{Deserialize, Serialize};
 

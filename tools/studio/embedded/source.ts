@@ -3,7 +3,7 @@
 import { parsePath, valueAt } from "../../../ts/bridge/json-form/path.js";
 import { hasMessages } from "../../../ts/inspect/conversation/lists.js";
 import { Conversations } from "../../../ts/inspect/conversation/page.js";
-import { compareDetails } from "../../../ts/inspect/details.js";
+import { compareDetails } from "../../../ts/inspect/compare-checkpoints.js";
 import {
   MAX_CHANGES,
   fitting,

@@ -3,8 +3,8 @@
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { type ProgramShape, shapeHash } from "../../store/program.js";
-import { describeProgram } from "../../store/programs.js";
+import { type ProgramShape, shapeHash } from "../../store/compare-programs.js";
+import { describeProgram } from "../../store/stored-programs.js";
 import { misfit } from "../shared/fit.js";
 import { stateAndRest } from "../shared/record.js";
 import { RunLease } from "../shared/run-lease.js";

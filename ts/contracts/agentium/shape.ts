@@ -1,6 +1,6 @@
 /** The shape of a workflow: its steps in their order, and the steps in them. */
 
-import type { ProgramEdge, ProgramNode, ProgramPosition, ProgramShape } from "../../store/program.js";
+import type { ProgramEdge, ProgramNode, ProgramPosition, ProgramShape } from "../../store/compare-programs.js";
 import { isInside, pathOf } from "../shared/fit.js";
 import type { Definition, Node } from "./steps.js";
 

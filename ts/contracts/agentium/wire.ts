@@ -6,7 +6,7 @@
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { StepRef } from "./checkpoint.js";
 import type { CheckpointSummary, StepResult } from "./contract.js";
-import type { RunStatus } from "../shared/recovery.js";
+import type { RunStatus } from "../shared/recover-options.js";
 
 export interface Found<P = Part> {
   id: string;

@@ -13,7 +13,7 @@ import {
   signalOption,
   text,
 } from "../../store/options.js";
-import type { ProgramShape } from "../../store/program.js";
+import type { ProgramShape } from "../../store/compare-programs.js";
 import { drainOption } from "../shared/drain.js";
 import { noLeases } from "../shared/run-lease.js";
 import { streamOf } from "../shared/stream.js";

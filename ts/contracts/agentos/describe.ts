@@ -1,4 +1,4 @@
-/** `describe` for AgentOS. describing.ts does the work, and is loaded with the first call. */
+/** `describe` for AgentOS. describe-graph.ts does the work, and is loaded with the first call. */
 
 import type { DescribeOptions, ProgramDescription } from "../../store/description.js";
 import type { RecoverableGraph } from "./graph.js";

@@ -1,7 +1,7 @@
 /** A compiled graph of AgentOS, as `recover` needs it. */
 
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
-import { type ProgramPosition, type ProgramShape, shapeHash } from "../../store/program.js";
+import { type ProgramPosition, type ProgramShape, shapeHash } from "../../store/compare-programs.js";
 import { type NodeAnswer, answerOf, isHuman, openNodes } from "./status.js";
 import type { Checkpoint } from "./contract.js";
 

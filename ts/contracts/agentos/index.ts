@@ -7,7 +7,7 @@ export { describe } from "./describe.js";
 export type { DescribeOptions, ProgramDescription } from "../../store/description.js";
 export { recover } from "./recover.js";
 export { once, withEffects } from "./effects.js";
-export type * from "./recovery.js";
+export type * from "./recover-graph.js";
 export type * from "./contract.js";
 export type { RunStats as CheckpointStats } from "../../store/results.js";
 export type { RecoverableGraph } from "./graph.js";

@@ -1,9 +1,9 @@
-/** `recover` for AgentOS. recovery.ts does the work, and is loaded with the first call. */
+/** `recover` for AgentOS. recover-graph.ts does the work, and is loaded with the first call. */
 
-import type { RecoverReport } from "../shared/recovery.js";
+import type { RecoverReport } from "../shared/recover-options.js";
 import type { CheckpointStore } from "./checkpoint-store.js";
 import type { RecoverableGraph } from "./graph.js";
-import type { AgentosRecoverOptions, RecoveredRun } from "./recovery.js";
+import type { AgentosRecoverOptions, RecoveredRun } from "./recover-graph.js";
 
 const later = (): typeof import("./later.js") => require("./later.js");
 

@@ -1,6 +1,6 @@
 /** Reads the status of a run from its newest checkpoint. */
 
-import type { RunStatus } from "../shared/recovery.js";
+import type { RunStatus } from "../shared/recover-options.js";
 import type { Checkpoint } from "./contract.js";
 
 export type Status = Exclude<RunStatus, "unknown">;

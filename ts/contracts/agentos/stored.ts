@@ -7,7 +7,7 @@ import type { Exact } from "../../bridge/wire.js";
 import type { Engine } from "../../store/engine.js";
 import { idOrNull, requireId } from "../../store/ids.js";
 import { decodeCheckpoint, encodeCheckpoint } from "../shared/record.js";
-import type { RunStatus } from "../shared/recovery.js";
+import type { RunStatus } from "../shared/recover-options.js";
 import type { Checkpoint, CheckpointMetadata } from "./contract.js";
 import { statusOf } from "./status.js";
 import { type Found, agentos, openFound } from "./wire.js";

@@ -1,6 +1,6 @@
 /** Declares the engine's calls for AgentOS. See `enum Call` in `engine/src/contract/agentos/call.rs`. */
 
-import type { RunStatus } from "../shared/recovery.js";
+import type { RunStatus } from "../shared/recover-options.js";
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 

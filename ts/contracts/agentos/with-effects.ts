@@ -2,8 +2,8 @@
 
 import { crypto } from "../../bridge/crypto.js";
 import { readingArgument, show, typeError } from "../../bridge/errors.js";
-import { handleOf } from "../../store/handles.js";
-import { describeProgram } from "../../store/programs.js";
+import { handleOf } from "../../store/handle-of.js";
+import { describeProgram } from "../../store/stored-programs.js";
 import type { CheckpointStore } from "./checkpoint-store.js";
 import { type CurrentRun, type RunEvent, eventsInRun, inRun } from "./current-run.js";
 import { Graph, type RecoverableGraph, START } from "./graph.js";

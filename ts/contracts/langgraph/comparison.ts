@@ -8,7 +8,7 @@ import type { Stored } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
 import { slotOf } from "./outline.js";
 import { dump, load } from "./serde.js";
-import type { SourceCheckpoint, SourceWrite } from "./source.js";
+import type { SourceCheckpoint, SourceWrite } from "./import-source.js";
 import { type SaverContext, current, find } from "./tuples.js";
 import { decodeCheckpoint } from "./values.js";
 import type { FoundWrite } from "./wire.js";

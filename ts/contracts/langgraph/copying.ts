@@ -12,7 +12,7 @@ import { type SourceOutline, keyOf } from "./outline.js";
 import { newStatus, nextNodesOf } from "./next.js";
 import { stepNodes } from "./nodes.js";
 import { load } from "./serde.js";
-import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./source.js";
+import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./import-source.js";
 import { type SaverContext, byCodePoint, find } from "./tuples.js";
 import { channelOf, encodeCheckpoint } from "./values.js";
 import { type LanggraphCalls, langgraph } from "./wire.js";

@@ -6,7 +6,7 @@ import { upwards } from "./history.js";
 import type { CheckpointRef } from "./config.js";
 import { load } from "./serde.js";
 import type { MaybePromise } from "../../bridge/maybe-promise.js";
-import { metadataOf } from "./list.js";
+import { metadataOf } from "./list-checkpoints.js";
 import { type SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
 import type { Header } from "./wire.js";

@@ -1,8 +1,8 @@
-/** `describe` for LangGraph. describing.ts does the work, and is loaded with the first call. */
+/** `describe` for LangGraph. describe-graph.ts does the work, and is loaded with the first call. */
 
 import type { DescribeOptions, ProgramDescription } from "../../store/description.js";
 import type { RecoverableThreads } from "./mark.js";
-import type { RecoverableAgent } from "./recovery.js";
+import type { RecoverableAgent } from "./recover-threads.js";
 
 const later = (): typeof import("./later.js") => require("./later.js");
 

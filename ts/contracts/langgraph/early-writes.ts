@@ -10,7 +10,7 @@
 import type { Config } from "@langchain/langgraph-checkpoint";
 import { isOvertaken } from "../../bridge/errors.js";
 import { type GraphRun, runIn } from "../../store/graph-run.js";
-import { NO_TASK } from "./answered.js";
+import { NO_TASK } from "./answer-records.js";
 import type { CheckpointRef } from "./config.js";
 import { throwIfFailed } from "./following.js";
 import { isRun } from "./thread-leases.js";

@@ -2,9 +2,9 @@
 
 import { type OptionParser, readRecord } from "../../store/options.js";
 import { stepOptions, throwIfStopped } from "../../store/retention.js";
-import { ids } from "../shared/recovery.js";
+import { ids } from "../shared/recover-options.js";
 import { checkpointerOf } from "./checkpointer.js";
-import { headers } from "./list.js";
+import { headers } from "./list-checkpoints.js";
 import { placeOf } from "./wire.js";
 import { type Exporting, ThreadExport, type UnexportedThread } from "./thread-export.js";
 import type { SaverContext } from "./tuples.js";

@@ -10,7 +10,7 @@ import type { Config, Metadata, PendingWrite } from "@langchain/langgraph-checkp
 import { isOvertaken, readingArgument } from "../../bridge/errors.js";
 import { type GraphRun, runIn, setRun } from "../../store/graph-run.js";
 import type { Seen } from "../../store/seen.js";
-import { INTERRUPT } from "./answered.js";
+import { INTERRUPT } from "./answer-records.js";
 import type { CheckpointRef } from "./config.js";
 import type { Resuming, Taken } from "./resuming.js";
 import { isRun } from "./thread-leases.js";

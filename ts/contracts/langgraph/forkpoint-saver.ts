@@ -17,7 +17,7 @@ import type { StatsOptions } from "../../store/retention.js";
 import type { LineageStats, StoreStats } from "../../store/results.js";
 import type { Store } from "../../store/store.js";
 import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
-import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
+import type { ListThreadsOptions, ThreadsPage } from "./list-threads.js";
 import type { ThreadStatus } from "./status.js";
 import type { ExportOptions, ExportResult } from "./export.js";
 import type { ImportOptions, ImportResult } from "./import.js";

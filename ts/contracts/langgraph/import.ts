@@ -4,13 +4,13 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, readingArgument, typeError } from "../../bridge/errors.js";
 import { type OptionParser, pathOf, readRecord } from "../../store/options.js";
 import { stepOptions } from "../../store/retention.js";
-import { ids } from "../shared/recovery.js";
+import { ids } from "../shared/recover-options.js";
 import { checkpointerOf } from "./checkpointer.js";
 import { SourceOutline } from "./outline.js";
 import { PostgresSaver, openPostgresSaver } from "./postgres-saver.js";
-import { SaverSource } from "./saver-source.js";
+import { SaverSource } from "./checkpointer-source.js";
 import { splitsExactly } from "./serde.js";
-import { type Source, type SourceThread, SqliteSaver } from "./source.js";
+import { type Source, type SourceThread, SqliteSaver } from "./import-source.js";
 import { type Importing, type SkippedThread, ThreadImport, type Turn, type WholeThread } from "./thread-import.js";
 
 /** The progress of an import. */

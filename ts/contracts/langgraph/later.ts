@@ -1,10 +1,10 @@
 /** What is not needed to open a saver, to save and to read. It is loaded when it is needed. */
 
-export { describe } from "./describing.js";
+export { describe } from "./describe-graph.js";
 export { exportTo } from "./export.js";
 export { importFrom, importPostgresSaver, importSqliteSaver } from "./import.js";
-export { listThreads } from "./listing.js";
-export { recover } from "./recovery.js";
+export { listThreads } from "./list-threads.js";
+export { recover } from "./recover-threads.js";
 export { Resuming } from "./resuming.js";
 export { hasStopped, status } from "./status.js";
 export { copy, prune, remove, removeRuns } from "./threads.js";

@@ -2,7 +2,7 @@
 
 import { crypto } from "../../bridge/crypto.js";
 import type { CheckpointRef } from "./config.js";
-import type { SourceThread, SourceWrite } from "./source.js";
+import type { SourceThread, SourceWrite } from "./import-source.js";
 
 /** The number of checkpoints and writes of a thread. */
 export interface Size {

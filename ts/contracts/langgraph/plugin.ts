@@ -5,7 +5,7 @@ import type { Plugin } from "../../plugin/plugin.js";
 import { type Parts, readFirst, shownWrite } from "../../plugin/values.js";
 import type { FoundCheckpoint, Row } from "../../plugin/wire.js";
 import { decodeMark } from "../../store/mark.js";
-import { questions } from "./asked.js";
+import { questions } from "./question-source.js";
 import { copyAnswers } from "./copy-answers.js";
 import { forkBranch } from "./fork.js";
 import { saverOf } from "./plain.js";

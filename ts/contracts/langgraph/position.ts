@@ -1,8 +1,8 @@
 /** Reads where a thread stands: the nodes that have run for its latest input, and those that run next. */
 
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
-import type { ProgramPosition, ProgramShape } from "../../store/program.js";
-import { headers } from "./list.js";
+import type { ProgramPosition, ProgramShape } from "../../store/compare-programs.js";
+import { headers } from "./list-checkpoints.js";
 import { INSIDE } from "./shape.js";
 import { NO_NODES } from "./next.js";
 import { type Context, nextNodes, openJoins, outline, restOf, tasksOf } from "./tasks.js";

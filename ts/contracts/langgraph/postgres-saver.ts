@@ -6,7 +6,7 @@ import { whole } from "../../bridge/bytes.js";
 import type { Part } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
 import { dump } from "./serde.js";
-import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./source.js";
+import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./import-source.js";
 
 /** The number of checkpoints that are fetched at once, without their channels. */
 const ROWS = 128;

@@ -1,10 +1,10 @@
 /** Reads the questions of a thread: what each `interrupt()` asks, which task waits for it, and who has answered it. */
 
 import { crypto } from "../../bridge/crypto.js";
-import { type AnswerRecord, RESUME, idOf, keyOf, recordsOf } from "./answered.js";
+import { type AnswerRecord, RESUME, idOf, keyOf, recordsOf } from "./answer-records.js";
 import { load } from "./serde.js";
 import { type Asked, type Context, type OpenTask, nextNodes, openTasks, outline, restOf, tasksOf } from "./tasks.js";
-import { headers } from "./list.js";
+import { headers } from "./list-checkpoints.js";
 import { type Found, placeOf } from "./wire.js";
 
 /** A task that asks, or a task whose subgraph asks. */

@@ -1,9 +1,9 @@
-/** `recover` for LangGraph. recovery.ts does the work, and is loaded with the first call. */
+/** `recover` for LangGraph. recover-threads.ts does the work, and is loaded with the first call. */
 
-import type { RecoverReport } from "../shared/recovery.js";
+import type { RecoverReport } from "../shared/recover-options.js";
 import type { ForkpointSaver } from "./forkpoint-saver.js";
 import type { RecoverableThreads } from "./mark.js";
-import type { LanggraphRecoverOptions, RecoverableAgent, RecoveredThread } from "./recovery.js";
+import type { LanggraphRecoverOptions, RecoverableAgent, RecoveredThread } from "./recover-threads.js";
 
 const later = (): typeof import("./later.js") => require("./later.js");
 

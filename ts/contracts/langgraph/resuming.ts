@@ -4,7 +4,7 @@ import type { CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpo
 import { isDeepStrictEqual } from "node:util";
 import { isOvertaken } from "../../bridge/errors.js";
 import type { NativeStore } from "../../bridge/native.js";
-import { type AnswerRecord, ANSWERS, NOTHING, NO_TASK, RESUME, keyOf, recordsOf } from "./answered.js";
+import { type AnswerRecord, ANSWERS, NOTHING, NO_TASK, RESUME, keyOf, recordsOf } from "./answer-records.js";
 import { hasAnswer } from "../../store/answered.js";
 import type { CheckpointRef } from "./config.js";
 import { type ThreadQuestion, answeredLevels, asking, placeIn, questionsAt, recordOf } from "./questions.js";

@@ -23,7 +23,7 @@ import {
   typeError,
 } from "../../bridge/errors.js";
 import { StoreHandle } from "../../store/handle.js";
-import { setHandle } from "../../store/handles.js";
+import { setHandle } from "../../store/handle-of.js";
 import { ownLeaseOption, type Lease, type LeaseOptions } from "../../store/lease.js";
 import { flag, programOption, splitOptions } from "../../store/options.js";
 import { processStamp } from "../../store/holder.js";
@@ -35,7 +35,7 @@ import { stepNodes } from "./nodes.js";
 import { deltaHistory } from "./history.js";
 import type { ExportOptions, ExportResult } from "./export.js";
 import type { ImportOptions, ImportResult, Target } from "./import.js";
-import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
+import type { ListThreadsOptions, ThreadsPage } from "./list-threads.js";
 import { Order } from "./order.js";
 import {
   type CheckpointRef,
@@ -71,7 +71,7 @@ import { retrying } from "./retry.js";
 import type { ThreadStatus } from "./status.js";
 import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
 import { answersNothing, isEarly, letGo, noteHanded, storeBehind } from "./early-writes.js";
-import { list } from "./list.js";
+import { list } from "./list-checkpoints.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
 import { dump, serdeOption, trust } from "./serde.js";
 import { atOneMoment } from "../../bridge/incremental/lists.js";

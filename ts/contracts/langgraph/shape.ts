@@ -1,6 +1,6 @@
 /** The shape of a compiled graph of LangGraph: its nodes, edges, branches and joins, with those of its subgraphs. */
 
-import type { ProgramEdge, ProgramNode, ProgramShape } from "../../store/program.js";
+import type { ProgramEdge, ProgramNode, ProgramShape } from "../../store/compare-programs.js";
 
 /** The parts of a compiled graph that its shape is made of. An `entrypoint` has no builder. */
 export interface ShapedGraph {

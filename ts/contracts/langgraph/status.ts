@@ -1,15 +1,15 @@
 /** Reads the status of a thread: the nodes that run next, and the tasks that wait or have failed. */
 
 import type { Stored } from "../../bridge/serializer.js";
-import { recordsOf } from "./answered.js";
+import { recordsOf } from "./answer-records.js";
 import { type Mark, decodeMark } from "../../store/mark.js";
 import { questionsAt } from "./questions.js";
 import { load } from "./serde.js";
-import { headers } from "./list.js";
+import { headers } from "./list-checkpoints.js";
 import { type Context, type Interrupt, nextNodes, outline, tasksOf } from "./tasks.js";
 import type { SaverContext } from "./tuples.js";
 import { type Found, placeOf } from "./wire.js";
-import type { RunStatus } from "../shared/recovery.js";
+import type { RunStatus } from "../shared/recover-options.js";
 
 /** What the newest checkpoint of a thread says about the thread. */
 export interface ThreadStatus {

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { quote } from "../../bridge/errors.js";
 import { idOrNull } from "../../store/ids.js";
 import type { Stored } from "../../bridge/serializer.js";
-import { INTERRUPT, NO_TASK, RESUME, isRecord } from "./answered.js";
+import { INTERRUPT, NO_TASK, RESUME, isRecord } from "./answer-records.js";
 import { load } from "./serde.js";
 import { isSteering, nextNodesOf } from "./next.js";
 import type { SaverContext } from "./tuples.js";

@@ -4,7 +4,7 @@ import type { ChannelVersions, CheckpointTuple } from "@langchain/langgraph-chec
 import { ForkpointError, isForkpointError, quote, show, textOf, typeError } from "../../bridge/errors.js";
 import type { Checkpointer } from "./checkpointer.js";
 import { configOf } from "./config.js";
-import { headers } from "./list.js";
+import { headers } from "./list-checkpoints.js";
 import { keyOf } from "./outline.js";
 import { type SaverContext, byCodePoint, find, shownWrites, tupleOf } from "./tuples.js";
 import { type TaskWrites, byTask, compareTuples } from "./tuple-comparison.js";

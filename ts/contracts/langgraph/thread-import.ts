@@ -6,9 +6,9 @@ import { fenced } from "../../store/lease.js";
 import { decodeMark } from "../../store/mark.js";
 import { type Difference, compare, hasAll } from "./comparison.js";
 import { type Plan, type Send, ThreadWriter } from "./copying.js";
-import { headers } from "./list.js";
+import { headers } from "./list-checkpoints.js";
 import { Fingerprint, type Imported, type SourceOutline, keyOf } from "./outline.js";
-import type { Source, SourceThread } from "./source.js";
+import type { Source, SourceThread } from "./import-source.js";
 import { type SaverContext, current, find } from "./tuples.js";
 import type { Header } from "./wire.js";
 

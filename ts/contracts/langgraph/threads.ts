@@ -9,8 +9,8 @@ import { type DeleteOptions, deleteOptions, removing } from "../../store/removin
 import { betweenSteps, pruneOptions, stepOptions, throwIfStopped } from "../../store/retention.js";
 import { copyEffects } from "../../store/effect-copies.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
-import { ANSWERS, NO_TASK, RESUME } from "./answered.js";
-import { headers, metadataOf } from "./list.js";
+import { ANSWERS, NO_TASK, RESUME } from "./answer-records.js";
+import { headers, metadataOf } from "./list-checkpoints.js";
 import { type SaverContext, find, refOf } from "./tuples.js";
 import { type FoundWrite, type Header, langgraph } from "./wire.js";
 import { type Pieces, copyWrites, putCheckpoint } from "./writing.js";

@@ -10,7 +10,7 @@ import type {
 import { quote } from "../../bridge/errors.js";
 import { idOrNull } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
-import { isRecord } from "./answered.js";
+import { isRecord } from "./answer-records.js";
 import { type CheckpointRef, configOf } from "./config.js";
 import { load } from "./serde.js";
 import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";

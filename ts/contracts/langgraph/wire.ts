@@ -3,7 +3,7 @@
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
 import type { NewStatus } from "./next.js";
-import type { RunStatus } from "../shared/recovery.js";
+import type { RunStatus } from "../shared/recover-options.js";
 
 /** The fields of a checkpoint that can be read without its payload. */
 export interface Header<P = Part> extends CheckpointRef {

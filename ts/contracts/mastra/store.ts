@@ -4,7 +4,7 @@ import type { MemoryStorage, WorkflowRun, WorkflowRunState, WorkflowsStorage } f
 import { show, typeError } from "../../bridge/errors.js";
 import type { CheckOptions } from "../../store/check.js";
 import { StoreHandle } from "../../store/handle.js";
-import { setHandle } from "../../store/handles.js";
+import { setHandle } from "../../store/handle-of.js";
 import { listOf, nonEmpty, text } from "../../store/ids.js";
 import type { Lease, LeaseOptions } from "../../store/lease.js";
 import { anything, readRecord, splitOptions } from "../../store/options.js";

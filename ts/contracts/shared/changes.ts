@@ -4,10 +4,10 @@ import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { Mark } from "../../store/mark.js";
-import { type ProgramShape, compareShapes, missingNodes, shapeHash } from "../../store/program.js";
-import { type EndedRun, type PendingFork, endRun, programOf } from "../../store/programs.js";
+import { type ProgramShape, compareShapes, missingNodes, shapeHash } from "../../store/compare-programs.js";
+import { type EndedRun, type PendingFork, endRun, programOf } from "../../store/stored-programs.js";
 import type { Candidate, Framework } from "./framework.js";
-import type { ChangeDecision, ChangedRun, ProgramVersion, Settings, UnrecoveredRun } from "./recovery.js";
+import type { ChangeDecision, ChangedRun, ProgramVersion, Settings, UnrecoveredRun } from "./recover-options.js";
 
 const decisions: ReadonlySet<unknown> = new Set(["leave", "resume", "fork", "end"]);
 

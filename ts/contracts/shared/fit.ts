@@ -2,8 +2,8 @@
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { type ProgramPosition, type ProgramShape, compareShapes, shapeHash } from "../../store/program.js";
-import { programOf } from "../../store/programs.js";
+import { type ProgramPosition, type ProgramShape, compareShapes, shapeHash } from "../../store/compare-programs.js";
+import { programOf } from "../../store/stored-programs.js";
 
 /** Separates the name of a node from the names of the nodes in it. */
 const INSIDE = ":";

@@ -2,9 +2,9 @@
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import { livingProcess } from "../../store/holder.js";
-import { type ProgramShape, hasSameParts, shapeHash } from "../../store/program.js";
+import { type ProgramShape, hasSameParts, shapeHash } from "../../store/compare-programs.js";
 import type { Candidate, Framework } from "./framework.js";
-import type { UnrecoveredRun } from "./recovery.js";
+import type { UnrecoveredRun } from "./recover-options.js";
 
 /**
  * Returns why a run is left alone, or undefined if it may be recovered: only a run of the same program, and only if no living

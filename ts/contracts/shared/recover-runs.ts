@@ -4,12 +4,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { quote, show } from "../../bridge/errors.js";
 import type { RunKey } from "../../bridge/native.js";
 import { HeldLease, holdersOf } from "../../store/lease.js";
-import { describeProgram, endOf } from "../../store/programs.js";
+import { describeProgram, endOf } from "../../store/stored-programs.js";
 import { Attempt } from "./attempt.js";
 import { Changes } from "./changes.js";
 import type { Candidate, Framework } from "./framework.js";
 import { refusal } from "./origin.js";
-import { type RecoverReport, type Settings, type UnrecoveredRun, settingsOf } from "./recovery.js";
+import { type RecoverReport, type Settings, type UnrecoveredRun, settingsOf } from "./recover-options.js";
 
 export async function recoverRuns<R, T extends object>(framework: Framework<T>): Promise<RecoverReport<R>> {
   const { space, noun, handle, shape } = framework;

@@ -8,7 +8,7 @@ import type { Plugin } from "../../plugin/plugin.js";
 import { type Parts, keyOf, readFound, readValue, shownWrite, withState } from "../../plugin/values.js";
 import type { CheckpointRef, Status } from "../../plugin/views.js";
 import { type FoundCheckpoint, type FoundWrite, type Row, inspect, openCheckpoint } from "../../plugin/wire.js";
-import { handleOf } from "../../store/handles.js";
+import { handleOf } from "../../store/handle-of.js";
 import { Checkpointer } from "./checkpointer.js";
 import { ERROR, INTERRUPT, RESUME } from "./contract.js";
 import { fork } from "./graph/inspection.js";

@@ -2,12 +2,12 @@
 
 import type { Engine } from "../../store/engine.js";
 import { readRecord } from "../../store/options.js";
-import type { ProgramVersion } from "../../store/program.js";
-import { versionsOf } from "../../store/programs.js";
+import type { ProgramVersion } from "../../store/compare-programs.js";
+import { versionsOf } from "../../store/stored-programs.js";
 import { PAGE, pageOf, pageOptions } from "../../store/page.js";
 import { getSnapshot, type StateSnapshot } from "./graph/inspection.js";
 import { tinyagents } from "./wire.js";
-import type { RunStatus } from "../shared/recovery.js";
+import type { RunStatus } from "../shared/recover-options.js";
 import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 import type { GraphCheckpointer } from "./graph/recorder.js";
 

@@ -7,7 +7,7 @@ import { idOrNull } from "../../store/ids.js";
 import { findCheckpoint, limitOption } from "../checkpoints.js";
 import { type Context, readKey } from "../context.js";
 import { readFound } from "../../plugin/values.js";
-import { readValues } from "../detail.js";
+import { readValues } from "../read-checkpoint.js";
 import { Conversations } from "./page.js";
 import type { Row } from "../../plugin/wire.js";
 import type { CheckpointInfo, CheckpointRef } from "../../plugin/views.js";

@@ -74,7 +74,7 @@ pub struct Save {
     pub created_at: f64,
     /// How many steps the workflow has. `None`: the status of the run is unknown.
     pub steps: Option<u32>,
-    /// The hash of the workflow's shape, which `ts/store/program.ts` makes.
+    /// The hash of the workflow's shape, which `ts/store/compare-programs.ts` makes.
     pub shape: Option<String>,
     /// The id of the checkpoint that this checkpoint's run was forked from.
     pub parent: Option<String>,

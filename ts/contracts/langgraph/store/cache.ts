@@ -4,7 +4,7 @@ import type { CacheFullKey, CacheNamespace, SerializerProtocol } from "@langchai
 import { typeError } from "../../../bridge/errors.js";
 import type { CheckOptions } from "../../../store/check.js";
 import { StoreHandle } from "../../../store/handle.js";
-import { setHandle } from "../../../store/handles.js";
+import { setHandle } from "../../../store/handle-of.js";
 import { requireId } from "../../../store/ids.js";
 import { splitOptions } from "../../../store/options.js";
 import { Store } from "../../../store/store.js";

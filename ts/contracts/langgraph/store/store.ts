@@ -3,7 +3,7 @@
 import { ForkpointError, rangeError, show, typeError } from "../../../bridge/errors.js";
 import type { CheckOptions } from "../../../store/check.js";
 import { StoreHandle } from "../../../store/handle.js";
-import { setHandle } from "../../../store/handles.js";
+import { setHandle } from "../../../store/handle-of.js";
 import { flag, readRecord, splitOptions } from "../../../store/options.js";
 import type { StatsOptions } from "../../../store/retention.js";
 import type { Store } from "../../../store/store.js";

@@ -9,7 +9,7 @@ import { Driver } from "../../shared/driver.js";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import { carrying } from "../../shared/failure.js";
 import { type Format, formatOf } from "../../../bridge/serializer.js";
-import { handleOf } from "../../../store/handles.js";
+import { handleOf } from "../../../store/handle-of.js";
 import { type RunEffects, onceOf } from "../../shared/once.js";
 import { within } from "../../shared/time-limit.js";
 import { readTargets } from "./definition.js";

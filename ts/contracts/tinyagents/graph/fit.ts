@@ -2,9 +2,9 @@
 
 import { quote } from "../../../bridge/errors.js";
 import type { Format } from "../../../bridge/serializer.js";
-import { handleOf } from "../../../store/handles.js";
-import { shapeHash } from "../../../store/program.js";
-import { describeProgram } from "../../../store/programs.js";
+import { handleOf } from "../../../store/handle-of.js";
+import { shapeHash } from "../../../store/compare-programs.js";
+import { describeProgram } from "../../../store/stored-programs.js";
 import { misfit } from "../../shared/fit.js";
 import { tinyagents } from "../wire.js";
 import type { GraphPlan } from "./plan.js";

@@ -18,7 +18,7 @@ import {
 import { drainOption } from "../../shared/drain.js";
 import { RunLease, alone, noLeases } from "../../shared/run-lease.js";
 import { streamOf } from "../../shared/stream.js";
-import { handleOf } from "../../../store/handles.js";
+import { handleOf } from "../../../store/handle-of.js";
 import { Command, type CommandFields } from "../command.js";
 import { type GraphDefinition, readDefinition, type GraphOutline } from "./definition.js";
 import { GraphExecution } from "./execution.js";

@@ -4,7 +4,7 @@ import { crypto } from "../../../bridge/crypto.js";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import { type OptionParser, anything, readRecord, whole } from "../../../store/options.js";
 import { formatOf } from "../../../bridge/serializer.js";
-import { handleOf } from "../../../store/handles.js";
+import { handleOf } from "../../../store/handle-of.js";
 import { copyEffects } from "../../../store/effect-copies.js";
 import { type ThreadRef, type GraphCheckpointer, keyOf } from "./recorder.js";
 import { activationsOf, isWaiting, joinWrites, nextNodes, pendingOf, writesWithoutAnswers } from "./tasks.js";

@@ -2,7 +2,7 @@
 
 import { show, typeError } from "../../../bridge/errors.js";
 import type { StoreHandle } from "../../../store/handle.js";
-import type { ProgramShape } from "../../../store/program.js";
+import type { ProgramShape } from "../../../store/compare-programs.js";
 import type { HeldLease } from "../../../store/lease.js";
 import type { RunEffects } from "../../shared/once.js";
 import type { GraphDefinition } from "./definition.js";

@@ -1,7 +1,7 @@
 /** The shape of a graph, with those of its subgraphs, and where a thread stands in it. */
 
 import type { Format } from "../../../bridge/serializer.js";
-import type { ProgramEdge, ProgramPosition, ProgramShape } from "../../../store/program.js";
+import type { ProgramEdge, ProgramPosition, ProgramShape } from "../../../store/compare-programs.js";
 import { pathOf } from "../../shared/fit.js";
 import { END, START } from "../command.js";
 import type { GraphDefinition } from "./definition.js";

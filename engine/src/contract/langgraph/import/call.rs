@@ -1,4 +1,4 @@
-//! The importer's calls, as `ts/contracts/langgraph/source.ts` declares them.
+//! The importer's calls, as `ts/contracts/langgraph/import-source.ts` declares them.
 
 use std::path::PathBuf;
 

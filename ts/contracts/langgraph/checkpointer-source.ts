@@ -8,7 +8,7 @@ import type { Checkpointer } from "./checkpointer.js";
 import { type CheckpointRef, configOf } from "./config.js";
 import { keyOf, slotOf } from "./outline.js";
 import { dump } from "./serde.js";
-import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./source.js";
+import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./import-source.js";
 import { type SaverContext, byCodePoint } from "./tuples.js";
 import { encodeCheckpoint } from "./values.js";
 

@@ -5,7 +5,7 @@ import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import { callback, object, readRecord, type Parsed } from "../../store/options.js";
-import { type ProgramShape, shapeHash } from "../../store/program.js";
+import { type ProgramShape, shapeHash } from "../../store/compare-programs.js";
 import { decodeMark } from "../../store/mark.js";
 import type { Candidate, Earlier } from "../shared/framework.js";
 import { recoverRuns } from "../shared/recover-runs.js";
@@ -19,7 +19,7 @@ import {
   type RecoverReport,
   type UnrecoveredRun,
   type RunStatus,
-} from "../shared/recovery.js";
+} from "../shared/recover-options.js";
 import { identify, nameOf, type RecoverableThreads } from "./mark.js";
 import { positionAt, positionOf } from "./position.js";
 import { shapeOfGraph } from "./shape.js";

@@ -1,10 +1,10 @@
-/** Stores an answer to a question of a thread. See answered.ts for what is stored. */
+/** Stores an answer to a question of a thread. See answer-records.ts for what is stored. */
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import { lostInJson } from "../../bridge/exact-json.js";
 import type { NativeStore } from "../../bridge/native.js";
 import { type Answered, hasAnswer } from "../../store/answered.js";
-import { ANSWERS, INTERRUPT, NOTHING, NO_TASK, RESUME, recordsOf } from "./answered.js";
+import { ANSWERS, INTERRUPT, NOTHING, NO_TASK, RESUME, recordsOf } from "./answer-records.js";
 import { type Level, answeredLevels, questionsAt, recordOf } from "./questions.js";
 import { type Context, outline } from "./tasks.js";
 import { writeFields } from "./writing.js";

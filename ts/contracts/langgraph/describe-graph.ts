@@ -9,7 +9,7 @@ import {
   describeOptions,
 } from "../../store/description.js";
 import { type RecoverableThreads, nameOf } from "./mark.js";
-import type { RecoverableAgent } from "./recovery.js";
+import type { RecoverableAgent } from "./recover-threads.js";
 import { shapeOfGraph } from "./shape.js";
 import { langgraph } from "./wire.js";
 

@@ -5,11 +5,11 @@ import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 import { flag, object, oneOf, readRecord } from "../../store/options.js";
 import { decodeMark } from "../../store/mark.js";
 import { pageOf, pageOptions } from "../../store/page.js";
-import type { ProgramVersion } from "../../store/program.js";
-import { versionsOf } from "../../store/programs.js";
-import type { RunStatus } from "../shared/recovery.js";
+import type { ProgramVersion } from "../../store/compare-programs.js";
+import { versionsOf } from "../../store/stored-programs.js";
+import type { RunStatus } from "../shared/recover-options.js";
 import { status as statusOf } from "./status.js";
-import { filterOf, matches, metadataOf } from "./list.js";
+import { filterOf, matches, metadataOf } from "./list-checkpoints.js";
 import { type SaverContext } from "./tuples.js";
 import { type FoundThread, each, langgraph, openThread } from "./wire.js";
 

@@ -5,8 +5,8 @@ import { ForkpointError, quote, show } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import { decodeMark, encodeMark, type Identity, type Mark } from "../../store/mark.js";
-import { missingNodes } from "../../store/program.js";
-import { programOf as describedProgram } from "../../store/programs.js";
+import { missingNodes } from "../../store/compare-programs.js";
+import { programOf as describedProgram } from "../../store/stored-programs.js";
 import { callback, flag, readRecord, type Parsed } from "../../store/options.js";
 import { detachBuffers } from "../../bridge/detach.js";
 import type { Candidate, Earlier } from "../shared/framework.js";
@@ -20,7 +20,7 @@ import {
   type RecoverOptions,
   type RecoverReport,
   type UnrecoveredRun,
-} from "../shared/recovery.js";
+} from "../shared/recover-options.js";
 import type { CheckpointStore } from "./checkpoint-store.js";
 import { put, restore, snapshot } from "./stored.js";
 import { Graph, isParallel, placeOf, programOf, type Flow, type RecoverableGraph } from "./graph.js";

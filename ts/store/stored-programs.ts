@@ -5,7 +5,7 @@ import type { NativeStore, RunKey } from "../bridge/native.js";
 import { Contract } from "../bridge/wire.js";
 import type { StoreHandle } from "./handle.js";
 import type { HeldLease } from "./lease.js";
-import { type ProgramShape, type ProgramVersion, shapeHash } from "./program.js";
+import { type ProgramShape, type ProgramVersion, shapeHash } from "./compare-programs.js";
 
 /** A run that a program has ended for good. */
 export interface EndedRun {

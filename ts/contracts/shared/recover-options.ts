@@ -2,11 +2,11 @@
 
 import { readingArgument, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { handleOf } from "../../store/handles.js";
+import { handleOf } from "../../store/handle-of.js";
 import { requireIds } from "../../store/ids.js";
 import { TTL_MS, ttlOption } from "../../store/lease.js";
 import { atMost, callback, flag, signalOption, whole, type OptionParser, type Parsed } from "../../store/options.js";
-import type { ProgramVersion } from "../../store/program.js";
+import type { ProgramVersion } from "../../store/compare-programs.js";
 import { noLeases } from "./run-lease.js";
 
 /**
