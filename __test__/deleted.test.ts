@@ -1,6 +1,7 @@
 // Tests that what was deleted stays deleted, although somebody still works on it.
 import { type Store, openStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
+import { ForkpointChats } from "forkpoint/ai";
 import { SessionStore as ClaudeSessions } from "forkpoint/claude-agent-sdk";
 import { SessionStore } from "forkpoint/helix";
 import { openInspector } from "forkpoint/inspect";
@@ -125,6 +126,53 @@ describe.each(kinds)("on %s", (kind) => {
     await failure(checkpointer.deleteThread("thread"), "CONFLICT");
     await checkpointer.deleteThread("thread", { force: true });
     await failure(second.withLease(lease).put({ threadId: "thread", state: {} }), "CONFLICT");
+  });
+
+  it("TinyAgents: of a leased thread, only its holder deletes some checkpoints", async () => {
+    const [own, other] = await targets(kind);
+    const [checkpointer, second] = [closing(new Checkpointer<object>(own)), closing(new Checkpointer<object>(other))];
+    await using lease = await second.lease({ space: "tinyagents", run: "thread" });
+    const mine = second.withLease(lease);
+    await mine.put({ threadId: "thread", checkpointId: "1", runId: "first", state: {} });
+    await mine.put({ threadId: "thread", checkpointId: "2", runId: "second", state: {} });
+    expect(await failure(checkpointer.deleteByRun("thread", "first"), "CONFLICT")).toMatchObject({
+      lease: { holder: lease.holder },
+    });
+    await failure(checkpointer.deleteCheckpoints("thread", ["2"]), "CONFLICT");
+    expect(await checkpointer.list("thread")).toHaveLength(2);
+    expect(await mine.deleteByRun("thread", "first")).toBe(1);
+    await lease.release();
+    expect(await checkpointer.deleteCheckpoints("thread", ["2"])).toBe(1);
+  });
+
+  it("Claude: a leased session is deleted only by its holder, or by force", async () => {
+    const [own, other] = await targets(kind);
+    const [store, second] = [closing(new ClaudeSessions(own)), closing(new ClaudeSessions(other))];
+    const key = { projectKey: "-work", sessionId: "session" };
+    await using lease = await second.lease({ space: "claude-agent-sdk", run: "session", ns: "-work" });
+    await second.withLease(lease).append(key, [{ type: "user", uuid: "a" }]);
+    expect(await failure(store.delete(key), "CONFLICT")).toMatchObject({ lease: { holder: lease.holder } });
+    // A rule leaves it.
+    expect(await store.prune({ keepSessions: 0 })).toEqual({ sessions: 0 });
+    expect(await store.load(key)).toHaveLength(1);
+    await store.delete(key, { force: true });
+    const late = second.withLease(lease).append(key, [{ type: "user", uuid: "b" }]);
+    expect(await failure(late, "CONFLICT")).toMatchObject({ lease: null });
+    expect(await store.load(key)).toBe(null);
+  });
+
+  it("AI SDK: a leased chat is deleted only by its holder, or by force", async () => {
+    const [own, other] = await targets(kind);
+    const [chats, second] = [closing(new ForkpointChats(own)), closing(new ForkpointChats(other))];
+    await chats.createChat({ id: "chat" });
+    await using lease = await second.lease({ space: "ai", run: "chat" });
+    expect(await failure(chats.deleteChat("chat"), "CONFLICT")).toMatchObject({ lease: { holder: lease.holder } });
+    expect(await chats.prune({ olderThan: Date.now() + 60_000 })).toEqual({ chats: 0 });
+    expect((await chats.listChats()).chats).toHaveLength(1);
+    await second.withLease(lease).deleteChat("chat");
+    await chats.createChat({ id: "chat" });
+    await chats.deleteChat("chat", { force: true });
+    expect((await chats.listChats()).chats).toEqual([]);
   });
 
   it("Claude: a subagent that outlives its session brings no part of it back", async () => {

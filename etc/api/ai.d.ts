@@ -71,7 +71,7 @@ declare class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends 
         chats: ChatInfo[];
         cursor: string | null;
     }>;
-    deleteChat(id: string): Promise<void>;
+    deleteChat(id: string, options?: DeleteOptions): Promise<void>;
     versions(id: string, options?: {
         limit?: number;
         cursor?: string | null;

@@ -32,7 +32,7 @@ declare class SessionStore extends ContractStore {
         mtime: number;
     }>>;
     listProjects(): Promise<string[]>;
-    delete(key: SessionKey): Promise<void>;
+    delete(key: SessionKey, options?: DeleteOptions): Promise<void>;
     listSubkeys(key: {
         projectKey: string;
         sessionId: string;

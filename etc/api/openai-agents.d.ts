@@ -37,7 +37,7 @@ declare class ForkpointRunStates extends RunStore {
         sessionId?: string;
         force?: boolean;
     }): Promise<SavedRunState>;
-    delete(runId: string): Promise<void>;
+    delete(runId: string, options?: DeleteOptions): Promise<void>;
     withLease(lease: Lease): ForkpointRunStates;
 }
 interface ForkpointRunStatesOptions extends StoreOptions {

@@ -61,6 +61,22 @@ describe.each(sides)("the memory of Mastra: %s", (side) => {
     expect(await memory.getThreadById({ threadId: "t" })).toBeNull();
   });
 
+  it("leaves a thread that somebody has leased", async () => {
+    const store = await openStore(place("memory"));
+    onTestFinished(() => store.close());
+    const { memory } = storeAt(store).stores;
+    await memory.saveThread({ thread: thread("t") });
+    const lease = await store.lease({ space: "mastra-threads", run: "t" });
+    await expect(memory.deleteThread({ threadId: "t" })).rejects.toMatchObject({
+      code: "CONFLICT",
+      lease: { holder: lease.holder },
+    });
+    expect(await memory.getThreadById({ threadId: "t" })).toEqual(thread("t"));
+    await lease.release();
+    await memory.deleteThread({ threadId: "t" });
+    expect(await memory.getThreadById({ threadId: "t" })).toBeNull();
+  });
+
   it("changes a part of a thread", async () => {
     const memory = await make(side);
     await memory.saveThread({ thread: thread("t") });

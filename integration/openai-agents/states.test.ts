@@ -102,6 +102,18 @@ describe.each(kinds)("the states of runs over %s", (kind) => {
     await second.delete("unknown");
   });
 
+  it("of a leased run are deleted only by its holder, or by force", async () => {
+    const target = await shared(kind);
+    const [states, second] = [statesAt(target), statesAt(target)];
+    await states.save("r", waiting(0));
+    const lease = await second.lease({ space: "openai-agents-states", run: "r" });
+    expect(await failure(states.delete("r"), "CONFLICT")).toMatchObject({ lease: { holder: lease.holder } });
+    expect(await states.load("r")).toMatchObject({ text: waiting(0) });
+    await states.delete("r", { force: true });
+    expect(await states.load("r")).toBeNull();
+    await failure(second.withLease(lease).save("r", waiting(1)), "CONFLICT");
+  });
+
   it("can be taken again after takenMs", async () => {
     const states = statesAt(place(kind), { takenMs: 200 });
     await states.save("r", waiting());

@@ -1,6 +1,6 @@
 /** Removes runs that nobody works on. */
 
-import { isOvertaken } from "../bridge/errors.js";
+import { isOvertaken, isOwnError } from "../bridge/errors.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
 import { hasEnded } from "./holder.js";
 import { isHeld, leaseOfRun } from "./lease.js";
@@ -25,6 +25,23 @@ export function forced(options: unknown): boolean {
 /** Returns a store whose calls delete a run, and ask who owns it: see {@link DeleteOptions}. The holder of a lease may delete its own run. */
 export function removing(native: NativeStore, of: RunKey, force: boolean): NativeStore {
   return native.fence === undefined ? { ...native, fence: new Unheld(native, of, force) } : native;
+}
+
+/** Removes a run for a rule of retention. Returns false if the run has changed since it was read, or if a process has its lease. */
+export async function removeIfFree(
+  native: NativeStore,
+  of: RunKey,
+  remove: (native: NativeStore) => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await remove(removing(native, of, false));
+    return true;
+  } catch (error) {
+    // A lease of the caller's own that was lost is an error.
+    const isLeased = native.fence === undefined && isOwnError(error) && error.code === "CONFLICT";
+    if (!isLeased && !isOvertaken(error)) throw error;
+    return false;
+  }
 }
 
 /** Lets a call through if nobody holds the lease of a run, in the call's own transaction. */

@@ -7,6 +7,7 @@ import { StoreHandle } from "../../store/handle.js";
 import { nonEmpty } from "../../store/ids.js";
 import { type Lease, ttlOption } from "../../store/lease.js";
 import { type StoreOptions, anything, atMost, readRecord, splitOptions, whole } from "../../store/options.js";
+import { type DeleteOptions, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
 import { SessionRetention } from "../shared/session-retention.js";
 import { releaseApproval, sentIn, takeApprovals } from "./approvals.js";
@@ -223,14 +224,16 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
 
   /**
    * Removes a chat with all its versions. An unknown chat causes no error.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of the chat, unless `force` is true.
    * @example await chats.deleteChat(id);
    */
-  async deleteChat(id: string): Promise<void> {
+  async deleteChat(id: string, options?: DeleteOptions): Promise<void> {
     await this.#handle.run((engine) => {
-      const chat = idOption(id, "id");
+      const [chat, force] = [idOption(id, "id"), forced(options)];
       return this.#chats.turns.alone(chat, async () => {
         this.#chats.forget(chat);
-        await chatCalls.call(engine.native, "remove", { chat, seen: undefined });
+        const owned = removing(engine.native, { space: chatCalls.name, run: chat, ns: "" }, force);
+        await chatCalls.call(owned, "remove", { chat, seen: undefined });
       });
     });
   }

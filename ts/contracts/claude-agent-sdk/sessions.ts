@@ -3,6 +3,7 @@
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
+import { removeIfFree, removing } from "../../store/removing.js";
 import type { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
 import type { FoldSessionSummary, SessionStoreEntry, SessionSummaryEntry } from "./contract.js";
@@ -11,6 +12,8 @@ import type { Exact } from "../../bridge/wire.js";
 import { readRecords } from "../shared/records.js";
 import { type Line, type Transcript, keyOf, pack } from "./entries.js";
 import { type Listed, type Of, type Row, claude } from "./wire.js";
+
+const leaseOf = ({ project, session }: Of) => ({ space: claude.name, run: session, ns: project });
 
 /** The number of sessions whose rows are kept in memory. */
 const KEPT = 1_000;
@@ -155,24 +158,19 @@ export class Sessions {
   }
 
   /** Removes a transcript. That of the session itself goes with all others. */
-  remove(engine: Engine, { of, subpath }: Transcript): Promise<unknown> {
+  remove({ native }: Engine, { of, subpath }: Transcript, force: boolean): Promise<unknown> {
     return this.#alone(of, () => {
-      if (subpath !== undefined) return claude.call(engine.native, "removeSubpath", { of, subpath });
+      const owned = removing(native, leaseOf(of), force);
+      if (subpath !== undefined) return claude.call(owned, "removeSubpath", { of, subpath });
       this.#rows.delete(nameOf(of));
-      return claude.call(engine.native, "remove", { of, seen: undefined });
+      return claude.call(owned, "remove", { of, seen: undefined });
     });
   }
 
-  /** Removes a session if it is as it was seen. Returns whether it was. */
-  async removeIfSame(engine: Engine, of: Of, seen: number): Promise<boolean> {
+  /** Removes a session if it is as it was seen, and nobody has its lease. Returns whether it was. */
+  removeIfSame({ native }: Engine, of: Of, seen: number): Promise<boolean> {
     this.#rows.delete(nameOf(of));
-    try {
-      await claude.call(engine.native, "remove", { of, seen });
-      return true;
-    } catch (error) {
-      if (!isOvertaken(error)) throw error;
-      return false;
-    }
+    return removeIfFree(native, leaseOf(of), (free) => claude.call(free, "remove", { of, seen }));
   }
 
   subpaths(engine: Engine, of: Of): Promise<string[]> {

@@ -5,6 +5,7 @@ import { ContractStore } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
 import type { Lease } from "../../store/lease.js";
 import { type StoreOptions, atMost, readRecord, splitOptions, whole } from "../../store/options.js";
+import { type DeleteOptions, forced } from "../../store/removing.js";
 import type { StatsOptions } from "../../store/retention.js";
 import type { RunStats } from "../../store/results.js";
 import type { Store } from "../../store/store.js";
@@ -159,10 +160,11 @@ export class SessionStore extends ContractStore {
   /**
    * Removes a session with the transcripts of its subagents. With a `subpath`, removes only that transcript. An unknown key
    * causes no error.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of the session, unless `force` is true.
    * @example await store.delete({ projectKey: "-work", sessionId });
    */
-  async delete(key: SessionKey): Promise<void> {
-    await this.#handle.run((engine) => this.#sessions.remove(engine, readKey(key)));
+  async delete(key: SessionKey, options?: DeleteOptions): Promise<void> {
+    await this.#handle.run((engine) => this.#sessions.remove(engine, readKey(key), forced(options)));
   }
 
   /**

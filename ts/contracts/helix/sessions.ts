@@ -2,12 +2,12 @@
 
 import { crypto } from "../../bridge/crypto.js";
 import type { Engine } from "../../store/engine.js";
-import { ForkpointError, isOvertaken, isOwnError, quote } from "../../bridge/errors.js";
+import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { optionalId } from "../../store/ids.js";
 import { leaseOfRun } from "../../store/lease.js";
 import type { Seen } from "../../store/seen.js";
 import { readRecord } from "../../store/options.js";
-import { removing } from "../../store/removing.js";
+import { removeIfFree } from "../../store/removing.js";
 import { stats } from "../../store/retention.js";
 import type { LineageStats, StoreStats } from "../../store/results.js";
 import { deserialize } from "../../bridge/serializer.js";
@@ -223,16 +223,8 @@ export function notFound(sessionId: string): ForkpointError {
 }
 
 /** Removes a session that has expired. Does nothing if it is alive, or if a process has its lease. */
-export async function expire({ engine: { native } }: Context, sessionId: string, aliveSince: number): Promise<boolean> {
-  try {
-    await helix.call(removing(native, leaseOf(sessionId), false), "expire", { sessionId, aliveSince });
-    return true;
-  } catch (error) {
-    // A lease of the caller's own that was lost is an error.
-    const isLeased = native.fence === undefined && isOwnError(error) && error.code === "CONFLICT";
-    if (!isLeased && !isOvertaken(error)) throw error;
-    return false;
-  }
+export function expire({ engine: { native } }: Context, sessionId: string, aliveSince: number): Promise<boolean> {
+  return removeIfFree(native, leaseOf(sessionId), (free) => helix.call(free, "expire", { sessionId, aliveSince }));
 }
 
 /** True if a process has the lease of a session. */

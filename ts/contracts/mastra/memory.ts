@@ -15,6 +15,7 @@ import { copyOf } from "../../bridge/serializer.js";
 import type { Engine } from "../../store/engine.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { listOf, nonEmpty, requireIds, text } from "../../store/ids.js";
+import { removing } from "../../store/removing.js";
 import { readInTurns } from "../shared/records.js";
 import { fieldsOf, filterOf, includedOf, isObject, pagingOf, rangeOf, threadsOf } from "./arguments.js";
 import { counted, inDirection, neighbours, select } from "./listing.js";
@@ -22,7 +23,7 @@ import { messageDraft, messageOf, resourceDraft, resourceOf, threadDraft, thread
 import type { Peer } from "./peer.js";
 import type { Draft, Row, Rows } from "./rows.js";
 import { type CopiedThread, copyThread, moveThread, unknownThread } from "./threads.js";
-import type { Source } from "./wire.js";
+import { type Source, memory as calls } from "./wire.js";
 
 const [MESSAGES, THREADS] = [40, 100];
 /** The number of rows that a batch of `prune` removes. */
@@ -111,7 +112,8 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
     async deleteThread(args: unknown): Promise<void> {
       await this.#handle.run(async (engine) => {
         const id = nonEmpty(fieldsOf(args, ["threadId"])["threadId"], "threadId");
-        await this.#rows.remove(engine, { table: ["messages", "threads"], lineages: [id] });
+        const native = removing(engine.native, { space: calls.name, run: id, ns: "" }, false);
+        await this.#rows.remove({ ...engine, native }, { table: ["messages", "threads"], lineages: [id] });
       });
     }
 

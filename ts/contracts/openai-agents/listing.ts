@@ -1,7 +1,7 @@
 /** Lists and removes sessions. */
 
-import { isOvertaken } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
+import { removeIfFree } from "../../store/removing.js";
 import { type Listed, sessionCalls } from "./wire.js";
 
 const PAGE = 1_000;
@@ -16,12 +16,7 @@ export async function* allSessions({ native }: Engine): AsyncGenerator<Listed> {
   }
 }
 
-export async function removeIfSame({ native }: Engine, { session, version }: Listed): Promise<boolean> {
-  try {
-    await sessionCalls.call(native, "remove", { session, seen: version });
-    return true;
-  } catch (error) {
-    if (!isOvertaken(error)) throw error;
-    return false;
-  }
+export function removeIfSame({ native }: Engine, { session, version }: Listed): Promise<boolean> {
+  const of = { space: sessionCalls.name, run: session, ns: "" };
+  return removeIfFree(native, of, (free) => sessionCalls.call(free, "remove", { session, seen: version }));
 }

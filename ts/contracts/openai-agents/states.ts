@@ -14,6 +14,7 @@ import { thisProcess } from "../../store/holder.js";
 import { nonEmpty, text as textArgument } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { type StoreOptions, flag, readRecord, splitOptions, whole } from "../../store/options.js";
+import { type DeleteOptions, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
 import { Turns } from "../shared/turns.js";
 import { type Taken, stateCalls } from "./wire.js";
@@ -254,14 +255,16 @@ export class ForkpointRunStates extends RunStore {
 
   /**
    * Removes the states of a run. An unknown run causes no error.
-   * @throws ForkpointError `CONFLICT` if this store had taken the run, and another one has taken it since.
+   * @throws ForkpointError `CONFLICT` if this store had taken the run, and another one has taken it since, or if a process holds the lease of
+   *   the run, unless `force` is true.
    * @example await states.delete("order-7");
    */
-  delete(runId: string): Promise<void> {
+  delete(runId: string, options?: DeleteOptions): Promise<void> {
     return this.#handle.run((engine) => {
-      const run = nonEmpty(runId, "runId");
+      const [run, force] = [nonEmpty(runId, "runId"), forced(options)];
+      const owned = removing(engine.native, { space: stateCalls.name, run, ns: "" }, force);
       return this.#turns.alone(run, () =>
-        this.#ending(engine, run, (taken) => stateCalls.call(engine.native, "remove", { run, taken })),
+        this.#ending(engine, run, (taken) => stateCalls.call(owned, "remove", { run, taken })),
       );
     });
   }

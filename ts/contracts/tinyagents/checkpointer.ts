@@ -284,6 +284,7 @@ export class Checkpointer<S> extends ContractStore {
   /**
    * Removes the checkpoints with these ids from all namespaces of a thread, with their writes. Returns how many were
    * removed.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of the thread. Its holder deletes through `withLease`.
    * @example const removed = await checkpointer.deleteCheckpoints("thread-1", ["checkpoint-1"]);
    */
   deleteCheckpoints(threadId: string, checkpointIds: readonly string[]): Promise<number> {
@@ -292,6 +293,7 @@ export class Checkpointer<S> extends ContractStore {
 
   /**
    * Removes the checkpoints of a run, with their writes. Returns how many were removed. Null removes none.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of the thread. Its holder deletes through `withLease`.
    * @example const removed = await checkpointer.deleteByRun("thread-1", "run-2");
    */
   deleteByRun(threadId: string, runId: string | null): Promise<number> {

@@ -224,10 +224,11 @@ export async function deleteThread({ native }: Engine, threadId: unknown, option
 async function removeWhere(engine: Engine, threadId: unknown, goes: (header: Header) => boolean): Promise<number> {
   const thread = idOrNull(threadId, "threadId");
   if (thread === null) return 0;
-  return remove(engine, (await headers(engine, thread)).filter(goes));
+  const native = removing(engine.native, { space: tinyagents.name, run: thread, ns: "" }, false);
+  return remove({ native }, (await headers(engine, thread)).filter(goes));
 }
 
-async function remove({ native }: Engine, gone: readonly Header[]): Promise<number> {
+async function remove({ native }: Pick<Engine, "native">, gone: readonly Header[]): Promise<number> {
   for (let from = 0; from < gone.length; from += BATCH) {
     const keys = gone.slice(from, from + BATCH).map(({ key }) => key);
     await tinyagents.call(native, "delete", { keys });
