@@ -6,9 +6,12 @@ import { here, library } from "./platforms.mjs";
 import { root, run } from "./setup.mjs";
 
 const release = process.argv.includes("--release");
-run("cargo", ["build", "--locked", "--lib", ...(release ? ["--release"] : [])]);
 const addon = `${root}forkpoint.${here()}.node`;
-// Removes the old addon first: overwriting a loaded library would crash the process that uses it.
-rmSync(addon, { force: true });
-copyFileSync(`${root}target/${release ? "release" : "debug"}/${library(process.platform)}`, addon);
+// Another machine may have built it: see .github/workflows/ci.yml.
+if (process.env["FORKPOINT_BUILT"] === undefined) {
+  run("cargo", ["build", "--locked", "--lib", ...(release ? ["--release"] : [])]);
+  // Removes the old addon first: overwriting a loaded library would crash the process that uses it.
+  rmSync(addon, { force: true });
+  copyFileSync(`${root}target/${release ? "release" : "debug"}/${library(process.platform)}`, addon);
+}
 await compile();

@@ -2,6 +2,7 @@
 // threads, every contract on Postgres, a second LangGraph, other runtimes, bundlers, the studio and the site in a browser, the
 // documentation of the Rust code.
 // `node scripts/test.mjs --rest` runs only this rest. CI runs both.
+// `node scripts/test.mjs --part quick --shard=1/2` runs a part, on one of several machines.
 // `npm test -- __test__/hostile.test.ts` runs some tests: all arguments of vitest are allowed.
 import { readFileSync, readdirSync } from "node:fs";
 import { check, checkRest } from "./check.mjs";
@@ -13,7 +14,12 @@ import { step, slowest, vitest } from "./steps.mjs";
 const quick = ["forkpoint", "langgraph", "mastra", "otel"];
 /** The folders in integration/ with the files of the quick projects. */
 const frameworks = ["agentos", "ai", "claude-agent-sdk", "langgraph", "mastra", "openai-agents", "otel"];
-const rest = ["postgres", "postgres-contracts", "runtimes", "langgraph-newest", "studio"];
+/** The projects of the rest, by the part that runs them. */
+const rest = {
+  postgres: ["postgres", "postgres-contracts"],
+  runtimes: ["runtimes", "langgraph-newest"],
+  studio: ["studio"],
+};
 
 /** Returns the test files in a folder and its folders. Installed packages are left out: one of them links to this repository. */
 function testFiles(folder) {
@@ -32,13 +38,6 @@ function tagged(tag) {
 
 const projects = (names) => names.flatMap((name) => ["--project", name]);
 
-function runQuick() {
-  step("install and build", () => setup({ frameworks }));
-  step("check", check);
-  step("cargo test", () => run("cargo", ["test", "--locked", "--workspace"]));
-  vitest("quick", ...projects(quick), "--tagsFilter=!slow");
-}
-
 /** The part of the suite of every backend that runs on a version of Postgres. `cargo test` runs all on the distribution's. */
 const onVersions = { oldest: "backend_contract::postgres", newest: "backend_contract::shared_postgres" };
 
@@ -48,27 +47,60 @@ function onPostgres(version, programs) {
   });
 }
 
-async function runRest() {
-  step("install and build", () => setup());
-  step("check the rest", checkRest);
+async function onOtherPostgres() {
   // The server's module needs installed packages.
   const { programs } = await import("../integration/postgres/server.mjs");
   for (const version of Object.keys(onVersions))
     step(`engine: ${version} Postgres`, () => onPostgres(version, programs));
-  vitest("slow", ...projects(quick), ...tagged("slow"));
-  vitest("threads", "--pool=threads", "--project=forkpoint", ...tagged("threads"));
-  vitest("site", "--project=site");
-  vitest("rest", ...projects(rest));
+}
+
+/** The parts that every change needs. They need the folders of the frameworks only. */
+const always = {
+  check: () => step("check", check),
+  engine: () => step("cargo test", () => run("cargo", ["test", "--locked", "--workspace"])),
+  quick: (...more) => vitest("quick", ...projects(quick), "--tagsFilter=!slow", ...more),
+};
+
+/** The other parts. */
+const others = {
+  "check-rest": () => step("check the rest", checkRest),
+  "engine-versions": onOtherPostgres,
+  slow: (...more) => vitest("slow", ...projects(quick), ...tagged("slow"), ...more),
+  threads: (...more) => vitest("threads", "--pool=threads", "--project=forkpoint", ...tagged("threads"), ...more),
+  site: () => vitest("site", "--project=site"),
+};
+
+async function runAll(parts, folders) {
+  step("install and build", () => setup({ frameworks: folders }));
+  for (const part of Object.values(parts)) await part();
+}
+
+/** Runs some parts alone: GitHub's machines share them. `more` are arguments of vitest, such as `--shard=1/2`. */
+async function runParts(names, more) {
+  step("install and build", () => setup());
+  for (const name of names) {
+    const part = always[name] ?? others[name];
+    if (part !== undefined) await part(...more);
+    else if (Object.hasOwn(rest, name)) vitest(name, ...projects(rest[name]), ...more);
+    else throw new Error(`there is no part ${name}: ${Object.keys({ ...always, ...others, ...rest }).join(", ")}`);
+  }
 }
 
 keepFilesInMemory();
 const given = process.argv.slice(2);
 const [which] = given;
-if (which !== undefined && !["--all", "--rest"].includes(which)) {
+if (which === "--part") {
+  const [, names, ...more] = given;
+  await runParts(names.split(","), more);
+  slowest();
+} else if (which !== undefined && !["--all", "--rest"].includes(which)) {
   setup(given.some((argument) => argument.includes("integration")) ? {} : { frameworks: [] });
   run(process.execPath, [`${root}node_modules/vitest/vitest.mjs`, "run", ...given]);
 } else {
-  if (which !== "--rest") runQuick();
-  if (which !== undefined) await runRest();
+  if (which !== "--rest") await runAll(always, frameworks);
+  if (which !== undefined) {
+    await runAll(others);
+    vitest("rest", ...projects(Object.values(rest).flat()));
+  }
   slowest();
 }
