@@ -153,7 +153,7 @@ describe.each(kinds)("on %s", (kind) => {
     await second.withLease(lease).append(key, [{ type: "user", uuid: "a" }]);
     expect(await failure(store.delete(key), "CONFLICT")).toMatchObject({ lease: { holder: lease.holder } });
     // A rule leaves it.
-    expect(await store.prune({ keepSessions: 0 })).toEqual({ sessions: 0 });
+    for (const dryRun of [true, false]) expect(await store.prune({ keepSessions: 0, dryRun })).toEqual({ sessions: 0 });
     expect(await store.load(key)).toHaveLength(1);
     await store.delete(key, { force: true });
     const late = second.withLease(lease).append(key, [{ type: "user", uuid: "b" }]);

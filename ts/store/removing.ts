@@ -27,6 +27,10 @@ export function removing(native: NativeStore, of: RunKey, force: boolean): Nativ
   return native.fence === undefined ? { ...native, fence: new Unheld(native, of, force) } : native;
 }
 
+/** True if a process has the lease of a run. */
+export const isLeased = async (native: NativeStore, of: RunKey): Promise<boolean> =>
+  (await leaseOfRun(native, of))?.valid === true;
+
 /** Removes a run for a rule of retention. Returns false if the run has changed since it was read, or if a process has its lease. */
 export async function removeIfFree(
   native: NativeStore,

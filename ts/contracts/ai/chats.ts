@@ -21,7 +21,7 @@ import type {
   ChatVersion,
   SavedChat,
 } from "./contract.js";
-import { allChats, chatCursor, infoOf, listChats, removeIfSame, versionCursor, versionsOf } from "./listing.js";
+import { allChats, chatCursor, infoOf, listChats, versionCursor, versionsOf } from "./listing.js";
 import { Snapshot } from "./messages.js";
 import { filterOption, metadataOf, metadataOption } from "./metadata.js";
 import { Chats, newId, placeAfter, readChat, readRow, rowFields } from "./state.js";
@@ -65,6 +65,8 @@ const saveFields = {
   expectedVersion: whole(0, Number.MAX_SAFE_INTEGER, "versions"),
 };
 const characters = whole(0, Number.MAX_SAFE_INTEGER, "characters");
+
+const leaseOf = (chat: string) => ({ space: chatCalls.name, run: chat, ns: "" });
 
 /**
  * The chats of the AI SDK, in a database that outlives the process: the four functions of the SDK's pages, and what they lose. Each save
@@ -110,7 +112,8 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
       // No rule is about their number, and they are listed in this order.
       savedAs: () => 0,
       groupOf: () => "",
-      remove: (engine, { chat, place }) => removeIfSame(engine, chat, place),
+      runOf: ({ chat }) => leaseOf(chat),
+      remove: (native, { chat, place }) => chatCalls.call(native, "remove", { chat, seen: place }),
     });
   }
 
@@ -232,7 +235,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
       const [chat, force] = [idOption(id, "id"), forced(options)];
       return this.#chats.turns.alone(chat, async () => {
         this.#chats.forget(chat);
-        const owned = removing(engine.native, { space: chatCalls.name, run: chat, ns: "" }, force);
+        const owned = removing(engine.native, leaseOf(chat), force);
         await chatCalls.call(owned, "remove", { chat, seen: undefined });
       });
     });

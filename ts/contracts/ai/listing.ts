@@ -4,7 +4,6 @@ import { show, typeError } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
 import { type OptionParser } from "../../store/options.js";
 import { PAGE } from "../../store/page.js";
-import { removeIfFree } from "../../store/removing.js";
 import type { ChatInfo, ChatVersion } from "./contract.js";
 import type { MetadataFilter } from "./metadata.js";
 import { type Row, closeRow, openRow } from "./state.js";
@@ -76,10 +75,4 @@ export async function* allChats(engine: Engine): AsyncGenerator<{ chat: string; 
     if (next === null) return;
     after = next;
   }
-}
-
-/** Removes a chat if it is as it was seen, and nobody has its lease. Returns whether it was. */
-export function removeIfSame({ native }: Engine, chat: string, seen: Place): Promise<boolean> {
-  const of = { space: chatCalls.name, run: chat, ns: "" };
-  return removeIfFree(native, of, (free) => chatCalls.call(free, "remove", { chat, seen }));
 }

@@ -3,17 +3,18 @@
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
-import { removeIfFree, removing } from "../../store/removing.js";
+import { removing } from "../../store/removing.js";
 import type { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
 import type { FoldSessionSummary, SessionStoreEntry, SessionSummaryEntry } from "./contract.js";
+import type { NativeStore } from "../../bridge/native.js";
 import { isCustom } from "../../bridge/serializer.js";
 import type { Exact } from "../../bridge/wire.js";
 import { readRecords } from "../shared/records.js";
 import { type Line, type Transcript, keyOf, pack } from "./entries.js";
 import { type Listed, type Of, type Row, claude } from "./wire.js";
 
-const leaseOf = ({ project, session }: Of) => ({ space: claude.name, run: session, ns: project });
+export const leaseOf = ({ project, session }: Of) => ({ space: claude.name, run: session, ns: project });
 
 /** The number of sessions whose rows are kept in memory. */
 const KEPT = 1_000;
@@ -167,10 +168,10 @@ export class Sessions {
     });
   }
 
-  /** Removes a session if it is as it was seen, and nobody has its lease. Returns whether it was. */
-  removeIfSame({ native }: Engine, of: Of, seen: number): Promise<boolean> {
+  /** Removes a session if it is as it was seen. */
+  removeIfSame(native: NativeStore, of: Of, seen: number): Promise<unknown> {
     this.#rows.delete(nameOf(of));
-    return removeIfFree(native, leaseOf(of), (free) => claude.call(free, "remove", { of, seen }));
+    return claude.call(native, "remove", { of, seen });
   }
 
   subpaths(engine: Engine, of: Of): Promise<string[]> {

@@ -13,7 +13,7 @@ import { nonEmpty } from "../../store/ids.js";
 import { type SessionPruneOptions, SessionRetention } from "../shared/session-retention.js";
 import type { FoldSessionSummary, SessionKey, SessionStoreEntry, SessionSummaryEntry } from "./contract.js";
 import { linesOf, readKey } from "./entries.js";
-import { Sessions } from "./sessions.js";
+import { Sessions, leaseOf } from "./sessions.js";
 import { foldOption, importedFold, installedFold } from "./summary.js";
 import { type Listed, claude } from "./wire.js";
 
@@ -78,8 +78,9 @@ export class SessionStore extends ContractStore {
       changedAt: ({ mtime }) => mtime,
       savedAs: ({ saved }) => saved,
       groupOf: ({ project }) => project,
-      remove: (engine, { project, session, version }) =>
-        this.#sessions.removeIfSame(engine, { project, session }, version),
+      runOf: leaseOf,
+      remove: (native, { project, session, version }) =>
+        this.#sessions.removeIfSame(native, { project, session }, version),
     });
     if (fold !== undefined) this.listSessionSummaries = (projectKey) => this.#summaries(projectKey);
   }

@@ -4,7 +4,7 @@ import { readRecord } from "../../store/options.js";
 import { prune as pruneCheckpoints, pruneOptions, throwIfStopped, type PruneOptions } from "../../store/retention.js";
 import type { PruneResult, PruneProgress } from "../../store/results.js";
 import { Expiry } from "../shared/expiry.js";
-import { BATCH as PAGE, type Context, expire, isLeased } from "./sessions.js";
+import { BATCH as PAGE, type Context, expire, isHeld } from "./sessions.js";
 import { helix } from "./wire.js";
 
 /** What `prune()` removed. With `dryRun`: what would be removed. */
@@ -77,7 +77,7 @@ export async function prune(
   const aliveSince = Math.ceil(olderThan);
   await expireSessions(context, aliveSince, closing, async (sessionId) => {
     signal?.throwIfAborted();
-    const removed = dryRun ? !(await isLeased(context, sessionId)) : await expire(context, sessionId, aliveSince);
+    const removed = dryRun ? !(await isHeld(context, sessionId)) : await expire(context, sessionId, aliveSince);
     done.sessions += Number(removed);
     if (removed) onProgress?.({ ...done });
   });

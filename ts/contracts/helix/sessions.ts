@@ -4,10 +4,9 @@ import { crypto } from "../../bridge/crypto.js";
 import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { optionalId } from "../../store/ids.js";
-import { leaseOfRun } from "../../store/lease.js";
 import type { Seen } from "../../store/seen.js";
 import { readRecord } from "../../store/options.js";
-import { removeIfFree } from "../../store/removing.js";
+import { isLeased, removeIfFree } from "../../store/removing.js";
 import { stats } from "../../store/retention.js";
 import type { LineageStats, StoreStats } from "../../store/results.js";
 import { deserialize } from "../../bridge/serializer.js";
@@ -228,9 +227,8 @@ export function expire({ engine: { native } }: Context, sessionId: string, alive
 }
 
 /** True if a process has the lease of a session. */
-export async function isLeased({ engine: { native } }: Context, sessionId: string): Promise<boolean> {
-  return (await leaseOfRun(native, leaseOf(sessionId)))?.valid === true;
-}
+export const isHeld = ({ engine: { native } }: Context, sessionId: string): Promise<boolean> =>
+  isLeased(native, leaseOf(sessionId));
 
 const leaseOf = (sessionId: string) => ({ space: helix.name, run: sessionId, ns: "" });
 

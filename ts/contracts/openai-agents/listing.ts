@@ -1,7 +1,6 @@
-/** Lists and removes sessions. */
+/** Lists sessions. */
 
 import type { Engine } from "../../store/engine.js";
-import { removeIfFree } from "../../store/removing.js";
 import { type Listed, sessionCalls } from "./wire.js";
 
 const PAGE = 1_000;
@@ -14,9 +13,4 @@ export async function* allSessions({ native }: Engine): AsyncGenerator<Listed> {
     if (page.length < PAGE) return;
     before = Number(page.at(-1)!.cursor);
   }
-}
-
-export function removeIfSame({ native }: Engine, { session, version }: Listed): Promise<boolean> {
-  const of = { space: sessionCalls.name, run: session, ns: "" };
-  return removeIfFree(native, of, (free) => sessionCalls.call(free, "remove", { session, seen: version }));
 }

@@ -15,7 +15,7 @@ import { type SessionPruneOptions, SessionRetention } from "../shared/session-re
 import { Turns } from "../shared/turns.js";
 import { type Packed, applyMutations, cutOf, limitOf, listOf, pack, waitingCall } from "./items.js";
 import { newVersion } from "../shared/version.js";
-import { allSessions, removeIfSame } from "./listing.js";
+import { allSessions } from "./listing.js";
 import { type AgentsModule, installedSdk, sdkOption, userError } from "./sdk.js";
 import { canonical, checkTransaction, copyTransaction } from "./transaction.js";
 import { type Change, type Listed, type Row, sessionCalls } from "./wire.js";
@@ -95,7 +95,8 @@ export class ForkpointSession extends ContractStore {
       changedAt: ({ savedAt }) => savedAt,
       savedAs: ({ saved }) => saved,
       groupOf: () => "",
-      remove: removeIfSame,
+      runOf: ({ session }) => ({ space: sessionCalls.name, run: session, ns: "" }),
+      remove: (native, { session, version }) => sessionCalls.call(native, "remove", { session, seen: version }),
     });
   }
 

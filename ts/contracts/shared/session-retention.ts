@@ -2,8 +2,10 @@
 
 import { typeError } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
+import type { NativeStore, RunKey } from "../../bridge/native.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { readRecord, whole } from "../../store/options.js";
+import { isLeased, removeIfFree } from "../../store/removing.js";
 import { pruneOptions, throwIfStopped } from "../../store/retention.js";
 import { Expiry } from "./expiry.js";
 
@@ -35,8 +37,10 @@ export interface RetainedSessions<R> {
   savedAs(row: R): number;
   /** The sessions that count together. */
   groupOf(row: R): string;
-  /** Removes a session if it is as it was listed. Returns whether it was. */
-  remove(engine: Engine, row: R): Promise<boolean>;
+  /** Names the session. Rules leave one that a process has leased. */
+  runOf(row: R): RunKey;
+  /** Removes a session if it is as it was listed. Otherwise fails with `CONFLICT`. */
+  remove(native: NativeStore, row: R): Promise<unknown>;
 }
 
 export class SessionRetention<R> {
@@ -80,7 +84,7 @@ export class SessionRetention<R> {
         dryRun = false,
         signal,
       } = readRecord(options, "options", rules);
-      const { list, changedAt, savedAs, groupOf, remove } = this.#sessions;
+      const { list, changedAt, savedAs, groupOf, runOf, remove } = this.#sessions;
       const ttlMs = this.#ttl;
       const before =
         olderThan ?? (olderThan === undefined && ttlMs !== null ? Date.now() - ttlMs : Number.NEGATIVE_INFINITY);
@@ -94,7 +98,11 @@ export class SessionRetention<R> {
         counts.set(group, newer + 1);
         if (changedAt(row) >= before && newer < keepSessions) continue;
         throwIfStopped(signal, () => this.#handle.closing);
-        sessions += Number(dryRun || (await remove(engine, row)));
+        const { native } = engine;
+        const goes = dryRun
+          ? !(await isLeased(native, runOf(row)))
+          : await removeIfFree(native, runOf(row), (free) => remove(free, row));
+        sessions += Number(goes);
       }
       return { sessions };
     });
