@@ -43,6 +43,9 @@ const bundled = {
   },
 };
 
+/** Crates that only a development build of the addon contains. */
+const forDevelopment = new Set(["ts-rs"]);
+
 /** Returns the checksums of the locked crates, by name and version. */
 function checksums() {
   const blocks = readFileSync(`${root}Cargo.lock`, "utf8").matchAll(
@@ -83,6 +86,7 @@ export function linked(names = Object.keys(platforms)) {
       .get(id)
       .deps.filter(({ dep_kinds: kinds }) => kinds.some(({ kind }) => kind === null))
       .map(({ pkg }) => pkg)
+      .filter((pkg) => !forDevelopment.has(packages.get(pkg).name))
       // A macro runs in the compiler.
       .filter((pkg) => !packages.get(pkg).targets.some(({ kind }) => kind.includes("proc-macro")));
   const visit = (id) => {

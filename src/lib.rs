@@ -21,6 +21,8 @@ mod pool;
 mod server;
 mod store;
 mod tool;
+#[cfg(debug_assertions)]
+mod types;
 mod values;
 
 #[cfg(target_os = "linux")]

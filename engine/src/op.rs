@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde::Deserialize;
+use ts_rs::TS;
 
 pub(crate) use self::expect::Subject;
 pub use self::expect::{Expect, Must};
@@ -259,7 +260,7 @@ pub enum LogMust {
 }
 
 /// The end of a log after [`Op::Truncate`].
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum LogEnd {
     /// The log ends after this number of records. A shorter log stays unchanged.

@@ -1,7 +1,7 @@
 /**
- * The calls that TypeScript sends to the engine. A contract's calls are an interface with one method per call: its
- * parameter holds the call's named fields, and it returns the response's type. The engine declares the same calls in
- * the `enum Call` of each contract.
+ * The calls that TypeScript sends to the engine. A contract's calls are a type with one method per call: its
+ * parameter holds the call's named fields, and it returns the response's type. The fields come from the `enum Call` of
+ * each contract in the engine: see `calls.ts`.
  */
 
 import {
@@ -13,6 +13,8 @@ import {
   type CallContext,
   type CallSubject,
 } from "./channels.js";
+import type { CallsOf } from "./calls.js";
+import type * as engine from "./calls.generated.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Bytes } from "./bytes.js";
 import type { Serialized, Stored } from "./serializer.js";
@@ -324,14 +326,8 @@ function textOf(response: NonNullable<Response>): string {
   return typeof response === "string" ? response : response[0];
 }
 
-/** A retention rule with exactly one of these fields. Times are in ms since the epoch. */
-export type Rule = { savedBefore: number } | { keepLast: number } | { maxBytes: number };
-
-/** The engine's position in a prune. The next batch continues from it. */
-export interface Cursor {
-  after: number;
-  total: number | null;
-}
+export type Rule = engine.store.Rule;
+export type Cursor = engine.store.Cursor;
 
 /** The removals of one batch. If `next` is missing, the rule is fulfilled. */
 export interface Pruned {
@@ -382,22 +378,23 @@ export interface Formats {
 }
 
 /** The calls that every store supports. If `contract` is undefined, a call covers the checkpoints of all contracts. */
-interface StoreCalls {
-  /** Returns a warning about the open target, or null. */
-  ready(fields: {}): Pick<StoreWarning, "code" | "message"> | null;
-  close(fields: {}): null;
-  vacuum(fields: {}): null;
-  /** Upgrades stored data of an older format. */
-  migrate(fields: {}): null;
-  /** Returns null for a store in memory. */
-  format(fields: {}): Formats | null;
-  prune(fields: { contract: string | undefined; rule: Rule; cursor: Cursor | undefined; most: number }): Pruned;
-  prunable(fields: { contract: string | undefined; rules: Rule[] }): Pruned;
-  stats(fields: { contract: string | undefined; largest: number }): FoundStats;
-  /** Checks the pages and the location of the store, in a second at most. */
-  quickCheck(fields: {}): Pick<CheckPage, "checked" | "findings">;
-  check(fields: { cursor: string | undefined; limit: number }): CheckPage;
-}
+type StoreCalls = CallsOf<
+  engine.store.Call,
+  {
+    /** A warning about the open target, or null. */
+    ready: Pick<StoreWarning, "code" | "message"> | null;
+    close: null;
+    vacuum: null;
+    migrate: null;
+    /** Null for a store in memory. */
+    format: Formats | null;
+    prune: Pruned;
+    prunable: Pruned;
+    stats: FoundStats;
+    quickCheck: Pick<CheckPage, "checked" | "findings">;
+    check: CheckPage;
+  }
+>;
 
 export const storeCalls = new Contract<StoreCalls>("store", {
   kinds: { ready: "open", close: null, prune: "prune", vacuum: "prune", migrate: "prune" },

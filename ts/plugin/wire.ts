@@ -1,6 +1,8 @@
 /** Declares the engine's calls of the inspector. See `engine/src/contract/inspect.rs`. */
 
-import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../bridge/wire.js";
+import type { CallsOf } from "../bridge/calls.js";
+import type * as engine from "../bridge/calls.generated.js";
+import { Contract, type Unpack, type PackedPart, type Part } from "../bridge/wire.js";
 import type { RunKey as Key } from "../bridge/native.js";
 import type { Status, StoreInfo } from "./views.js";
 
@@ -61,24 +63,9 @@ export interface RowPage<P = Part> {
   sums: { logical: number; stored: number; began: number } | null;
 }
 
-/** Which checkpoints a page has. */
-export interface Wanted extends Key {
-  /**
-   * The first checkpoint of the page. `after`: the page begins after this position. `step`: negative numbers count from
-   * the end.
-   */
-  from: "end" | { after: string } | { step: number } | { id: string };
-  newestFirst: boolean;
-  limit: number;
-  /** Whether the page has sums, which takes time in proportion to the checkpoints of the run. */
-  sums: boolean;
-}
+export type Wanted = engine.inspect.Wanted;
 
-/** The position up to which a feed may continue later. */
-export interface Wait {
-  transaction: Exact;
-  upTo: Exact;
-}
+export type Wait = engine.inspect.Wait;
 
 export interface FeedPage<P = Part> {
   rows: Array<Row<P>>;
@@ -104,18 +91,8 @@ export interface FoundCheckpoint<P = Part> {
   records: P[] | null;
 }
 
-/** A checkpoint of a run. */
-export type At = Key & { id: string };
-
-/** What the bytes of a checkpoint contain, if it has a text that is searched for. Texts are given as bytes. */
-export interface Sieve {
-  /** Whether upper and lower case are the same in ASCII. */
-  ignoreCase: boolean;
-  /** What one of the texts is looked for in: the parts with these tags. */
-  kinds: Array<{ tags: string[]; needles: number[][] }>;
-  /** One of them in the name of a part, or in the meta of a checkpoint that keeps its value there. */
-  names: number[][];
-}
+export type At = engine.inspect.At;
+export type Sieve = engine.inspect.Sieve;
 
 /** An open run, as its newest checkpoint tells it. */
 export interface OpenRun<P = Part> {
@@ -137,51 +114,32 @@ export interface OpenRuns<P = Part> {
   runs: Array<OpenRun<P>>;
 }
 
-interface InspectCalls {
-  spaces(fields: {}): Array<StoreInfo["spaces"][number]>;
-  recent(fields: {
-    spaces: string[];
-    matching: string;
-    /** Undefined: all. */
-    statuses: Status[] | undefined;
-    /** Undefined: any. */
-    labels: Record<string, string> | undefined;
-    after: number | undefined;
-    limit: number;
-  }): FoundRun[];
-  /** The open runs of each of these contracts. */
-  open(fields: { spaces: readonly string[]; most: number }): Array<OpenRuns<PackedPart>>;
-  began(fields: { space: string; group: string; before: number | undefined; limit: number }): FoundRun[];
-  namespaces(fields: { space: string; run: string }): string[];
-  forks(fields: Key): FoundRun[];
-  rows(fields: { pages: Wanted[] }): Array<RowPage<PackedPart>>;
-  feed(fields: {
-    after: number;
-    newestFirst: boolean;
-    limit: number;
-    version: number | undefined;
-    wait: Wait | undefined;
-  }): FeedPage<PackedPart>;
-  read(fields: At): FoundCheckpoint<PackedPart> | null;
-  /**
-   * Tells in which checkpoints a value may have the text. What a checkpoint has in common with the one before it in its run is
-   * not looked at again. `before` is the one before the first. `beside`: another thread reads them than the one of other reads.
-   */
-  sift(fields: { checkpoints: At[]; before: At | undefined; sieve: Sieve; beside: boolean }): {
-    /** Indexes in `checkpoints`. */
-    found: number[];
-    /** The number of parts with each tag that is in no kind. */
-    unread: Record<string, number>;
-    /** The number of checkpoints that cannot be read. */
-    damaged: number;
-    /** The number of bytes that were read. */
-    bytes: number;
-  };
-  /** Changes the labels of a run. `spaces` are the contracts that have it. Null removes a label. */
-  setLabels(fields: { spaces: string[]; run: string; ns: string; changes: Record<string, string | null> }): null;
-  /** Removes the entire run if `ids` is undefined. The writes to the checkpoints in `reopen` become pending again. */
-  remove(fields: { of: Key; ids: string[] | undefined; reopen: string[] }): null;
-}
+type InspectCalls = CallsOf<
+  engine.inspect.Call,
+  {
+    spaces: Array<StoreInfo["spaces"][number]>;
+    recent: FoundRun[];
+    open: Array<OpenRuns<PackedPart>>;
+    began: FoundRun[];
+    namespaces: string[];
+    forks: FoundRun[];
+    rows: Array<RowPage<PackedPart>>;
+    feed: FeedPage<PackedPart>;
+    read: FoundCheckpoint<PackedPart> | null;
+    sift: {
+      /** Indexes in `checkpoints`. */
+      found: number[];
+      /** The number of parts with each tag that is in no kind. */
+      unread: Record<string, number>;
+      /** The number of checkpoints that cannot be read. */
+      damaged: number;
+      /** The number of bytes that were read. */
+      bytes: number;
+    };
+    setLabels: null;
+    remove: null;
+  }
+>;
 
 export const inspect = new Contract<InspectCalls>("inspect", {
   // A watch reads the feed several times a second, so these reads are not published.

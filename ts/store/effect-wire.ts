@@ -1,14 +1,10 @@
 /** Declares the engine's calls for effects. See `engine/src/contract/effect.rs`. */
 
-import type { RunKey } from "../bridge/native.js";
+import type { CallsOf, Narrowed } from "../bridge/calls.js";
+import type * as engine from "../bridge/calls.generated.js";
 import { Contract, type Exact, type PackedPart, type Part } from "../bridge/wire.js";
 
-/** Names an effect of a run. `branch` is 0 for the first effect with this key. */
-export interface EffectAddress {
-  of: RunKey;
-  key: string;
-  branch: number;
-}
+export type EffectAddress = engine.effect.Address;
 
 /**
  * - `"running"`: a process has begun it and has not recorded its end.
@@ -47,8 +43,7 @@ export interface StoredEffect extends EffectEntry {
   savedAt: number;
 }
 
-/** Which effects belong to a call that comes late: see `Joins` in `engine/src/contract/effect.rs`. */
-export type Joins = "checkpoint" | "run";
+export type Joins = engine.effect.Joins;
 
 /** Where an effect is: see `Place` in `engine/src/contract/effect.rs`. */
 export interface EffectSide {
@@ -71,42 +66,18 @@ export interface FoundEffect<P = Part> {
   effect: (StoredEffect & { parts: P[] }) | null;
 }
 
-interface EffectCalls {
-  find(fields: { effect: EffectAddress }): FoundEffect<PackedPart>;
-  /** This call and the next take a buffer if there is a result. */
-  begin(fields: {
-    effect: EffectAddress;
-    seen: { token: number; savedAt: number } | undefined;
-    token: number;
-    entry: EffectEntry;
-    result: { name: string; tag: string } | undefined;
-    savedAt: number;
-    /** If given, the newest checkpoint of the run must be this one. */
-    newest?: string;
-    /** If given, the run must have this incarnation. */
-    incarnation?: Exact | undefined;
-  }): null;
-  write(fields: {
-    effect: EffectAddress;
-    token: number;
-    entry: EffectEntry;
-    result: { name: string; tag: string } | undefined;
-    savedAt: number;
-  }): null;
-  /** `now` is the time on the store's clock. */
-  list(fields: { of: RunKey }): { now: number; effects: StoredEffect[] };
-  /** With `tokens`, each effect must still have its token. */
-  remove(fields: { effects: EffectAddress[]; tokens?: number[] }): null;
-  place(fields: {
-    of: RunKey;
-    base: string;
-    newest: string | undefined;
-    at: string;
-    from: string | undefined;
-    past: boolean;
-    joins: Joins | undefined;
-  }): EffectSide;
-}
+type EffectCalls = CallsOf<
+  Narrowed<engine.effect.Call, { entry: EffectEntry }>,
+  {
+    find: FoundEffect<PackedPart>;
+    begin: null;
+    write: null;
+    /** `now` is the time on the store's clock. */
+    list: { now: number; effects: StoredEffect[] };
+    remove: null;
+    place: EffectSide;
+  }
+>;
 
 export const effectCalls = new Contract<EffectCalls>("effect", {
   prefix: "effect",

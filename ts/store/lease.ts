@@ -5,6 +5,8 @@
  * monotonic clock, which cannot be set.
  */
 
+import type { CallsOf } from "../bridge/calls.js";
+import type * as engine from "../bridge/calls.generated.js";
 import { crypto } from "../bridge/crypto.js";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
 import { hasEnded, thisProcess } from "./holder.js";
@@ -61,11 +63,7 @@ export interface Lease extends AsyncDisposable, LeaseHolder {
 
 export const TTL_MS = 30_000;
 
-interface Holding extends LeaseHolder {
-  from: string | null;
-  attempts: number;
-  beside?: boolean;
-}
+type Holding = engine.lease.Holding;
 
 interface Found extends Holding {
   id: string;
@@ -74,20 +72,17 @@ interface Found extends Holding {
   valid: boolean;
 }
 
-interface LeaseCalls {
-  read(fields: { of: RunKey }): { now: number; lease: Found | null };
-  clock(fields: {}): number;
-  held(fields: { space: string; runs: string[] }): Array<LeaseHolder | null>;
-  take(fields: {
-    of: RunKey;
-    id: string;
-    expired: Pick<Found, "id" | "savedAt"> | undefined;
-    holding: Holding;
-    savedAt: number;
-  }): null;
-  renew(fields: { of: RunKey; id: string; holding: Holding; savedAt: number }): null;
-  release(fields: { id: string }): null;
-}
+type LeaseCalls = CallsOf<
+  engine.lease.Call,
+  {
+    read: { now: number; lease: Found | null };
+    clock: number;
+    held: Array<LeaseHolder | null>;
+    take: null;
+    renew: null;
+    release: null;
+  }
+>;
 
 const calls = new Calls<LeaseCalls>("lease", {
   kinds: { read: null, clock: null, held: null, take: null, renew: null, release: null },

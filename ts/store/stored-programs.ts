@@ -1,5 +1,7 @@
 /** Descriptions of programs in a store, and the runs that a program has ended. See `engine/src/contract/program.rs`. */
 
+import type { CallsOf } from "../bridge/calls.js";
+import type * as engine from "../bridge/calls.generated.js";
 import { isOvertaken } from "../bridge/errors.js";
 import type { NativeStore, RunKey } from "../bridge/native.js";
 import { Contract } from "../bridge/wire.js";
@@ -24,14 +26,16 @@ export interface PendingFork {
   id: string;
 }
 
-interface ProgramCalls {
-  /** Rejects with `CONFLICT` if the description is stored already. */
-  describe(fields: { space: string; id: string; description: string; savedAt: number }): null;
-  read(fields: { space: string; ids: string[] }): Array<string | null>;
-  list(fields: { space: string }): Array<{ id: string; savedAt: number; description: string }>;
-  end(fields: { space: string; run: string; ended: string; savedAt: number }): null;
-  ended(fields: { space: string; run: string }): string | null;
-}
+type ProgramCalls = CallsOf<
+  engine.program.Call,
+  {
+    describe: null;
+    read: Array<string | null>;
+    list: Array<{ id: string; savedAt: number; description: string }>;
+    end: null;
+    ended: string | null;
+  }
+>;
 
 const calls = new Contract<ProgramCalls>("program", {
   kinds: { describe: null, read: null, list: null, end: null, ended: null },

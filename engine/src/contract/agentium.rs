@@ -14,5 +14,8 @@ pub mod workflow;
 pub use self::ops::{CONTRACT_ID, REST, STATE, Save, save};
 use super::entry::Contract;
 
-pub const CONTRACT: Contract =
-    Contract { tool: Some(workflow::tool), ..Contract::new("agentium", CONTRACT_ID, call::request, ops::show) };
+pub const CONTRACT: Contract = Contract {
+    tool: Some(workflow::tool),
+    call_types: call::CALL_TYPES,
+    ..Contract::new("agentium", CONTRACT_ID, call::request, ops::show)
+};

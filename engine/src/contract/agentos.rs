@@ -14,5 +14,8 @@ mod resume;
 pub use self::ops::{CONTRACT_ID, Metadata, REST, STATE, Save, fork, metadata, save};
 use super::entry::Contract;
 
-pub const CONTRACT: Contract =
-    Contract { tool: Some(resume::tool), ..Contract::new("agentos", CONTRACT_ID, call::request, ops::show) };
+pub const CONTRACT: Contract = Contract {
+    tool: Some(resume::tool),
+    call_types: call::CALL_TYPES,
+    ..Contract::new("agentos", CONTRACT_ID, call::request, ops::show)
+};

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use ts_rs::TS;
 
 use super::fields::{Fields, Shape, Value};
 use super::response::Response;
@@ -115,19 +116,20 @@ impl Buffers {
 }
 
 /// The name and the tag of a part. A buffer of the call has the bytes of the part.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, TS)]
 pub struct PartName {
     pub name: String,
     pub tag: String,
 }
 
 /// The tags, the lengths and the keys of records in one buffer.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 pub(super) struct PackedRecords {
     tags: Vec<String>,
     lengths: Vec<usize>,
     /// One for each record. Empty: the records have no keys.
     #[serde(default)]
+    #[ts(optional, as = "Option<Vec<Option<String>>>")]
     keys: Vec<Option<String>>,
 }
 

@@ -9,6 +9,7 @@
 //! An entry is a record. The `uuid` of an entry is its key, so an entry that is sent again is stored once.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::call::{PackedRecords, RawCall, Request};
 use super::entry::{Contract, Names, Shown};
@@ -16,6 +17,7 @@ use super::ids::{check_id, damaged};
 use super::incarnation::is_incarnation;
 use super::response::{PackedPart, Response, ResponseBuilder};
 use super::thread;
+use super::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, LogEnd, LogMust, Must, Op, Unit};
 use crate::query::{Answer, LogRange, Of, Query};
@@ -30,6 +32,7 @@ pub const CONTRACT: Contract = Contract {
     single: true,
     records_of: Some(|session, project, _| main_log(thread::lineage(project, session))),
     remove: Some(|session, project| delete(thread::lineage(project, session))),
+    call_types: CallTypes::of::<Call>(),
     ..Contract::new("claude-agent-sdk", CONTRACT_ID, request, show)
 };
 
@@ -37,8 +40,8 @@ pub const CONTRACT: Contract = Contract {
 pub const MAIN: &str = "main";
 const SUBPATH: char = ':';
 
-/// The calls, as `ts/contracts/claude-agent-sdk/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/claude-agent-sdk/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Appends entries. The buffer holds all entries, one after the other. Without `row`, the transcript is that of a subpath, and
@@ -52,6 +55,7 @@ enum Call {
         row: Option<Row>,
         known: bool,
         #[serde(default)]
+        #[ts(type = "Exact | undefined")]
         incarnation: Option<i64>,
     },
     /// Keeps the first `length` entries.
@@ -70,14 +74,14 @@ enum Call {
     Subpaths { of: Session },
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 struct Session {
     project: String,
     session: String,
 }
 
 /// The row that a change of the main transcript stores.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Row {
     /// The version of the row that the change was made from. `None`: there is no row.

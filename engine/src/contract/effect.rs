@@ -12,6 +12,7 @@
 pub(super) mod stored;
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use self::stored::{Address, Effect, Write, effect_id, key_of, list_query, listed, read};
 use super::call::{PartName, RawCall, Request};
@@ -23,6 +24,7 @@ use super::program;
 use super::registry::{contract_of, named};
 use super::response::Response;
 use super::thread;
+use super::types::CallTypes;
 use crate::error::{Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Answer, Of, Query, RowOrder, Rows, RowsFrom};
@@ -30,6 +32,7 @@ use crate::record::{ContractId, Header, Listed, RowPage, SortKey, Start};
 
 /// The calls of effects use this name in place of a contract's name.
 pub(super) const NAME: &str = "effect";
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
 /// Adds to a unit that removes runs the removal of what is kept beside them: their effects, and what a program has said of
 /// them.
@@ -58,7 +61,7 @@ pub(super) fn follow(unit: &mut Unit) {
 }
 
 /// The effect as the writer has read it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Seen {
     token: i64,
@@ -66,7 +69,7 @@ struct Seen {
     saved_at: i64,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Reads an effect. The response is a [`Found`].
@@ -80,13 +83,16 @@ enum Call {
         effect: Address,
         seen: Option<Seen>,
         token: i64,
+        #[ts(type = "object")]
         entry: serde_json::Map<String, serde_json::Value>,
         result: Option<PartName>,
         saved_at: i64,
         /// If given, fails with `CONFLICT` if this is not the newest checkpoint of the run.
+        #[ts(optional)]
         newest: Option<String>,
         /// If given, fails with `CONFLICT` if the run does not have this incarnation: see [`Found::incarnation`].
         #[serde(default)]
+        #[ts(optional, type = "Exact | undefined")]
         incarnation: Option<i64>,
     },
     Write(Write),
@@ -97,6 +103,7 @@ enum Call {
     /// Forgets effects of a run. With `tokens`, fails with `CONFLICT` unless each effect still has its token.
     Remove {
         effects: Vec<Address>,
+        #[ts(optional)]
         tokens: Option<Vec<i64>>,
     },
     /// Where an effect is, as seen from the checkpoint `at`. The response is a [`Place`].
@@ -116,7 +123,7 @@ enum Call {
 }
 
 /// Which effects belong to a caller that comes late: the run has moved on since they were begun.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Joins {
     /// Those of its own checkpoint, which its run has saved. The caller asked for a branch at an earlier one.

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::call::{RawCall, Request, Tool};
 use super::ids::damaged;
+use super::types::CallTypes;
 use crate::error::{Error, Result};
 use crate::op::Unit;
 use crate::query::LogRange;
@@ -23,6 +24,8 @@ pub struct Contract {
     pub(super) anchor: ContractId,
     /// Reads a call and returns the request to the engine.
     pub request: fn(RawCall<'_>) -> Result<Request>,
+    /// The types of its calls' fields in TypeScript.
+    pub(super) call_types: CallTypes,
     /// Makes the contract's tools, which work without a store. `None`: the contract has no tools.
     pub tool: Option<MakeTool>,
     /// Converts the engine's names of a lineage and a checkpoint into the users' names. A name is `None` if it is not
@@ -63,6 +66,7 @@ impl Contract {
             id,
             anchor: id,
             request,
+            call_types: CallTypes::NONE,
             tool: None,
             name_of: |lineage, id| Names { run: lineage, ns: None, id },
             lineage_of: |run, _| run.to_owned(),

@@ -30,6 +30,7 @@ pub const CONTRACT: Contract = Contract {
     tool: Some(checkpoint_id::tool),
     records_of: Some(|session, _, key| LogRange::kept(CONTRACT_ID, session, MESSAGES, key)),
     remove: Some(|session, _| delete(session.to_owned())),
+    call_types: call::CALL_TYPES,
     ..Contract::new("helix", CONTRACT_ID, call::request, meta::show_checkpoint)
 };
 /// The contract of the sessions' rows.

@@ -8,6 +8,7 @@ mod sift;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use self::read::{At, read};
 use self::remove::{Key, remove};
@@ -18,6 +19,7 @@ use super::entry::Names;
 use super::place::parse_place;
 use super::registry::{CONTRACTS, contract_of, named};
 use super::response::Response;
+use super::types::CallTypes;
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::query::{ActivityOrder, Answer, Feed, Query, Recent, RowOrder, Rows, RowsFrom};
@@ -25,9 +27,10 @@ use crate::record::{FeedWait, LabelChanges, Labels, Lineage, Seq, Sizes, Status}
 
 /// Calls of the inspector use this name in place of a contract's name.
 pub(super) const NAME: &str = "inspect";
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
-/// The calls, as `ts/inspect/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/plugin/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// How much each contract holds.
@@ -42,8 +45,12 @@ enum Call {
         limit: usize,
     },
     /// The open runs of each of these contracts. If there are more than `most`, some that are spread evenly over all.
-    Open { spaces: Vec<String>, most: usize },
-    /// Changes the labels of a run. `spaces` are the contracts that have it.
+    Open {
+        #[ts(type = "readonly string[]")]
+        spaces: Vec<String>,
+        most: usize,
+    },
+    /// Changes the labels of a run. `spaces` are the contracts that have it. Null removes a label.
     SetLabels { spaces: Vec<String>, run: String, ns: String, changes: LabelChanges },
     /// Lists runs, the last begun first.
     Began { space: String, group: String, before: Option<i64>, limit: usize },
@@ -60,11 +67,14 @@ enum Call {
     /// A checkpoint with its parts and its writes. Of a session also its messages.
     Read(At),
     /// Tells in which checkpoints the values may have a text that is searched for.
+    ///
+    /// What a checkpoint has in common with the one before it in its run is not looked at again. `before` is the one before the
+    /// first. With `beside`, another thread reads them than the one of other reads.
     Sift { checkpoints: Vec<At>, before: Option<At>, sieve: Sieve, beside: bool },
 }
 
 /// A page of the checkpoints of a run.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Wanted {
     space: String,
@@ -73,16 +83,18 @@ struct Wanted {
     from: From,
     newest_first: bool,
     limit: usize,
+    /// True if the page has sums, which takes time in proportion to the checkpoints of the run.
     sums: bool,
 }
 
 /// The first checkpoint of a page.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 enum From {
     End,
     /// The checkpoint after the one with this place: see `ShownRow::place`.
     After(String),
+    /// The checkpoint at this position. Negative numbers count from the end.
     Step(i64),
     Id(String),
 }

@@ -30,5 +30,6 @@ pub const CONTRACT: Contract = Contract {
     id_of: thread::key,
     subgraphs: true,
     take_paths: Some(ops::take_paths),
+    call_types: call::CALL_TYPES,
     ..Contract::new("langgraph", CONTRACT_ID, call::request, ops::show)
 };

@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::call::{RawCall, Request};
 use super::entry::{Contract, Names, Shown};
@@ -18,18 +19,22 @@ use super::fields::exact;
 use super::ids::{check_id, damaged};
 use super::response::Response;
 use super::thread;
+use super::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{ContractId, Header};
 use crate::retention::{LEASES, Owned, is_valid};
 
-pub const CONTRACT: Contract =
-    Contract { name_of, ..Contract::new("lease", CONTRACT_ID, request, |_| Ok(Shown::default())) };
+pub const CONTRACT: Contract = Contract {
+    name_of,
+    call_types: CallTypes::of::<Call>(),
+    ..Contract::new("lease", CONTRACT_ID, request, |_| Ok(Shown::default()))
+};
 pub const CONTRACT_ID: ContractId = LEASES;
 
 /// Identifies a run of any contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct Run {
     /// The name of the run's contract.
     pub space: String,
@@ -57,13 +62,14 @@ impl Run {
 }
 
 /// The holder of a lease, as stored.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, TS)]
 pub struct Holding {
     /// Names the process that holds the lease, for people.
     pub holder: String,
     /// The time at which the lease expires, in ms since the epoch.
     pub until: i64,
     /// The id of the run's newest checkpoint when the lease was taken.
+    #[ts(type = "null | string")]
     pub from: Option<String>,
     /// How often in a row the run was leased from this checkpoint. A process that crashes does not release its lease.
     pub attempts: u32,
@@ -116,7 +122,7 @@ fn held_still(of: &Run, id: String) -> Expect {
 }
 
 /// A lease that has expired, as it was read.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Expired {
     pub id: String,
@@ -125,7 +131,7 @@ pub struct Expired {
     pub saved_at: i64,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Reads the lease of a run. The response is a [`Found`].

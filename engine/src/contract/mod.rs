@@ -33,6 +33,7 @@ pub mod retry;
 mod store;
 pub mod thread;
 pub mod tinyagents;
+mod types;
 mod words;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -243,4 +244,12 @@ pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
         Some(make) => make(which),
         None => Err(Error::invalid(format!("the framework {contract:?} has no tools: please report this"))),
     }
+}
+
+/// The types of the fields of all calls, as TypeScript.
+#[cfg(debug_assertions)]
+pub fn call_types() -> String {
+    let of_all =
+        [(store::NAME, store::CALL_TYPES), (inspect::NAME, inspect::CALL_TYPES), (effect::NAME, effect::CALL_TYPES)];
+    types::module(of_all.into_iter().chain(CONTRACTS.iter().map(|contract| (contract.name, contract.call_types))))
 }

@@ -10,11 +10,13 @@
 //! The payloads are empty. `meta` is JSON that `ts/store/stored-programs.ts` writes and reads.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::call::{RawCall, Request};
 use super::entry::{Contract, Names, Shown};
 use super::ids::{check_id, damaged};
 use super::response::Response;
+use super::types::CallTypes;
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Answer, Of, Query};
@@ -24,6 +26,7 @@ pub const CONTRACT: Contract = Contract {
     name_of,
     lineage_of: |run, ns| lineage(ns, run),
     id_of: |run, ns, _| lineage(ns, run),
+    call_types: CallTypes::of::<Call>(),
     ..Contract::new("program", CONTRACT_ID, request, |_| Ok(Shown::default()))
 };
 pub const CONTRACT_ID: ContractId = ContractId(9);
@@ -42,10 +45,10 @@ pub(super) fn forget(space: &str, run: &str) -> Op {
     Op::Remove { contract: CONTRACT_ID, id: lineage(&format!("{space}{ENDED}"), run) }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Stores the description of a program. Does nothing if it is stored. `id` is the hash of the description.
+    /// Stores the description of a program. Fails with `CONFLICT` if it is stored already. `id` is the hash of the description.
     Describe { space: String, id: String, description: String, saved_at: i64 },
     /// Reads descriptions. The response has one entry for each id, in the order of `ids`: a description or null.
     Read { space: String, ids: Vec<String> },

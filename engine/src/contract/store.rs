@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use ts_rs::TS;
 
 use super::call::{RawCall, Request};
 use super::effect;
 use super::entry::{Contract, Names};
 use super::registry::{contract_of, named};
 use super::response::Response;
+use super::types::CallTypes;
 use crate::check::{CheckCursor, CheckPage, Counted, Finding};
 use crate::error::{Result, quote};
 use crate::query::Query;
@@ -16,14 +18,16 @@ use crate::retention::{Cursor, Prune, Rule};
 
 /// Calls of the store use this name in place of a contract's name.
 pub(super) const NAME: &str = "store";
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
-/// The calls, as `ts/bridge/wire.ts` declares them. A call without a contract applies to all checkpoints.
-#[derive(Deserialize)]
+/// The calls. `ts/bridge/wire.ts` has the types of their responses. A call without a contract applies to all checkpoints.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     Ready {},
     Close {},
     Vacuum {},
+    /// Upgrades stored data of an older format.
     Migrate {},
     Prune {
         contract: Option<String>,
@@ -39,6 +43,7 @@ enum Call {
         contract: Option<String>,
         largest: usize,
     },
+    /// Checks the pages and the location of the store, in a second at most.
     QuickCheck {},
     Format {},
     /// Checks one page of the stored data. `cursor` is the `next` of the previous page.

@@ -2,6 +2,7 @@
 //! belongs to the graph itself.
 
 use serde::Deserialize;
+use ts_rs::TS;
 
 use super::entry::Names;
 use super::ids::check_id;
@@ -10,7 +11,7 @@ use crate::op::{Expect, Op, Unit};
 use crate::record::{ContractId, Part};
 
 /// Identifies a checkpoint in a namespace of a thread.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 pub struct CheckpointRef {
     #[serde(rename = "threadId")]
     pub thread: String,
@@ -87,7 +88,7 @@ pub(super) fn remove(contract: ContractId, thread: &str) -> Unit {
 }
 
 /// What must be stored for new writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Needs {
     /// Their checkpoint, because it was stored before.

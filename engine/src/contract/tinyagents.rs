@@ -23,5 +23,6 @@ pub const CONTRACT: Contract = Contract {
     subgraphs: true,
     // A checkpoint that was put again has its own id.
     shown_id: Some(|header| thread::split_key(&header.id).map(|of| of.id)),
+    call_types: call::CALL_TYPES,
     ..Contract::new("tinyagents", CONTRACT_ID, call::request, ops::show)
 };

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::codec::varint;
 use crate::error::{Error, Result};
 
 /// The labels of a lineage: values by key. Lineages of runs can have labels. They have nothing to do with the label of a
 /// checkpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, TS)]
 #[serde(transparent)]
 pub struct Labels(pub BTreeMap<String, String>);
 

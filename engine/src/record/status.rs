@@ -3,12 +3,13 @@
 use std::ops::{BitOr, BitOrAssign};
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 /// The status of a run. A store cannot know whether a process works on the run.
 ///
 /// Every lineage keeps its status. The status changes in the unit that changes the newest checkpoint or its writes, so it
 /// always follows from both: see [`Status::of`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Status {
     /// The checkpoint does not tell it.

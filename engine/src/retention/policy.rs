@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::record::ContractId;
 
@@ -45,7 +46,7 @@ impl Policy {
 }
 
 /// A rule that selects checkpoints to remove.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Rule {
     /// Removes checkpoints that were saved before this time, in ms since the epoch. This rule may also remove the
@@ -70,7 +71,7 @@ impl Rule {
 }
 
 /// The position at which the next batch continues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, TS)]
 pub struct Cursor {
     /// The last save number or lineage position that earlier batches have processed.
     pub after: i64,

@@ -3,6 +3,8 @@
  * its state machine in the engine. See `engine/src/contract/agentium/`.
  */
 
+import type { CallsOf } from "../../bridge/calls.js";
+import type * as engine from "../../bridge/calls.generated.js";
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { StepRef } from "./checkpoint.js";
 import type { CheckpointSummary, StepResult } from "./contract.js";
@@ -27,50 +29,26 @@ export interface SaveRef {
   stamp: number | null;
 }
 
-interface AgentiumCalls {
-  /** Takes two buffers: the state, and the rest of the checkpoint. */
-  save(
-    fields: StepRef & {
-      steps: number | undefined;
-      shape: string | undefined;
-      parent: string | undefined;
-      rewind: boolean;
-      /**
-       * If true, the engine checks the run's latest checkpoint. It must be `expectedParent`. If `expectedParent` is
-       * undefined, the run must have no checkpoint.
-       */
-      expectsParent: boolean;
-      expectedParent: string | undefined;
-      /** If given, the run must have this incarnation. */
-      incarnation: Exact | undefined;
-      /** A random number that names this save. */
-      stamp: number | undefined;
-      /** If true, the run's latest checkpoint must be the save `after…`. If `afterStep` is undefined, the run must have none. */
-      follows: boolean;
-      afterStep: number | undefined;
-      afterCreatedAt: number | undefined;
-      afterStamp: number | undefined;
-      savedAt: number;
-      stateTag: string;
-      restTag: string;
-    },
-  ): null;
-  delete(fields: { checkpointId: string }): null;
-  clear(fields: { runId: string }): null;
-  load(fields: { checkpointId: string }): Found<PackedPart> | null;
-  latest(fields: { runId: string }): Found<PackedPart> | null;
-  list(fields: { runId: string }): Array<Found<PackedPart>>;
-  /** Lists the run's checkpoints, the last step first. */
-  timeline(fields: { runId: string }): CheckpointSummary[];
-  runs(fields: { limit: number; before: number | undefined }): Array<{
-    cursor: string;
-    runId: string;
-    checkpoints: number;
-    latest: CheckpointSummary;
-    status: RunStatus;
-    shape: string | null;
-  }>;
-}
+type AgentiumCalls = CallsOf<
+  engine.agentium.Call,
+  {
+    save: null;
+    delete: null;
+    clear: null;
+    load: Found<PackedPart> | null;
+    latest: Found<PackedPart> | null;
+    list: Array<Found<PackedPart>>;
+    timeline: CheckpointSummary[];
+    runs: Array<{
+      cursor: string;
+      runId: string;
+      checkpoints: number;
+      latest: CheckpointSummary;
+      status: RunStatus;
+      shape: string | null;
+    }>;
+  }
+>;
 
 export const agentium = new Contract<AgentiumCalls>("agentium", {
   kinds: { save: "save", delete: "prune", clear: "prune" },
@@ -87,13 +65,15 @@ export interface FoundValue<P = Part> {
   parts: P[];
 }
 
-interface StorageCalls {
-  /** Takes one buffer: the value. */
-  set(fields: { namespace: string; key: string; savedAt: number; tag: string }): null;
-  delete(fields: { namespace: string; key: string }): null;
-  get(fields: { namespace: string; key: string }): FoundValue<PackedPart> | null;
-  list(fields: { namespace: string; prefix: string }): Array<FoundValue<PackedPart>>;
-}
+type StorageCalls = CallsOf<
+  engine.storage.Call,
+  {
+    set: null;
+    delete: null;
+    get: FoundValue<PackedPart> | null;
+    list: Array<FoundValue<PackedPart>>;
+  }
+>;
 
 export const storage = new Contract<StorageCalls>("storage", {
   kinds: { set: "save", delete: "prune" },

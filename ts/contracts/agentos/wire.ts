@@ -1,5 +1,7 @@
 /** Declares the engine's calls for AgentOS. See `enum Call` in `engine/src/contract/agentos/call.rs`. */
 
+import type { CallsOf } from "../../bridge/calls.js";
+import type * as engine from "../../bridge/calls.generated.js";
 import type { RunStatus } from "../shared/recover-options.js";
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointMetadata } from "./contract.js";
@@ -56,33 +58,20 @@ export function rowsOf({ count, ...columns }: Columns): CheckpointMetadata[] {
   }));
 }
 
-interface AgentosCalls {
-  /** Takes two buffers: the state, and the rest of the checkpoint. */
-  save(
-    fields: Omit<CheckpointMetadata, "stateSize"> & {
-      status: RunStatus;
-      expectedNewest: string | undefined;
-      known?: boolean;
-      /** If given, the run must have this incarnation. */
-      incarnation?: Exact | undefined;
-      parent: string | undefined;
-      mark: string | undefined;
-      savedAt: number;
-      stateTag: string;
-      restTag: string;
-    },
-  ): null;
-  /** Forks a checkpoint. `id` and `runId` are the ids of the copy. */
-  fork(fields: { checkpointId: string; id: string; runId: string; timestamp: number; savedAt: number }): null;
-  delete(fields: { checkpointId: string }): null;
-  clear(fields: { runId: string }): null;
-  get(fields: { checkpointId: string }): Found<PackedPart> | null;
-  load(fields: { runId: string; nodeId: string | undefined }): Found<PackedPart> | null;
-  /** Lists checkpoints by graph, by run or by both. One of `graphId` and `runId` may be undefined. */
-  list(fields: { graphId: string | undefined; runId: string | undefined; limit: number | undefined }): Columns;
-  forks(fields: { runId: string }): FoundRun[];
-  runs(fields: { graphIdPrefix: string; limit: number; before: number | undefined }): FoundRun[];
-}
+type AgentosCalls = CallsOf<
+  engine.agentos.Call,
+  {
+    save: null;
+    fork: null;
+    delete: null;
+    clear: null;
+    get: Found<PackedPart> | null;
+    load: Found<PackedPart> | null;
+    list: Columns;
+    forks: FoundRun[];
+    runs: FoundRun[];
+  }
+>;
 
 export const agentos = new Contract<AgentosCalls>("agentos", {
   kinds: { save: "save", fork: "save", delete: "prune", clear: "prune" },

@@ -3,22 +3,13 @@
  * declare the same calls.
  */
 
-import { Contract, type Exact, type PackedPart } from "../../bridge/wire.js";
+import type { CallsOf } from "../../bridge/calls.js";
+import type * as engine from "../../bridge/calls.generated.js";
+import { Contract, type PackedPart } from "../../bridge/wire.js";
 
-/** Names a run. The two names are never joined. */
-export interface Of {
-  workflow: string;
-  run: string;
-}
+export type Of = engine.mastra.Run;
 
-/** What is stored of a run beside its snapshot. Times are in ms since the epoch. */
-export interface Meta {
-  createdAt: number;
-  updatedAt: number;
-  resource: string | null | undefined;
-  /** The step that the run has reached. */
-  step: string | null | undefined;
-}
+export type Meta = engine.mastra.Meta;
 
 export interface FoundRun extends Of, Meta {
   /** The id of the newest checkpoint. */
@@ -27,13 +18,7 @@ export interface FoundRun extends Of, Meta {
   status: string;
 }
 
-/** Which runs a list has. Times are in ms since the epoch, and both belong to the list. */
-export interface Filter {
-  status: string | undefined;
-  resource: string | undefined;
-  from: number | undefined;
-  to: number | undefined;
-}
+export type Filter = engine.mastra.Filter;
 
 interface Selected {
   total: number;
@@ -42,40 +27,19 @@ interface Selected {
   next: number | null;
 }
 
-export type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+export type Status = engine.mastra.Status;
 
-interface MastraCalls {
-  /** Takes a buffer for each part. `newest` is the newest checkpoint that the caller knows. Undefined: there is none. */
-  save(fields: {
-    of: Of;
-    id: string;
-    newest: string | undefined;
-    label: string;
-    meta: Meta;
-    status: Status;
-    parts: Array<{ name: string; tag: string }>;
-    savedAt: number;
-  }): null;
-  snapshots(fields: { of: Of[] }): Array<FoundRun & { parts: PackedPart[] }>;
-  /** Lists runs, the one that was begun last first. */
-  runs(fields: {
-    workflow: string | undefined;
-    before: number | undefined;
-    limit: number;
-  }): Array<FoundRun & { cursor: string }>;
-  /** Looks at `looks` runs, the last begun first, and returns the `most` that pass and were created last. `total` pass. */
-  select(fields: {
-    workflow: string | undefined;
-    filter: Filter;
-    before: number | undefined;
-    looks: number;
-    most: number | undefined;
-  }): Selected;
-  /** Lists the runs with an id, whatever their workflows are. */
-  named(fields: { run: string; after: number | undefined; looks: number }): Selected;
-  /** Removes a run. With `newest`, only if this is its newest checkpoint. */
-  remove(fields: { of: Of; newest: string | undefined }): null;
-}
+type MastraCalls = CallsOf<
+  engine.mastra.Call,
+  {
+    save: null;
+    snapshots: Array<FoundRun & { parts: PackedPart[] }>;
+    runs: Array<FoundRun & { cursor: string }>;
+    select: Selected;
+    named: Selected;
+    remove: null;
+  }
+>;
 
 export const mastra = new Contract<MastraCalls>("mastra", {
   kinds: { save: "save", remove: "prune" },
@@ -88,39 +52,14 @@ export const mastra = new Contract<MastraCalls>("mastra", {
   },
 });
 
-/** The tables of the memory of agents. */
-export type Table = "messages" | "threads" | "resources";
+export type Table = engine.mastra_threads.Table;
 
-/** The place of a row in its table. */
-export interface Place {
-  /** In ms since the epoch. */
-  createdAt: number;
-  /** Orders rows that were created at the same time. */
-  number: Exact;
-  version: Exact;
-}
+export type Place = engine.mastra_threads.Place;
 
-interface RowFields {
-  id: string;
-  /** The thread of a message. For other rows, the id. */
-  lineage: string;
-  /** The resource of a message or a thread. Empty: none. */
-  group: string;
-  place: Place;
-  /** JSON that the inspector shows. */
-  meta: string;
-  /** The time of the last change, in ms since the epoch. */
-  savedAt: number;
-}
+type RowFields = Omit<NewRow, "table" | "seen" | "part">;
 
-/** What a change expects of a row: anything, that it does not exist, or its place. */
-export type Seen = "any" | "none" | { at: Place };
-
-export interface NewRow extends RowFields {
-  table: Table;
-  seen: Seen;
-  part: { name: string; tag: string };
-}
+export type Seen = engine.mastra_threads.Seen;
+export type NewRow = engine.mastra_threads.NewRow;
 
 export interface FoundRow extends RowFields {
   parts: PackedPart[];
@@ -141,51 +80,18 @@ export interface Page {
   count: number | null;
 }
 
-interface MemoryCalls {
-  /** Saves rows, all or none. Takes a buffer for each row. */
-  save(fields: {
-    rows: NewRow[];
-    /** Threads whose time of the last change becomes `savedAt`. They need not exist. */
-    touch: string[];
-    savedAt: number;
-  }): null;
-  /** Removes rows and whole lineages, all or none. */
-  remove(fields: {
-    clear: Array<{ table: Table; lineage: string }>;
-    rows: Array<{ table: Table; id: string }>;
-    touch: string[];
-    savedAt: number;
-  }): null;
-  find(fields: { table: Table; ids: string[] }): FoundRow[];
-  /** Lists rows in an order. */
-  list(fields: {
-    table: Table;
-    thread: string | undefined;
-    resource: string | undefined;
-    newestFirst: boolean;
-    after: string | undefined;
-    /** Without `after`, the time at which the list begins. A row of this time belongs to it only if the oldest rows come first. */
-    from: number | undefined;
-    skip: number;
-    limit: number;
-    count: boolean;
-  }): Page;
-  /** Lists the ids of rows that were created before a time. */
-  older(fields: { table: Table; lineage: string; than: number; limit: number }): string[];
-  /** Lists the older and the newer messages around a message, in their order. */
-  around(fields: {
-    thread: string;
-    id: string;
-    before: number;
-    after: number;
-  }): [older: Array<{ id: string; group: string }>, newer: Array<{ id: string; group: string }>];
-  /** Lists lineages, the one that was begun last first. */
-  lineages(fields: {
-    table: Table;
-    before: number | undefined;
-    limit: number;
-  }): Array<{ cursor: string; lineage: string }>;
-}
+type MemoryCalls = CallsOf<
+  engine.mastra_threads.Call,
+  {
+    save: null;
+    remove: null;
+    find: FoundRow[];
+    list: Page;
+    older: string[];
+    around: [older: Array<{ id: string; group: string }>, newer: Array<{ id: string; group: string }>];
+    lineages: Array<{ cursor: string; lineage: string }>;
+  }
+>;
 
 export const memory = new Contract<MemoryCalls>("mastra-threads", {
   kinds: { save: "save", remove: "prune" },

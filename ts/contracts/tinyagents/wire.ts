@@ -1,5 +1,7 @@
 /** Declares the engine's calls for TinyAgents' threads. See `engine/src/contract/tinyagents/call.rs`. */
 
+import type { CallsOf, Narrowed } from "../../bridge/calls.js";
+import type * as engine from "../../bridge/calls.generated.js";
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 
 /** The status at a checkpoint if no task has stopped: whether a node runs next. */
@@ -49,50 +51,20 @@ interface FoundId<P> {
   incarnation?: Exact;
 }
 
-interface TinyagentsCalls {
-  /** Takes a buffer for each part, and one for the metadata. */
-  put(
-    fields: Place & {
-      /** A unique text if the id was put before. */
-      again: string | undefined;
-      parent: string | undefined;
-      /** The key of the parent, if the parent was put again. */
-      parentKey: string | undefined;
-      parts: Array<{ name: string; tag: string }>;
-      metadataTag: string;
-      savedAt: number;
-      dependsOnParent: boolean;
-      expectsParent: boolean;
-      /** If given, the namespace must have this incarnation. */
-      incarnation: Exact | undefined;
-      status: NewStatus;
-    },
-  ): null;
-  /** Takes a buffer for each write. */
-  putWrites(
-    fields: Place & {
-      writes: Array<{ task: string; index: number; name: string; tag: string }>;
-      /** Fails with `CONFLICT` unless the checkpoint, or any checkpoint of its namespace, is stored. */
-      needs: "namespace" | undefined;
-      /** If given, the namespace must have this incarnation. */
-      incarnation: Exact | undefined;
-    },
-  ): null;
-  /** Without an id, finds the checkpoint of the namespace that was put last. */
-  get(fields: { threadId: string; namespace: string; id: string | undefined }): FoundId<PackedPart> | null;
-  /** Finds the checkpoint that was put last in any namespace of the thread. With an id, the last one of this id. */
-  last(fields: { threadId: string; id: string | undefined }): FoundId<PackedPart> | null;
-  load(fields: { key: string }): FoundId<PackedPart> | null;
-  /** Lists the checkpoints of a namespace, or of all namespaces. The one that was put last comes first. */
-  list(fields: { threadId: string; namespace: string | undefined }): Array<Header<PackedPart>>;
-  /** Lists the namespaces of all threads. The one that began last comes first. */
-  namespaces(fields: {
-    before: number | undefined;
-    limit: number;
-  }): Array<{ cursor: string; threadId: string; namespace: string }>;
-  deleteThread(fields: { threadId: string }): null;
-  delete(fields: { keys: string[] }): null;
-}
+type TinyagentsCalls = CallsOf<
+  Narrowed<engine.tinyagents.Call, { status: NewStatus; needs: "namespace" | undefined }>,
+  {
+    put: null;
+    putWrites: null;
+    get: FoundId<PackedPart> | null;
+    last: FoundId<PackedPart> | null;
+    load: FoundId<PackedPart> | null;
+    list: Array<Header<PackedPart>>;
+    namespaces: Array<{ cursor: string; threadId: string; namespace: string }>;
+    deleteThread: null;
+    delete: null;
+  }
+>;
 
 export const tinyagents = new Contract<TinyagentsCalls>("tinyagents", {
   kinds: { put: "save", putWrites: "save", deleteThread: "prune", delete: "prune" },

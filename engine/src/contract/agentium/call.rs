@@ -1,19 +1,22 @@
 //! The calls of Agentium's checkpoint store, and their responses.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::ops::{CONTRACT_ID, Save, Saved, Step, save, step};
 use crate::contract::call::{RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::types::CallTypes;
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, SortKey, Status};
 
-/// The calls, as `ts/contracts/agentium/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/agentium/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
+    /// The buffers are the state, and the rest of the checkpoint.
     Save(Box<Save>),
     Delete {
         checkpoint_id: String,
@@ -40,6 +43,8 @@ enum Call {
         before: Option<i64>,
     },
 }
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;

@@ -10,6 +10,7 @@ use crate::op::{Expect, Op, Unit};
 use crate::record::{ContractId, Header, SortKey, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use ts_rs::TS;
 
 pub const CONTRACT_ID: ContractId = ContractId(2);
 
@@ -62,7 +63,7 @@ pub(super) struct Saved {
     stamp: Option<u64>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Save {
     pub id: String,
@@ -88,6 +89,7 @@ pub struct Save {
     pub expected_parent: Option<String>,
     /// If given, the run must have this incarnation.
     #[serde(default)]
+    #[ts(type = "Exact | undefined")]
     pub incarnation: Option<i64>,
     /// A random number that names this save. Ids come again when a run begins again.
     #[serde(default)]

@@ -5,11 +5,13 @@
 //! in the order of their bytes.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::call::{RawCall, Request};
 use crate::contract::entry::{Contract, Names, Shown};
 use crate::contract::ids::check_id;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result};
 use crate::op::Op;
 use crate::query::{Of, Query};
@@ -19,14 +21,15 @@ pub const CONTRACT: Contract = Contract {
     name_of,
     lineage_of: |key, namespace| id(namespace, key),
     id_of: |key, namespace, _| id(namespace, key),
+    call_types: CallTypes::of::<Call>(),
     ..Contract::new("storage", CONTRACT_ID, request, |_| Ok(Shown::default()))
 };
 pub const CONTRACT_ID: ContractId = ContractId(3);
 /// The part that holds the value.
 const VALUE: &str = "value";
 
-/// The calls, as `ts/contracts/agentium/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/agentium/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Stores a value, which is the only buffer. It replaces an earlier value with the same key.

@@ -1,20 +1,23 @@
 //! The calls of `AgentOS`' checkpoint store, and their responses.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::meta;
 use super::ops::{CONTRACT_ID, Metadata, Save, fork, metadata, save};
 use crate::contract::call::{RawCall, Request};
 use crate::contract::response::{PackedPart, Response};
+use crate::contract::types::CallTypes;
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, SortKey, Status};
 
-/// The calls, as `ts/contracts/agentos/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/agentos/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
+    /// The buffers are the state, and the rest of the checkpoint.
     Save(Save),
     /// A fork without a patch. The engine makes the copy. `id` and `run_id` are the ids of the copy.
     Fork {
@@ -54,6 +57,8 @@ enum Call {
         before: Option<i64>,
     },
 }
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;

@@ -10,6 +10,7 @@ use crate::op::{Expect, Fork, Op, Unit};
 use crate::record::{ContractId, Header, Labels, Order, SortKey, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use ts_rs::TS;
 
 pub const CONTRACT_ID: ContractId = ContractId(1);
 
@@ -35,7 +36,7 @@ pub struct Metadata {
     pub has_memory_snapshot: bool,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Save {
     pub id: String,
@@ -53,9 +54,11 @@ pub struct Save {
     /// True if the run must have a checkpoint, because the caller has seen one. Otherwise the save fails with
     /// [`Code::Conflict`]: the run was deleted.
     #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
     pub known: bool,
     /// If given, the run must have this incarnation.
     #[serde(default)]
+    #[ts(optional, type = "Exact | undefined")]
     pub incarnation: Option<i64>,
     /// The id of the checkpoint that this checkpoint was forked from.
     pub parent: Option<String>,

@@ -1,6 +1,7 @@
 //! Approvals that were taken. Each is a checkpoint in the lineage of its chat.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::response::Response;
@@ -23,7 +24,7 @@ fn released() -> SortKey {
 }
 
 /// An approval to take.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Approval {
     id: String,

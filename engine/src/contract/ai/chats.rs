@@ -1,6 +1,7 @@
 //! The calls of chats.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::approvals;
 use super::rows::{self, ALL, FoundRow, NewRow, Place, has_place};
@@ -10,6 +11,7 @@ use crate::contract::ids::damaged;
 use crate::contract::place::{parse_place, show_place};
 use crate::contract::response::{PackedPart, Response};
 use crate::contract::thread;
+use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, LogMust, Op, Unit};
 use crate::query::{Answer, LogRange, MetaFilter, MetaKey, Of, Page, Pick, Query, RowOrder};
@@ -25,6 +27,7 @@ pub const CHATS: Contract = Contract {
     id_of: |chat, _, version| thread::lineage(chat, version),
     records_of: Some(|chat, _, key| LogRange::kept(CHATS_ID, chat, MESSAGES, key)),
     remove: Some(|chat, _| delete(chat)),
+    call_types: CallTypes::of::<Call>(),
     ..Contract::new("ai", CHATS_ID, request, show)
 };
 pub const ROWS: Contract = Contract::new("ai/rows", rows::ID, request, |_| Ok(Shown::default()));
@@ -37,8 +40,8 @@ const PAGE_BYTES: usize = 4 << 20;
 /// The maximum number of rows that a filter looks at in a page.
 const LOOKS: usize = 1_000;
 
-/// The calls, as `ts/contracts/ai/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/ai/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Changes a chat, and creates it if it does not exist. The buffers are the metadata and the records, each if there is
@@ -105,14 +108,14 @@ enum Call {
     },
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 struct IndexedKey {
     key: String,
     value: String,
 }
 
 /// A version to store. The log keeps its first `keep` records and gets the new ones.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct NewVersion {
     version: u64,

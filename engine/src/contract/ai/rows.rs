@@ -1,6 +1,7 @@
 //! The rows of chats: the newest version, the stream that runs, and the metadata. A row is a checkpoint with the id of its chat.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::ids::{check_id, damaged};
@@ -22,7 +23,7 @@ fn saved_last() -> SortKey {
 }
 
 /// The state of a row: when the chat was changed last, and a number that no other change has. The meta of a row begins with it.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Place {
     /// In ms since the epoch.
@@ -48,16 +49,17 @@ impl Place {
 }
 
 /// What follows the place in the meta of a row. A NUL follows, and then the index of the metadata: a JSON object.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Head {
     /// The newest version. 0: there is none.
     version: u64,
+    #[ts(type = "null | string")]
     stream: Option<String>,
 }
 
 /// The row that a change stores.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NewRow {
     pub chat: String,

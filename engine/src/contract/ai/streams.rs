@@ -1,11 +1,13 @@
 //! The calls of streams.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::call::{PackedRecords, RawCall, Request};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::response::{PackedPart, Response};
+use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, LogMust, Must, Op, Unit};
 use crate::query::{Answer, LogRange, Of, Query};
@@ -16,13 +18,14 @@ pub const STREAMS: Contract = Contract {
     single: true,
     records_of: Some(|stream, _, _| chunks(stream.to_owned())),
     remove: Some(|stream, _| remove(stream.to_owned())),
+    call_types: CallTypes::of::<Call>(),
     ..Contract::new("ai-streams", STREAMS_ID, request, show)
 };
 
 const CHUNKS: &str = "chunks";
 
-/// The calls, as `ts/contracts/ai/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/ai/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Begins a stream.

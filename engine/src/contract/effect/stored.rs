@@ -1,6 +1,7 @@
 //! How effects are stored. What knows its contract uses this directly: the list of contracts is not needed.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::entry::Contract;
@@ -17,7 +18,7 @@ use crate::record::{Header, SortKey};
 const MAX_KEY_BYTES: usize = 1024;
 
 /// Identifies an effect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 pub(super) struct Address {
     pub(super) of: Run,
     pub(super) key: String,
@@ -36,11 +37,12 @@ pub(super) struct Entry {
 
 /// Writes the effect in the course of an attempt: its lease, or its end. The buffers have a part if `result` is given.
 /// Fails with [`Code::Conflict`] if another process has taken the effect over.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::contract) struct Write {
     pub(super) effect: Address,
     token: i64,
+    #[ts(type = "object")]
     entry: serde_json::Map<String, serde_json::Value>,
     result: Option<PartName>,
     saved_at: i64,

@@ -1,6 +1,7 @@
 //! The calls of Helix' session store, and their responses.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::list::{Cursor, Listing, list};
 use super::meta::{Session, read_meta};
@@ -9,12 +10,13 @@ use super::ops::{
 };
 use crate::contract::call::{PackedRecords, RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::types::CallTypes;
 use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
 use crate::record::{Checkpoint, LogPage, Logged, Record};
 
-/// The calls, as `ts/contracts/helix/wire.ts` declares them. A session is alive if its last write was at or after `alive_since`.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/helix/wire.ts` has the types of their responses. A session is alive if its last write was at or after `alive_since`.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     Change(Change),
@@ -27,6 +29,7 @@ enum Call {
         saved_at: i64,
         /// If given, the session must have this incarnation.
         #[serde(default)]
+        #[ts(type = "Exact | undefined")]
         incarnation: Option<i64>,
     },
     Delete {
@@ -57,6 +60,7 @@ enum Call {
     Compare {
         session_id: String,
         offset: u64,
+        #[ts(optional)]
         since: Option<Since>,
         messages: PackedRecords,
     },
@@ -78,6 +82,8 @@ enum Call {
         cursor_timestamp: Option<f64>,
     },
 }
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
@@ -176,7 +182,7 @@ fn found_messages(answer: Answer) -> Result<Option<Response>> {
 }
 
 /// A checkpoint, as the store that saved it knows it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Since {
     id: String,

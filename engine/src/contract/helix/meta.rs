@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use ts_rs::TS;
 
 use crate::contract::entry::Shown;
 use crate::contract::ids::damaged;
@@ -77,7 +78,7 @@ impl CheckpointMeta {
 }
 
 /// A session's row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Session {
     pub(super) id: String,

@@ -1,6 +1,7 @@
 //! The units and queries of sessions and their checkpoints.
 
 use serde::Deserialize;
+use ts_rs::TS;
 
 use super::meta::{CheckpointMeta, Session, common_status};
 use crate::contract::call::{Buffers, PartName};
@@ -21,7 +22,7 @@ pub const SESSIONS_ID: ContractId = ContractId(6);
 pub const MESSAGES: &str = "messages";
 
 /// Creates or changes a session. The call has one buffer for each of `parts`.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Change {
     /// The session's new row. Its version is the version that the change stores.
@@ -151,7 +152,7 @@ pub(super) fn expire(session_id: String, alive_since: i64) -> Unit {
 }
 
 /// The call has one buffer for each of `parts`.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Save {
     id: String,
@@ -162,12 +163,14 @@ pub(super) struct Save {
     known: bool,
     /// If given, the session must have this incarnation.
     #[serde(default)]
+    #[ts(type = "Exact | undefined")]
     incarnation: Option<i64>,
     timestamp: f64,
     step_count: f64,
     stream_sequence: f64,
     message_count: Option<f64>,
     status: Option<String>,
+    /// The role of the state's last message, if it is a short text.
     last_role: Option<String>,
     shares_messages: bool,
     /// The number of messages that the checkpoint names. `None` names all messages that the session has.
@@ -220,7 +223,7 @@ pub(super) fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
 
 /// Begins a new session with a copy of a checkpoint. The new session has the messages that the checkpoint names. The call
 /// has one buffer for each of `parts`.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Branch {
     session: Session,

@@ -1,6 +1,7 @@
 //! Reads everything that is stored of a checkpoint.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::call::Request;
 use crate::contract::entry::Contract;
@@ -11,7 +12,7 @@ use crate::query::{Answer, Pick, Query};
 use crate::record::{LogPage, Tuple};
 
 /// A checkpoint of a run.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub(super) struct At {
     pub(super) space: String,

@@ -1,6 +1,7 @@
 //! Removes runs and checkpoints.
 
 use serde::Deserialize;
+use ts_rs::TS;
 
 use super::super::call::Request;
 use super::super::registry::named;
@@ -10,7 +11,7 @@ use crate::op::Op;
 use crate::record::SortKey;
 
 /// Names a run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, TS)]
 pub(super) struct Key {
     space: String,
     run: String,

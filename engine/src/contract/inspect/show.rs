@@ -1,6 +1,7 @@
 //! Shows checkpoints and pages of them with the names that users know.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::effect;
 use crate::contract::entry::{Contract, Maker, Names, Shown};
@@ -15,12 +16,14 @@ use crate::record::{
 };
 
 /// See [`FeedWait`].
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Wait {
     #[serde(deserialize_with = "exact")]
+    #[ts(type = "Exact")]
     pub(super) transaction: i64,
     #[serde(deserialize_with = "exact")]
+    #[ts(type = "Exact")]
     pub(super) up_to: Seq,
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use memchr::memchr2_iter;
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::read::{At, Everything, everything};
 use crate::contract::call::{Collect, Request};
@@ -17,7 +18,7 @@ use crate::record::{Part, Record, Tuple};
 
 /// What the bytes of a value must contain, if the value has the text that is searched for. `ts/inspect/search-pattern.ts` makes
 /// it.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Sieve {
     /// Whether upper and lower case are the same in ASCII.
@@ -28,7 +29,7 @@ pub(super) struct Sieve {
 }
 
 /// The serializers that write a text in the same way.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 struct Kind {
     tags: Vec<String>,

@@ -4,12 +4,14 @@
 //! The name of a lineage ends with one more dot than the name of a namespace, because a namespace may have no labels.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::namespace::{Address, labels, name, names};
 use crate::contract::call::{PartName, RawCall, Request};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::response::{PackedPart, Response};
+use crate::contract::types::CallTypes;
 use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};
@@ -20,11 +22,12 @@ pub const CONTRACT: Contract = Contract {
     name_of: |lineage, id| names(lineage, id.as_deref(), ".."),
     lineage_of: |run, _| if run.is_empty() { ".".to_owned() } else { format!("{run}..") },
     id_of: |run, _, key| if run.is_empty() { format!(".{key}") } else { format!("{run}..{key}") },
+    call_types: CallTypes::of::<Call>(),
     ..Contract::new("langgraph-cache", ContractId(82), request, show)
 };
 
-/// The calls, as `ts/contracts/langgraph/store/wire.ts` declares them. Times are in ms since the epoch.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/langgraph/store/wire.ts` has the types of their responses. Times are in ms since the epoch.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Reads entries. The response has null for an entry that does not exist or has expired.
@@ -41,7 +44,7 @@ enum Call {
     Remove { of: Vec<Address> },
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct NewEntry {
     #[serde(flatten)]

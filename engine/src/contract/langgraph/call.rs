@@ -1,12 +1,14 @@
 //! The calls of `LangGraph`'s checkpoint saver, and their responses.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::ops::{CONTRACT_ID, Import, Put, PutWrites, import, outline, put, put_writes, read_meta, take_paths};
 use crate::contract::call::{RawCall, Request};
 use crate::contract::ids::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::thread::{self, CheckpointRef};
+use crate::contract::types::CallTypes;
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{
@@ -14,8 +16,8 @@ use crate::query::{
 };
 use crate::record::{self, Header, Labels, Place, Seq, SortKey, Status, Tuple, TuplePage};
 
-/// The calls, as `ts/contracts/langgraph/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/langgraph/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     Put(Put),
@@ -30,6 +32,7 @@ enum Call {
         namespace: String,
         id: Option<String>,
         #[serde(default)]
+        #[ts(optional, as = "Option<bool>")]
         begins: bool,
     },
     /// Gets the parts and the writes of the latest checkpoint of the namespace that its status is read from: see
@@ -66,6 +69,7 @@ enum Call {
         thread_id: Option<String>,
         namespace: Option<String>,
         before_key: Option<String>,
+        #[ts(type = "Exact | undefined")]
         before_seq: Option<i64>,
         texts: Option<Vec<String>>,
         index: Option<IndexedKey>,
@@ -90,6 +94,8 @@ enum Call {
         reopen: Vec<CheckpointRef>,
     },
 }
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
@@ -208,7 +214,7 @@ fn listed(thread_id: Option<String>, namespace: Option<String>) -> Of {
 }
 
 /// A key of the metadata that has an index, and the JSON text of the wanted value.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 pub(super) struct IndexedKey {
     key: String,
     value: String,

@@ -6,11 +6,12 @@
 //! key begins.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::entry::Names;
 
 /// An entry in a namespace.
-#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq, TS)]
 pub(super) struct Address {
     pub namespace: Vec<String>,
     pub key: String,

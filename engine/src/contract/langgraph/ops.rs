@@ -14,11 +14,12 @@ use crate::record::{
 };
 use bytes::Bytes;
 use serde::Deserialize;
+use ts_rs::TS;
 
 pub const CONTRACT_ID: ContractId = ContractId(4);
 
 /// The buffers are: one for each of `parts`, one for each of `like`, one for the metadata.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "the fields of a call")]
 pub struct Put {
@@ -54,6 +55,7 @@ pub struct Put {
     pub known: bool,
     /// If given, the thread must have this incarnation.
     #[serde(default)]
+    #[ts(type = "Exact | undefined")]
     pub incarnation: Option<i64>,
     /// The status of the thread at this checkpoint, if no task has stopped.
     pub status: Status,
@@ -155,8 +157,8 @@ pub(super) fn show(header: &Header) -> Result<Shown> {
     Ok(Shown { serialized: Some(metadata), maker, mark, ..Shown::default() })
 }
 
-/// Writes of a task to a checkpoint. There is one buffer for each of `writes`.
-#[derive(Clone, Debug, Deserialize)]
+/// Writes of a task to a checkpoint. There is one buffer for each of `writes`. Fails with `CONFLICT` if the slot `free` is taken.
+#[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct PutWrites {
     thread_id: String,
@@ -170,14 +172,16 @@ pub(super) struct PutWrites {
     replace: bool,
     /// What must be stored. Missing: nothing.
     #[serde(default)]
+    #[ts(optional = nullable)]
     needs: Option<Needs>,
     /// The slot of the task that must have no unclaimed write yet.
     #[serde(default)]
+    #[ts(optional = nullable)]
     free: Option<i64>,
 }
 
 /// A write. Its index is its slot within the task.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NewWrite {
     index: i64,
@@ -228,8 +232,9 @@ fn state_of(task: &str, channel: &str) -> TaskState {
     }
 }
 
-/// A part of a thread that is imported. The buffers are those of `writes`, and then those of `puts`.
-#[derive(Clone, Debug, Deserialize)]
+/// A part of a thread that is imported, all of it or nothing. The buffers are those of `writes`, and then those of `puts`. Fails with
+/// `CONFLICT` unless each namespace of `expect` has this newest checkpoint.
+#[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Import {
     thread_id: String,
@@ -243,7 +248,7 @@ pub(super) struct Import {
 }
 
 /// The newest checkpoint of a namespace of the thread. `None`: the namespace has no checkpoint.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NewestOf {
     namespace: String,

@@ -20,5 +20,6 @@ pub const CONTRACT: Contract = Contract {
     name_of: |lineage, id| names(lineage, id.as_deref(), "."),
     lineage_of: |run, _| format!("{run}."),
     id_of: |run, _, key| format!("{run}..{key}"),
+    call_types: call::CALL_TYPES,
     ..Contract::new("langgraph-store", item::CONTRACT_ID, call::request, item::show)
 };

@@ -8,12 +8,14 @@
 //! The save time of a thread or a resource is the time of its last change. A new message moves it without a look at the thread.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::call::{Buffers, PartName, RawCall, Request};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::place::{parse_place, show_place};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Answer, Of, Page, Query, RowOrder, Rows, RowsFrom};
@@ -22,6 +24,7 @@ use crate::record::{Checkpoint, ContractId, Header, Seq, SortKey};
 /// The messages of threads. The id makes them records: see [`ContractId::has_records`].
 pub const MESSAGES: Contract = Contract {
     remove: Some(|thread, _| delete(thread)),
+    call_types: CallTypes::of::<Call>(),
     ..Contract::new("mastra-threads", ContractId(78), request, show_message)
 };
 pub const THREADS: Contract = Contract::new("mastra-threads/rows", ContractId(15), request, |_| Ok(Shown::default()));
@@ -31,8 +34,8 @@ pub const RESOURCES: Contract =
 /// The maximum number of bytes in a page of rows.
 const PAGE_BYTES: usize = 4 << 20;
 
-/// The calls, as `ts/contracts/mastra/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/mastra/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Saves rows, all or none. The call has a buffer for each row.
@@ -75,7 +78,7 @@ enum Call {
     Lineages { table: Table, before: Option<i64>, limit: usize },
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 enum Table {
     Messages,
@@ -102,17 +105,18 @@ impl Table {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 struct Lineage {
     table: Table,
     lineage: String,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Place {
     /// In ms since the epoch.
     created_at: f64,
+    /// Orders rows that were created at the same time.
     number: u64,
     version: u64,
 }
@@ -131,14 +135,14 @@ impl Place {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 struct Named {
     table: Table,
     id: String,
 }
 
 /// What a change expects of a row.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 enum Seen {
     /// The row may be as it likes.
@@ -149,17 +153,18 @@ enum Seen {
     At(Place),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct NewRow {
     table: Table,
     id: String,
-    /// The thread of a message.
+    /// The thread of a message. For other rows, the id.
     lineage: String,
     /// The resource of a message or a thread. Empty: none.
     group: String,
     place: Place,
     seen: Seen,
+    /// JSON that the inspector shows.
     meta: String,
     /// The time of the change, in ms since the epoch.
     saved_at: i64,

@@ -7,12 +7,14 @@
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::call::{PartName, RawCall, Request};
 use crate::contract::entry::{Contract, Names, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::response::{PackedPart, Response};
 use crate::contract::thread;
+use crate::contract::types::CallTypes;
 use crate::error::{Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{ActivityOrder, Answer, Query, Recent};
@@ -22,11 +24,12 @@ pub const CONTRACT_ID: ContractId = ContractId(13);
 pub const CONTRACT: Contract = Contract {
     name_of,
     lineage_of: |run, workflow| thread::lineage(workflow, run),
+    call_types: CallTypes::of::<Call>(),
     ..Contract::new("mastra", CONTRACT_ID, request, show)
 };
 
-/// The calls, as `ts/contracts/mastra/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/mastra/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Saves a snapshot. `newest` is the newest checkpoint of the run. `None`: the run has none. The call has a buffer for each part.
@@ -55,14 +58,14 @@ enum Call {
     Remove { of: Run, newest: Option<String> },
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 struct Run {
     workflow: String,
     run: String,
 }
 
 /// Which runs a list has. Times are in ms since the epoch, and both belong to the list.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Filter {
     status: Option<String>,
@@ -92,13 +95,15 @@ impl Run {
 }
 
 /// Times are in ms since the epoch.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Meta {
     created_at: i64,
     updated_at: i64,
+    #[ts(type = "null | string | undefined")]
     resource: Option<String>,
     /// The step that the run has reached.
+    #[ts(type = "null | string | undefined")]
     step: Option<String>,
 }
 

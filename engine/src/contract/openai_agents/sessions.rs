@@ -1,11 +1,13 @@
 //! The calls of sessions.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::call::{Buffers, PackedRecords, RawCall, Request};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
 use crate::query::{Answer, LogRange, LogSide, Of, Query};
@@ -16,6 +18,7 @@ pub const SESSIONS: Contract = Contract {
     single: true,
     records_of: Some(|session, _, _| items(session.to_owned())),
     remove: Some(|session, _| delete(session.to_owned())),
+    call_types: CallTypes::of::<Call>(),
     ..Contract::new("openai-agents", SESSIONS_ID, request, |header| Ok(show(header)))
 };
 
@@ -23,8 +26,8 @@ pub const SESSIONS: Contract = Contract {
 pub const ITEMS: &str = "items";
 const OPERATIONS: &str = "operations";
 
-/// The calls, as `ts/contracts/openai-agents/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/openai-agents/wire.ts` has the types of their responses.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Changes a session, and creates it if it does not exist. The steps are applied in the order of the fields. The buffer holds
@@ -52,10 +55,11 @@ enum Call {
 }
 
 /// The row that a change stores.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Row {
     session: String,
+    /// A random number, and another one after each change.
     version: u64,
     /// The version that the change was made from. 0: there is no row. `None`: any version.
     seen: Option<u64>,
@@ -63,7 +67,7 @@ struct Row {
 }
 
 /// An operation that must not have been applied.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 struct Operation {
     id: String,
     /// The hash of its transaction.

@@ -1,6 +1,7 @@
 //! The calls of the saved states of runs.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::call::{Buffers, PartName, RawCall, Request};
 use crate::contract::effect::stored as effect;
@@ -8,19 +9,21 @@ use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::lease::Run;
 use crate::contract::response::{PackedPart, Response};
+use crate::contract::types::CallTypes;
 use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{ActivityOrder, Query, Recent};
 use crate::record::{ContractId, Header, Labels, SortKey, Status};
 
 pub const STATES_ID: ContractId = ContractId(12);
-pub const STATES: Contract = Contract::new("openai-agents-states", STATES_ID, request, show);
+pub const STATES: Contract =
+    Contract { call_types: CallTypes::of::<Call>(), ..Contract::new("openai-agents-states", STATES_ID, request, show) };
 /// The contract of what has taken states.
 pub const EFFECTS: Contract = STATES.effects("openai-agents-states/effects");
 
-/// The calls, as `ts/contracts/openai-agents/wire.ts` declares them. In [`Call::Save`] and [`Call::Remove`], `taken` is what the
+/// The calls. `ts/contracts/openai-agents/wire.ts` has the types of their responses. In [`Call::Save`] and [`Call::Remove`], `taken` is what the
 /// caller has taken: the call fails with [`Code::Conflict`](crate::error::Code::Conflict) if another process has taken it since.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Saves a state. The buffer has the part. `taken` is stored as ended.
@@ -41,7 +44,7 @@ enum Call {
     Runs { before: Option<i64>, limit: usize },
 }
 
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, TS)]
 #[serde(deny_unknown_fields)]
 struct Meta {
     /// The id of the session that the run belongs to.

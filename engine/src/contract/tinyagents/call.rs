@@ -1,19 +1,21 @@
 //! The calls of `TinyAgents`' checkpointer, and their responses.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::ops::{CONTRACT_ID, Put, metadata, put, put_writes, state_of};
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::ids::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::thread::{self, CheckpointRef, Needs};
+use crate::contract::types::CallTypes;
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{Answer, Of, Page, Pick, Query, RowOrder};
 use crate::record::{self, Header, Status, Tuple};
 
-/// The calls, as `ts/contracts/tinyagents/wire.ts` declares them. A namespace is a JSON text.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/tinyagents/wire.ts` has the types of their responses. A namespace is a JSON text.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     Put(Put),
@@ -27,6 +29,7 @@ enum Call {
         #[serde(default)]
         needs: Option<Needs>,
         #[serde(default)]
+        #[ts(type = "Exact | undefined")]
         incarnation: Option<i64>,
     },
     /// Without an id, reads the checkpoint that was put last.
@@ -64,7 +67,7 @@ enum Call {
 }
 
 /// A write. A buffer of the call contains the value of the write.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 struct GivenWrite {
     task: String,
     index: i64,
@@ -79,6 +82,8 @@ impl GivenWrite {
         Ok(record::Write { task: self.task, index: self.index, claimed_by: None, state, part })
     }
 }
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;

@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::record::{ContractId, Header, Part, Status, TaskState, Write};
 use serde::Deserialize;
+use ts_rs::TS;
 
 pub const CONTRACT_ID: ContractId = ContractId(7);
 
@@ -21,7 +22,7 @@ fn check(of: &CheckpointRef) -> Result<String> {
 }
 
 /// The buffers are: one for each of `parts`, one for the metadata, which are the fields that listings show.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Put {
     thread_id: String,
@@ -46,6 +47,7 @@ pub(super) struct Put {
     expects_parent: bool,
     /// If given, the namespace must have this incarnation.
     #[serde(default)]
+    #[ts(type = "Exact | undefined")]
     incarnation: Option<i64>,
     /// The status of the thread at this checkpoint, if no task has stopped.
     status: Status,

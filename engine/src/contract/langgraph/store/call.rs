@@ -1,6 +1,7 @@
 //! The calls of the store, and their responses.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::super::namespace::{Address, labels, name};
 use super::filter::{Condition, Verdict, decide};
@@ -9,6 +10,7 @@ use crate::contract::call::{RawCall, Request};
 use crate::contract::ids::damaged;
 use crate::contract::place::{parse_place, show_place};
 use crate::contract::response::Response;
+use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Answer, MetaFilter, MetaTest, Of, Page, Query, RowOrder};
@@ -19,8 +21,8 @@ const LOOKS: usize = 10_000;
 /// The maximum number of bytes in a page of items.
 const PAGE_BYTES: usize = 4 << 20;
 
-/// The calls, as `ts/contracts/langgraph/store/wire.ts` declares them. Times are in ms since the epoch.
-#[derive(Deserialize)]
+/// The calls. `ts/contracts/langgraph/store/wire.ts` has the types of their responses. Times are in ms since the epoch.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Reads items by their names, all from one snapshot. The response has null for an item that does not exist.
@@ -63,7 +65,7 @@ enum Call {
 }
 
 /// A condition on the labels of a namespace.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, TS)]
 struct Match {
     suffix: bool,
     /// None: any label.
@@ -79,7 +81,7 @@ impl Match {
 }
 
 /// An item that has expired.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Listed {
     #[serde(flatten)]
@@ -103,6 +105,8 @@ fn page(of: Of, filter: Option<MetaFilter>, limit: usize) -> Page {
     let (contract, order, after, bytes) = (CONTRACT_ID, RowOrder::OldestFirst, None, PAGE_BYTES);
     Page { contract, of, order, after, skip: 0, filter, limit, bytes, looks: LOOKS, short_keys: false }
 }
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;

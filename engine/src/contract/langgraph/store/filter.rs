@@ -9,9 +9,10 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use ts_rs::TS;
 
 /// A condition on a key. All conditions of a filter must hold.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, TS)]
 pub(super) struct Condition {
     /// A literal key of the value itself.
     key: String,
@@ -20,7 +21,7 @@ pub(super) struct Condition {
     operands: Vec<Operand>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 enum Comparison {
     In,
@@ -31,7 +32,7 @@ enum Comparison {
     Lte,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 enum Operand {
     /// The key is missing, or its value is undefined.
@@ -39,7 +40,11 @@ enum Operand {
     Null,
     Bool(bool),
     /// A number, as JavaScript writes it: JSON has no infinity.
-    Number(#[serde(deserialize_with = "number")] f64),
+    Number(
+        #[serde(deserialize_with = "number")]
+        #[ts(type = "string")]
+        f64,
+    ),
     Text(String),
     /// An object or a list.
     Composite,

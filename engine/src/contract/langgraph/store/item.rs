@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use ts_rs::TS;
 
 use super::super::namespace::{Address, name};
 use crate::contract::call::Buffers;
@@ -18,7 +19,7 @@ pub(super) const CONTRACT_ID: ContractId = ContractId(81);
 pub(super) const VALUE: &str = "value";
 
 /// The place of an item in listings.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Place {
     /// The time of the first save, in ms since the epoch.
@@ -38,7 +39,7 @@ impl Place {
 }
 
 /// The beginning of the meta of an item that expires.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Expiry {
     /// The time of the last update, in ms since the epoch.
@@ -79,7 +80,7 @@ impl<'a> Meta<'a> {
 }
 
 /// What a put expects to replace.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 enum Seen {
     /// There is no such item.
@@ -88,12 +89,13 @@ enum Seen {
     At(Place),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NewItem {
     #[serde(flatten)]
     address: Address,
     place: Place,
+    /// What the item replaces.
     seen: Seen,
     expiry: Option<Expiry>,
     /// The serializer's tag of the value.

@@ -1,0 +1,80 @@
+//! The TypeScript types of the calls' fields. They are made from the Rust types that read the fields. Only a development build
+//! contains them, and `scripts/calls.mjs` writes them to a file.
+
+#[cfg(debug_assertions)]
+use std::any::TypeId;
+#[cfg(debug_assertions)]
+use std::fmt::Write;
+
+use ts_rs::TS;
+#[cfg(debug_assertions)]
+use ts_rs::{Config, TypeVisitor};
+
+/// The types of a contract's calls. It has no size in a release build.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallTypes {
+    #[cfg(debug_assertions)]
+    declare: Option<fn() -> String>,
+}
+
+impl CallTypes {
+    /// A contract without calls of its own.
+    pub(super) const NONE: Self = Self {
+        #[cfg(debug_assertions)]
+        declare: None,
+    };
+
+    /// The types of the calls of this enum.
+    pub(super) const fn of<Call: TS + 'static>() -> Self {
+        Self {
+            #[cfg(debug_assertions)]
+            declare: Some(declare::<Call>),
+        }
+    }
+}
+
+/// Returns the types of these contracts as TypeScript: a namespace for each contract with calls, which has the type `Call`.
+#[cfg(debug_assertions)]
+pub(super) fn module(contracts: impl Iterator<Item = (&'static str, CallTypes)>) -> String {
+    let mut text = String::from(
+        "// Made by scripts/calls.mjs from the engine's `enum Call` of each contract.\n\n\
+         /** An integer of 64 bits. One that a double cannot hold is a text with its digits. */\n\
+         type Exact = number | string;\n",
+    );
+    for (name, types) in contracts {
+        if let Some(declare) = types.declare {
+            let _ = write!(text, "\nexport declare namespace {} {{\n{}}}\n", name.replace('-', "_"), declare());
+        }
+    }
+    text
+}
+
+/// Returns the declarations of a type and of the types that it uses.
+#[cfg(debug_assertions)]
+fn declare<T: TS + 'static>() -> String {
+    let mut found = Declared { config: Config::new().with_large_int("number"), types: Vec::new() };
+    found.visit::<T>();
+    found.types.sort_by(|(_, one), (_, other)| one.cmp(other));
+    // A caller gives undefined for a field that is `None`. The field of a type that is null there is written as `null | ...`.
+    found.types.into_iter().map(|(_, text)| text.replace(" | null,", " | undefined,")).collect()
+}
+
+#[cfg(debug_assertions)]
+struct Declared {
+    config: Config,
+    types: Vec<(TypeId, String)>,
+}
+
+#[cfg(debug_assertions)]
+impl TypeVisitor for Declared {
+    fn visit<T: TS + 'static + ?Sized>(&mut self) {
+        let is_declared = |(id, _): &(TypeId, String)| *id == TypeId::of::<T>();
+        // A type without a path is one of Rust.
+        if T::output_path().is_none() || self.types.iter().any(is_declared) {
+            return;
+        }
+        let docs = T::docs().unwrap_or_default();
+        self.types.push((TypeId::of::<T>(), format!("{docs}export {}\n", T::decl(&self.config))));
+        T::visit_dependencies(self);
+    }
+}
