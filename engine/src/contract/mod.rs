@@ -246,8 +246,7 @@ pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
     }
 }
 
-/// The types of the fields of all calls, as TypeScript.
-#[cfg(debug_assertions)]
+/// The types of the fields of all calls, as TypeScript. A release build has none of them.
 pub fn call_types() -> String {
     let of_all =
         [(store::NAME, store::CALL_TYPES), (inspect::NAME, inspect::CALL_TYPES), (effect::NAME, effect::CALL_TYPES)];

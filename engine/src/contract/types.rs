@@ -3,7 +3,6 @@
 
 #[cfg(debug_assertions)]
 use std::any::TypeId;
-#[cfg(debug_assertions)]
 use std::fmt::Write;
 
 use ts_rs::TS;
@@ -31,10 +30,19 @@ impl CallTypes {
             declare: Some(declare::<Call>),
         }
     }
+
+    #[cfg(debug_assertions)]
+    fn declarations(self) -> Option<String> {
+        self.declare.map(|declare| declare())
+    }
+
+    #[cfg(not(debug_assertions))]
+    fn declarations(self) -> Option<String> {
+        None
+    }
 }
 
 /// Returns the types of these contracts as TypeScript: a namespace for each contract with calls, which has the type `Call`.
-#[cfg(debug_assertions)]
 pub(super) fn module(contracts: impl Iterator<Item = (&'static str, CallTypes)>) -> String {
     let mut text = String::from(
         "// Made by scripts/calls.mjs from the engine's `enum Call` of each contract.\n\n\
@@ -42,8 +50,8 @@ pub(super) fn module(contracts: impl Iterator<Item = (&'static str, CallTypes)>)
          type Exact = number | string;\n",
     );
     for (name, types) in contracts {
-        if let Some(declare) = types.declare {
-            let _ = write!(text, "\nexport declare namespace {} {{\n{}}}\n", name.replace('-', "_"), declare());
+        if let Some(declarations) = types.declarations() {
+            let _ = write!(text, "\nexport declare namespace {} {{\n{declarations}}}\n", name.replace('-', "_"));
         }
     }
     text
