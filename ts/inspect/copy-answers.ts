@@ -1,7 +1,7 @@
 /** Brings the answers of open questions to a copy, before the rest of what came after them is copied. */
 
 import { pluginOf } from "../contracts/index.js";
-import { spacesWith } from "../contracts/registry.js";
+import { SPACES } from "../contracts/registry.js";
 import { recentRuns } from "../plugin/pages.js";
 import type { Key } from "../plugin/wire.js";
 import type { Engine } from "../store/engine.js";
@@ -18,7 +18,7 @@ export async function copyAnswers(from: Engine, to: Engine, keys: readonly Key[]
     for (const key of keys) await pluginOf(key.space).copyAnswers?.(from, to, key);
     return;
   }
-  const spaces = spacesWith(({ answers }) => answers);
+  const spaces = SPACES.filter((space) => pluginOf(space).copyAnswers !== undefined);
   const all = { spaces, matching: "", statuses: [...OPEN], limit: PAGE };
   for await (const found of recentRuns({ engine: to }, all)) {
     for (const { space, run, ns } of found) await pluginOf(space).copyAnswers?.(from, to, { space, run, ns: ns ?? "" });

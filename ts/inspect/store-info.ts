@@ -4,7 +4,7 @@ import { readRecord, whole } from "../store/options.js";
 import { sizesOf } from "../store/retention.js";
 import { storeCalls } from "../bridge/wire.js";
 import { type KnownSpace, SPACES, traitsOf } from "../contracts/registry.js";
-import { type Context, isBeside, refOf, spaceOf } from "./context.js";
+import { type Context, isBeside, isCurrent, refOf, spaceOf } from "./context.js";
 import { inspect } from "../plugin/wire.js";
 import type { InspectedStats, StoreInfo } from "../plugin/views.js";
 
@@ -45,7 +45,7 @@ const statsOptions = { largest: whole(0, 1000, "entries") };
 
 /** Returns true if the contract is public and the run has a name. Leases are stored as runs too, and are left out. */
 function isShown({ space, run }: { space: string | null; run: string | null }): boolean {
-  return run !== null && space !== null && !isBeside(space) && SPACES.includes(spaceOf(space) as KnownSpace);
+  return run !== null && space !== null && (isCurrent(space) || SPACES.includes(space as KnownSpace));
 }
 
 export async function statsOf(context: Context, given: unknown): Promise<InspectedStats> {
