@@ -271,7 +271,8 @@ describe("the workflows", () => {
   it("name each action by its commit", () => {
     const folderOf = join(root, ".github/workflows");
     const text = readdirSync(folderOf).map((file) => readFileSync(join(folderOf, file), "utf8"));
-    const used = Array.from(text.join("\n").matchAll(/uses: (.+)/g));
+    // A workflow of this repository has the commit of the workflow that uses it.
+    const used = Array.from(text.join("\n").matchAll(/uses: (?!\.\/)(.+)/g));
     expect(used.length).toBeGreaterThan(5);
     for (const [, action] of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/);
   });
