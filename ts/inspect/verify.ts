@@ -4,6 +4,7 @@ import { lstat } from "node:fs/promises";
 import { check, checkOptions } from "../store/check.js";
 import { isArray, typeError } from "../bridge/errors.js";
 import { flag, readRecord } from "../store/options.js";
+import { traitsOf } from "../contracts/registry.js";
 import { storeCalls, type Finding, type VerifyReport } from "../bridge/wire.js";
 import { type Context, isCurrent, readKey, shownNs, spaceOf } from "./context.js";
 import { keysOf } from "./chosen-runs.js";
@@ -48,7 +49,8 @@ function isAbout({ ref }: Finding, runs: readonly Key[]): boolean {
   if (ref === null || about === null) return true;
   return runs.some(({ space, run, ns }) => {
     if (about !== run || (ref.space !== null && spaceOf(ref.space) !== space)) return false;
-    return ns === "" || ref.ns === null || (shownNs(space, ref.ns) ?? "") === ns;
+    const isWhole = ns === "" && traitsOf(space).emptyNamespace !== true;
+    return isWhole || ref.ns === null || (shownNs(space, ref.ns) ?? "") === ns;
   });
 }
 

@@ -13,6 +13,8 @@ export interface Traits {
    * project of a session. Default: there are no namespaces.
    */
   namespaces?: "subgraph" | "part";
+  /** True: the empty namespace is one as any other. Default: a run that is named without a namespace is meant in all of them. */
+  emptyNamespace?: boolean;
   /** How users write a namespace: as a text, or as a list of names. Default: `"text"`. */
   namespaceForm?: "text" | "list";
   /** False: a run cannot be leased. Default: true. */

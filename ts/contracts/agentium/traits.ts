@@ -13,6 +13,7 @@ export const agentium = {
 
 export const storage = {
   namespaces: "part",
+  emptyNamespace: true,
   leases: false,
   single: true,
   insteadOfFork: "save the value under another key",

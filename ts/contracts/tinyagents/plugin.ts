@@ -15,7 +15,7 @@ import { fork } from "./graph/inspection.js";
 import { loadCheckpoint, shapeIn } from "./graph/recorder.js";
 import { positionOf } from "./graph/shape.js";
 import { questions } from "./questions.js";
-import { readNamespace } from "./values.js";
+import { blanks, readNamespace } from "./values.js";
 
 /** The metadata of a checkpoint, as far as it is used here. */
 interface Metadata {
@@ -95,16 +95,6 @@ function nextOf(context: Pick<Context, "formats">, { metadata }: Row): string[] 
 
 /** The state is stored in a list, because a state may be any value. */
 function readState(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
-  const blanks = [
-    "threadId",
-    "checkpointId",
-    "parentCheckpointId",
-    "namespace",
-    "state",
-    "runId",
-    "nextNodes",
-    "metadata",
-  ];
   const [state, rest] = withState(parts, found, blanks);
   return [Array.isArray(state) ? state[0] : state, rest];
 }

@@ -27,7 +27,7 @@ export interface EncodedCheckpoint extends Place {
 }
 
 /** The fields that are stored outside of the part `rest`. They are stored empty there to keep the order of the keys. */
-const blanks = [
+export const blanks = [
   "threadId",
   "checkpointId",
   "parentCheckpointId",
