@@ -24,22 +24,25 @@ export async function execute(
   try {
     const work = finish(context, run);
     const code = await (stops === "itself" ? work : Promise.race([work, aborted(signal)]));
-    if (code === undefined && signal.aborted) context.note("stopped, but everything was already done");
-    await output.finish();
     return process.exit(code ?? (signal.aborted ? exitCodeOf(signal.reason) : exitCodes.done));
   } catch (error) {
     return process.exit(fail(output, error, context.done));
   }
 }
 
-/** Runs a command and closes what it has opened. */
+/** Runs a command, closes what it has opened, and writes the rest of its answer. */
 async function finish(context: Context, run: (context: Context) => Promise<number | void>): Promise<number | void> {
+  const { output, signal } = context;
+  let code: number | void;
   try {
-    return await run(context);
+    code = await run(context);
   } finally {
-    context.output.progress.clear();
+    output.progress.clear();
     await context.close();
   }
+  if (code === undefined && signal.aborted) context.note("stopped, but everything was already done");
+  await output.finish();
+  return code;
 }
 
 /** Shows an error, and returns the exit code. `done` says what the command did before the error. */

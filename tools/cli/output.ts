@@ -152,10 +152,14 @@ function noteWidth(): number {
   return process.stderr.isTTY ? widthOf(process.stderr) : Number.POSITIVE_INFINITY;
 }
 
+/**
+ * Writes to stdout, then lets the event loop turn: a pipe whose reader is fast takes each write without a turn, and a signal
+ * is only seen in one.
+ */
 function write(text: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => {
-      if (error == null) return resolve();
+      if (error == null) return void setImmediate(resolve);
       const { code } = error as NodeJS.ErrnoException;
       reject(code === "EPIPE" || code === "ERR_STREAM_DESTROYED" ? new BrokenPipeError() : error);
     });
