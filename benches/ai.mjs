@@ -6,7 +6,7 @@ import { openStore } from "../dist/index.js";
 import { ForkpointChats } from "../dist/contracts/ai/index.js";
 import { clock, inTurns, sized } from "./lib/measure.mjs";
 import { inFolder, onDisk } from "./lib/peers.mjs";
-import { bytes, machine, print, progress, spread, table, time, times, write } from "./lib/report.mjs";
+import { bytes, compared, machine, print, progress, table, time, write } from "./lib/report.mjs";
 import { prose } from "./lib/states.mjs";
 
 const LENGTHS = [5, sized(500, 50)];
@@ -38,16 +38,16 @@ class FileChats {
 /** The messages as a route gets them: new objects in each request. */
 const received = (messages) => JSON.parse(JSON.stringify(messages));
 
+function row(work, what, of, name, part = "wall") {
+  const [ours, theirs] = [of[name("ours")][part], of[name("file")][part]];
+  return { work, what, mode: "WAL, FULL", peer: "the page's file", ours, theirs, unit: time };
+}
+
 machine();
 await inFolder(async (path) => {
   const store = await openStore(path("agent.db"));
   const sides = { ours: new ForkpointChats(store), file: new FileChats(path) };
   const names = Object.keys(sides);
-  const row = (what, of, name, part = "wall") => [
-    what,
-    ...names.map((side) => spread(of[name(side)][part], time)),
-    times(of[name("ours")][part], of[name("file")][part]),
-  ];
   progress("turns");
   let made = 0;
   const saved = await inTurns(
@@ -67,8 +67,8 @@ await inFolder(async (path) => {
     { rounds: sized(7, 1) },
   );
   const rows = LENGTHS.flatMap((length) => [
-    row(`a save at turn ${length}`, saved, (side) => `${side} ${length}`),
-    row(`the same: event loop`, saved, (side) => `${side} ${length}`, "loop"),
+    row(`a save at turn ${length}`, "wall time", saved, (side) => `${side} ${length}`),
+    row(`a save at turn ${length}`, "event loop", saved, (side) => `${side} ${length}`, "loop"),
   ]);
   progress("reads");
   const long = turns(LENGTHS[1]);
@@ -76,8 +76,8 @@ await inFolder(async (path) => {
   const read = await inTurns(names, (side) => clock(1, () => sides[side].loadChat(`long-${side}`)), {
     rounds: sized(9, 1),
   });
-  rows.push(row(`all ${long.length.toLocaleString("en")} messages`, read, (side) => side));
-  table([`work, turns of 2 KB`, "forkpoint: WAL, FULL", "the page's file", "to the file"], rows);
+  rows.push(row(`a read of ${long.length.toLocaleString("en")} messages`, "wall time", read, (side) => side));
+  compared(rows);
   const [short, far] = LENGTHS.map((length) => saved[`ours ${length}`].loop.median);
   print();
   print(
@@ -106,9 +106,6 @@ await inFolder(async (path) => {
   const steps = parts.map((_, at) => [user(0), assistant(0, ...parts.slice(0, at + 1))]);
   await measure(`an answer of ${parts.length} steps of 2 KB, all versions`, "steps.db", steps, parts.length * 2_000);
   print();
-  table(["chat", "its text", "forkpoint, on the disk", "the file", "bytes that were written to it"], sizes);
+  table(["chat", "its text", "Forkpoint, on disk", "the file", "written to it"], sizes);
 });
-print(
-  "\nThe ratios say how many times less time Forkpoint takes: below 1 it loses. The file is not synced, keeps the newest list only, and half of it is there if its process dies while it is written.",
-);
 write("ai");

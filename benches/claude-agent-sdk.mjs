@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { SessionStore } from "../dist/contracts/claude-agent-sdk/index.js";
 import { clock, inTurns, sized } from "./lib/measure.mjs";
 import { claudeAgentSdk, inFolder, onDisk } from "./lib/peers.mjs";
-import { bytes, machine, print, progress, spread, table, time, times, write } from "./lib/report.mjs";
+import { bytes, compared, machine, print, progress, table, time, write } from "./lib/report.mjs";
 import { prose } from "./lib/states.mjs";
 
 const { InMemorySessionStore, foldSessionSummary, forkSession } = await claudeAgentSdk();
@@ -37,7 +37,17 @@ async function fill(store, sessionId, length, size) {
   }
 }
 
-const row = (what, our, their) => [what, spread(our, time), spread(their, time), times(our, their)];
+/** The rows of the times of a call on both sides. */
+const rowsOf = (work, our, their) =>
+  ["wall", "loop"].map((figure) => ({
+    work,
+    what: figure === "wall" ? "wall time" : "event loop",
+    mode: "WAL, FULL",
+    peer: "the SDK's store in memory",
+    ours: our[figure],
+    theirs: their[figure],
+    unit: time,
+  }));
 
 machine();
 await inFolder(async (path) => {
@@ -64,8 +74,7 @@ await inFolder(async (path) => {
   );
   const rows = LENGTHS.flatMap((length) => {
     const [our, their] = [appended[`ours ${length}`], appended[`memory ${length}`]];
-    const what = `append of two entries of 1 KB, at ${length.toLocaleString("en")}`;
-    return [row(what, our.wall, their.wall), row(`${what}: event loop`, our.loop, their.loop)];
+    return rowsOf(`append of two entries of 1 KB, at ${length.toLocaleString("en")}`, our, their);
   });
 
   progress("loads");
@@ -79,12 +88,8 @@ await inFolder(async (path) => {
   const loaded = await inTurns(Object.keys(sides), async (side) => clock(1, () => sides[side].load(key)), {
     rounds: sized(3, 1),
   });
-  const what = `load of ${LONG.toLocaleString("en")} entries, ${bytes(size)}`;
-  rows.push(
-    row(what, loaded.ours.wall, loaded.memory.wall),
-    row(`${what}: event loop`, loaded.ours.loop, loaded.memory.loop),
-  );
-  table(["work", "forkpoint: WAL, FULL", "the SDK's store in memory", "ratio"], rows);
+  rows.push(...rowsOf(`load of ${LONG.toLocaleString("en")} entries, ${bytes(size)}`, loaded.ours, loaded.memory));
+  compared(rows);
 
   progress("a fork");
   await sides.ours.close();
@@ -101,7 +106,4 @@ await inFolder(async (path) => {
     ],
   );
 });
-print(
-  "\nThe ratio says how many times less time Forkpoint takes: below 1 it loses. The SDK's store keeps nothing when its process ends.",
-);
 write("claude-agent-sdk");

@@ -2,7 +2,7 @@
 // to 2 MB. After that each step replaces a note of 200 bytes.
 import { clock, quick } from "./lib/measure.mjs";
 import { inFolder, onDisk, settle } from "./lib/peers.mjs";
-import { bytes, machine, print, progress, table, time, write } from "./lib/report.mjs";
+import { bytes, machine, progress, table, time, write } from "./lib/report.mjs";
 import { growingRun } from "./lib/states.mjs";
 import { growingSides } from "./performance/growing.mjs";
 
@@ -13,7 +13,7 @@ const STAGES = quick ? [20, 100, 300] : [100, 1_000, 10_000];
  */
 const THEIR_LAST = quick ? 100 : 1_000;
 
-const NAMES = { agentos: "AgentOS' CheckpointStore", ours: "ForkpointSaver", theirs: "LangGraph's" };
+const NAMES = { ours: "ForkpointSaver: ", theirs: "" };
 
 machine();
 const rows = [];
@@ -24,11 +24,12 @@ for (const last of STAGES) {
       // SqliteSaver stores whole states, so the sum of the states estimates the size of its file.
       const states = Array.from({ length: last }, (_, step) => Math.min((step + 1) * 2e3, 2e6));
       const estimate = `about ${bytes(states.reduce((sum, size) => sum + size))}`;
-      rows.push([last.toLocaleString("en"), `${name} SqliteSaver`, "not run", estimate, "", "", ""]);
+      rows.push(["", "SqliteSaver", "not run", estimate, ""]);
       continue;
     }
-    progress(`${last.toLocaleString("en")} steps, ${name}`);
-    rows.push(await inFolder((path) => grown(path("growth.db"), sides[key], name, last)));
+    progress(`${last.toLocaleString("en")} steps, ${key}`);
+    const stage = key === Object.keys(NAMES)[0] ? last.toLocaleString("en") : "";
+    rows.push([stage, ...(await inFolder((path) => grown(path("growth.db"), sides[key], name, last)))]);
   }
 }
 
@@ -46,19 +47,8 @@ async function grown(file, open, name, last) {
   settle(file);
   const size = onDisk(file);
   const whole = (first.wall * 0.9 + end.wall * 0.1) * last;
-  return [
-    last.toLocaleString("en"),
-    `${name}${name === NAMES.theirs ? " " : ": "}${mode}`,
-    time(whole),
-    bytes(size),
-    bytes(size / last),
-    time(end.wall),
-    time(end.loop),
-  ];
+  return [`${name}${mode}`, time(whole), bytes(size), `${time(end.wall)}, loop ${time(end.loop)}`];
 }
 
-table(["steps", "", "all steps", "on disk", "a step", "one of the last steps", "its event loop"], rows);
-print(
-  "\nOne run each. SqliteSaver stores the whole state at every step and does not sync. Forkpoint syncs every step.",
-);
+table(["steps", "", "all steps", "on disk", "one of the last steps"], rows);
 write("growth");

@@ -3,7 +3,7 @@
 import { SessionStore, generateCheckpointId } from "../dist/contracts/helix/index.js";
 import { clock, inTurns, quick, sized } from "./lib/measure.mjs";
 import { betterSqlite, inFolder, mode, onDisk, settle } from "./lib/peers.mjs";
-import { bytes, machine, print, progress, ratio, spread, table, time, write } from "./lib/report.mjs";
+import { bytes, compared, machine, print, progress, spread, table, time, write } from "./lib/report.mjs";
 import { prose } from "./lib/states.mjs";
 
 const STEPS = sized(300, 60);
@@ -87,18 +87,18 @@ machine();
 progress(`${STEPS} steps`);
 const kinds = { forkpoint: ours, "full copies": copies };
 const turns = await inTurns(Object.keys(kinds), (name) => session(kinds[name]), { rounds: sized(3, 1), warm: !quick });
-const rows = [
-  ["bytes on disk", "disk", bytes],
-  ["a step", "wall", time],
-  ["one of the last steps", "last", time],
-  ["one of the last steps, event loop", "loop", time],
-].map(([what, figure, unit]) => {
-  const [our, their] = [turns["forkpoint"][figure], turns["full copies"][figure]];
-  return [what, spread(our, unit), spread(their, unit), `x${ratio(our, their).toPrecision(3)}`];
-});
-table(
-  [`${STEPS} steps of two messages of 1 KB`, "forkpoint: WAL, FULL", "full copies, better-sqlite3: WAL, FULL", "ratio"],
-  rows,
+const figures = {
+  disk: ["bytes on disk", bytes],
+  wall: ["a step", time],
+  last: ["wall time one of the last steps", time],
+  loop: ["event loop one of the last steps", time],
+};
+compared(
+  Object.entries(figures).map(([figure, [what, unit]]) => {
+    const [ours, theirs] = [turns["forkpoint"][figure], turns["full copies"][figure]];
+    const work = `${STEPS} steps of two messages of 1 KB`;
+    return { work, what, mode: "WAL, FULL", peer: "full copies, better-sqlite3: WAL, FULL", ours, theirs, unit };
+  }),
 );
 
 progress("appends");
@@ -132,5 +132,4 @@ table(
     spread(lengths[length].loop, time),
   ]),
 );
-print("\nBoth sides append the messages to a log and store a checkpoint with all messages after every step.");
 write("helix");

@@ -3,9 +3,10 @@
 // `npm run bench -- mastra [--quick] [--write]`.
 import { inTurns, clock, sized } from "./lib/measure.mjs";
 import { inFolder, mastraCore, onDisk } from "./lib/peers.mjs";
-import { bytes, machine, print, progress, spread, table, time, times, write } from "./lib/report.mjs";
+import { bytes, compared, machine, print, progress, table, write } from "./lib/report.mjs";
 import { prose } from "./lib/states.mjs";
-import { memoryBench } from "./mastra/memory.mjs";
+import { memoryBytes, memoryRows } from "./mastra/memory.mjs";
+import { rowsOf } from "./mastra/rows.mjs";
 
 const { InMemoryStore, LibSQLStore, ForkpointMastraStore, Agent, Mastra, createStep, createTool, createWorkflow, z } =
   await mastraCore();
@@ -118,20 +119,11 @@ await inFolder(async (path) => {
     },
     { rounds: sized(5, 1) },
   );
-  const row = (what, of, figure) => [
-    what,
-    ...sides.map((side) => spread(of[side][figure], time)),
-    ...sides.slice(1).map((side) => times(of.ours[figure], of[side][figure])),
-  ];
-  table(
-    ["work", "forkpoint: WAL, FULL", "LibSQLStore", "InMemoryStore", "to LibSQL", "to memory"],
-    [
-      row(`a step of a run of ${STEPS} steps of 2 KB`, runs, "wall"),
-      row("its event loop", runs, "loop"),
-      row("a run of three steps that is suspended and resumed", shorts, "wall"),
-      row("its event loop", shorts, "loop"),
-    ],
-  );
+  compared([
+    ...rowsOf(`a step of a run of ${STEPS} steps of 2 KB`, runs),
+    ...rowsOf("a run of three steps that is suspended and resumed", shorts),
+    ...(await memoryRows(open)),
+  ]);
 
   progress("bytes");
   const sizes = {};
@@ -152,26 +144,33 @@ await inFolder(async (path) => {
   const kept = onDisk(path("approval.db"));
   print();
   table(
-    [`a run of ${STEPS} steps of 2 KB`, "bytes", "forkpoint keeps all versions in one"],
     [
-      ["the JSON of all its snapshots", bytes(counted.bytes), `x${(counted.bytes / sizes.ours).toFixed(0)}`],
+      "on disk",
+      "Forkpoint, all versions",
+      "the JSON of all versions",
+      "ratio",
+      "LibSQLStore, the last version",
+      "ratio",
+    ],
+    [
       [
-        "LibSQLStore, which keeps the last one, on the disk",
+        `a run of ${STEPS} steps of 2 KB`,
+        bytes(sizes.ours),
+        bytes(counted.bytes),
+        `x${(counted.bytes / sizes.ours).toFixed(0)}`,
         bytes(sizes.libsql),
         `x${(sizes.libsql / sizes.ours).toFixed(1)}`,
       ],
-      ["forkpoint, with all versions, on the disk", bytes(sizes.ours), ""],
       [
-        "an agent with 80 KB of text that waits for an approval: the JSON of its snapshots",
+        "an agent with 80 KB of text that waits for an approval",
+        bytes(kept),
         bytes(asked.bytes),
         `x${(asked.bytes / kept).toFixed(1)}`,
+        "",
+        "",
       ],
-      ["forkpoint, with all versions, on the disk", bytes(kept), ""],
+      await memoryBytes(open, path),
     ],
   );
-  await memoryBench(open, path);
 });
-print(
-  "\nThe ratios say how many times less time or bytes Forkpoint takes: below 1 it loses. LibSQLStore does not sync a commit.",
-);
 write("mastra");

@@ -5,7 +5,7 @@ import { openStore } from "../dist/index.js";
 import { ForkpointRunStates, ForkpointSession } from "../dist/contracts/openai-agents/index.js";
 import { clock, inTurns, sized } from "./lib/measure.mjs";
 import { inFolder, onDisk, openaiAgents } from "./lib/peers.mjs";
-import { bytes, machine, print, progress, spread, table, time, times, write } from "./lib/report.mjs";
+import { bytes, compared, machine, print, progress, table, time, write } from "./lib/report.mjs";
 import { prose } from "./lib/states.mjs";
 
 const { MemorySession } = await openaiAgents();
@@ -72,25 +72,24 @@ await inFolder(async (path) => {
     },
     { rounds: sized(5, 1) },
   );
-  const row = (what, of, name) => [
-    what,
-    ...sides.map((side) => spread(of[name(side)].wall, time)),
-    ...sides.slice(1).map((side) => times(of[name("ours")].wall, of[name(side)].wall)),
-  ];
-  const rows = LENGTHS.map((length) =>
-    row(`a turn of two items of 1 KB, at ${length.toLocaleString("en")}`, added, (side) => `${side} ${length}`),
-  );
-  rows.push([
-    "the same at 10,000: event loop".replace("10,000", LENGTHS[1].toLocaleString("en")),
-    ...sides.map((side) => spread(added[`${side} ${LENGTHS[1]}`].loop, time)),
-    ...sides.slice(1).map((side) => times(added[`ours ${LENGTHS[1]}`].loop, added[`${side} ${LENGTHS[1]}`].loop)),
-  ]);
+  const peers = { memory: "MemorySession", file: "a JSON file" };
+  const rowsOf = (work, what, of, name, part = "wall") =>
+    Object.entries(peers).map(([side, peer]) => {
+      const [ours, theirs] = [of[name("ours")][part], of[name(side)][part]];
+      return { work, what, mode: "WAL, FULL", peer, ours, theirs, unit: time };
+    });
+  const rows = LENGTHS.flatMap((length) => {
+    const work = `a turn of two items of 1 KB, at ${length.toLocaleString("en")}`;
+    const name = (side) => `${side} ${length}`;
+    const loop = length === LENGTHS[1] ? rowsOf(work, "event loop", added, name, "loop") : [];
+    return [...rowsOf(work, "wall time", added, name), ...loop];
+  });
 
   progress("reads");
   const read = await inTurns(sides, (side) => clock(1, () => long[side].getItems()), { rounds: sized(5, 1) });
   const total = (await long.ours.getItems()).length;
-  rows.push(row(`all ${total.toLocaleString("en")} items`, read, (side) => side));
-  table(["work", "forkpoint: WAL, FULL", "MemorySession", "a JSON file", "to memory", "to the file"], rows);
+  rows.push(...rowsOf(`a read of ${total.toLocaleString("en")} items`, "wall time", read, (side) => side));
+  compared(rows);
 
   progress("forks");
   const forks = sized(100, 5);
@@ -99,15 +98,6 @@ await inFolder(async (path) => {
   });
   const rewound = await clock(1, () => long.ours.rewind(10));
   await store.vacuum();
-  print();
-  table(
-    ["work", "time"],
-    [
-      [`a fork of ${LENGTHS[1].toLocaleString("en")} items`, time(whole.wall)],
-      [`a rewind to 10 of ${total.toLocaleString("en")} items, of which the forks have most`, time(rewound.wall)],
-    ],
-  );
-
   await store.close();
   progress("sizes");
   const sizes = [];
@@ -125,7 +115,7 @@ await inFolder(async (path) => {
     sizes.push([length.toLocaleString("en"), bytes(onDisk(one)), bytes(onDisk(other.file)), bytes(written)]);
   }
   print();
-  table(["items", "forkpoint, on the disk", "the JSON file", "bytes that were written to it"], sizes);
+  table(["items", "Forkpoint, on disk", "the JSON file", "written to it"], sizes);
 
   progress("states");
   const states = new ForkpointRunStates(path("states.db"));
@@ -139,15 +129,14 @@ await inFolder(async (path) => {
   await states.close();
   print();
   table(
-    ["a run with an approval at each step, and all items in its state", ""],
+    ["", "Forkpoint"],
     [
-      [`a save of a state, up to ${bytes(texts.at(-1).length)}`, time(median(saves))],
-      ["a take", time(median(takes))],
-      [`${texts.length} states, together ${bytes(raw)}, on the disk`, bytes(onDisk(path("states.db")))],
+      [`a fork of ${LENGTHS[1].toLocaleString("en")} items`, time(whole.wall)],
+      [`a rewind to 10 of ${total.toLocaleString("en")} items, of which the forks have most`, time(rewound.wall)],
+      [`a save of a run's state, up to ${bytes(texts.at(-1).length)}`, time(median(saves))],
+      ["a take of it", time(median(takes))],
+      [`${texts.length} states, together ${bytes(raw)}, on disk`, bytes(onDisk(path("states.db")))],
     ],
   );
 });
-print(
-  "\nThe ratios say how many times less time Forkpoint takes: below 1 it loses. MemorySession keeps nothing when its process ends. The file is not synced, and loses items if two processes write it.",
-);
 write("openai-agents");

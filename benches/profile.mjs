@@ -4,7 +4,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { quick } from "./lib/measure.mjs";
-import { figure, machine, print, progress, rate, spread, table, time, write } from "./lib/report.mjs";
+import { figure, machine, progress, rate, spread, table, time, write } from "./lib/report.mjs";
 import { onFixedDisk, SYNCS } from "./lib/sync.mjs";
 import { KINDS, THREADS } from "./profile/kinds.mjs";
 
@@ -12,28 +12,34 @@ const program = fileURLToPath(new URL("profile/turns.mjs", import.meta.url));
 const [SYNC] = SYNCS;
 
 const all = availableParallelism();
-const [threads, looks] = await onFixedDisk(async (run) => {
-  const [threads, looks] = [[], []];
-  for (const cores of all > 2 ? [2, all] : [all]) {
+const counts = all > 2 ? [2, all] : [all];
+const rows = await onFixedDisk(async (run) => {
+  const rows = [];
+  for (const cores of counts) {
     progress(`savers on ${cores} cores`);
     const measured = await run(SYNC, program, { args: quick ? ["--quick"] : [], cores });
     for (const kind of Object.keys(KINDS)) {
       const { wall, ...found } = measured[kind];
-      threads.push([cores, kind, spread(wall, rate), ...Object.keys(THREADS).map((name) => spread(found[name], time))]);
       const share = `${figure((100 * found.looked.median) / wall.median)} %`;
-      looks.push([cores, kind, spread(found.looks), spread(found.looked, time), share]);
+      rows.push([
+        counts.length > 1 ? `${kind}, ${cores} cores` : kind,
+        spread(wall, rate),
+        ...Object.keys(THREADS).map((name) => spread(found[name], time)),
+        spread(found.looks),
+        `${spread(found.looked, time)}, ${share}`,
+      ]);
     }
   }
-  return [threads, looks];
+  return rows;
 });
 machine();
-if (threads) {
-  table(["cores", "work", "saves a second", ...Object.values(THREADS)], threads);
-  print(
-    `\nThe threads' figures are processor time a save. A sync takes ${SYNC} us. The thread that waits for it spends ` +
-      "up to 20 us of them on the processor.",
+if (rows.length > 0) {
+  const head = ["", "saves a second", ...Object.values(THREADS), "looks at the files", "their time"];
+  // A thread that did nothing is left out.
+  const isUsed = (_, at) => rows.some((row) => row[at] !== "0 us");
+  table(
+    head.filter(isUsed),
+    rows.map((row) => row.filter(isUsed)),
   );
-  print("\nBefore and after each commit, the writer looks whether its three files are still at their paths:\n");
-  table(["cores", "work", "looks a save", "their time a save", "share of a save"], looks);
   write("profile");
 }

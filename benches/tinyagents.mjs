@@ -121,26 +121,19 @@ for (const [size, kind] of Object.entries(kinds)) {
   const hand = found["by hand"];
   for (const name of names) {
     const { wall, loop: eventLoop, disk } = found[name];
-    const beside = (figure) =>
-      name === "by hand" ? "" : `x${ratio(found[name][figure], hand[figure]).toPrecision(3)}`;
+    const beside = (...kinds) => {
+      if (name === "by hand") return "";
+      return kinds.map((figure) => `x${ratio(found[name][figure], hand[figure]).toPrecision(3)}`).join(", ");
+    };
     rows.push([
-      size,
-      name === "by hand" ? `by hand, better-sqlite3: ${modes[name]}` : `forkpoint, "${name}": ${modes[name]}`,
-      spread(wall, time),
-      beside("wall"),
-      spread(eventLoop, time),
-      beside("loop"),
+      name === names[0] ? `**${size}**: "${name}"` : name === "by hand" ? name : `"${name}"`,
+      `${spread(wall, time)}, loop ${time(eventLoop.median)}`,
+      beside("wall", "loop"),
       spread(disk, bytes),
       beside("disk"),
     ]);
   }
 }
-table(
-  ["state", `${STEPS} supersteps`, "a superstep", "ratio", "its event loop", "ratio", "a thread on disk", "ratio"],
-  rows,
-);
-print(
-  "\nThe ratio says how many times less time or bytes than the loop by hand: below 1 the graph takes more. The loop " +
-    "has the same node and the same reducer, and syncs each row.",
-);
+print(`Forkpoint: ${modes.sync}. By hand, better-sqlite3: ${modes["by hand"]}. Threads of ${STEPS} supersteps:\n`);
+table(["state, durability", "a superstep", "ratio", "a thread on disk", "ratio"], rows);
 write("tinyagents");

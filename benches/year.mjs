@@ -6,12 +6,13 @@
 // - `--sizes` are the measured numbers of checkpoints, in millions. Ten million need 15 GB in the temporary folder, and 50 million 70 GB.
 // - `--partitions` instead compares the tables as they are with hash partitions, at the largest of the sizes.
 // - `--server` is that of the benchmark `postgres`.
+import { totalmem } from "node:os";
 import { startServer } from "../integration/postgres/server.mjs";
 import { option, sized } from "./lib/measure.mjs";
 import { bytes, figure, machine, print, progress, table, time, write } from "./lib/report.mjs";
 import { inDatabase, measure } from "./year/asking.mjs";
 import { comparePartitions, PARTITIONS } from "./year/partitions.mjs";
-import { rows } from "./year/result.mjs";
+import { tables } from "./year/result.mjs";
 import { rounded } from "./year/rows.mjs";
 
 const sizes = (option("sizes") ?? sized("0.1,1,10", "0.01,0.02"))
@@ -37,7 +38,10 @@ async function sizesOf() {
     measured.push({ size, ...(await inDatabase(server, work)) });
   }
   await described();
-  table(...rows(measured));
+  const [bytesTaken, timesTaken] = tables(measured);
+  table(bytesTaken.head, bytesTaken.rows);
+  print();
+  table(timesTaken.head, timesTaken.rows);
   write("year");
 }
 
@@ -67,5 +71,6 @@ async function described() {
     `SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync,
        current_setting('shared_buffers') AS buffers`,
   );
-  machine(`Postgres ${version.split(" ")[0]}, fsync ${fsync}, shared_buffers ${buffers}. Calls are medians.`);
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`;
+  machine(`${memory}, Postgres ${version.split(" ")[0]}, fsync ${fsync}, shared_buffers ${buffers}.`);
 }

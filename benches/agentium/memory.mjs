@@ -2,7 +2,7 @@
 import { sized } from "../lib/measure.mjs";
 import { bytes, progress } from "../lib/report.mjs";
 import { copies, ours, storageInMemory } from "./sides.mjs";
-import { inRuns, rowsOf } from "./turns.mjs";
+import { FIGURES, inRuns, rowsOf } from "./turns.mjs";
 import { workOf } from "./work.mjs";
 
 const STEPS = 20;
@@ -29,7 +29,7 @@ export async function memory() {
       ["ours", "copies"],
       ["storage", "copies"],
     ];
-    rows.push(...rowsOf(label, result, pairs));
+    rows.push(...rowsOf(label, result, pairs, FIGURES, size === 10_000));
   }
   return rows;
 }

@@ -2,7 +2,7 @@
 import { sized } from "../lib/measure.mjs";
 import { bytes, progress } from "../lib/report.mjs";
 import { byHand, ours } from "./sides.mjs";
-import { ON_DISK, inRuns, rowsOf } from "./turns.mjs";
+import { FIGURES, ON_DISK, inRuns, rowsOf } from "./turns.mjs";
 import { workOf } from "./work.mjs";
 
 const STEPS = 20;
@@ -36,5 +36,9 @@ async function one(size, runs, atOnce) {
     ["ours", "normal"],
   ];
   // Both hand-written sides take the same space on the disk, so the table has only one row for this space.
-  return [...rowsOf(label, result, pairs), ...rowsOf(label, result, pairs.slice(0, 1), ON_DISK)];
+  const detail = size === 10_000 && !atOnce;
+  return [
+    ...rowsOf(label, result, pairs, FIGURES, detail),
+    ...rowsOf(label, result, pairs.slice(0, 1), ON_DISK, detail),
+  ];
 }

@@ -53,8 +53,8 @@ async function check(work, side, finals) {
 export const FIGURES = { wall: ["wall time a step", time], loop: ["event loop a step", time] };
 export const ON_DISK = { size: ["on disk a step", bytes] };
 
-/** Returns the rows of the table: one for each figure of each pair of sides. */
-export function rowsOf(work, { figures, modes }, pairs, kinds = FIGURES) {
+/** Returns the rows of the table: one for each figure of each pair of sides. `detail` is that of all rows. */
+export function rowsOf(work, { figures, modes }, pairs, kinds = FIGURES, detail = false) {
   return pairs.flatMap(([ours, theirs]) => {
     return Object.entries(kinds).map(([figure, [what, unit]]) => ({
       work,
@@ -64,6 +64,7 @@ export function rowsOf(work, { figures, modes }, pairs, kinds = FIGURES) {
       ours: figures[ours][figure],
       theirs: figures[theirs][figure],
       unit,
+      detail,
     }));
   });
 }

@@ -2,17 +2,21 @@
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { delayed } from "../lib/figures.mjs";
 import { inTurns, sized } from "../lib/measure.mjs";
 import { inFolder } from "../lib/peers.mjs";
 import { progress, time } from "../lib/report.mjs";
-import { coreCounts, inPlace, onCores } from "./subject.mjs";
+import { coreCounts, inPlace, variantOf } from "./subject.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The most that our side may take, in microseconds. */
 const MOST = { imported: 10_000, whole: 25_000 };
-const WHAT = { imported: "import", whole: "import, open, 4 saves, 3 reads, close" };
-const LOADED = "LangGraph's package loaded before";
+/** The import, or all of the program: the import, opening, 4 saves, 3 reads and closing. */
+const WHAT = { imported: "import", whole: "complete" };
+
+/** The document has these stores: the others start as AgentOS' does. */
+const SHOWN = new Set(["agentos", "helix"]);
 
 /** The packages of the project, by their names there, and where they are in integration/. */
 const LINKED = {
@@ -28,9 +32,8 @@ export function coldSavers() {
   return inFolder(async (path) => {
     const program = join(makeProject(path("project")), "everyday/start.mjs");
     const onFiles = await inPlace("sqlite", (run) => {
-      const peer = "SqliteSaver: WAL, NORMAL";
       const sides = { ours: ["ours", path("ours.db")], theirs: ["sqlite", path("theirs.db")] };
-      return measure(run, program, sides, { label: "SQLite", mode: "WAL, FULL", peer, loaded: LOADED });
+      return measure(run, program, sides, { mode: "WAL, FULL", peer: "SqliteSaver: WAL, NORMAL" });
     });
     const onServers = await inPlace("postgres", (run) => measureServer(run, program));
     return [...onFiles, ...onServers];
@@ -42,7 +45,7 @@ export function coldStore(name) {
   return inFolder((path) => {
     const program = join(makeProject(path("project")), "everyday/start-store.mjs");
     return inPlace("sqlite", (run) =>
-      measure(run, program, { ours: [name, path("ours.db")] }, { label: "SQLite", mode: "WAL, FULL" }),
+      measure(run, program, { ours: [name, path("ours.db")] }, { mode: "WAL, FULL", detail: !SHOWN.has(name) }),
     );
   });
 }
@@ -72,7 +75,7 @@ async function measureServer(run, program) {
         const rows = [];
         for (const delay of sized([0, 1], [0])) {
           await server.wire.reset(delay);
-          const labels = { label: `Postgres, ${delay} ms`, mode: server.mode, peer: names.theirs, loaded: LOADED };
+          const labels = { delay, mode: server.mode, peer: names.theirs };
           // The delay changes no import.
           const figures = delay === 0 ? ["imported", "whole"] : ["whole"];
           const sides = { ours: ["ours", ours.url], theirs: ["postgres", theirs.url] };
@@ -85,20 +88,19 @@ async function measureServer(run, program) {
 }
 
 /**
- * Measures the program on all cores and on one. `sides` has the arguments of the program, by side. `loaded` says what is
- * loaded before the clock begins.
+ * Measures the program on all cores and on one. `sides` has the arguments of the program, by side. `delay` is added to each
+ * round trip, in ms.
  */
-async function measure(run, program, sides, { label, mode, peer, loaded, figures = Object.keys(WHAT) }) {
+async function measure(run, program, sides, { delay = 0, mode, peer, detail = false, figures = Object.keys(WHAT) }) {
   const rows = [];
   for (const cores of coreCounts()) {
-    progress(`a cold start on ${label}${onCores(cores)}`);
+    progress(variantOf(`a cold start: ${mode}`, cores));
     const turn = (side) => run(program, { args: sides[side], cores });
     const measured = await inTurns(Object.keys(sides), turn, { rounds: sized(9, 1) });
     for (const figure of figures) {
       const [ours, theirs] = [measured.ours[figure], measured.theirs?.[figure]];
-      const work = `${label}: a cold start${onCores(cores)}`;
-      const what = loaded === undefined ? WHAT[figure] : `${WHAT[figure]}; ${loaded}`;
-      rows.push({ work, what, mode, peer, ours, theirs, unit: time, most: MOST[figure] });
+      const row = { work: "a cold start", variant: variantOf(delayed(delay), cores), what: WHAT[figure] };
+      rows.push({ ...row, mode, peer, ours, theirs, unit: time, most: MOST[figure], detail: detail || cores === 1 });
     }
   }
   return rows;

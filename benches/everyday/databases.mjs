@@ -1,15 +1,15 @@
 // The two kinds of databases of the everyday case. Each calls `work` with a database:
 //
-// - `name`, and `label` with the time that is added to each round trip. `isServer` is whether there are any.
+// - `name`, and `variant`, which is the time that is added to each round trip, or empty. `isServer` is whether there are any.
 // - `delays`: the measured delays in ms. `setDelay(ms)` sets one, and resets the counters.
 // - `inPlace(name, work)`: calls `work({ open, bytes })` with a new database for a side, as `inFile` does
 // - `counted()`: what went over the wire
 import { inFile } from "../langgraph/turns.mjs";
+import { delayed } from "../lib/figures.mjs";
 import { sized } from "../lib/measure.mjs";
 
 export const databases = {
-  sqlite: (work) =>
-    work({ name: "SQLite", label: "SQLite", isServer: false, delays: [0], setDelay() {}, inPlace: inFile }),
+  sqlite: (work) => work({ name: "SQLite", variant: "", isServer: false, delays: [0], setDelay() {}, inPlace: inFile }),
 
   async postgres(work) {
     const { names, onServer } = await import("../postgres/database.mjs");
@@ -24,8 +24,8 @@ export const databases = {
       return work({
         name: "Postgres",
         isServer: true,
-        get label() {
-          return `Postgres, ${delay} ms`;
+        get variant() {
+          return delayed(delay);
         },
         delays: sized([0, 1], [0]),
         async setDelay(ms) {

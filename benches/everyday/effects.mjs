@@ -96,7 +96,7 @@ export function measure(database) {
       for (const [what, call] of Object.entries(calls)) {
         const operations = Object.fromEntries(names.map((name) => [name, (number) => call(sides[name], number)]));
         const figures = await measureCalls(operations, { count });
-        rows.push(row(`${database.label}: ${what}`, "a call", { figures, modes }, "wall"));
+        rows.push(row(what, "", { figures, modes }, "wall", { variant: database.variant }));
       }
     }
     if (database.isServer) rows.push(...(await roundTrips(database, sides, modes)));
@@ -114,7 +114,7 @@ async function roundTrips(database, sides, modes) {
       return { flights: (await database.counted()).flights };
     };
     const figures = await inTurns(names, turn, { rounds: sized(5, 2) });
-    rows.push(row(`Postgres: ${what}`, "round trips", { figures, modes }, "flights", { unit: "figure" }));
+    rows.push(row("round trips", what, { figures, modes }, "flights", { unit: "figure" }));
   }
   return rows;
 }

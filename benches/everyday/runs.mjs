@@ -21,7 +21,7 @@ export async function measure(database) {
   return rows;
 }
 
-async function one({ label, inPlace }, { steps, size, threads, goal }) {
+async function one({ variant, inPlace }, { steps, size, threads, goal }) {
   const { compile, input, final, limit, checkpoints } = agent(steps, { size });
   const work = {
     compile,
@@ -42,6 +42,9 @@ async function one({ label, inPlace }, { steps, size, threads, goal }) {
     },
   };
   const result = await inRuns(["ours", "theirs"], work, { inPlace, rounds: sized(5, 1), warm: sized(true, false) });
-  const name = `${label}: a run of ${steps} steps of ${size < 1_000 ? `${size} bytes` : bytes(size)}`;
-  return [row(name, "wall time a step", result, "wall", { goal }), row(name, "event loop a step", result, "loop")];
+  const name = `a step of ${steps} with ${size < 1_000 ? `${size} bytes` : bytes(size)}`;
+  return [
+    row(name, "wall time", result, "wall", { variant, goal }),
+    row(name, "event loop", result, "loop", { variant }),
+  ];
 }

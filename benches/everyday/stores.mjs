@@ -40,8 +40,8 @@ const reading = { count: sized(200, 3), argument: readRun, length: LENGTH };
  */
 const kinds = {
   latest: { ...reading, most: 80 },
-  load: { ...reading, most: 80 },
-  list: { ...reading, most: 230 },
+  load: { ...reading, most: 80, detail: true },
+  list: { ...reading, most: 230, detail: true },
   newest: { ...reading, argument: () => NEWEST, length: NEWEST, most: 5_000 },
   runs: { ...reading, argument: () => NEWEST, length: NEWEST, most: 5_000 },
   all: { ...reading, argument: () => {}, length: RUNS },
@@ -113,9 +113,9 @@ function manyRuns(contract, sides) {
       if (calls[kind] === undefined) continue;
       const call = kind === "remove" ? removes(calls[kind]) : reads(calls[kind], options);
       const chosen = calls[kind].alone ? { ours: opened.ours } : opened;
-      rows.push(...(await measureCall(chosen, `SQLite: ${calls[kind].work}`, call, options)));
+      rows.push(...(await measureCall(chosen, calls[kind].work, call, options)));
     }
-    const work = `SQLite: ${WRITERS} writers, each saves a new run`;
+    const work = `${WRITERS} writers of new runs`;
     rows.push(...(await measureCall(opened, work, saveNew, { ...WRITING, most: firstWrites * WRITE })));
     for (const side of Object.values(opened)) {
       strictEqual((await latest(side, runId(side.removed - 1))).length, 0);
@@ -141,23 +141,23 @@ const removes =
     await call(side.store, runId(side.removed++));
   };
 
-async function measureCall(opened, work, call, { count, concurrency, what = "a call", unit, most }) {
+async function measureCall(opened, work, call, { count, concurrency, what = "", unit, most, detail }) {
   const operations = Object.fromEntries(
     Object.entries(opened).map(([name, side]) => [name, (number) => call(side, number)]),
   );
   const figures = await measureCalls(operations, { count, concurrency });
-  return rowsOf(work, what, { figures, opened }, "wall", { unit, most });
+  return rowsOf(work, what, { figures, opened }, "wall", { unit, most, detail });
 }
 
 /** A row beside each peer that has the figure. Without a peer, a row of our figure alone. */
-function rowsOf(work, what, { figures, opened }, figure, { unit = "time", most, goals = true }) {
+function rowsOf(work, what, { figures, opened }, figure, { unit = "time", most, goals = true, detail }) {
   const modes = modesOf(opened);
   const peers = Object.keys(opened).filter((name) => name !== "ours" && figures[name]?.[figure] !== undefined);
-  const alone = { work, what, mode: modes.ours, ours: figures.ours[figure], unit, most };
+  const alone = { work, what, mode: modes.ours, ours: figures.ours[figure], unit, most, detail };
   if (peers.length === 0) return [alone];
   return peers.map((peer) => {
     const goal = opened[peer].inMemory ? { most } : { goal: 1 };
-    return row(work, what, { figures, modes }, figure, { peer, unit, ...(goals && goal) });
+    return row(work, what, { figures, modes }, figure, { peer, unit, detail, ...(goals && goal) });
   });
 }
 
@@ -165,7 +165,7 @@ function rowsOf(work, what, { figures, opened }, figure, { unit = "time", most, 
 function bytesRows(opened) {
   const stored = Object.entries(opened).filter(([, { size }]) => size !== undefined);
   const figures = Object.fromEntries(stored.map(([name, { size }]) => [name, { size: summary([size]) }]));
-  return rowsOf(`SQLite: ${CHECKPOINTS} checkpoints`, "bytes", { figures, opened }, "size", {
+  return rowsOf(`${CHECKPOINTS} checkpoints`, "bytes", { figures, opened }, "size", {
     unit: "bytes",
     most: RUNS * BYTES,
   });
@@ -196,9 +196,9 @@ async function shortRuns({ steps }, sides) {
       return figures;
     });
   const figures = await inTurns(Object.keys(sides), turn, { rounds: sized(5, 1), warm: sized(true, false) });
-  const work = `SQLite: a run of ${STEPS} steps of ${MESSAGE} bytes`;
+  const work = `a step of ${STEPS} with ${MESSAGE} bytes`;
   return [
-    ...rowsOf(work, "wall time a step", { figures, opened }, "wall", {}),
-    ...rowsOf(work, "event loop a step", { figures, opened }, "loop", { goals: false }),
+    ...rowsOf(work, "wall time", { figures, opened }, "wall", {}),
+    ...rowsOf(work, "event loop", { figures, opened }, "loop", { goals: false }),
   ];
 }

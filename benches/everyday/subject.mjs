@@ -35,9 +35,14 @@ export async function subject(name, { databases = Object.keys(places), onOneCore
     const found = await inPlace(database, async (run) => {
       const all = [];
       for (const cores of onOneCore ? coreCounts() : [availableParallelism()]) {
-        progress(`${name} on ${database}${onCores(cores)}`);
+        progress(variantOf(`${name} on ${database}`, cores));
         const some = await run(program, { args: [name, database, ...options], cores });
-        for (const row of some) all.push({ ...row, work: row.work + onCores(cores), unit: units[row.unit] });
+        // The document has one core for SQLite only.
+        const detail = cores === 1 && database !== "sqlite";
+        for (const row of some) {
+          const variant = variantOf(row.variant, cores);
+          all.push({ ...row, variant, unit: units[row.unit], detail: row.detail || detail });
+        }
       }
       return all;
     });
@@ -49,4 +54,7 @@ export async function subject(name, { databases = Object.keys(places), onOneCore
 /** All cores, and one core. A quick run is on all cores only. */
 export const coreCounts = () => [...new Set([availableParallelism(), quick ? availableParallelism() : 1])];
 
-export const onCores = (cores) => (cores === 1 ? ", one core" : "");
+const onCores = (cores) => (cores === 1 ? "one core" : "");
+
+/** The variant of a row on so many cores. */
+export const variantOf = (variant, cores) => [variant, onCores(cores)].filter(Boolean).join(", ");

@@ -37,8 +37,11 @@ function putWrites(database, count) {
       }
       // Few calls, so that the number of writes stays about the same.
       const figures = await measureCalls(operations, { count: 10 });
-      const work = `${database.label}: putWrites, ${count.toLocaleString("en")} pending writes before it`;
-      return row(work, "a call", { figures, modes: modesOf(opened) }, "wall", { most: 200 });
+      const work = `putWrites after ${count.toLocaleString("en")} others`;
+      return row(work, "", { figures, modes: modesOf(opened) }, "wall", {
+        most: 200,
+        detail: count > WRITES[0],
+      });
     },
   );
 }
@@ -83,13 +86,15 @@ async function send(database, tasks) {
   // A run of 4,000 tasks takes many seconds on each side, and is measured once.
   const options = { rounds: tasks > 1_000 ? 1 : sized(5, 1), warm: sized(tasks <= 1_000, false) };
   const figures = await inTurns(["ours", "memory", "theirs"], turn, options);
-  const label = `${database.label}: Send to ${tasks.toLocaleString("en")} tasks`;
+  const label = `Send to ${tasks.toLocaleString("en")} tasks`;
+  const detail = tasks > 1_000;
   return ["memory", "theirs"].flatMap((peer) => [
     row(label, "longest without a turn", { figures, modes }, "longest", {
       peer,
+      detail,
       ...(peer === "memory" && { goal: 1 }),
     }),
-    row(label, "wall time", { figures, modes }, "wall", { peer }),
+    row(label, "wall time", { figures, modes }, "wall", { peer, detail }),
   ]);
 }
 

@@ -68,11 +68,11 @@ async function whole({ checkpoints }, files, modes) {
     };
     // There is no warm-up round, because each process starts with cold caches.
     const figures = await inTurns(names, turn, { rounds: sized(3, 1), warm: false });
-    const [wall, ...others] = rowsOf(label, { figures, modes }, pairs, {
+    const [wall, loop, memory] = rowsOf(label, { figures, modes }, pairs, {
       ...TIMES,
       memory: ["peak memory growth", bytes],
     });
-    rows.push({ ...wall, number: 5, goal: 1, bound }, ...others);
+    rows.push({ ...wall, number: 5, goal: 1, bound }, loop, { ...memory, detail: how !== "list" });
   }
   return rows;
 }

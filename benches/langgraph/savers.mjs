@@ -41,8 +41,9 @@ async function one(durability) {
   const result = await inRuns(["ours", "theirs", "memory"], work, { rounds: sized(5, 2) });
   const times = { wall: ["wall time", time], loop: ["event loop", time] };
   const onDisk = { size: ["bytes on disk", bytes] };
+  const detail = durability === "sync";
   return [
-    ...rowsOf(label, result, [["ours", "theirs"]], { ...times, ...onDisk }),
-    ...rowsOf(label, result, [["ours", "memory"]], times),
+    ...rowsOf(label, result, [["ours", "theirs"]], { ...times, ...onDisk }, detail),
+    ...rowsOf(label, result, [["ours", "memory"]], times, detail),
   ];
 }

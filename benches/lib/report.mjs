@@ -1,9 +1,13 @@
 // Prints the result of a benchmark as Markdown. With `--write` the same text replaces the last result in
 // docs/internals/performance.md or docs/internals/measurements.md.
 import { readFileSync, writeFileSync } from "node:fs";
-import { cpus, totalmem } from "node:os";
+import { cpus } from "node:os";
 import { basename } from "node:path";
+import { tablesOf } from "./comparison.mjs";
+import { rate, ratio, spread, times } from "./figures.mjs";
 import { quick } from "./measure.mjs";
+
+export { bytes, figure, rate, ratio, spread, time, times } from "./figures.mjs";
 
 const printed = [];
 
@@ -23,24 +27,26 @@ export function leaveOut(what, why) {
   print(`Left out: ${what}, because ${why}.\n`);
 }
 
-/** Prints the machine, and how the figures came about. */
-export function machine(how = "Medians, least and most in brackets; the sides take turns in one run.") {
+/** Prints the machine, and what else a reader has to know about it. */
+export function machine(...more) {
   const [cpu] = cpus();
-  print(
-    `Node ${process.version} on ${process.platform}-${process.arch}, ${cpus().length} x ${cpu?.model.trim()}, ` +
-      `${Math.round(totalmem() / 2 ** 30)} GiB. ${how}` +
-      `${quick ? " A quick run: its figures mean little." : ""}\n`,
-  );
+  const system = process.platform === "linux" ? "" : `, ${process.platform}`;
+  const found = `${cpus().length} x ${cpu?.model.trim()}${system}, Node ${process.version}.`;
+  print([found, ...more, ...(quick ? ["A quick run: its figures mean little."] : [])].join(" ") + "\n");
 }
 
-/** Prints rows as a Markdown table with aligned columns. */
+/** Prints rows as a Markdown table. */
 export function table(head, rows) {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, 1, ...rows.map((row) => String(row[column]).length)),
-  );
-  const line = (cells) => `| ${cells.map((cell, column) => String(cell).padEnd(widths[column])).join(" | ")} |`;
-  print([line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n"));
+  print(markdown({ head, rows }));
 }
+
+/** Prints a table on the screen only: it says more than the document has. */
+export function details(head, rows) {
+  console.log(`\nNot in the document:\n\n${markdown({ head, rows })}\n`);
+}
+
+const markdown = ({ head, rows }) => [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+const line = (cells) => `|${cells.map((cell) => (cell === "" ? "" : ` ${cell} `)).join("|")}|`;
 
 /** The pages with tables of benchmarks. */
 const PAGES = ["internals/performance.md", "internals/measurements.md"].map(
@@ -67,54 +73,21 @@ export function write(name) {
   throw new Error(`no page has marks for ${name}`);
 }
 
-export function figure(value) {
-  return value >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
-}
-
-export function bytes(count) {
-  if (count >= 1e9) return `${figure(count / 1e9)} GB`;
-  return count >= 1e6 ? `${figure(count / 1e6)} MB` : `${figure(count / 1e3)} KB`;
-}
-
-/** Formats a median together with the least and the greatest value. `unit` turns one number into text. */
-export function spread({ median, least, most }, unit = figure) {
-  // For a rate, swap the bounds: the shortest time gives the highest rate.
-  const [low, high] = unit === rate ? [most, least] : [least, most];
-  return low === high ? unit(median) : `${unit(median)} (${unit(low)} to ${unit(high)})`;
-}
-
-/** Formats microseconds in us, ms or s, with three figures. */
-export function time(us) {
-  if (us >= 1e6) return `${figure(us / 1e6)} s`;
-  return us >= 1000 ? `${figure(us / 1000)} ms` : `${figure(us)} us`;
-}
-
-/** Formats microseconds per operation as operations per second. */
-export function rate(us) {
-  return `${figure(1e6 / us)}/s`;
-}
-
-/** Returns how many times smaller the median of `ours` is. */
-export function ratio(ours, theirs) {
-  return theirs.median / ours.median;
-}
-
-/** Formats the ratio for a table. */
-export function times(ours, theirs) {
-  return `x${figure(ratio(ours, theirs))}`;
-}
-
 /**
- * Runs the subjects named on the command line, or all of them, and prints a table of the comparisons. A table that is whole
+ * Runs the subjects named on the command line, or all of them, and prints tables of the comparisons. Tables that are whole
  * may be written. A row has:
  *
- * - `work`, `what` and `mode`: what our side did, with `ours`, its figure; `unit` turns a number into text
- * - `peer` and `theirs`: the other side and its figure. A row without them has only a figure.
+ * - `work`, `what` and `mode`: what our side did, with `ours`, its figure; `unit` turns a number into text. `variant` says how
+ *   the work differs from that of other rows. `what` is empty for the time of a call
+ * - `peer` and `theirs`: the other side and its figure. A row without them has only a figure. With `hasRatio: false`, the
+ *   figures are not compared
+ * - `detail`: true if the row is printed and is not in the document, because it says much the same as another one
  * - a goal, if there is one: `goal` is the least ratio, `most` the greatest figure of our side, and `more` by how much
  *   our figure may be greater than theirs
  * - `number`: the number of a goal in the table of goals, and `bound`: `{ what, figure }`, the least that any store needs
  *
- * With `goals`, the table says which goals are reached, and a table of the numbered goals is printed before it.
+ * With `goals`, the tables say which goals are reached, and a table of the numbered goals is printed before them. With
+ * `isWhole: false`, nothing is written.
  */
 export function compare(name, subjects, options) {
   return compareAll({ [name]: subjects }, options);
@@ -132,8 +105,8 @@ export async function compareAll(tables, options) {
   }
 }
 
-async function compareOne(name, subjects, chosen, { goals = false } = {}) {
-  const isWhole = chosen.length === Object.keys(subjects).length;
+async function compareOne(name, subjects, chosen, { goals = false, isWhole: mayBeWhole = true } = {}) {
+  const isWhole = mayBeWhole && chosen.length === Object.keys(subjects).length;
   const rows = [];
   for (const subject of chosen) rows.push(...(await subjects[subject]()));
   const numbered = rows.filter(({ number }) => number !== undefined).toSorted((a, b) => a.number - b.number);
@@ -143,14 +116,7 @@ async function compareOne(name, subjects, chosen, { goals = false } = {}) {
     print();
   }
   machine();
-  const head = ["work", "what", "forkpoint", "", "beside", "", "ratio"];
-  if (goals)
-    table(
-      [...head, "goal", "reached"],
-      rows.map((row) => [...compared(row), ...aim(row)]),
-    );
-  else table(head, rows.map(compared));
-  print("\nThe ratio says how many times less time or bytes Forkpoint takes: below 1 it loses.");
+  compared(rows, { goals });
   if (isWhole) write(name);
   // What was printed for a part of a table is not for the document.
   else printed.length = 0;
@@ -162,19 +128,29 @@ function goalTable(rows) {
   const reachedRows = rows.filter((row) => aim(row)[1] === "yes");
   print(`${reachedRows.length} of ${rows.length} figures reach their goal.\n`);
   table(
-    ["", "work", "what", "goal", "figure", "reached", "bound"],
-    rows.map((row) => {
+    ["", "", "goal", "figure", "lower bound"],
+    rows.map((row, at) => {
       const [wanted, is] = aim(row);
-      return [row.number, row.work, row.what, wanted, measured(row, row.ours), is, boundOf(row)];
+      const before = rows[at - 1] ?? {};
+      const number = before.number === row.number ? "" : row.number;
+      const goal = [wanted, is].join(" ");
+      return [number, goalLabel(row, before), goal, measured(row, row.ours), boundOf(row, before)];
     }),
   );
-  print("\nThe bound is what was measured in the same run for the least that any store has to do.");
 }
 
-function boundOf({ bound, ...row }) {
+/** A goal's work, unless that is the work of the row before, and what differs. */
+function goalLabel({ work, variant, what }, before) {
+  const rest = [variant, what.replace(/^wall time ?/, "")].filter(Boolean).join(", ");
+  if (before.work === work && rest !== "") return rest;
+  return rest === "" ? work : `${work}: ${rest}`;
+}
+
+/** The bound of a goal. It is named where it begins. */
+function boundOf({ bound, ...row }, before) {
   if (bound === undefined) return "";
-  const isTotal = row.more !== undefined;
-  return `${isTotal ? row.unit(bound.figure.median) : measured(row, bound.figure)}: ${bound.what}`;
+  const least = row.more === undefined ? measured(row, bound.figure) : row.unit(bound.figure.median);
+  return before.bound?.what === bound.what ? least : `${least}: ${bound.what}`;
 }
 
 /** Formats a figure as the row's goal asks for it: a ratio, a difference, or the figure itself. */
@@ -185,17 +161,39 @@ export function measured({ theirs, unit, goal, more }, figure) {
   return `${difference < 0 ? "-" : "+"}${unit(Math.abs(difference))}`;
 }
 
-function compared({ work, what, mode, peer = "", ours, theirs, unit }) {
-  const beside = theirs === undefined ? ["", "", ""] : [peer, spread(theirs, unit), times(ours, theirs)];
-  return [work, what, mode, spread(ours, unit), ...beside];
+/** Makes rows details: all of them, or those that `isDetail` chooses. */
+export function asDetails(rows, isDetail = () => true) {
+  for (const row of rows) row.detail ||= isDetail(row);
+  return rows;
+}
+
+/** Prints tables of rows. With `goals`, they say which goals are reached. Details are on the screen only. */
+export function compared(rows, { goals = false } = {}) {
+  const text = (some) =>
+    tablesOf(some.map((row) => lineOf(row, goals)))
+      .map(markdown)
+      .join("\n\n");
+  const details = rows.filter(({ detail }) => detail);
+  print(text(rows.filter(({ detail }) => !detail)));
+  if (details.length > 0) console.log(`\nNot in the document:\n\n${text(details)}\n`);
+}
+
+function lineOf({ work, variant, what, mode, peer, ours, theirs, unit, hasRatio = true, ...goal }, goals) {
+  const line = { work, variant, what, mode, ours: spread(ours, unit) };
+  if (goals)
+    line.goal = aim({ ours, theirs, unit, ...goal })
+      .filter(Boolean)
+      .join(" ");
+  if (theirs === undefined) return line;
+  return { ...line, peer, theirs: unit(theirs.median), ratio: hasRatio ? times(ours, theirs) : "" };
 }
 
 /** The goal of a row as text, and whether it is reached. Both are empty if the row has no goal. */
 export function aim({ ours, theirs, unit, goal, most, more }) {
   if (goal !== undefined) return [`x${goal}`, reached(ratio(ours, theirs) >= goal)];
-  if (more !== undefined) return [`at most ${unit(more)} more`, reached(ours.median - theirs.median <= more)];
+  if (more !== undefined) return [`≤${unit(more)} more`, reached(ours.median - theirs.median <= more)];
   if (most === undefined) return ["", ""];
-  return [`at ${unit === rate ? "least" : "most"} ${unit(most)}`, reached(ours.median <= most)];
+  return [`${unit === rate ? "≥" : "≤"}${unit(most)}`, reached(ours.median <= most)];
 }
 
 function reached(is) {

@@ -3,7 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { inTurns, sized } from "../lib/measure.mjs";
 import { inFolder } from "../lib/peers.mjs";
-import { bytes, figure, print, progress, spread, table, time, times } from "../lib/report.mjs";
+import { bytes, compared, figure, print, progress, spread, table, time } from "../lib/report.mjs";
 import { onFixedDisk } from "../lib/sync.mjs";
 import { onDatabase } from "./turns.mjs";
 
@@ -65,58 +65,53 @@ async function steps(measured, names) {
       ),
     );
   }
-  print(
-    '`graph.invoke`, `durability: "sync"`: a step whose node appends one message of 2 KB. The event loop\'s time, without what the graph takes with no saver.',
-  );
-  print(
-    `The second column is the synchronous part of Forkpoint's \`put\` on SQLite. A sync of SQLite takes ${SYNC} us.\n`,
-  );
-  table(["messages", "of it `put`", ...names], rows);
+  print('The event loop that a saver adds to a step of `graph.invoke`, with `durability: "sync"`:\n');
+  table(["messages", "`put` of the first", ...names], rows);
   print();
   return lines;
 }
 
 async function runs(measured, among) {
   const rows = [];
-  const add = async (label, pair, ...args) => {
+  const add = async (label, pair, args, detail = false) => {
     if (pair.length < 2) return;
     const found = await measured(pair, ...args);
     const [ours, theirs] = pair;
-    for (const [what, key] of [
-      ["wall time", "wall"],
-      ["event loop, the saver's part", "added"],
-      ["longest time without a turn", "gap"],
-    ]) {
-      const [mine, other] = [found[ours][key], found[theirs][key]];
-      rows.push([label, what, ours, spread(mine, time), theirs, spread(other, time), times(mine, other)]);
-    }
+    const row = (what, key, unit, rest) => {
+      const beside = { mode: SIDES[ours].onServer ? "Postgres" : "SQLite", peer: theirs };
+      rows.push({
+        work: label,
+        what,
+        ...beside,
+        ours: found[ours][key],
+        theirs: found[theirs][key],
+        unit,
+        detail,
+        ...rest,
+      });
+    };
+    row("wall time", "wall", time);
+    row("event loop", "added", time);
+    row("longest time without a turn", "gap", time, { detail: true });
     if (SIDES[ours].onServer) return;
-    const [size, syncs] = ["size", "syncs"].map((key) => pair.map((name) => found[name][key]));
-    rows.push([
-      label,
-      "bytes on disk, of the run",
-      ours,
-      bytes(size[0].median),
-      theirs,
-      bytes(size[1].median),
-      times(...size),
-    ]);
-    rows.push([label, "syncs", ours, figure(syncs[0].median), theirs, figure(syncs[1].median), ""]);
+    row("bytes on disk, of the run", "size", bytes);
+    row("syncs", "syncs", figure, { hasRatio: false, detail: true });
   };
   const sqlite = among("ForkpointSaver, SQLite", "SqliteSaver");
-  for (const count of sized([500, 1_000], [50])) {
-    await add(`a step of ${count} that append 2 KB, "sync"`, sqlite, "chat", count, 1, "sync");
-  }
-  for (const durability of ["async", "exit"]) {
-    const count = sized(500, 50);
-    await add(`a step of ${count} that append 2 KB, "${durability}"`, sqlite, "chat", count, 1, durability);
-  }
+  const chat = (pair, count, durability, detail) => {
+    const label = `a step of ${count.toLocaleString("en")} that append 2 KB, "${durability}"`;
+    return add(label, pair, ["chat", count, 1, durability], detail);
+  };
+  // The document has the longest run, and the durability that differs most.
+  await chat(sqlite, sized(500, 50), "sync", true);
+  await chat(sqlite, sized(1_000, 50), "sync");
+  await chat(sqlite, sized(500, 50), "async", true);
+  await chat(sqlite, sized(500, 50), "exit");
   const postgres = among("ForkpointSaver, Postgres", "PostgresSaver");
-  const count = sized(300, 30);
-  await add(`a step of ${count} that append 2 KB, "sync"`, postgres, "chat", count, 1, "sync");
+  await chat(postgres, sized(300, 30), "sync");
   const turns = sized(200, 20);
-  await add(`createAgent: a turn of ${turns} with two tool calls, "sync"`, sqlite, "agent", turns, 0, "sync");
-  print("Whole runs, by the step. The ratio says how many times less time Forkpoint takes.\n");
-  table(["work", "what", "", "forkpoint", "beside", "", "ratio"], rows);
+  await add(`createAgent: a turn of ${turns} with two tool calls, "sync"`, sqlite, ["agent", turns, 0, "sync"]);
+  print("Whole runs, by the step. `loop` is the saver's part:\n");
+  compared(rows);
   print();
 }

@@ -132,14 +132,14 @@ export const opens = {
   MemorySaver: saver("memory"),
 };
 
-/** What each store stores in. */
+/** The framework of each store, and what stores of LangGraph store in. */
 export const DESCRIBED = {
   CheckpointStore: "AgentOS",
   ForkpointSaver: "LangGraph",
   WorkflowCheckpointStore: "Agentium",
   Checkpointer: "TinyAgents",
   SessionStore: "Helix",
-  SqliteSaver: "LangGraph's own, WAL, NORMAL",
-  PostgresSaver: "LangGraph's own, a server on this machine",
-  MemorySaver: "LangGraph's own, no disk",
+  SqliteSaver: "WAL, NORMAL",
+  PostgresSaver: "local server",
+  MemorySaver: "no disk",
 };

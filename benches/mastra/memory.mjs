@@ -1,11 +1,14 @@
 // Measures the memory of agents: a turn, and what an agent reads before it, in short and long threads, beside Mastra's own stores.
 import { compare, sized } from "../lib/measure.mjs";
 import { onDisk } from "../lib/peers.mjs";
-import { bytes, print, progress, spread, table, time, times } from "../lib/report.mjs";
+import { asDetails, bytes, progress } from "../lib/report.mjs";
 import { prose } from "../lib/states.mjs";
+import { rowsOf } from "./rows.mjs";
 
 const LONG = sized(10_000, 500);
 const COUNT = sized(100, 10);
+/** The work that the document has. */
+const SHOWN = new Set(["a turn of two messages of 1 KB", "the last 10 messages"]);
 
 function message(id, threadId, at) {
   const content = { format: 2, parts: [{ type: "text", text: prose(1_000, at) }] };
@@ -31,24 +34,11 @@ async function filled(storage, length) {
   return { memory, threadId, next: length };
 }
 
-/** `open` makes a storage for each side. `path` is the folder of the files. */
-export async function memoryBench(open, path) {
+/** The rows of an agent's memory. `open` makes a storage for each side. */
+export async function memoryRows(open) {
   const sides = Object.keys(open);
   const orderBy = { field: "createdAt", direction: "DESC" };
   const rows = [];
-  const add = (what, of) => {
-    for (const [name, figure] of [
-      [what, "wall"],
-      ["its event loop", "loop"],
-    ]) {
-      rows.push([
-        name,
-        ...sides.map((side) => spread(of[side][figure], time)),
-        ...sides.slice(1).map((side) => times(of.ours[figure], of[side][figure])),
-      ]);
-    }
-  };
-  const sizes = {};
   for (const length of [10, LONG]) {
     progress(`threads of ${length} messages`);
     const threads = {};
@@ -70,30 +60,27 @@ export async function memoryBench(open, path) {
         memory.updateThread({ id: threadId, metadata: { turn: of.next++ } }),
     };
     for (const [what, work] of Object.entries(works)) {
-      progress(`${what}, at ${length}`);
+      const name = `${what}, at ${length.toLocaleString("en")}`;
+      progress(name);
       const each = Object.fromEntries(sides.map((side) => [side, () => work(threads[side], threads[side])]));
-      add(`${what}, at ${length}`, await compare(each, { count: COUNT }));
+      const found = rowsOf(name, await compare(each, { count: COUNT }));
+      rows.push(...asDetails(found, () => !SHOWN.has(what)));
     }
     for (const side of sides) await storages[side].close?.();
   }
-  print();
-  table(
-    ["work of an agent's memory", "forkpoint: WAL, FULL", "LibSQLStore", "InMemoryStore", "to LibSQL", "to memory"],
-    rows,
-  );
+  return rows;
+}
+
+/** What a long thread takes. `path` is the folder of the files. */
+export async function memoryBytes(open, path) {
   progress("bytes of memory");
+  const sizes = {};
   for (const side of ["ours", "libsql"]) {
     const storage = open[side]("messages");
     await filled(storage, LONG);
     await storage.close();
     sizes[side] = onDisk(path(side === "ours" ? "messages.db" : "messages.libsql"));
   }
-  print();
-  table(
-    [`a thread of ${LONG} messages of 1 KB`, "bytes", "forkpoint"],
-    [
-      ["LibSQLStore, on the disk", bytes(sizes.libsql), `x${(sizes.libsql / sizes.ours).toFixed(1)}`],
-      ["forkpoint, on the disk", bytes(sizes.ours), ""],
-    ],
-  );
+  const what = `a thread of ${LONG.toLocaleString("en")} messages of 1 KB`;
+  return [what, bytes(sizes.ours), "", "", bytes(sizes.libsql), `x${(sizes.libsql / sizes.ours).toFixed(1)}`];
 }

@@ -30,7 +30,8 @@ export async function payloads() {
   return rows;
 }
 
-async function read(path, { text, size, grow = 2_000, write = prose, ...wanted }) {
+async function read(path, { text, size, grow = 2_000, ...wanted }) {
+  const { write = prose } = wanted;
   const store = new CheckpointStore(path("ours.db"), { durability: "off" });
   const db = await betterSqlite(path("theirs.db"), {
     schema: "CREATE TABLE checkpoint (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT",
@@ -59,6 +60,7 @@ async function read(path, { text, size, grow = 2_000, write = prose, ...wanted }
     ours: result.ours[figure],
     theirs: result.theirs[figure],
     unit: time,
+    detail: wanted.write !== undefined,
     ...rest,
   });
 

@@ -53,13 +53,15 @@ const serialise = (sides) => ({ what: "v8.serialize of the state", figure: sides
 
 function rowsOf(us, { fresh, sliding, alone }, labels) {
   const row = (work, peer, sides, what, name, rest) => ({
-    work: `${work}, a sync of ${us} us`,
+    work,
+    variant: `a sync of ${us} us (${really(sides.ours)}, ${really(sides.lookup)})`,
     what,
-    mode: `WAL, FULL, ${really(sides.ours)}`,
-    peer: `${labels[peer]}, ${really(sides[peer])}`,
+    mode: labels.ours,
+    peer: labels[peer],
     ours: sides.ours[name],
     theirs: sides[peer][name],
     unit: what === "saves a second" ? rate : time,
+    detail: peer === "same",
     ...rest,
   });
   const grouped = (sides) => appended(sides, "JSON, one write and one sync for 64", "wall");
@@ -88,5 +90,5 @@ function rowsOf(us, { fresh, sliding, alone }, labels) {
   ];
 }
 
-/** Says what the syncs of a side really took. */
-const really = (side) => `syncs took ${figure(took(side))} us`;
+/** Says what the syncs of a side really took, in microseconds. */
+const really = (side) => figure(took(side));

@@ -38,8 +38,8 @@ export function growing() {
   return onServer(async (databases) => {
     const rows = [];
     for (const delayMs of [0, 1]) {
-      const label = `${STEPS} steps, growing to ${bytes(STEPS * 2_000)}, ${delayMs} ms`;
-      progress(label);
+      const label = { work: `${STEPS} steps, growing to ${bytes(STEPS * 2_000)}`, delayMs };
+      progress(`${label.work}, ${delayMs} ms`);
       let save;
       const work = {
         count: STEPS,
@@ -57,7 +57,7 @@ export function growing() {
       };
       const figures = await inDatabases(databases, work, { rounds: sized(3, 1), warm: false });
       const size = { stored: { goal: 50 }, values: null, log: null, sent: { goal: 100 }, flights: { most: 1 } };
-      const times = { wall: { goal: delayMs === 0 ? 5 : 2 }, loop: {} };
+      const times = { wall: { goal: delayMs === 0 ? 5 : 2 }, loop: { detail: delayMs > 0 } };
       // The delay changes no size, so the sizes are printed once.
       rows.push(...rowsOf(label, databases.mode, figures, delayMs === 0 ? { ...size, ...times } : times));
     }

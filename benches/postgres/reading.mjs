@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { clock, inTurns, sized } from "../lib/measure.mjs";
-import { bytes, progress } from "../lib/report.mjs";
+import { asDetails, bytes, progress } from "../lib/report.mjs";
 import { onServer } from "./database.mjs";
 import { begin, checkStates, grow, STEPS } from "./growing.mjs";
 import { names, rowsOf } from "./turns.mjs";
@@ -59,8 +59,7 @@ async function measure({ wire, mode }, opened) {
   const rows = [];
   for (const [work, read] of Object.entries(reads)) {
     for (const delayMs of [0, 1]) {
-      const label = `${work}, ${delayMs} ms`;
-      progress(label);
+      progress(`${work}, ${delayMs} ms`);
       const turn = async (name) => {
         await wire.reset(delayMs);
         const times = await read(opened[name]);
@@ -70,7 +69,10 @@ async function measure({ wire, mode }, opened) {
       };
       const figures = await inTurns(names, turn, { rounds: sized(3, 1), warm: sized(true, false) });
       const traffic = { received: {}, sent: null, flights: {} };
-      rows.push(...rowsOf(label, mode, figures, { ...(delayMs === 0 && traffic), wall: {}, loop: {} }));
+      const kinds = { ...(delayMs === 0 && traffic), wall: {}, loop: {} };
+      // The document has the reads without a delay, and what they receive.
+      const isDetail = ({ what }) => delayMs > 0 || what === "sent";
+      rows.push(...asDetails(rowsOf({ work, delayMs }, mode, figures, kinds), isDetail));
     }
   }
   return rows;

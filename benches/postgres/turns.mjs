@@ -1,4 +1,5 @@
 // Runs one turn of a side in a new database, and counts what it costs.
+import { delayed } from "../lib/figures.mjs";
 import { clock, inTurns } from "../lib/measure.mjs";
 import { bytes, figure, rate, time } from "../lib/report.mjs";
 import { names as peers } from "./database.mjs";
@@ -17,6 +18,9 @@ const FIGURES = {
   saves: ["saves a second", rate],
   loop: ["event loop", time],
 };
+
+/** The figures that are not in the document. */
+const DETAILS = new Set(["values", "log"]);
 
 /**
  * `prepare(side)` comes before the clock starts, and `run(side)` does `count` saves. `check(side)` comes afterwards.
@@ -45,19 +49,22 @@ export function inDatabases(databases, { prepare, run, check, count, delayMs }, 
 
 /**
  * The rows of the table for the figures that `kinds` names. `kinds` maps a figure to the goal beside PostgresSaver, for
- * example `{ goal: 50 }`, or to `null`: the figure is not printed beside the plain INSERT.
+ * example `{ goal: 50 }`, or to `null`: the figure is not printed beside the plain INSERT. `delayMs` is added to each round
+ * trip.
  */
-export function rowsOf(work, mode, figures, kinds) {
+export function rowsOf({ work, delayMs }, mode, figures, kinds) {
   const row = (kind, other, aim) => {
     const [what, unit] = FIGURES[kind];
     return {
       work,
-      what,
+      variant: delayed(delayMs),
+      what: kind === "loop" && "saves" in kinds ? `${what} a save` : what,
       mode,
       peer: peers[other],
       ours: figures.ours[kind],
       theirs: figures[other][kind],
       unit,
+      detail: DETAILS.has(kind),
       ...aim,
     };
   };

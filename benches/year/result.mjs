@@ -35,37 +35,53 @@ function duration(seconds) {
   return seconds < 7_200 ? `${figure(seconds / 60)} min` : `${figure(seconds / 3_600)} h`;
 }
 
-/** The head and the rows of the table. */
-export function rows(measured) {
+/** Two tables, `{ head, rows }`: the bytes at the largest size, and the times at the sizes that an extrapolation takes. */
+export function tables(all) {
+  const measured = all.filter((_, at) => at === 0 || at >= all.length - 2);
+  const millions = measured.map(({ size }) => `${figure(size / 1e6)} million`);
+  const year = "a year: 1,095 million";
+  return [
+    { head: ["", millions.at(-1), `${year}, linear`], rows: sizes(measured) },
+    { head: ["", ...millions, year, "extrapolated"], rows: durations(measured) },
+  ];
+}
+
+const allBytes = (one) => bytesOf(one, () => true);
+
+function sizes(measured) {
+  const { relations } = measured.at(-1);
+  const row = (what, of) => [what, bytes(of(measured.at(-1))), bytes(ways.linear(measured, of))];
+  const relation = (name) => {
+    const kind = relations[name].table === name ? "table" : "index";
+    return row(`${kind} \`${name}\``, (one) => one.relations[name].bytes);
+  };
+  // Small relations are left out.
+  const isLarge = (name) => relations[name].bytes > allBytes(measured.at(-1)) / 25;
+  return [
+    row("all bytes", allBytes),
+    row("bytes of the indexes", (one) => bytesOf(one, (name, table) => name !== table)),
+    ...Object.keys(relations).filter(isLarge).map(relation),
+  ];
+}
+
+function durations(measured) {
   const row = (what, way, unit, of) => {
     return [what, ...measured.map((one) => unit(of(one))), unit(ways[way](measured, of)), way];
   };
-  const { relations, filled, times, removed } = measured.at(-1);
-  const relation = (name) => {
-    const kind = relations[name].table === name ? "table" : "index";
-    return row(`${kind} \`${name}\``, "linear", bytes, (one) => one.relations[name].bytes);
-  };
-  // An index without rows is a page.
-  const isFilled = (name) => relations[name].bytes > 8_192;
+  const { filled, times, removed } = measured.at(-1);
   const indexes = Object.keys(filled.built);
   return [
-    ["", ...measured.map(({ size }) => `${figure(size / 1e6)} million`), "a year: 1,095 million", "extrapolated"],
-    [
-      row("all bytes", "linear", bytes, (one) => bytesOf(one, () => true)),
-      row("bytes of the indexes", "linear", bytes, (one) => bytesOf(one, (name, table) => name !== table)),
-      ...Object.keys(relations).filter(isFilled).map(relation),
-      row("insert the rows, without indexes", "linear", duration, (one) => one.filled.rows),
-      row(`build ${indexes.length} indexes`, "linear", duration, (one) => sum(Object.values(one.filled.built))),
-      row("the first `VACUUM ANALYZE`", "linear", duration, (one) => one.filled.vacuum),
-      ...Object.keys(times).map((what) => row(what, others[what] ?? "logarithmic", time, (one) => one.times[what])),
-      row("checkpoints that `prune()` deletes", "logarithmic", rate, (one) => (one.removing / one.removed) * 1e6),
-      row("`prune()` that finds nothing", "linear", duration, (one) => one.looking),
-      row(
-        `\`VACUUM\` of all indexes after ${removed.toLocaleString("en")} deletions`,
-        "linear",
-        duration,
-        (one) => one.vacuum,
-      ),
-    ],
+    row("insert the rows, without indexes", "linear", duration, (one) => one.filled.rows),
+    row(`build ${indexes.length} indexes`, "linear", duration, (one) => sum(Object.values(one.filled.built))),
+    row("the first `VACUUM ANALYZE`", "linear", duration, (one) => one.filled.vacuum),
+    ...Object.keys(times).map((what) => row(what, others[what] ?? "logarithmic", time, (one) => one.times[what])),
+    row("checkpoints that `prune()` deletes", "logarithmic", rate, (one) => (one.removing / one.removed) * 1e6),
+    row("`prune()` that finds nothing", "linear", duration, (one) => one.looking),
+    row(
+      `\`VACUUM\` of all indexes after ${removed.toLocaleString("en")} deletions`,
+      "linear",
+      duration,
+      (one) => one.vacuum,
+    ),
   ];
 }
