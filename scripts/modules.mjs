@@ -1,5 +1,5 @@
 // Bundles the modules of ts/ into dist. A program starts faster if it loads few files, and only the code that it needs: see
-// docs/internals/design.md, section "Bundles".
+// docs/internals/tools.md, section "Bundles".
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, posix, relative, resolve, sep } from "node:path";
 import { transform } from "esbuild";

@@ -12,7 +12,7 @@
 //! | `store` | opens a store; the contracts call it |
 //! | `pipeline`, `encoder`, `ahead`, `reader` | the worker threads: they write, encode large payloads a limited number of bytes ahead of time, and read |
 //! | `worker`, `deadline` | a thread with a queue, and the time by which the work of an ending store must have its locks |
-//! | `sweeper`, `clock_watch`, `warnings` | retention in the background, and the warnings about failures and a clock that is set |
+//! | `sweeper`, `clock_watch`, `events` | retention in the background, and the warnings about failures and a clock that is set |
 //! | `backend` | applies batches of units, answers queries, prunes; one folder for each kind of storage |
 //! | `retention` | plans which checkpoints a backend prunes |
 //! | `cache` | keeps recent payloads in memory |

@@ -341,20 +341,20 @@ export class Backup {
   }
 }
 
-export class Tool {
+/** A tool of a contract. The engine declares what selects it, and its calls. */
+export class Tool<Which, Call> {
   readonly #native: InstanceType<Binding["NativeTool"]>;
 
-  /** `which` is JSON text. Every call is JSON text too. */
-  constructor(contract: string, which: string) {
-    this.#native = throwing(() => new binding.NativeTool(contract, which));
+  constructor(contract: string, which: Which) {
+    this.#native = throwing(() => new binding.NativeTool(contract, JSON.stringify(which)));
   }
 
-  call(call: string): Response {
-    return throwing(() => this.#native.call(call));
+  call(call: Call): Response {
+    return throwing(() => this.#native.call(JSON.stringify(call)));
   }
 
-  async callOnPool(call: string): Promise<Response> {
-    return responseOf(await this.#native.callOnPool(call));
+  async callOnPool(call: Call): Promise<Response> {
+    return responseOf(await this.#native.callOnPool(JSON.stringify(call)));
   }
 }
 

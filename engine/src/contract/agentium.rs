@@ -15,7 +15,7 @@ pub use self::ops::{CONTRACT_ID, REST, STATE, Save, save};
 use super::entry::Contract;
 
 pub const CONTRACT: Contract = Contract {
-    tool: Some(workflow::tool),
+    tool: Some(workflow::TOOL),
     call_types: call::CALL_TYPES,
     ..Contract::new("agentium", CONTRACT_ID, call::request, ops::show)
 };

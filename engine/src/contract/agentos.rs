@@ -15,7 +15,7 @@ pub use self::ops::{CONTRACT_ID, Metadata, REST, STATE, Save, fork, metadata, sa
 use super::entry::Contract;
 
 pub const CONTRACT: Contract = Contract {
-    tool: Some(resume::tool),
+    tool: Some(resume::TOOL),
     call_types: call::CALL_TYPES,
     ..Contract::new("agentos", CONTRACT_ID, call::request, ops::show)
 };

@@ -26,8 +26,8 @@ pub struct Contract {
     pub request: fn(RawCall<'_>) -> Result<Request>,
     /// The types of its calls' fields in TypeScript.
     pub(super) call_types: CallTypes,
-    /// Makes the contract's tools, which work without a store. `None`: the contract has no tools.
-    pub tool: Option<MakeTool>,
+    /// The contract's tool, which works without a store.
+    pub tool: Option<ToolMaker>,
     /// Converts the engine's names of a lineage and a checkpoint into the users' names. A name is `None` if it is not
     /// known.
     pub name_of: fn(Option<String>, Option<String>) -> Names,
@@ -164,5 +164,11 @@ pub struct Names {
 /// Returns the writes of tasks, each with the path of its task.
 pub(super) type TakePaths = fn(Vec<Write>) -> Vec<(Write, Option<String>)>;
 
-/// Makes a tool. The argument selects the tool, in JSON.
-pub(super) type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;
+/// How a contract's tools are made.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolMaker {
+    /// Makes a tool. The argument selects the tool, in JSON.
+    pub(super) make: fn(&str) -> Result<Box<dyn Tool>>,
+    /// The types of what selects the tool, of its calls and of its answers, in TypeScript.
+    pub(super) types: CallTypes,
+}

@@ -27,7 +27,7 @@ pub const CONTRACT: Contract = Contract {
     noun: "session",
     // A session may have no checkpoint yet.
     anchor: SESSIONS_ID,
-    tool: Some(checkpoint_id::tool),
+    tool: Some(checkpoint_id::TOOL),
     records_of: Some(|session, _, key| LogRange::kept(CONTRACT_ID, session, MESSAGES, key)),
     remove: Some(|session, _| delete(session.to_owned())),
     call_types: call::CALL_TYPES,

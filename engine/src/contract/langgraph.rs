@@ -24,7 +24,7 @@ use super::thread;
 
 pub const CONTRACT: Contract = Contract {
     noun: "thread",
-    tool: Some(import::tool),
+    tool: Some(import::TOOL),
     name_of: thread::name_of,
     lineage_of: thread::lineage,
     id_of: thread::key,

@@ -48,6 +48,7 @@ pub use self::ids::MAX_ID_BYTES;
 pub use self::registry::{CONTRACTS, EFFECTS, NAMES, NOT_COPIED, lineage_of};
 use self::registry::{contract_of, named};
 use self::response::Response;
+use self::types::CallTypes;
 pub use self::words::words;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Op, Unit};
@@ -241,14 +242,18 @@ impl Cost {
 /// Makes a tool of a contract, which works without a store. `which` selects the tool, in JSON.
 pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
     match named(contract)?.tool {
-        Some(make) => make(which),
+        Some(tool) => (tool.make)(which),
         None => Err(Error::invalid(format!("the framework {contract:?} has no tools: please report this"))),
     }
 }
 
-/// The types of the fields of all calls, as TypeScript. A release build has none of them.
+/// The types of the fields of all calls and of the messages of all tools, as TypeScript. A release build has none of them.
 pub fn call_types() -> String {
     let of_all =
         [(store::NAME, store::CALL_TYPES), (inspect::NAME, inspect::CALL_TYPES), (effect::NAME, effect::CALL_TYPES)];
-    types::module(of_all.into_iter().chain(CONTRACTS.iter().map(|contract| (contract.name, contract.call_types))))
+    let of_all = of_all.map(|(name, calls)| (name, calls, CallTypes::NONE));
+    let of_each = CONTRACTS
+        .iter()
+        .map(|contract| (contract.name, contract.call_types, contract.tool.map_or(CallTypes::NONE, |tool| tool.types)));
+    types::module(of_all.into_iter().chain(of_each))
 }

@@ -9,6 +9,7 @@ use std::io;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
+use ts_rs::TS;
 
 use crate::error::{Code, Error, Result};
 use crate::query::Answer;
@@ -77,7 +78,7 @@ struct Listed<T> {
 ///
 /// Named fields would double the cost of reading a part. This type has no named fields, although the other types
 /// have.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 pub(crate) struct PackedPart(String, String, usize, usize, usize);
 
 /// A buffer with at least this many bytes is full. The next part goes into another buffer.

@@ -1,9 +1,10 @@
 //! The rule for retries of a failed step or task. The state machines of several contracts use it.
 
 use serde::Deserialize;
+use ts_rs::TS;
 
 /// The rule for retries after a failed attempt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Retry {
     /// The maximum number of retries after the first attempt.

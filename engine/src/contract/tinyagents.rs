@@ -16,7 +16,7 @@ use super::thread;
 
 pub const CONTRACT: Contract = Contract {
     noun: "thread",
-    tool: Some(graph::tool),
+    tool: Some(graph::TOOL),
     name_of: ops::name_of,
     lineage_of: thread::lineage,
     id_of: thread::key,

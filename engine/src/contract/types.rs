@@ -9,7 +9,7 @@ use ts_rs::TS;
 #[cfg(debug_assertions)]
 use ts_rs::{Config, TypeVisitor};
 
-/// The types of a contract's calls. It has no size in a release build.
+/// The types of the messages of a contract. It has no size in a release build.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallTypes {
     #[cfg(debug_assertions)]
@@ -25,9 +25,14 @@ impl CallTypes {
 
     /// The types of the calls of this enum.
     pub(super) const fn of<Call: TS + 'static>() -> Self {
+        Self::tool::<(), Call, ()>()
+    }
+
+    /// The types of a tool: what selects it, its calls, and its answers.
+    pub(super) const fn tool<Which: TS + 'static, Call: TS + 'static, Answer: TS + 'static>() -> Self {
         Self {
             #[cfg(debug_assertions)]
-            declare: Some(declare::<Call>),
+            declare: Some(declare::<Which, Call, Answer>),
         }
     }
 
@@ -43,28 +48,37 @@ impl CallTypes {
 }
 
 /// Returns the types of these contracts as TypeScript: a namespace for each contract with calls, which has the type `Call`.
-pub(super) fn module(contracts: impl Iterator<Item = (&'static str, CallTypes)>) -> String {
+///
+/// The types of its tool are in a namespace in there.
+pub(super) fn module(contracts: impl Iterator<Item = (&'static str, CallTypes, CallTypes)>) -> String {
     let mut text = String::from(
         "// Made by scripts/calls.mjs from the engine's `enum Call` of each contract.\n\n\
          /** An integer of 64 bits. One that a double cannot hold is a text with its digits. */\n\
          type Exact = number | string;\n",
     );
-    for (name, types) in contracts {
-        if let Some(declarations) = types.declarations() {
+    for (name, calls, tool) in contracts {
+        let tool = tool.declarations().map(|types| format!("export namespace tool {{\n{types}}}\n"));
+        let declarations: String = calls.declarations().into_iter().chain(tool).collect();
+        if !declarations.is_empty() {
             let _ = write!(text, "\nexport declare namespace {} {{\n{declarations}}}\n", name.replace('-', "_"));
         }
     }
     text
 }
 
-/// Returns the declarations of a type and of the types that it uses.
+/// Returns the declarations of these types and of the types that they use.
 #[cfg(debug_assertions)]
-fn declare<T: TS + 'static>() -> String {
+fn declare<Which: TS + 'static, Call: TS + 'static, Answer: TS + 'static>() -> String {
     let mut found = Declared { config: Config::new().with_large_int("number"), types: Vec::new() };
-    found.visit::<T>();
-    found.types.sort_by(|(_, one), (_, other)| one.cmp(other));
+    found.visit::<Which>();
+    found.visit::<Call>();
     // A caller gives undefined for a field that is `None`. The field of a type that is null there is written as `null | ...`.
-    found.types.into_iter().map(|(_, text)| text.replace(" | null,", " | undefined,")).collect()
+    for (_, text) in &mut found.types {
+        *text = text.replace(" | null,", " | undefined,");
+    }
+    found.visit::<Answer>();
+    found.types.sort_by(|(_, one), (_, other)| one.cmp(other));
+    found.types.into_iter().map(|(_, text)| text).collect()
 }
 
 #[cfg(debug_assertions)]

@@ -187,7 +187,7 @@ export class Execution {
         this.#fresh = true;
         this.#tellStart(0);
       }
-      return this.#driver.on({ event: "loaded", base: null });
+      return this.#driver.on({ event: "loaded", base: undefined });
     }
     const misfit = this.#plan.force
       ? undefined

@@ -6,8 +6,7 @@
 import type { CallsOf } from "../../bridge/calls.js";
 import type * as engine from "../../bridge/calls.generated.js";
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
-import type { StepRef } from "./checkpoint.js";
-import type { CheckpointSummary, StepResult } from "./contract.js";
+import type { CheckpointSummary } from "./contract.js";
 import type { RunStatus } from "../shared/recover-options.js";
 
 export interface Found<P = Part> {
@@ -85,60 +84,10 @@ export const openValue: Unpack<FoundValue<PackedPart>, FoundValue> = ({ key, par
   parts: parts.map(part),
 });
 
-interface Retry {
-  maxRetries: number;
-  backoffMs: number;
-}
-
-export interface RunTool {
-  run: {
-    /** All steps. A parent comes before its nested steps. `parent` is the index of the parent in this list. */
-    steps: Array<{
-      name: string;
-      kind: "task" | "condition" | "parallel";
-      parent: number | undefined;
-      /** The step's own retry rule. Undefined: `retry`. */
-      retry: Retry | undefined;
-    }>;
-    retry: Retry;
-    options: {
-      runId: string;
-      mode: Mode;
-      /** True if the run resumes at the checkpoint's step index even if the step's name has changed. */
-      force: boolean;
-      onError: "fail" | "continue" | "ask";
-    };
-  };
-}
-
-export type Mode =
-  | { kind: "plain" | "fresh" | "resume" }
-  | { kind: "replay"; from: string }
-  | { kind: "branch"; from: string; mutate: boolean };
-
-export type RunEvent =
-  | { event: "started" | "mutated" | "stored" | "broke" | "drainRequested" | "aborted" }
-  | { event: "loaded"; base: Omit<StepRef, "createdAt"> | null }
-  | { event: "ran" | "threw"; step: number; attempt: number }
-  | { event: "evaluated"; step: number; attempt: number; holds: boolean }
-  | { event: "waited" | "merged" | "conflicted"; step: number }
-  | { event: "decided"; step: number; goOn: boolean };
-
-export type Command =
-  | { command: "load"; id: string | null }
-  | { command: "mutate" | "cancel" }
-  | { command: "store"; id: string; stepIndex: number; stepName: string; slot: number; rewind: boolean }
-  | { command: "keep" | "finish"; slot: number }
-  | { command: "began" | "ask"; step: number }
-  | { command: "run" | "evaluate"; step: number; attempt: number; slot: number }
-  | { command: "wait"; step: number; attempt: number; ms: number }
-  | { command: "merge"; step: number; base: number; branches: number[] }
-  | { command: "ended"; step: number; how: StepResult["status"] }
-  | { command: "fail"; why: Why };
-
+/** What the engine needs to know of a run. */
+export type RunTool = engine.agentium.tool.Which;
+export type Mode = engine.agentium.tool.Mode;
+export type RunEvent = engine.agentium.tool.Event;
+export type Command = engine.agentium.tool.Command;
 /** The reason why a run ended without a result. */
-export type Why =
-  | { reason: "notFound"; id: string }
-  | { reason: "mismatch"; message: string }
-  | { reason: "step"; step: number }
-  | { reason: "host" | "drained" | "aborted" };
+export type Why = engine.agentium.tool.Reason;

@@ -1,6 +1,7 @@
 /** `resumePlan`: how a resume treats the nodes of a checkpoint. */
 
 import { quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import type * as engine from "../../bridge/calls.generated.js";
 import { Tool } from "../../bridge/native.js";
 import { parse } from "../../bridge/wire.js";
 import { requireId, requireIds } from "../../store/ids.js";
@@ -20,7 +21,9 @@ export interface ResumePlan {
   reexecute: string[];
 }
 
-const planner = new Tool("agentos", JSON.stringify({ resumePlanner: {} }));
+type Planner = Tool<engine.agentos.tool.Which, engine.agentos.tool.Nodes>;
+
+const planner: Planner = new Tool("agentos", { resumePlanner: {} });
 
 /**
  * Sorts a checkpoint's nodes by how a resume treats them. The effect class of a node decides how a resume treats it.
@@ -30,10 +33,10 @@ const planner = new Tool("agentos", JSON.stringify({ resumePlanner: {} }));
  */
 export function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan {
   const recorded = readingArgument("checkpoint", () => recordedIn(checkpoint));
-  return parse(planner.call(JSON.stringify(recorded))) as ResumePlan;
+  return parse(planner.call(recorded)) as engine.agentos.tool.ResumePlan;
 }
 
-function recordedIn(checkpoint: Parameters<typeof resumePlan>[0]) {
+function recordedIn(checkpoint: Parameters<typeof resumePlan>[0]): engine.agentos.tool.Nodes {
   if (typeof checkpoint !== "object" || checkpoint === null) {
     throw typeError(`checkpoint must be an object, but is ${show(checkpoint)}`);
   }
@@ -48,6 +51,6 @@ function recordedIn(checkpoint: Parameters<typeof resumePlan>[0]) {
   });
   const visited = requireIds(visitedNodes, "checkpoint.visitedNodes");
   const skipped = skippedNodes === undefined ? [] : requireIds(skippedNodes, "checkpoint.skippedNodes");
-  const recorded = nodes.map((node, at) => [node, classes[at]]);
+  const recorded = nodes.map((node, at): [string, string] => [node, classes[at]!]);
   return { recorded, visited, skipped };
 }

@@ -1,6 +1,7 @@
 /** Makes and parses the ids of a session's checkpoints. */
 
 import { requireId } from "../../store/ids.js";
+import type * as engine from "../../bridge/calls.generated.js";
 import { Tool } from "../../bridge/native.js";
 import { parse } from "../../bridge/wire.js";
 import { count } from "./options.js";
@@ -17,11 +18,11 @@ export interface ParsedCheckpointId {
   random: string;
 }
 
-let tool: Tool | undefined;
+let tool: Tool<engine.helix.tool.Which, engine.helix.tool.Call> | undefined;
 
-function call(message: object): unknown {
-  tool ??= new Tool("helix", JSON.stringify({ checkpointIds: {} }));
-  return parse(tool.call(JSON.stringify(message)));
+function call(message: engine.helix.tool.Call): unknown {
+  tool ??= new Tool("helix", { checkpointIds: {} });
+  return parse(tool.call(message));
 }
 
 /**

@@ -1,5 +1,7 @@
 /** The checkpoints of other savers. */
 
+import type { CallsOf } from "../../bridge/calls.js";
+import type * as engine from "../../bridge/calls.generated.js";
 import { Tool } from "../../bridge/native.js";
 import { type Unpack, type PackedPart, type Part, unpacked } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
@@ -39,30 +41,33 @@ export interface Source {
   writes(checkpointRef: CheckpointRef): Promise<SourceWrite[]>;
 }
 
-interface Calls {
-  /** The thread that was active last comes last. */
-  threads(fields: { of: readonly string[] | undefined }): string[];
-  /** Returns a page of the checkpoints of these threads. It begins after a namespace and an id of the first one. */
-  page(fields: { threads: string[]; namespace: string; id: string; split: boolean }): Array<SourceThread<PackedPart>>;
-  writes(fields: CheckpointRef): Array<SourceWrite<PackedPart>>;
-}
+type Calls = CallsOf<
+  engine.langgraph.tool.Call,
+  {
+    /** The thread that was active last comes last. */
+    threads: string[];
+    /** A page of the checkpoints of these threads. It begins after a namespace and an id of the first one. */
+    page: engine.langgraph.tool.FoundThread[];
+    writes: engine.langgraph.tool.FoundWrite[];
+  }
+>;
 
 /** The maximum number of threads that a page can begin. */
 const THREADS = 256;
 
 /** Reads the database of a SqliteSaver, on Node's thread pool. See `src/contract/langgraph/import/`. */
 export class SqliteSaver implements Source {
-  readonly #tool: Tool;
+  readonly #tool: Tool<engine.langgraph.tool.Which, object>;
   readonly #split: boolean;
 
   /** With `split`, the values of the channels are found in the checkpoint's JSON text where possible. */
   constructor(path: string, split: boolean) {
-    this.#tool = new Tool(langgraph.name, JSON.stringify({ sqliteSaver: { path } }));
+    this.#tool = new Tool(langgraph.name, { sqliteSaver: { path } });
     this.#split = split;
   }
 
   threads(of?: readonly string[]): Promise<string[]> {
-    return this.#ask("threads", { of }, (threads) => threads);
+    return this.#ask("threads", { of: of && [...of] }, (threads) => threads);
   }
 
   async *pages(threads: string[]): AsyncGenerator<SourceThread[]> {
@@ -89,7 +94,7 @@ export class SqliteSaver implements Source {
     fields: Parameters<Calls[K]>[0],
     unpack: Unpack<ReturnType<Calls[K]>, R>,
   ): Promise<R> {
-    const response = await this.#tool.callOnPool(JSON.stringify({ [call]: fields }));
+    const response = await this.#tool.callOnPool({ [call]: fields });
     return unpacked(response!, unpack);
   }
 }

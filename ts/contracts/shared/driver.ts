@@ -16,7 +16,7 @@ interface Stops {
 type Common = { event: "started" | "drainRequested" | "aborted" };
 
 export class Driver<Event extends { event: string }, Command, Result> {
-  readonly #tool: Tool;
+  readonly #tool: Tool<object, Event | Common>;
   readonly #execute: (command: Command) => void;
   readonly #cancelled = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -31,7 +31,7 @@ export class Driver<Event extends { event: string }, Command, Result> {
 
   /** `machine` describes the state machine to the engine. */
   constructor(contract: string, machine: object, execute: (command: Command) => void) {
-    this.#tool = new Tool(contract, JSON.stringify(machine));
+    this.#tool = new Tool(contract, machine);
     this.#execute = execute;
   }
 
@@ -71,7 +71,7 @@ export class Driver<Event extends { event: string }, Command, Result> {
   on(event: Event | Common): void {
     if (this.over) return;
     try {
-      for (const command of parse(this.#tool.call(JSON.stringify(event))) as Command[]) this.#execute(command);
+      for (const command of parse(this.#tool.call(event)) as Command[]) this.#execute(command);
     } catch (error) {
       // Commands should not throw. If a command throws, the run's promise must still reject.
       this.#cancelled.abort();

@@ -16,9 +16,9 @@ pub(super) const TOTALS: &str = "totals";
 /// The name of the save number from which payloads may be raw: see `raw.rs`.
 pub(super) const RAW_FROM: &str = "raw_from";
 
-/// The name of the oldest format whose releases may look at the file. Only formats after 2 have it.
+/// The name of the oldest format whose releases may look at the file. Only formats after 1 have it.
 pub(super) const OLDEST_READER: &str = "oldest_reader";
-/// The name of the oldest format whose releases may write to the file. Only formats after 2 have it.
+/// The name of the oldest format whose releases may write to the file. Only formats after 1 have it.
 pub(super) const OLDEST_WRITER: &str = "oldest_writer";
 
 /// The table. The first value creates it, so it takes no page in a file without values.

@@ -3,25 +3,32 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::call::{Tool, read_json};
+use crate::contract::entry::ToolMaker;
 use crate::contract::response::Response;
+use crate::contract::types::CallTypes;
 use crate::error::{Error, Result};
 
 struct ResumePlanner;
 
-pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    enum Which {
-        ResumePlanner {},
-    }
+/// The tools of the contract.
+#[derive(Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+enum Which {
+    ResumePlanner {},
+}
+
+pub(super) const TOOL: ToolMaker = ToolMaker { make: tool, types: CallTypes::tool::<Which, Nodes, ResumePlan>() };
+
+fn tool(which: &str) -> Result<Box<dyn Tool>> {
     let Which::ResumePlanner {} = read_json(which)?;
     Ok(Box::new(ResumePlanner))
 }
 
 /// The nodes of a checkpoint. If a node is in several lists, the order `visited`, `skipped`, `recorded` decides.
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 struct Nodes {
     /// `nodeResults`, as pairs of a node and its effect class.
@@ -36,7 +43,7 @@ struct Nodes {
 ///
 /// The nodes of each list are in the order of the checkpoint. A node that is in no list has never begun, and it runs
 /// when the run is resumed.
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, TS)]
 struct ResumePlan {
     /// Completed nodes. They do not run again: the state contains their results.
     completed: Vec<String>,

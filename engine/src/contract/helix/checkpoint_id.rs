@@ -1,13 +1,16 @@
 //! Checkpoint ids of the form `cpv1-{sessionId}-s{stepCount}-t{timestamp}-{6 hex digits}`.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use crate::contract::call::{Tool, read_json};
+use crate::contract::entry::ToolMaker;
 use crate::contract::response::Response;
+use crate::contract::types::CallTypes;
 use crate::error::Result;
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct CheckpointId<'a> {
     /// The version of the form. It is always 1.
@@ -51,21 +54,23 @@ fn number(digits: &str) -> Option<f64> {
     digits.parse().ok().filter(|number: &f64| is_number && number.is_finite())
 }
 
-/// The tools of the contract, as `ts/contracts/helix/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The tools of the contract.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Which {
     CheckpointIds {},
 }
 
-pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
+pub(super) const TOOL: ToolMaker = ToolMaker { make: tool, types: CallTypes::tool::<Which, Call, CheckpointId>() };
+
+fn tool(which: &str) -> Result<Box<dyn Tool>> {
     let Which::CheckpointIds {} = read_json(which)?;
     Ok(Box::new(CheckpointIds))
 }
 
 struct CheckpointIds;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     Generate { session_id: String, step_count: u64, timestamp: u64 },

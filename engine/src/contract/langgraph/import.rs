@@ -8,6 +8,6 @@ mod call;
 mod saver;
 mod split;
 
-pub(super) use self::call::tool;
+pub(super) use self::call::TOOL;
 pub use self::saver::{SavedCheckpoint, SavedWrite, SqliteSaver, Typed};
 pub use self::split::split;

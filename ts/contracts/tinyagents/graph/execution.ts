@@ -166,7 +166,7 @@ export class GraphExecution {
   async #load(id: string | undefined): Promise<GraphEvent> {
     const { checkpointer, thread, mode } = this.plan;
     const loaded = this.plan.loaded ?? (await loadCheckpoint(checkpointer!, thread, id, this.format));
-    if (loaded === null) return { event: "loaded", base: null };
+    if (loaded === null) return { event: "loaded", base: undefined };
     const { checkpoint, activations, latest } = loaded;
     if (mode.kind === "continue") this.#refuseOthers(loaded);
     if (mode.kind === "continue") await requireFit(this.plan, this.parts.definition.name, loaded, this.format);

@@ -1,6 +1,7 @@
 //! The definition of a workflow: its steps with names, kinds and parents, and the retry rule.
 
 use serde::Deserialize;
+use ts_rs::TS;
 
 use crate::contract::retry::Retry;
 use crate::error::{Error, Result};
@@ -8,7 +9,7 @@ use crate::error::{Error, Result};
 /// Identifies a step: its index in [`Definition::nodes`].
 pub type NodeId = usize;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
     /// A step that runs the user's function or an agent.
@@ -20,7 +21,7 @@ pub enum Kind {
 }
 
 /// A step, as the caller describes it. In a list of steps, each parent comes before its children.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     pub name: String,

@@ -13,23 +13,28 @@ pub mod run;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use ts_rs::TS;
 
 use self::definition::{Definition, Step};
-use self::protocol::Options;
+use self::protocol::{Command, Event, Options};
 use self::run::Run;
 use crate::contract::call::{Tool, read_json};
+use crate::contract::entry::ToolMaker;
 use crate::contract::response::Response;
 use crate::contract::retry::Retry;
+use crate::contract::types::CallTypes;
 use crate::error::Result;
 
-/// The tools of the contract, as `ts/contracts/agentium/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The tools of the contract.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Which {
     Run { steps: Vec<Step>, retry: Retry, options: Options },
 }
 
-pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
+pub(super) const TOOL: ToolMaker = ToolMaker { make: tool, types: CallTypes::tool::<Which, Event, Command>() };
+
+fn tool(which: &str) -> Result<Box<dyn Tool>> {
     let Which::Run { steps, retry, options } = read_json(which)?;
     let definition = Definition::new(steps, retry)?;
     Ok(Box::new(Run::new(Arc::new(definition), options)))

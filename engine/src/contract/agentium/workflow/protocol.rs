@@ -1,8 +1,9 @@
 //! The messages between a run and its host. The host sends events to the run, and the run returns commands.
 //!
-//! In JSON, each message has a field that contains the message's name. `ts/contracts/agentium/wire.ts` declares the same unions.
+//! In JSON, each message has a field that contains the message's name.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::definition::NodeId;
 
@@ -14,7 +15,7 @@ pub type Slot = usize;
 pub const ENTRY: Slot = 0;
 
 /// How a run begins: its first state, and what happens to the checkpoints that are already stored.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Mode {
     /// Begins with the initial state. Stores no checkpoints.
@@ -40,7 +41,7 @@ pub enum Mode {
 }
 
 /// What a run does if a step has failed after its last retry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum OnError {
     /// The run fails.
@@ -51,7 +52,7 @@ pub enum OnError {
     Ask,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Options {
     /// The run's id. A replay uses the run id of its checkpoint instead.
@@ -65,7 +66,7 @@ pub struct Options {
 }
 
 /// The checkpoint from which a run continues.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Base {
     pub id: String,
@@ -78,7 +79,7 @@ pub struct Base {
 
 /// An event that the host reports to a run. `step` is the step that the event belongs to. `attempt` is the number of
 /// the attempt. The first attempt has the number 0.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Event {
     /// The host is ready.
@@ -113,7 +114,7 @@ pub enum Event {
 }
 
 /// How a step ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum How {
     /// The step ran.
@@ -126,7 +127,7 @@ pub enum How {
 }
 
 /// Why a run ended without a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 #[serde(tag = "reason", rename_all = "camelCase")]
 pub enum Reason {
     /// The checkpoint does not exist.
@@ -148,7 +149,7 @@ pub enum Reason {
 ///
 /// `step` is the step that the command belongs to. `attempt` is the number of the attempt. The first attempt has the
 /// number 0. `slot` is the slot of the state.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, TS)]
 #[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Command {
     /// Load a checkpoint. Without an id, load the latest checkpoint of the run. Answer: [`Event::Loaded`].

@@ -1,13 +1,16 @@
-//! The importer's calls, as `ts/contracts/langgraph/import-source.ts` declares them.
+//! The importer's calls.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::saver::{SavedCheckpoint, SavedWrite, SqliteSaver, Typed};
 use super::split::split;
 use crate::contract::call::{Tool, read_json};
+use crate::contract::entry::ToolMaker;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::types::CallTypes;
 use crate::error::Result;
 use crate::record::Part;
 
@@ -17,17 +20,22 @@ const PAGE: usize = 128;
 /// A page ends after this number of bytes of checkpoints and writes.
 const PAGE_BYTES: usize = 2 << 20;
 
-pub(in crate::contract::langgraph) fn tool(which: &str) -> Result<Box<dyn Tool>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    enum Which {
-        SqliteSaver { path: PathBuf },
-    }
+/// The tools of the contract.
+#[derive(Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+enum Which {
+    SqliteSaver { path: PathBuf },
+}
+
+pub(in crate::contract::langgraph) const TOOL: ToolMaker =
+    ToolMaker { make: tool, types: CallTypes::tool::<Which, Call, FoundThread>() };
+
+fn tool(which: &str) -> Result<Box<dyn Tool>> {
     let Which::SqliteSaver { path } = read_json(which)?;
     Ok(Box::new(SqliteSaver::new(path)))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Lists all threads, or those of `of` that exist. The thread that was active last comes last.
@@ -50,7 +58,7 @@ enum Call {
 }
 
 /// The part of a page that belongs to a thread.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct FoundThread {
     thread_id: String,
@@ -61,7 +69,7 @@ struct FoundThread {
     ended: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 struct FoundCheckpoint {
     namespace: String,
     id: String,
@@ -73,7 +81,7 @@ struct FoundCheckpoint {
     writes: Vec<FoundWrite>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 struct Orphan {
     namespace: String,
     id: String,
@@ -81,7 +89,7 @@ struct Orphan {
 }
 
 /// A write in a response. The channel is the name of the write's part.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 struct FoundWrite {
     task: String,
     index: i64,

@@ -1,6 +1,7 @@
 //! The definition of a graph: its nodes with their policies, and its edges.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::contract::retry::Retry;
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ pub type NodeId = usize;
 pub type Source = Option<NodeId>;
 
 /// What a node does to the world. This decides whether its recorded result is used when a run resumes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Effect {
     /// Computes from the state only. Runs again on resume.
@@ -28,7 +29,7 @@ pub enum Effect {
 }
 
 /// At which boundaries of a node a checkpoint is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum NodePolicy {
     /// At the boundary before the node.
@@ -42,7 +43,7 @@ pub enum NodePolicy {
 }
 
 /// At which boundaries of a graph a checkpoint is stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
     /// Before the first superstep, and after every node without its own policy.
@@ -55,7 +56,7 @@ pub enum Policy {
 }
 
 /// How much of the memory is saved with a checkpoint. The order is from nothing to all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Consistency {
     /// Nothing. On resume, the memory is read fresh.
@@ -68,7 +69,7 @@ pub enum Consistency {
 }
 
 /// A node, as the caller describes it.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Node {
     pub name: String,
@@ -97,17 +98,18 @@ impl Node {
 }
 
 /// A static edge.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Edge {
     /// Where the edge begins.
+    #[ts(type = "null | number")]
     pub from: Source,
     /// The node that runs after the source.
     pub to: NodeId,
 }
 
 /// A node that waits until all of several nodes have run.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Barrier {
     /// The nodes that must have run.
@@ -117,7 +119,7 @@ pub struct Barrier {
 }
 
 /// A graph. A field's missing edges are edges to the end.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Definition {
     pub nodes: Vec<Node>,

@@ -15,22 +15,27 @@ mod writer;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use ts_rs::TS;
 
 use self::definition::Definition;
-use self::protocol::{Event, Options};
+use self::protocol::{Command, Event, Options};
 use self::run::Run;
 use crate::contract::call::{Tool, read_json};
+use crate::contract::entry::ToolMaker;
 use crate::contract::response::Response;
+use crate::contract::types::CallTypes;
 use crate::error::Result;
 
-/// The tools of the contract, as `ts/contracts/tinyagents/graph/wire.ts` declares them.
-#[derive(Deserialize)]
+/// The tools of the contract.
+#[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Which {
     Run { graph: Definition, options: Options },
 }
 
-pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
+pub(super) const TOOL: ToolMaker = ToolMaker { make: tool, types: CallTypes::tool::<Which, Event, Command>() };
+
+fn tool(which: &str) -> Result<Box<dyn Tool>> {
     let Which::Run { graph, options } = read_json(which)?;
     let graph = graph.check()?;
     graph.check_nodes(options.mode.nodes())?;

@@ -1,9 +1,9 @@
 //! The messages between a run and its host. The host sends events to the run, and the run returns commands.
 //!
-//! In JSON, each message has a field that contains the message's name. `ts/contracts/tinyagents/graph/wire.ts` declares the same
-//! unions.
+//! In JSON, each message has a field that contains the message's name.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::definition::{Consistency, NodeId, Source};
 
@@ -17,7 +17,7 @@ pub type Arg = usize;
 pub type WriteId = u64;
 
 /// A node to run, with the argument that was sent to it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     pub node: NodeId,
@@ -26,7 +26,7 @@ pub struct Target {
 }
 
 /// When checkpoints are stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Durability {
     /// Before the next superstep begins.
@@ -39,7 +39,7 @@ pub enum Durability {
 }
 
 /// Which interrupted tasks get the command's answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Answers {
     /// The command has no answer.
@@ -52,7 +52,7 @@ pub enum Answers {
 }
 
 /// What a run does.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Mode {
     /// Begins at the start of the graph with an input.
@@ -87,7 +87,7 @@ impl Mode {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Options {
     /// How the run begins.
@@ -101,7 +101,7 @@ pub struct Options {
 }
 
 /// What a checkpoint holds about one of its activations.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stored {
     pub node: String,
@@ -117,7 +117,7 @@ pub struct Stored {
 }
 
 /// A node behind a barrier, and the nodes that have run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Arrival {
     /// The name of the node behind the barrier.
@@ -127,7 +127,7 @@ pub struct Arrival {
 }
 
 /// The checkpoint from which a run continues.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Base {
     pub id: String,
@@ -141,7 +141,7 @@ pub struct Base {
 }
 
 /// An event that the host reports to a run. `attempt` is the number of the attempt. The first attempt has the number 0.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Event {
     /// The host is ready.
@@ -190,7 +190,7 @@ impl Event {
 }
 
 /// Why a checkpoint was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Origin {
     /// By an input.
@@ -204,7 +204,7 @@ pub enum Origin {
 }
 
 /// A task of the next superstep.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 pub struct Planned {
     pub node: NodeId,
     pub task: String,
@@ -216,7 +216,7 @@ pub struct Planned {
 }
 
 /// A boundary between two supersteps: everything that a checkpoint holds except the state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 pub struct Boundary {
     pub id: String,
     /// The number of supersteps before it.
@@ -233,7 +233,7 @@ pub struct Boundary {
 }
 
 /// Why a run ended without a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 #[serde(tag = "reason", rename_all = "camelCase")]
 pub enum Reason {
     /// There is no such checkpoint.
@@ -254,7 +254,7 @@ pub enum Reason {
 
 /// A command to the host. The host executes commands in their order. The host answers some commands with an event. The
 /// description of each command lists the possible answers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, TS)]
 #[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Command {
     /// Load a checkpoint. Without an id, load the latest. Answer: [`Event::Loaded`] or [`Event::Broke`].
