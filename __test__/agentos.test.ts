@@ -1,4 +1,5 @@
-// The AgentOS contract: what a checkpoint store does with every call, on every backend.
+// AgentOS' checkpoint store beyond its contract, on every backend: exact values, arguments, runs, forks, close.
+// integration/agentos/forkpoint-conformance.test.ts states the contract.
 // @module-tag threads
 import { readdirSync } from "node:fs";
 import { type Checkpoint, CheckpointStore, type StatePartitions, openStore, resumePlan } from "forkpoint";
@@ -16,136 +17,18 @@ describe.each(kinds)("%s", (kind) => {
   const opened = () => open(place(kind));
 
   describe("save and get", () => {
-    test("a checkpoint comes back as it was", async () => {
+    test("a checkpoint comes back as it was, with unknown fields at every level and its keys in order", async () => {
       const store = opened();
-      const saved = checkpoint({
-        skippedNodes: ["node-9"],
-        memorySnapshot: {
-          reads: [{ traceId: "t", content: "c", strength: 0.5 }],
-          pendingWrites: [{ type: "fact", content: "c", scope: "s" }],
-        },
-      });
+      const { id, runId, timestamp, state, ...others } = checkpoint({ skippedNodes: ["node-9"] });
+      const extra = { nested: [new Map([["k", 1n]])], bytes: new Uint8Array([1, 2]) };
+      const b = { z: 1, a: 2, 10: 3, 9: 4 };
+      const kept = { ...state, memory: { kept: true } };
+      const saved = { zebra: 1, state: kept, ...others, extra, b, timestamp, runId, id } as Checkpoint;
       expect(await store.save(saved)).toBeUndefined();
-      expect(await store.get(saved.id)).toStrictEqual(saved);
-    });
-
-    test("unknown fields are kept, at every level", async () => {
-      const store = opened();
-      const whole = checkpoint();
-      const saved = {
-        ...whole,
-        version: 3,
-        extra: { nested: [new Map([["k", 1n]])] },
-        state: { ...whole.state, memory: { kept: true } },
-      };
-      await store.save(saved);
-      expect(await store.get(saved.id)).toStrictEqual(saved);
-    });
-
-    test("keys keep their order", async () => {
-      const store = opened();
-      const { id, runId, timestamp, state, ...others } = checkpoint();
-      const saved = { zebra: 1, state, ...others, b: { z: 1, a: 2, 10: 3, 9: 4 }, timestamp, runId, id } as Checkpoint;
-      await store.save(saved);
       const read = (await store.get(id))!;
+      expect(read).toStrictEqual(saved);
       expect(Object.keys(read)).toEqual(Object.keys(saved));
-      expect(JSON.stringify(read)).toBe(JSON.stringify(saved));
-    });
-
-    test("a missing checkpoint is null", async () => {
-      const store = opened();
-      await store.save(checkpoint());
-      expect(await store.get("nobody")).toBeNull();
-      expect(await store.get("run-1")).toBeNull();
-      expect(await store.get("")).toBeNull();
-      expect(await store.latest("nobody")).toBeNull();
-      expect(await store.latest("")).toBeNull();
-      expect(await store.load("run-1", "nobody")).toBeNull();
-      expect(await store.load("run-1", "")).toBeNull();
-      expect(await store.load("nobody", "node-1")).toBeNull();
-      expect(await store.list("nobody")).toEqual([]);
-      expect(await store.list("")).toEqual([]);
-      expect(await store.listByRun("")).toEqual([]);
-    });
-
-    test("latest() finds nothing by a checkpoint id: AgentOS passes any id to latest() first", async () => {
-      const store = opened();
-      const saved = checkpoint();
-      await store.save(saved);
-      expect(await store.latest(saved.id)).toBeNull();
-      expect(await store.latest("not a uuid, nor anything else")).toBeNull();
-    });
-
-    test("saving an id again replaces everything, the indexed fields too", async () => {
-      const store = opened();
-      const old = checkpoint({ graphId: "g-old", runId: "r-old", nodeId: "n-old", timestamp: 10, oldField: 1 });
-      await store.save(old);
-      const replacement = checkpoint({
-        id: old.id,
-        graphId: "g-new",
-        runId: "r-new",
-        nodeId: "n-new",
-        timestamp: 20,
-        memorySnapshot: { reads: [], pendingWrites: [] },
-        newField: 2,
-      });
-      await store.save(replacement);
-
-      expect(await store.get(old.id)).toStrictEqual(replacement);
-      expect(await store.latest("r-old")).toBeNull();
-      expect(await store.load("r-old", "n-old")).toBeNull();
-      expect(await store.list("g-old")).toEqual([]);
-      expect(await store.list("g-new", { runId: "r-old" })).toEqual([]);
-      expect(await store.listByRun("r-old")).toEqual([]);
-      expect((await store.runs()).runs.map(({ runId }) => runId)).toEqual(["r-new"]);
-      expect(await store.load("r-new", "n-new")).toStrictEqual(replacement);
-      const [listed, ...more] = await store.list("g-new", { runId: "r-new" });
-      expect(more).toEqual([]);
-      expect(listed).toMatchObject({ id: old.id, nodeId: "n-new", timestamp: 20, hasMemorySnapshot: true });
-    });
-
-    test("the argument may be frozen, and is neither changed nor frozen", async () => {
-      const store = opened();
-      const frozen = deepFreeze(checkpoint());
-      await store.save(frozen);
-      expect(await store.get(frozen.id)).toStrictEqual(frozen);
-
-      const free = checkpoint();
-      const before = structuredClone(free);
-      await store.save(free);
-      expect(free).toStrictEqual(before);
-      expect(JSON.stringify(free)).toBe(JSON.stringify(before));
-      for (const part of [free, free.state, free.state.input, free.nodeResults, free.visitedNodes]) {
-        expect(Object.isFrozen(part)).toBe(false);
-        expect(Object.isExtensible(part)).toBe(true);
-      }
-    });
-
-    test("every read gives a fresh object", async () => {
-      const store = opened();
-      const saved = checkpoint({ shared: { list: [1], bytes: new Uint8Array([1, 2]) } });
-      await store.save(saved);
-      const reads = [
-        () => store.get(saved.id),
-        () => store.latest(saved.runId),
-        () => store.load(saved.runId, saved.nodeId),
-      ];
-      for (const read of reads) {
-        const first = (await read())! as Checkpoint & { shared: { list: number[]; bytes: Uint8Array } };
-        first.id = "changed";
-        (first.state.input as Record<string, unknown>)["question"] = "changed";
-        first.visitedNodes.push("changed");
-        first.shared.list.push(2);
-        first.shared.bytes.fill(9);
-        deepFreeze(first.state);
-        const second = (await read())!;
-        expect(second).not.toBe(first);
-        expect(second).toStrictEqual(saved);
-        expect(Object.isFrozen(second.state.input)).toBe(false);
-      }
-      const [listed] = await store.list(graphId);
-      listed!.id = "changed";
-      expect(ids(await store.list(graphId))).toEqual([saved.id]);
+      expect(Object.keys((read as typeof saved & { b: typeof b }).b)).toEqual(Object.keys(b));
     });
 
     test("save() stores the checkpoint as it was when save() was called", async () => {
@@ -164,19 +47,6 @@ describe.each(kinds)("%s", (kind) => {
       expect(ids(await store.list(graphId))).toEqual([before.id]);
     });
 
-    test("a live nodeResults object is a different snapshot in each save", async () => {
-      const store = opened();
-      const nodeResults: Checkpoint["nodeResults"] = {};
-      const saves = Array.from({ length: 5 }, (_, i) => {
-        nodeResults[`node-${i}`] = { effectClass: "pure", output: i, durationMs: 0 };
-        return store.save(checkpoint({ id: `live-${i}`, nodeResults }));
-      });
-      await Promise.all(saves);
-      for (let i = 0; i < 5; i++) {
-        expect(Object.keys((await store.get(`live-${i}`))!.nodeResults)).toHaveLength(i + 1);
-      }
-    });
-
     test("a read sees the saves and deletes that were called before it and not awaited", async () => {
       const store = opened();
       const [first, second] = [checkpoint(), checkpoint()];
@@ -193,34 +63,24 @@ describe.each(kinds)("%s", (kind) => {
       await gone;
     });
 
-    test.each([
-      ["undefined", undefined],
-      ["null", null],
-      ["a string", "checkpoint"],
-      ["a number", 1],
-    ])("%s is no checkpoint", async (_, value) => {
+    test("a checkpoint without a state or a finite timestamp is refused", async () => {
       const store = opened();
-      await wrongType(store.save(value as unknown as Checkpoint));
-      expect((await store.runs()).runs).toEqual([]);
-    });
-
-    test.each([
-      ["state", undefined, TypeError],
-      ["state", null, TypeError],
-      ["state", "text", TypeError],
-      ["timestamp", undefined, TypeError],
-      ["timestamp", "1700000000000", TypeError],
-      ["timestamp", 1n, TypeError],
-      ["timestamp", new Date(0), TypeError],
-      ["timestamp", Number.NaN, RangeError],
-      ["timestamp", Number.POSITIVE_INFINITY, RangeError],
-      ["timestamp", Number.NEGATIVE_INFINITY, RangeError],
-    ])("a checkpoint whose %s is %s is refused", async (field, value, kindOfError) => {
-      const store = opened();
-      const error = await rejection(store.save(checkpoint({ [field]: value })));
-      expect(error).toBeInstanceOf(kindOfError);
-      expect(error.code).toBe("INVALID_ARGUMENT");
-      expect(error.message).toContain(`checkpoint.${field}`);
+      for (const value of [undefined, null, "checkpoint", 1])
+        await wrongType(store.save(value as unknown as Checkpoint));
+      const [nan, infinite] = [Number.NaN, Number.POSITIVE_INFINITY];
+      const wrong: Array<[string, unknown]> = [
+        ...[undefined, null, "text"].map((value): [string, unknown] => ["state", value]),
+        ...[undefined, "1700000000000", 1n, new Date(0), nan, infinite, -infinite].map((value): [string, unknown] => [
+          "timestamp",
+          value,
+        ]),
+      ];
+      for (const [field, value] of wrong) {
+        const error = await rejection(store.save(checkpoint({ [field]: value })));
+        expect(error, String(value)).toBeInstanceOf(typeof value === "number" ? RangeError : TypeError);
+        expect(error.code).toBe("INVALID_ARGUMENT");
+        expect(error.message).toContain(`checkpoint.${field}`);
+      }
       expect((await store.runs()).runs).toEqual([]);
     });
   });
@@ -240,41 +100,11 @@ describe.each(kinds)("%s", (kind) => {
       expect(ids(await store.listByRun("run-1"))).toEqual(["b", "a", "c"]);
     });
 
-    test("runs are ordered by their timestamps", async () => {
-      const store = opened();
-      for (const [id, timestamp] of [
-        ["c", 3],
-        ["a", 1],
-        ["b", 2],
-      ] as const) {
-        await store.save(checkpoint({ id, timestamp, runId: `run ${id}` }));
-      }
-      expect(ids(await store.list(graphId))).toEqual(["c", "b", "a"]);
-    });
-
-    test("among equal timestamps the last saved is the newest, across runs", async () => {
-      const store = opened();
-      for (let i = 0; i < 6; i++) {
-        await store.save(checkpoint({ id: `tie-${i}`, runId: `run-${i % 2}`, nodeId: `node-${i % 3}` }));
-      }
-      expect(ids(await store.list(graphId))).toEqual(["tie-5", "tie-4", "tie-3", "tie-2", "tie-1", "tie-0"]);
-      expect((await store.latest("run-0"))!.id).toBe("tie-4");
-      expect((await store.load("run-0", "node-0"))!.id).toBe("tie-0");
-      expect(ids(await store.listByRun("run-1"))).toEqual(["tie-5", "tie-3", "tie-1"]);
-    });
-
     test("concurrent saves are ordered as they were called", async () => {
       const store = opened();
       const names = Array.from({ length: 100 }, (_, i) => `tie-${i}`);
       await Promise.all(names.map((id) => store.save(checkpoint({ id }))));
       expect(ids(await store.list(graphId))).toEqual(names.toReversed());
-    });
-
-    test("a replaced checkpoint counts as saved last", async () => {
-      const store = opened();
-      for (const id of ["a", "b", "c", "a"]) await store.save(checkpoint({ id }));
-      expect(ids(await store.list(graphId))).toEqual(["a", "c", "b"]);
-      expect((await store.latest("run-1"))!.id).toBe("a");
     });
 
     test("a place in the order is not given out again after a delete", async () => {
@@ -315,32 +145,10 @@ describe.each(kinds)("%s", (kind) => {
       for (const timestamp of timestamps) {
         expect((await store.get(`at ${timestamp}`))!.timestamp).toBe(timestamp);
       }
-    });
-
-    test("-0 ties with 0 and comes back as -0", async () => {
-      const store = opened();
-      await store.save(checkpoint({ id: "first", timestamp: 0 }));
-      await store.save(checkpoint({ id: "second", timestamp: -0 }));
-      await store.save(checkpoint({ id: "third", timestamp: 0 }));
-      expect(ids(await store.list(graphId))).toEqual(["third", "second", "first"]);
-      expect((await store.get("second"))!.timestamp).toBe(-0);
-    });
-  });
-
-  describe("load and latest", () => {
-    test("load finds the newest of the run, or of that node in the run", async () => {
-      const store = opened();
-      await store.save(checkpoint({ id: "a", nodeId: "x", timestamp: 1 }));
-      await store.save(checkpoint({ id: "b", nodeId: "x", timestamp: 3 }));
-      await store.save(checkpoint({ id: "c", nodeId: "y", timestamp: 4 }));
-      await store.save(checkpoint({ id: "d", nodeId: "y", timestamp: 2 }));
-      await store.save(checkpoint({ id: "other", runId: "run-2", nodeId: "x", timestamp: 9 }));
-      expect((await store.load("run-1"))!.id).toBe("d");
-      expect((await store.latest("run-1"))!.id).toBe("d");
-      expect((await store.load("run-1", "x"))!.id).toBe("b");
-      expect((await store.load("run-1", "y"))!.id).toBe("d");
-      expect((await store.load("run-2", "x"))!.id).toBe("other");
-      expect(await store.load("run-2", "y")).toBeNull();
+      // -0 ties with 0.
+      for (const at of [0, -0]) await store.save(checkpoint({ id: Object.is(at, 0) ? "0" : "-0", timestamp: at }));
+      expect(ids(await store.list(graphId, { runId: "run-1" }))).toEqual(["-0", "0"]);
+      expect((await store.get("-0"))!.timestamp).toBe(-0);
     });
 
     test("load() ignores a nodeId that is undefined or null", async () => {
@@ -349,16 +157,6 @@ describe.each(kinds)("%s", (kind) => {
       await store.save(checkpoint({ id: "b", nodeId: "undefined" }));
       expect((await store.load("run-1", undefined))!.id).toBe("b");
       expect((await store.load("run-1", null as unknown as string))!.id).toBe("b");
-    });
-
-    test("a run's checkpoints may be of several graphs", async () => {
-      const store = opened();
-      await store.save(checkpoint({ id: "a", graphId: "g1", timestamp: 1 }));
-      await store.save(checkpoint({ id: "b", graphId: "g2", timestamp: 2 }));
-      expect(ids(await store.listByRun("run-1"))).toEqual(["b", "a"]);
-      expect(ids(await store.list("g1"))).toEqual(["a"]);
-      expect(ids(await store.list("g2", { runId: "run-1" }))).toEqual(["b"]);
-      expect((await store.latest("run-1"))!.id).toBe("b");
     });
   });
 
@@ -402,18 +200,14 @@ describe.each(kinds)("%s", (kind) => {
       expect(listed!.stateSize).toBe(Buffer.byteLength(JSON.stringify(small.state)));
     });
 
-    test.each([
-      ["left out", {}, false],
-      ["undefined", { memorySnapshot: undefined }, false],
-      ["null", { memorySnapshot: null }, true],
-      ["empty", { memorySnapshot: { reads: [], pendingWrites: [] } }, true],
-      ["false", { memorySnapshot: false }, true],
-    ])("hasMemorySnapshot of one that is %s", async (_, fields, expected) => {
+    test("hasMemorySnapshot is true of each memorySnapshot that is not undefined", async () => {
       const store = opened();
-      const saved = checkpoint(fields as Record<string, unknown>);
-      await store.save(saved);
-      expect((await store.list(graphId))[0]!.hasMemorySnapshot).toBe(expected);
-      expect(await store.get(saved.id)).toStrictEqual(saved);
+      for (const memorySnapshot of [undefined, null, false]) {
+        const saved = checkpoint({ memorySnapshot } as Record<string, unknown>);
+        await store.save(saved);
+        expect((await store.list(graphId))[0]!.hasMemorySnapshot).toBe(memorySnapshot !== undefined);
+        expect(await store.get(saved.id)).toStrictEqual(saved);
+      }
     });
 
     test("limits", async () => {
@@ -453,18 +247,6 @@ describe.each(kinds)("%s", (kind) => {
       expect(await store.listByRun("run-0")).toHaveLength(412);
     });
 
-    test("runId narrows a listing", async () => {
-      const store = opened();
-      for (let i = 0; i < 6; i++) await store.save(checkpoint({ id: `c-${i}`, runId: `run-${i % 2}` }));
-      await store.save(checkpoint({ id: "elsewhere", runId: "run-0", graphId: "g2" }));
-      expect(ids(await store.list(graphId, { runId: "run-0" }))).toEqual(["c-4", "c-2", "c-0"]);
-      expect(ids(await store.list(graphId, { runId: "run-0", limit: 2 }))).toEqual(["c-4", "c-2"]);
-      expect(await store.list(graphId, { runId: "run-9" })).toEqual([]);
-      expect(await store.list(graphId, { runId: "" })).toEqual([]);
-      const none = { runId: undefined } as unknown as { runId: string };
-      expect(await store.list(graphId, none)).toHaveLength(6);
-    });
-
     test("options that are no object are refused, missing ones are none", async () => {
       const store = opened();
       await store.save(checkpoint());
@@ -475,127 +257,35 @@ describe.each(kinds)("%s", (kind) => {
     });
   });
 
-  describe("delete", () => {
-    test("a deleted checkpoint is gone from everything", async () => {
-      const store = opened();
-      const [kept, gone] = [checkpoint(), checkpoint()];
-      await store.save(kept);
-      await store.save(gone);
-      expect(await store.delete(gone.id)).toBeUndefined();
-      expect(await store.get(gone.id)).toBeNull();
-      expect(await store.latest("run-1")).toStrictEqual(kept);
-      expect(ids(await store.list(graphId))).toEqual([kept.id]);
-      expect((await store.runs()).runs[0]!.checkpoints).toBe(1);
-    });
-
-    test("an unknown id is fine", async () => {
-      const store = opened();
-      const saved = checkpoint();
-      await store.save(saved);
-      expect(await store.delete("nobody")).toBeUndefined();
-      expect(await store.delete("")).toBeUndefined();
-      expect(await store.delete("run-1")).toBeUndefined();
-      expect(await store.delete(graphId)).toBeUndefined();
-      expect(ids(await store.list(graphId))).toEqual([saved.id]);
-      await store.delete(saved.id);
-      expect(await store.delete(saved.id)).toBeUndefined();
-    });
-
-    test("an id may be saved again after its delete", async () => {
-      const store = opened();
-      const saved = checkpoint({ runId: "old" });
-      await store.save(saved);
-      await store.delete(saved.id);
-      await store.save({ ...saved, runId: "new" });
-      expect((await store.get(saved.id))!.runId).toBe("new");
-      expect(await store.latest("old")).toBeNull();
-    });
-  });
-
   describe("fork", () => {
-    test("starts a run of its own from the source, which stays as it is", async () => {
-      const store = opened();
-      const source = checkpoint({
-        timestamp: 5,
-        skippedNodes: ["s"],
-        unknown: { kept: [1] },
-        memorySnapshot: { reads: [], pendingWrites: [] },
-      });
-      await store.save(source);
-      const before = Date.now();
-      const runId = await store.fork(source.id);
-      const after = Date.now();
-
-      expect(typeof runId).toBe("string");
-      expect([source.id, source.runId]).not.toContain(runId);
-      const forked = (await store.latest(runId))!;
-      expect(forked).toStrictEqual({ ...source, id: forked.id, runId, timestamp: forked.timestamp });
-      expect(Object.keys(forked)).toEqual(Object.keys(source));
-      expect([source.id, runId]).not.toContain(forked.id);
-      expect(forked.timestamp).toBeGreaterThanOrEqual(before);
-      expect(forked.timestamp).toBeLessThanOrEqual(after);
-      expect(await store.get(source.id)).toStrictEqual(source);
-      expect(await store.latest(source.runId)).toStrictEqual(source);
-      expect(ids(await store.listByRun(source.runId))).toEqual([source.id]);
-      expect(await store.listByRun(runId)).toMatchObject([{ graphId, nodeId: "node-1", hasMemorySnapshot: true }]);
-      expect((await store.runs()).runs.map((run) => run.runId)).toEqual([runId, "run-1"]);
-    });
-
-    test("merges objects over the source's partitions, shallowly", async () => {
-      const store = opened();
-      const source = checkpoint();
-      source.state.input = { a: 1, deep: { x: 1, y: 1 } };
-      await store.save(source);
-      const runId = await store.fork(
-        source.id,
-        patch({ input: { deep: { x: 2 }, b: 2 }, diagnostics: { memoryReads: 9 } }),
-      );
-      const forked = (await store.latest(runId))!;
-      expect(forked.state).toStrictEqual({
-        ...source.state,
-        input: { a: 1, deep: { x: 2 }, b: 2 },
-        diagnostics: { ...source.state.diagnostics, memoryReads: 9 },
-      });
-      expect(await store.get(source.id)).toStrictEqual(source);
-    });
-
-    test.each([
-      ["an array", [1, 2]],
-      ["a Date", new Date(5)],
-      ["a Map", new Map([["k", "v"]])],
-    ])("%s in a patch replaces the input", async (_, value) => {
+    test("an array, a Date or a Map replaces the input, and an object replaces what is none", async () => {
       const store = opened();
       const source = checkpoint();
       await store.save(source);
-      const forked = (await store.latest(await store.fork(source.id, patch({ input: value }))))!;
-      expect(forked.state).toStrictEqual({ ...source.state, input: value });
-    });
-
-    test.each([
-      ["a string", "text"],
-      ["a number", 7],
-      ["a function", () => ({})],
-    ])("a partition of a patch that is %s is refused and nothing is stored", async (_, value) => {
-      const store = opened();
-      const source = checkpoint();
-      await store.save(source);
-      for (const partition of ["input", "scratch", "artifacts", "diagnostics"]) {
-        await expect(store.fork(source.id, patch({ [partition]: value }))).rejects.toThrow(
-          `patchState.${partition} must be`,
-        );
-        await wrongType(store.fork(source.id, patch({ [partition]: value })));
+      const forked = async (id: string, change: Record<string, unknown>) =>
+        (await store.latest(await store.fork(id, patch(change))))!;
+      for (const value of [[1, 2], new Date(5), new Map([["k", "v"]])]) {
+        expect((await forked(source.id, { input: value })).state).toStrictEqual({ ...source.state, input: value });
       }
-      expect((await store.runs()).runs).toHaveLength(1);
+      for (const old of [[1, 2], new Map(), undefined]) {
+        const other = holding(old);
+        await store.save(other);
+        const { state } = await forked(other.id, { scratch: { a: 1 } });
+        expect(state).toStrictEqual({ ...other.state, scratch: { a: 1 } });
+      }
     });
 
-    test.each([
-      ["an array", [1, 2]],
-      ["a Map", new Map([["k", "v"]])],
-    ])("a scratch that is %s is refused", async (_, value) => {
+    test("a partition of a patch that is no object is refused and nothing is stored", async () => {
       const store = opened();
       const source = checkpoint();
       await store.save(source);
-      await wrongType(store.fork(source.id, patch({ scratch: value })));
+      for (const partition of ["input", "scratch", "artifacts", "diagnostics"])
+        for (const value of ["text", 7, () => ({})]) {
+          const error = await wrongType(store.fork(source.id, patch({ [partition]: value })));
+          expect(error.message).toContain(`patchState.${partition} must be`);
+        }
+      for (const scratch of [[1, 2], new Map([["k", "v"]])]) await wrongType(store.fork(source.id, patch({ scratch })));
+      expect((await store.runs()).runs).toHaveLength(1);
     });
 
     test("the misspelt name of a partition is refused, and the right one named", async () => {
@@ -607,20 +297,6 @@ describe.each(kinds)("%s", (kind) => {
         await expect(forking).rejects.toThrow(/Did you mean "(scratch|input|artifacts|diagnostics)"\?/);
       }
       expect((await store.runs()).runs).toHaveLength(1);
-    });
-
-    test.each([
-      ["null", null],
-      ["a string", "text"],
-      ["an array", [1, 2]],
-      ["a Map", new Map()],
-      ["undefined", undefined],
-    ])("an object in a patch replaces a partition that is %s", async (_, old) => {
-      const store = opened();
-      const source = holding(old);
-      await store.save(source);
-      const forked = (await store.latest(await store.fork(source.id, { scratch: { a: 1 } })))!;
-      expect(forked.state).toStrictEqual({ ...source.state, scratch: { a: 1 } });
     });
 
     test("a partition that the source lacks is added, and an undefined one of the patch changes nothing", async () => {
@@ -651,31 +327,6 @@ describe.each(kinds)("%s", (kind) => {
       },
     );
 
-    test("a partition of a patch that is null changes nothing", async () => {
-      const store = opened();
-      const source = checkpoint();
-      await store.save(source);
-      for (const partition of ["input", "scratch", "artifacts", "diagnostics"]) {
-        const runId = await store.fork(source.id, patch({ [partition]: null }));
-        expect((await store.latest(runId))!.state).toStrictEqual(source.state);
-      }
-    });
-
-    test("__proto__ in a patch is a key like any other", async () => {
-      const store = opened();
-      const source = checkpoint();
-      await store.save(source);
-      const hostile = '{"scratch":{"__proto__":{"polluted":1},"constructor":2}}';
-      const runId = await store.fork(source.id, JSON.parse(hostile) as Partial<StatePartitions>);
-      const forked = (await store.latest(runId))!;
-      const scratch = forked.state.scratch as Record<string, unknown>;
-      expect(Object.keys(scratch)).toEqual(["notes", "__proto__", "constructor"]);
-      expect(Object.getPrototypeOf(scratch)).toBe(Object.prototype);
-      expect(Object.getOwnPropertyDescriptor(scratch, "__proto__")?.value).toEqual({ polluted: 1 });
-      expect(forked.state.input).toEqual(source.state.input);
-      expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
-    });
-
     test("the patch is of the moment of the call", async () => {
       const store = opened();
       const source = checkpoint();
@@ -693,23 +344,16 @@ describe.each(kinds)("%s", (kind) => {
       });
     });
 
-    test("the patch is neither changed nor frozen, and may be frozen", async () => {
+    test("no patch, null, an empty one and null partitions fork the same state", async () => {
       const store = opened();
       const source = checkpoint();
       await store.save(source);
-      const change = { scratch: { a: [1] } };
-      await store.fork(source.id, change);
-      expect(change).toStrictEqual({ scratch: { a: [1] } });
-      expect(Object.isFrozen(change.scratch)).toBe(false);
-      const runId = await store.fork(source.id, deepFreeze({ scratch: { a: [1] } }));
-      expect((await store.latest(runId))!.state.scratch).toEqual({ notes: ["a", "b"], a: [1] });
-    });
-
-    test("no patch, null and an empty one fork the same state", async () => {
-      const store = opened();
-      const source = checkpoint();
-      await store.save(source);
-      for (const change of [undefined, null, {}]) {
+      for (const change of [
+        undefined,
+        null,
+        {},
+        patch({ input: null, scratch: null, artifacts: null, diagnostics: null }),
+      ]) {
         const runId = await store.fork(source.id, change as Partial<StatePartitions>);
         expect((await store.latest(runId))!.state).toStrictEqual(source.state);
       }
@@ -737,25 +381,6 @@ describe.each(kinds)("%s", (kind) => {
       const error = await failure(store.fork(source.id, { scratch: { bad: new WeakMap() } }), "INVALID_ARGUMENT");
       expect(error.message).toContain("scratch.bad");
       expect((await store.runs()).runs).toHaveLength(1);
-    });
-
-    test("forks of forks and concurrent forks are runs of their own", async () => {
-      const store = opened();
-      const source = checkpoint();
-      await store.save(source);
-      const runIds = await Promise.all(
-        Array.from({ length: 20 }, (_, i) => store.fork(source.id, { scratch: { branch: i } })),
-      );
-      expect(new Set(runIds).size).toBe(20);
-      for (const [i, runId] of runIds.entries()) {
-        expect((await store.latest(runId))!.state.scratch).toEqual({ notes: ["a", "b"], branch: i });
-      }
-      const first = (await store.latest(runIds[0]!))!;
-      const again = await store.fork(first.id, { scratch: { again: true } });
-      expect((await store.latest(again))!.state.scratch).toEqual({ notes: ["a", "b"], branch: 0, again: true });
-      await store.delete(source.id);
-      await store.delete(first.id);
-      expect((await store.latest(again))!.state.scratch).toEqual({ notes: ["a", "b"], branch: 0, again: true });
     });
 
     test("a fork sees a save that was called before it and not awaited", async () => {
@@ -808,14 +433,6 @@ describe.each(kinds)("%s", (kind) => {
       expect((await store.runs({ limit: 3, cursor: null })).runs[0]!.runId).toBe("run-7");
     });
 
-    test("a page that ends with the last run has no cursor", async () => {
-      const store = opened();
-      for (let i = 0; i < 4; i++) await store.save(checkpoint({ runId: `run-${i}` }));
-      expect((await store.runs({ limit: 4 })).cursor).toBeNull();
-      const half = await store.runs({ limit: 2 });
-      expect((await store.runs({ limit: 2, cursor: half.cursor })).cursor).toBeNull();
-    });
-
     test("a page has 100 runs unless said otherwise", async () => {
       const store = open(place(kind), { durability: "off" });
       await Promise.all(Array.from({ length: 101 }, (_, i) => store.save(checkpoint({ runId: `run-${i}` }))));
@@ -823,6 +440,7 @@ describe.each(kinds)("%s", (kind) => {
       expect(page.runs).toHaveLength(100);
       expect((await store.runs({ cursor: page.cursor })).runs.map(({ runId }) => runId)).toEqual(["run-0"]);
       expect((await store.runs({ limit: 101 })).cursor).toBeNull();
+      expect((await store.runs({ limit: 1, cursor: page.cursor })).cursor).toBeNull();
     });
 
     test("a prefix is literal, and about the graph in which the run began", async () => {
@@ -852,18 +470,11 @@ describe.each(kinds)("%s", (kind) => {
       expect(await found("_raph")).toEqual([]);
       expect(await found("graph-\0")).toEqual([]);
       expect(await found("moved")).toEqual([]);
+      const page = await store.runs({ graphIdPrefix: "graph-chat", limit: 1 });
+      expect(page.runs.map(({ runId }) => runId)).toEqual(["r2"]);
+      const next = await store.runs({ graphIdPrefix: "graph-chat", limit: 1, cursor: page.cursor });
+      expect(next).toMatchObject({ runs: [{ runId: "r1" }], cursor: null });
       expect((await store.runs({ graphIdPrefix: "graph-chat-" })).runs[0]!.graphId).toBe("moved");
-    });
-
-    test("graphIdPrefix can be combined with limit and cursor", async () => {
-      const store = opened();
-      for (let i = 0; i < 9; i++) {
-        await store.save(checkpoint({ runId: `run-${i}`, graphId: i % 3 === 0 ? "wanted-1" : "other-1" }));
-      }
-      const first = await store.runs({ graphIdPrefix: "wanted-", limit: 2 });
-      expect(first.runs.map(({ runId }) => runId)).toEqual(["run-6", "run-3"]);
-      const second = await store.runs({ graphIdPrefix: "wanted-", limit: 2, cursor: first.cursor });
-      expect(second).toMatchObject({ runs: [{ runId: "run-0" }], cursor: null });
     });
 
     test("a run ends with its last checkpoint and keeps its place until then", async () => {
@@ -879,6 +490,9 @@ describe.each(kinds)("%s", (kind) => {
       // Replacing the only checkpoint of a run does not remove the run from the list.
       await store.save(checkpoint({ id: "a2", runId: "a", timestamp: 1 }));
       expect((await store.runs()).runs).toMatchObject([{ runId: "b" }, { runId: "a", latest: { timestamp: 1 } }]);
+      // Nor does moving it to another one leave it there.
+      await store.save(checkpoint({ id: "a2", runId: "c" }));
+      expect((await store.runs()).runs.map(({ runId }) => runId)).toEqual(["c", "b"]);
       await store.delete("a2");
       expect((await store.runs()).runs.map(({ runId }) => runId)).toEqual(["b"]);
       await store.save(checkpoint({ id: "a3", runId: "a" }));
@@ -896,26 +510,7 @@ describe.each(kinds)("%s", (kind) => {
       expect(await pending).toBeUndefined();
       expect(await store.close()).toBeUndefined();
       await Promise.all([store.close(), store.close()]);
-      const calls: Array<() => Promise<unknown>> = [
-        () => store.save(checkpoint()),
-        () => store.get("a"),
-        () => store.load("a"),
-        () => store.latest("a"),
-        () => store.list("a"),
-        () => store.listByRun("a"),
-        () => store.delete("a"),
-        () => store.fork("a"),
-        () => store.runs(),
-      ];
-      for (const call of calls) {
-        const error = await failure(call(), "CLOSED");
-        expect(error.message).toContain("closed");
-        expect(error.retryable).toBe(false);
-      }
-    });
-
-    test("a store that was never used closes", async () => {
-      expect(await new CheckpointStore(place(kind)).close()).toBeUndefined();
+      await failure(store.latest("run-1"), "CLOSED");
     });
 
     test("`await using` closes", async () => {
@@ -932,12 +527,6 @@ describe.each(kinds)("%s", (kind) => {
         await kept.save(checkpoint());
       }
       await failure(kept.get("a"), "CLOSED");
-    });
-
-    test("Symbol.asyncDispose closes", async () => {
-      const store = new CheckpointStore(place(kind));
-      await store[Symbol.asyncDispose]();
-      await failure(store.get("a"), "CLOSED");
     });
   });
 
@@ -965,25 +554,6 @@ describe.each(kinds)("%s", (kind) => {
 });
 
 describe("a file", () => {
-  test("keeps everything, and its order, when it is opened again", async () => {
-    const target = place("sqlite");
-    const first = new CheckpointStore(target);
-    for (const id of ["a", "b", "c"]) await first.save(checkpoint({ id, runId: `run-${id}`, extra: { id } }));
-    await first.delete("c");
-    await first.close();
-
-    const second = new CheckpointStore(target);
-    await second.save(checkpoint({ id: "d" }));
-    await second.save(checkpoint({ id: "a", runId: "run-a" }));
-    await second.close();
-
-    const third = open(target);
-    expect(ids(await third.list(graphId))).toEqual(["a", "d", "b"]);
-    expect(await third.get("b")).toMatchObject({ id: "b", extra: { id: "b" } });
-    expect((await third.runs()).runs.map(({ runId }) => runId)).toEqual(["run-1", "run-b", "run-a"]);
-    expect(await third.get("c")).toBeNull();
-  });
-
   test("a run that begins after the newest one was deleted and the file reopened comes first", async () => {
     const target = place("sqlite");
     const first = new CheckpointStore(target);
@@ -998,37 +568,24 @@ describe("a file", () => {
     expect(rest.runs.map(({ runId }) => runId)).toEqual(["b", "a"]);
   });
 
-  test("two handles share one file and one order", async () => {
+  test("two handles share one file and one order, also if they write at the same time", async () => {
     const target = place("sqlite");
-    const handles = [open(target), open(target)] as const;
-    for (let i = 0; i < 10; i++) await handles[i % 2]!.save(checkpoint({ id: `c-${i}` }));
-    const expected = Array.from({ length: 10 }, (_, i) => `c-${9 - i}`);
-    for (const handle of handles) {
-      expect(ids(await handle.list(graphId))).toEqual(expected);
-      expect((await handle.latest("run-1"))!.id).toBe("c-9");
-    }
-    await handles[0].save(checkpoint({ id: "c-3", runId: "run-2" }));
-    expect((await handles[1].get("c-3"))!.runId).toBe("run-2");
-    await handles[1].delete("c-9");
-    expect((await handles[0].latest("run-1"))!.id).toBe("c-8");
-    await handles[0].close();
-    await handles[1].save(checkpoint({ id: "alone" }));
-    expect((await handles[1].latest("run-1"))!.id).toBe("alone");
-  });
-
-  test("two handles may write at the same time", async () => {
-    const target = place("sqlite");
-    const handles = [open(target), open(target)] as const;
-    const saves = Array.from({ length: 200 }, (_, i) => handles[i % 2]!.save(checkpoint({ id: `c-${i}` })));
+    const [one, two] = [open(target), open(target)];
+    const saves = Array.from({ length: 200 }, (_, i) => [one, two][i % 2]!.save(checkpoint({ id: `c-${i}` })));
     await Promise.all(saves);
-    const listed = ids(await handles[0].list(graphId));
-    expect(ids(await handles[1].list(graphId))).toEqual(listed);
+    const listed = ids(await one.list(graphId));
+    expect(ids(await two.list(graphId))).toEqual(listed);
     expect(new Set(listed).size).toBe(200);
     // The saves of one handle keep the order of its calls.
     for (const half of [0, 1]) {
       const own = listed.map((id) => Number(id.slice(2))).filter((number) => number % 2 === half);
       expect(own).toEqual(own.toSorted((a, b) => b - a));
     }
+    await two.delete(listed[0]!);
+    expect((await one.latest("run-1"))!.id).toBe(listed[1]);
+    await one.close();
+    await two.save(checkpoint({ id: "alone" }));
+    expect((await two.latest("run-1"))!.id).toBe("alone");
   });
 
   test("stores in memory are each their own", async () => {
@@ -1100,11 +657,3 @@ describe("resumePlan", () => {
     }
   });
 });
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) {
-    Object.freeze(value);
-    for (const part of Object.values(value)) deepFreeze(part);
-  }
-  return value;
-}

@@ -351,3 +351,17 @@ describe.each(Object.entries(subjects))("%s", (_, { open, calls }) => {
     await expectSound(store);
   });
 });
+
+const closable = Object.entries(subjects).filter(([name]) => !name.includes("Storage"));
+
+test.each(closable)("every call of a %s that is closed rejects with CLOSED", async (_, { open, calls }) => {
+  const store = await openStore("memory:");
+  onTestFinished(() => store.close());
+  const subject = open(store) as Methods & AsyncDisposable & { close(): Promise<void> };
+  await Promise.all([subject.close(), subject.close()]);
+  await subject[Symbol.asyncDispose]();
+  for (const [method, given] of Object.entries(calls)) {
+    const error = await failure(Promise.resolve(subject[method]!(...given())), "CLOSED");
+    expect([error.message, error.retryable], method).toEqual([expect.stringContaining("closed"), false]);
+  }
+});

@@ -96,21 +96,4 @@ describe.each(backends)("on %s", (_backend, target) => {
     }
     expect(await ours.get("source")).toEqual(source);
   });
-
-  // The framework's store ignores these patches, or takes them apart into characters and indices.
-  it.each<[patch: object, theirs: object]>([
-    [{ state: { scratch: { text: "lost" } } }, {}],
-    [{ scratch: 5 }, {}],
-    [{ scratch: true }, {}],
-    [{ scratch: "ab" }, { 0: "a", 1: "b" }],
-    [{ scratch: ["a"] }, { 0: "a" }],
-  ])("refuses the patch %j, which InMemoryCheckpointStore does not apply as it was meant", async (patch, added) => {
-    const source = { ...checkpoint(random(4), 5), id: "source", runId: "first" };
-    const [theirs, ours] = [new InMemoryCheckpointStore(), open(target())];
-    await Promise.all([theirs.save(structuredClone(source)), ours.save(source)]);
-    const forked = (await theirs.latest(await theirs.fork("source", patch)))!;
-    expect(forked.state).toEqual({ ...source.state, scratch: { ...(source.state.scratch as object), ...added } });
-    await expect(ours.fork("source", patch)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    expect((await ours.runs()).runs).toHaveLength(1);
-  });
 });

@@ -433,19 +433,6 @@ describe.each(backends)("on %s", (_backend, target) => {
     await shared?.close();
   });
 
-  it("a run is answered once, even if two processes ask for the answer", async () => {
-    const path = target();
-    const shared = path === "memory:" ? await openStore(path) : undefined;
-    const stores = [1, 2].map(() => open((shared ?? path) as string));
-    const tools = new Tools();
-    const graphs = stores.map((checkpointStore) => refund().compile({ checkpointStore, deps: tools.deps }));
-    await watch(graphs[0]!.stream({}));
-    const onWaiting = () => ({ approved: true });
-    await Promise.all(graphs.map((graph, i) => recover(graph, stores[i]!, { onWaiting, leaseTtlMs: 3_000 })));
-    expect(tools.count("refund")).toBe(1);
-    await shared?.close();
-  });
-
   it("over AgentOS' own store, it is UNSUPPORTED, because it needs leases", async () => {
     const checkpointStore = new InMemoryCheckpointStore();
     const graph = chain(three).compile({ checkpointStore, deps: new Tools().deps });
@@ -516,10 +503,8 @@ describe.each(backends.slice(0, 1))("a refund that a human must approve, with re
           .map((line) => line.split(" ")[1])
       : [];
 
-  it.each([
-    ["yes", "refund"],
-    ["no", "decline"],
-  ])("the answer %s leads to %s, once, whenever the process is killed", { timeout: 60_000 }, async (answer, effect) => {
+  it("an answer leads to its effect, once, whenever the process is killed", { timeout: 60_000 }, async () => {
+    const [answer, effect] = ["no", "decline"];
     const [database, journal] = place();
     const { runId } = await (async () => {
       const child = new Child("approval.mjs", [database, journal, "run"]);
@@ -547,28 +532,13 @@ describe.each(backends.slice(0, 1))("a refund that a human must approve, with re
     // The answer was stored before the effect: it is not asked for again.
     const last = new Child("approval.mjs", [database, journal, "recover"]);
     const [run] = (await last.end()) as RecoveredRun[];
-    expect(run).toMatchObject({ runId, outcome: "finished", output: { approve: { approved: answer === "yes" } } });
+    expect(run).toMatchObject({ runId, outcome: "finished", output: { approve: { approved: false } } });
     expect(last.lines.filter(({ event }) => event === "asked")).toEqual([]);
     // AgentOS saves no checkpoint in a resumed run, so the node that was killed ran again.
     expect(ran(journal)).toEqual(["draft", effect, effect]);
 
     expect(await new Child("approval.mjs", [database, journal, "recover", answer]).end()).toEqual([]);
     expect(ran(journal)).toEqual(["draft", effect, effect]);
-  });
-
-  it("a run whose recovery crashes again and again is given up", { timeout: 60_000 }, async () => {
-    const [database, journal] = place();
-    await new Child("approval.mjs", [database, journal, "run"]).end();
-    // The first recovery stores the answer. The three others begin at the checkpoint with the answer.
-    for (let crash = 0; crash < 4; crash++) {
-      const child = new Child("approval.mjs", [database, journal, "recover", "yes"], { STOP_AT: "refund" });
-      await child.until(({ event }) => event === "stopped");
-      await child.kill();
-    }
-    const [run] = (await new Child("approval.mjs", [database, journal, "recover", "yes"]).end()) as RecoveredRun[];
-    expect(run).toMatchObject({ outcome: "gave up", crashes: 3 });
-    expect((run as { message: string }).message).toContain(`{ runs: ["${run!.runId}"], maxAttempts: 4 }`);
-    expect(ran(journal).filter((effect) => effect === "refund")).toHaveLength(4);
   });
 
   it("a run that kills its process is given up, and its neighbours are finished", { timeout: 120_000 }, async () => {
@@ -585,7 +555,9 @@ describe.each(backends.slice(0, 1))("a refund that a human must approve, with re
     for (; (await last.exit()) !== 0; kills++, last = recover()) expect(kills).toBeLessThan(10);
     // One process that tried all four, and three that tried the run alone.
     expect(kills).toBe(4);
-    expect(await last.end()).toMatchObject([{ runId: poison, outcome: "gave up", crashes: 3 }]);
+    const [run, ...others] = (await last.end()) as RecoveredRun[];
+    expect([run, others]).toMatchObject([{ runId: poison, outcome: "gave up", crashes: 3 }, []]);
+    expect((run as { message: string }).message).toContain(`{ runs: ["${poison}"], maxAttempts: 4 }`);
     const store = open(database);
     const { runs } = await store.runs();
     const left = runs.filter(({ status }) => status !== "finished").map(({ runId }) => runId);
