@@ -62,6 +62,22 @@ function* deeper(good: unknown): Generator<[what: string, value: unknown]> {
   for (const [what, value] of variants(good)) if (what.includes(" in ")) yield [what, value];
 }
 
+/** Ids of which each one must be treated as an opaque text. Some look like what a store may add to an id. */
+export const hostileIds = [
+  ["a", "A", "a ", " a", "ab", "1", "1:a", "1:a0:", "3:1:a", "1:", "a:b", ":", "0:", "0", "-1"],
+  ["../../etc/passwd", "..", ".", "/", "\\", "C:\\x", "CON", "con.jsonl", "NUL", "a.jsonl"],
+  ["%", "%2F", "a%", "_", "*", "?", "'", "'; DROP TABLE checkpoints; --", '"', "`", "[]", '["a"]', 'a["n"]', "{}"],
+  ["a\nb", "a\r\nb", "\t", "\u0000", "a\u0000", "a\u0000b", "\u202Eabc", "\uFEFFa", "\uFFFD"],
+  ["__proto__", "constructor", "toString", "null", "undefined", "cpv1-a-s5-t1-abcdef", "a-s5-t1-abcdef"],
+  ["👩‍👩‍👧", "🜁 née", "ne\u0301e", "x".repeat(300), `${"x".repeat(299)}y`, "é".repeat(300)],
+].flat();
+
+/** Values that are no ids. */
+export const notIds: unknown[] = [undefined, null, 7, 0, true, {}, [], ["a"], Symbol("a"), 1n, () => "a", Object("a")];
+
+/** Strings that cannot be stored as an id: empty, too long, or with half of a surrogate pair. */
+export const unusableIds = ["", "x".repeat(4_097), "é".repeat(2_049), "\ud83d", "a\ude00b"];
+
 export type Methods = Record<string, (...given: any[]) => unknown>;
 
 /**

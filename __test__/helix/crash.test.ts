@@ -1,7 +1,6 @@
 // Kills real processes, and lets several processes write at once. An acknowledged call must be stored, and no call may
 // be stored in part.
 // @module-tag slow
-import { type ChildProcess } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SessionStore } from "forkpoint/helix";
@@ -93,14 +92,6 @@ const calls: number[] = script.map((_: unknown, at: number) => at);
 const nameOf = (at: number): string => script[at].name;
 
 describe("a process that is killed", () => {
-  it.each([0, ...calls.map((at) => at + 1)])("after %i calls leaves exactly their effects", async (count) => {
-    const file = join(folder(), "sessions.db");
-    killed(await start("after", file, count));
-    const store = open(file);
-    expect(await seen(store), count === 0 ? "no call" : nameOf(count - 1)).toEqual(effects(count));
-    await whole(store);
-  });
-
   it("during a call leaves the whole call or nothing of it", async () => {
     const random = randomNumbers(1);
     const kill = async (at: number) => {
@@ -135,57 +126,6 @@ function callsOf(messages: Array<{ content?: unknown }>, size: number): Array<{ 
   return found;
 }
 
-describe("two processes that write and are killed at random moments", () => {
-  it("leave every acknowledged write, and each call whole", async () => {
-    const random = randomNumbers(2);
-    const file = join(folder(), "sessions.db");
-    await open(file).createSession("shared", { agentType: "writer" });
-    const acknowledged = new Map<string, string[]>();
-    for (let round = 0; round < 6; round++) {
-      const writers = [`a${round}`, `b${round}`];
-      // Each process is killed after some acknowledgements, and a random time later.
-      const ends = await Promise.all(
-        writers.map((writer) => {
-          const after = 1 + Math.floor(random() * 60);
-          const waitMs = random() * 5;
-          let heard = 0;
-          const onLine = (_: string, child: ChildProcess) => {
-            heard += 1;
-            if (heard === after) setTimeout(() => child.kill("SIGKILL"), waitMs);
-          };
-          return run("session.mjs", ["write", file, "shared", writer], onLine);
-        }),
-      );
-      ends.forEach(killed);
-      writers.forEach((writer, at) => acknowledged.set(writer, ends[at]!.lines));
-
-      const message = `seed ${seed}, round ${round}`;
-      const store = open(file);
-      const { messages, total } = await store.getMessages("shared");
-      expect([total, await store.getMessageCount("shared")], message).toEqual([messages.length, messages.length]);
-      const found = callsOf(messages, 3);
-      const { customState } = (await store.loadState("shared"))!;
-      for (const [writer, lines] of acknowledged) {
-        const numbers = found.filter((one) => one.writer === writer).map(({ n }) => n);
-        const of = (kind: string) => lines.filter((line) => line.startsWith(kind)).map((line) => line.split(" ")[1]!);
-        // At most one call is stored without an acknowledgement: the call at which the process was killed.
-        const appends = of("append").length;
-        expect([appends, appends + 1], `${message}, ${writer}`).toContain(numbers.length);
-        expect(numbers, message).toEqual(numbers.map((_, at) => at));
-        expect(customState[writer] ?? -1, message).toBeGreaterThanOrEqual(Number(of("merge").at(-1) ?? -1));
-        for (const id of of("save")) {
-          const { state, messageCount } = (await store.getCheckpoint(id))!;
-          expect(state.messages, message).toEqual(messages.slice(0, messageCount));
-        }
-      }
-      await whole(store);
-    }
-    const all = [...acknowledged.values()].flat();
-    for (const kind of ["append", "merge", "save"])
-      expect(all.filter((line) => line.startsWith(kind)).length, kind).toBeGreaterThan(10);
-  });
-});
-
 /** Starts processes, and lets them begin at the same moment. Each task gets the path of the signal as its last argument. */
 async function together(tasks: Array<Array<string | number>>): Promise<string[][]> {
   const signal = join(folder(), "go");
@@ -213,40 +153,6 @@ describe("several processes at once", () => {
     }
     expect(await store.getMessageCount("shared")).toBe(1_200);
     await whole(store);
-  });
-
-  it("claim sessions with compareAndSetStatus: each session goes to exactly one of four", async () => {
-    const file = join(folder(), "sessions.db");
-    const store = open(file);
-    const jobs = Array.from({ length: 25 }, (_, n) => `job-${n}`);
-    for (const job of jobs) await store.createSession(job, { agentType: "worker" });
-    const claimed = await together(["a", "b", "c", "d"].map(() => ["claim", file, jobs.length]));
-    expect(claimed.flat().toSorted()).toEqual(jobs.toSorted());
-    expect((await store.sessions({ status: "running" })).sessions).toHaveLength(jobs.length);
-  });
-
-  it("count steps: no number is returned twice, and the sum is right", async () => {
-    const file = join(folder(), "sessions.db");
-    const store = open(file);
-    await store.createSession("shared", { agentType: "writer" });
-    const counted = await together(["a", "b", "c"].map(() => ["count", file, "shared", 50]));
-    const numbers = counted.flat().map(Number);
-    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 150 }, (_, at) => at + 1));
-    expect((await store.loadState("shared"))!.stepCount).toBe(150);
-  });
-
-  it("merge and stage changes of different keys: nothing is lost", async () => {
-    const file = join(folder(), "sessions.db");
-    const store = open(file);
-    await store.createSession("shared", { agentType: "writer" });
-    await together(["a", "b"].map((writer) => ["change", file, "shared", writer, 50]));
-    const all = (kind: string) =>
-      ["a", "b"].flatMap((writer) => Array.from({ length: 50 }, (_, n) => [`${kind}-${writer}-${n}`, n]));
-    expect((await store.loadState("shared"))!.customState).toEqual(Object.fromEntries(all("merged")));
-    await store.promoteStaging("shared");
-    expect((await store.loadState("shared"))!.customState).toEqual(
-      Object.fromEntries([...all("merged"), ...all("staged")]),
-    );
   });
 });
 

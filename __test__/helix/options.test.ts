@@ -1,10 +1,9 @@
 // Tests the options of a session store: serializers and limits, and the methods that tell or save storage.
-import { join } from "node:path";
 import { type Serializer, openStore } from "forkpoint";
 import { SessionStore, type SessionStoreOptions } from "forkpoint/helix";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { failure, folder, ids, kinds, place, thrown, wrongType } from "../helpers.js";
-import { at, checkpoint, expectSound, logOf, make, stateOf, texts, withSession } from "./helpers.js";
+import { failure, ids, kinds, place, thrown, wrongType } from "../helpers.js";
+import { at, checkpoint, logOf, make, stateOf, texts, withSession } from "./helpers.js";
 
 /** A serializer whose bytes no built-in serializer can read. */
 const hex: Serializer = {
@@ -47,54 +46,6 @@ describe.each(kinds)("serializers over %s", (kind) => {
       [{ id: "child" }],
     ]);
   });
-
-  it("json stores what JSON.stringify makes of a value, and refuses what JSON has not", async () => {
-    const store = make(kind, { serializer: "json" });
-    await store.createSession("s", {
-      agentType: "a",
-      initialState: { at: new Date(0), map: new Map([[1, 2]]), none: undefined },
-    });
-    expect((await store.loadState("s"))!.customState).toEqual({ at: "1970-01-01T00:00:00.000Z", map: {} });
-    await store.appendMessages("s", [{ role: "user", content: "a\ud83d", list: [undefined, Number.NaN] }]);
-    const [message] = (await store.getMessages("s")).messages;
-    expect(message).toEqual({ role: "user", content: "a\ud83d", list: [null, null] });
-    await failure(store.appendMessages("s", [{ role: "user", content: 1n }]), "INVALID_ARGUMENT");
-    await failure(store.saveCheckpoint(checkpoint(1, { extra: 1n })), "INVALID_ARGUMENT");
-    expect(await store.stats()).toMatchObject({ checkpoints: 0, records: 1 });
-  });
-});
-
-it("a file that was written with another built-in serializer can be read and continued", async () => {
-  const path = join(folder(), "sessions.db");
-  const first = at(path, { serializer: "json" });
-  await first.createSession("s", { agentType: "a", initialState: { a: 1 } });
-  await first.appendMessages("s", texts(2));
-  await first.saveCheckpoint(checkpoint(1, { state: stateOf({ messages: texts(2) }) }));
-  await first.close();
-  const second = at(path);
-  await second.appendMessages("s", [{ role: "user", content: new Date(0) }]);
-  await second.mergeCustomState("s", { b: new Date(1) });
-  expect((await second.loadState("s"))!.customState).toEqual({ a: 1, b: new Date(1) });
-  expect((await second.getMessages("s")).messages).toEqual([...texts(2), { role: "user", content: new Date(0) }]);
-  await second.rewindTo("s/1");
-  expect((await second.getMessages("s")).messages).toEqual(texts(2));
-});
-
-it("records of a serializer that the store does not have are UNSUPPORTED, and stay", async () => {
-  const path = join(folder(), "sessions.db");
-  const first = at(path, { serializer: hex });
-  await first.createSession("s", { agentType: "a" });
-  await first.appendMessages("s", texts(1));
-  await first.saveCheckpoint(checkpoint(1));
-  await first.close();
-  const second = at(path);
-  for (const read of [() => second.loadState("s"), () => second.getMessages("s"), () => second.getCheckpoint("s/1")]) {
-    const error = await failure(read(), "UNSUPPORTED");
-    expect(error.message).toContain('"hex"');
-  }
-  expect([await second.getMessageCount("s"), (await second.listCheckpoints("s")).total]).toEqual([1, 1]);
-  await second.close();
-  expect(await logOf(at(path, { serializer: hex }))).toEqual(["m0"]);
 });
 
 describe.each(kinds)("limits over %s", (kind) => {
@@ -129,20 +80,6 @@ describe.each(kinds)("limits over %s", (kind) => {
     await store.prune({ maxBytes: 1 });
     expect(ids((await store.listCheckpoints("s")).items)).toEqual(["s/9"]);
     expect([await store.sessionExists("s"), await logOf(store)]).toEqual([true, ["m0", "m1", "m2"]]);
-  });
-
-  it("a store with maxBytes removes by itself, and no session that lives", async () => {
-    const store = await withSession(kind, { maxBytes: 1 });
-    await store.appendMessages("s", texts(3));
-    for (let step = 0; step < 5; step++) await store.saveCheckpoint(checkpoint(step));
-    // The removal runs in the background after a write. It pauses between two removals.
-    const left = async () => {
-      await store.incrementStepCount("s");
-      return (await store.listCheckpoints("s")).total;
-    };
-    await expect.poll(left, { timeout: 30_000, interval: 100 }).toBe(1);
-    expect((await store.getLatestCheckpoint("s"))!.state.messages).toEqual(texts(3));
-    expect(await logOf(store)).toHaveLength(3);
   });
 
   it("maxPayloadBytes refuses larger checkpoints, states and messages, and nothing is stored", async () => {
@@ -187,24 +124,6 @@ describe.each(kinds)("storage over %s", (kind) => {
     for (const options of [{ largest: "1" }, { most: 1 }, null]) await wrongType(store.stats(options as never));
   });
 
-  it("deleting and vacuum give the space back, and what is left is undamaged", async () => {
-    const store = make(kind);
-    for (const id of ["a", "b"]) {
-      await store.createSession(id, { agentType: "a" });
-      await store.appendMessages(id, texts(50, 0, Array.from({ length: 50 }, () => Math.random()).join()));
-      await store.saveCheckpoint(checkpoint(1, { sessionId: id }));
-    }
-    const before = await store.stats();
-    await store.deleteSession("a");
-    await store.vacuum();
-    const after = await store.stats();
-    expect([after.records, after.recordBytes < before.recordBytes]).toEqual([50, true]);
-    // A server keeps the room for what comes next.
-    if (before.fileBytes !== undefined && kind !== "postgres") expect(after.fileBytes).toBeLessThan(before.fileBytes);
-    expect((await store.getLatestCheckpoint("b"))!.state.messages).toHaveLength(50);
-    await expectSound(store);
-  });
-
   it("messages that nothing names any more are removed", async () => {
     const store = await withSession(kind);
     await store.appendMessages("s", texts(10));
@@ -216,16 +135,6 @@ describe.each(kinds)("storage over %s", (kind) => {
     await store.appendMessages("s", texts(3));
     await store.truncateMessages("s", 1);
     expect((await store.stats()).records).toBe(1);
-  });
-
-  it("check tells how much it verified, and changes nothing", async () => {
-    const store = await withSession(kind);
-    await store.appendMessages("s", texts(4));
-    await store.saveCheckpoint(checkpoint(1));
-    const report = await store.check();
-    expect(report).toMatchObject({ ok: true, findings: [], checked: { records: 4 } });
-    expect(report.checked.checkpoints).toBeGreaterThan(0);
-    expect(await logOf(store)).toHaveLength(4);
   });
 });
 
@@ -245,12 +154,6 @@ describe("the options of a session store", () => {
     expect(error).toBeInstanceOf(TypeError);
     expect(error.code).toBe("INVALID_ARGUMENT");
     expect(error.message).toContain(message);
-  });
-
-  it("refuse what is no target", () => {
-    for (const target of [undefined, null, 7, {}, "", new SessionStore("memory:")]) {
-      expect(thrown(() => new SessionStore(target as never))).toBeInstanceOf(TypeError);
-    }
   });
 
   it("an open store has its own options", async () => {

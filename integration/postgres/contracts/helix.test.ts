@@ -1,11 +1,8 @@
 // Helix' sessions.
-import "../../../__test__/helix/bugs.test.js";
 import "../../../__test__/helix/checkpoints.test.js";
 import "../../../__test__/helix/custom-state.test.js";
-import "../../../__test__/helix/document.test.js";
 import "../../../__test__/helix/effects.test.js";
 import "../../../__test__/helix/expiry.test.js";
-import "../../../__test__/helix/hostile.test.js";
 import "../../../__test__/helix/messages.test.js";
 import "../../../__test__/helix/options.test.js";
 import "../../../__test__/helix/rewind.test.js";
