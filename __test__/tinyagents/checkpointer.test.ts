@@ -1,4 +1,4 @@
-// Tests putting and reading checkpoints: put, get, list, getTuple and stateHistory.
+// Tests putting and reading checkpoints: put, get, list and stateHistory. model.test.ts states which checkpoint a read finds.
 // @module-tag threads
 import { randomBytes } from "node:crypto";
 import { type NewThreadCheckpoint, type ThreadCheckpoint } from "forkpoint/tinyagents";
@@ -23,38 +23,15 @@ const whole: ThreadCheckpoint<object> = {
   metadata: { source: "loop", step: 3, nested: { a: [1] } },
 };
 
+/** __test__/hostile.test.ts has all values. These are those that a state, unlike other values, may be as a whole. */
 const states: Array<[name: string, state: unknown]> = [
   ["null", null],
   ["undefined", undefined],
-  ["true", true],
-  ["false", false],
-  ["0", 0],
   ["-0", -0],
-  ["NaN", Number.NaN],
-  ["Infinity", Number.POSITIVE_INFINITY],
-  ["a large integer", 2 ** 53 - 1],
-  ["a BigInt", 10n ** 30n],
-  ["an empty string", ""],
   ["a string", "state \u0000 \ud83d 👩‍👩‍👧"],
   ["a list", [1, "a", null, undefined, [[]]]],
-  ["an empty list", []],
-  ["an empty object", {}],
-  ["an object", { a: { b: { c: undefined } } }],
-  [
-    "a Map",
-    new Map<unknown, unknown>([
-      ["a", 1],
-      [{ k: 1 }, new Set([1, "1"])],
-    ]),
-  ],
-  ["a Set", new Set([1, new Date(5)])],
-  ["a Date", new Date(1_700_000_000_000)],
-  ["a RegExp", /x+/giu],
+  ["a Map", new Map<unknown, unknown>([[{ k: 1 }, new Set([1n, new Date(5)])]])],
   ["bytes", new Uint8Array([0, 1, 255])],
-  ["a Buffer", Buffer.from("bytes")],
-  ["numbers in an array", new Float64Array([1.5, -0])],
-  ["an ArrayBuffer", new Uint8Array([1, 2]).buffer],
-  ["5 MB of text", "0123456789abcdef".repeat(5 * 2 ** 16)],
   ["5 MB of bytes", randomBytes(5 * 2 ** 20)],
 ];
 
@@ -139,15 +116,6 @@ describe.each(kinds)("on %s", (kind: Kind) => {
       expectSame(await store.getWrites(config), [write({ payload: state })]);
     });
 
-    it("keep objects that refer to each other", async () => {
-      const store = make(kind);
-      const state: Record<string, unknown> = { list: [] };
-      state["self"] = state;
-      await store.put({ threadId: "t", state });
-      const found = (await store.get("t"))!.state;
-      expect(found.self).toBe(found);
-    });
-
     it("take a snapshot at the call and return fresh objects", async () => {
       const store = make(kind);
       const given = structuredClone(whole) as any;
@@ -162,144 +130,6 @@ describe.each(kinds)("on %s", (kind: Kind) => {
       found.state.changed = found.metadata.changed = true;
       expect(await read()).toStrictEqual(whole);
     });
-
-    it("read each field of the checkpoint once", async () => {
-      const store = make(kind);
-      const reads: string[] = [];
-      const counted = new Proxy(
-        { ...whole },
-        {
-          get(target, field: keyof typeof whole) {
-            reads.push(field);
-            return target[field];
-          },
-        },
-      );
-      await store.put(counted);
-      expect(reads.toSorted()).toEqual(Object.keys(whole).toSorted());
-    });
-
-    it("without an id, return what was put last and not the greatest id", async () => {
-      const store = make(kind);
-      for (const checkpointId of ["3", "1", "5", "2"])
-        await store.put({ threadId: "t", checkpointId, state: checkpointId });
-      for (const id of [undefined, null]) expect((await store.get("t", id))!.checkpointId).toBe("2");
-      expect((await store.getTuple({ threadId: "t" }))!.checkpoint.checkpointId).toBe("2");
-    });
-
-    it("of what is unknown there is null", async () => {
-      const store = make(kind);
-      expect([await store.get("t"), await store.get("t", "c"), await store.getTuple({ threadId: "t" })]).toEqual([
-        null,
-        null,
-        null,
-      ]);
-      await chain(store, 2);
-      expect(await store.get("t", "c2")).toBeNull();
-      expect(await store.get("u", "c1")).toBeNull();
-      expect(await store.get("t", "c1", ["sub"])).toBeNull();
-      expect(await store.get("t", null, ["sub"])).toBeNull();
-      expect(await store.get("")).toBeNull();
-      expect(await store.get("t", "")).toBeNull();
-    });
-
-    it("keep the namespaces of a thread apart", async () => {
-      const store = make(kind);
-      const namespaces = [[], ["a"], ["a", "b"], ["ab"], ["b", "a"], ["a", ""], [""], ["[]"], ['["a"]'], ['a","b']];
-      for (const [n, namespace] of namespaces.entries()) {
-        await store.put({ threadId: "t", checkpointId: "same", namespace, state: n });
-      }
-      for (const [n, namespace] of namespaces.entries()) {
-        expect(await store.get("t", "same", namespace)).toMatchObject({ state: n, namespace });
-        expect(await store.get("t", null, namespace)).toMatchObject({ state: n, namespace });
-        expect(await store.list("t", { namespace })).toMatchObject([{ checkpointId: "same", namespace }]);
-        expect(await store.stateHistory("t", namespace)).toMatchObject([{ state: n }]);
-      }
-      expect((await store.list("t")).map(({ namespace }) => namespace)).toEqual(namespaces);
-    });
-  });
-
-  describe("without a namespace", () => {
-    it("an id is found in any namespace, and no id is the checkpoint of the thread that was put last", async () => {
-      const store = make(kind);
-      const put = (checkpointId: string, namespace: string[], state: string) =>
-        store.put({ threadId: "t", checkpointId, namespace, state });
-      await put("a", [], "root a");
-      await put("b", ["sub"], "sub b");
-      await put("both", [], "root both");
-      await put("both", ["sub"], "sub both");
-      await put("both", ["sub", "deep"], "deep both");
-      await put("both", ["sub"], "sub both again");
-      await put("last", ["deep"], "deep last");
-      await store.putWrites({ threadId: "t", checkpointId: "last", namespace: ["deep"] }, [write({ payload: 1 })]);
-      await store.put({ threadId: "t2", checkpointId: "a", state: "another thread" });
-      const found = async (checkpointId?: string | null, namespace?: string[]) =>
-        (await store.get("t", checkpointId, namespace))?.state ?? null;
-      expect(await found()).toBe("deep last");
-      expect(await found(null)).toBe("deep last");
-      expect(await found(null, [])).toBe("root both");
-      expect(await found("a")).toBe("root a");
-      expect(await found("b")).toBe("sub b");
-      expect(await found("b", [])).toBeNull();
-      expect(await found("both")).toBe("sub both again");
-      expect(await found("both", [])).toBe("root both");
-      expect(await found("last")).toBe("deep last");
-      expect(await found("none")).toBeNull();
-      const place = { threadId: "t", checkpointId: "last", namespace: ["deep"] };
-      expect(await store.getTuple({ threadId: "t" })).toMatchObject({ config: place, pendingWrites: [{ payload: 1 }] });
-      expect(await store.getWrites({ threadId: "t", checkpointId: "last" })).toHaveLength(1);
-      expect(await store.getTuple({ threadId: "t", namespace: [] })).toMatchObject({
-        config: { ...place, checkpointId: "both", namespace: [] },
-      });
-    });
-  });
-
-  describe("an id that is put again", () => {
-    it("gets the checkpoint that was put last, and both are listed", async () => {
-      const store = make(kind);
-      await store.put({ threadId: "t", checkpointId: "a", state: 1, runId: "one", metadata: { n: 1 } });
-      await store.put({ threadId: "t", checkpointId: "b", state: 2, parentCheckpointId: "a" });
-      await store.put({ threadId: "t", checkpointId: "a", state: 3, runId: "three", metadata: { n: 3 } });
-      expect(await store.get("t", "a")).toMatchObject({ state: 3, runId: "three", metadata: { n: 3 } });
-      expect(await store.get("t")).toMatchObject({ checkpointId: "a", state: 3 });
-      expect((await store.getTuple({ threadId: "t", checkpointId: "a" }))!.checkpoint).toEqual(await store.get("t"));
-      expect((await store.list("t")).map(({ checkpointId, runId }) => [checkpointId, runId])).toEqual([
-        ["a", "one"],
-        ["b", null],
-        ["a", "three"],
-      ]);
-      await store.put({ threadId: "t", checkpointId: "c", state: 4, parentCheckpointId: "b" });
-      expect((await store.stateHistory("t")).map(({ state }) => state)).toEqual([4, 2, 3]);
-    });
-
-    it("many times", async () => {
-      const store = make(kind);
-      for (let n = 0; n < 30; n++) {
-        await store.put({ threadId: "t", checkpointId: "a", state: n });
-        expect((await store.get("t", "a"))!.state).toBe(n);
-        expect((await store.get("t"))!.state).toBe(n);
-      }
-      expect(idsOf(await store.list("t"))).toEqual(Array.from({ length: 30 }, () => "a"));
-    });
-
-    it("although the clock went back", async () => {
-      const store = make(kind);
-      for (const [n, time] of [9_000, 5_000, 7_000, 1_000].entries()) {
-        setClock(time);
-        await store.put({ threadId: "t", checkpointId: "a", state: n });
-        expect((await store.get("t", "a"))!.state).toBe(n);
-      }
-    });
-
-    it("in another thread or namespace is another checkpoint", async () => {
-      const store = make(kind);
-      await store.put({ threadId: "t", checkpointId: "a", state: 1 });
-      await store.put({ threadId: "u", checkpointId: "a", state: 2 });
-      await store.put({ threadId: "t", checkpointId: "a", state: 3, namespace: ["n"] });
-      expect((await store.get("t", "a", []))!.state).toBe(1);
-      expect((await store.get("u", "a"))!.state).toBe(2);
-      expect((await store.get("t", "a", ["n"]))!.state).toBe(3);
-    });
   });
 
   describe("put refuses, and stores nothing,", () => {
@@ -311,36 +141,32 @@ describe.each(kinds)("on %s", (kind: Kind) => {
       "pendingActivations",
       "barrierArrivals",
     ];
-    const wrong: Array<[string, unknown]> = [
-      ...[undefined, null, 7, "t", true, [], () => ({})].map(
-        (one) => [`${typeof one} as a checkpoint`, one] as [string, unknown],
-      ),
-      ...["threadId", "checkpointId", "runId", "parentCheckpointId"].flatMap((field) =>
-        [7, {}, true, ["x"]].map(
-          (value) => [`${field} ${JSON.stringify(value)}`, { [field]: value }] as [string, unknown],
-        ),
-      ),
-      ["no threadId", { threadId: undefined }],
-      ["the checkpointId null", { checkpointId: null }],
-      ...["namespace", ...lists].flatMap((field) =>
-        [7, "x", {}, true].map(
-          (value) => [`${field} ${JSON.stringify(value)}`, { [field]: value }] as [string, unknown],
-        ),
-      ),
-      ...["namespace", "nextNodes"].map(
-        (field) => [`a number in ${field}`, { [field]: ["a", 7] }] as [string, unknown],
-      ),
-      ["holes in the namespace", { namespace: Array.from({ length: 1 }) }],
-      ...[7, "x", [], true].map(
-        (value) => [`metadata ${JSON.stringify(value)}`, { metadata: value }] as [string, unknown],
-      ),
-      ...[7, "x", null].map((value) => [`dependsOnParent ${value}`, { dependsOnParent: value }] as [string, unknown]),
+    const each = (fields: string[], values: unknown[]) =>
+      fields.flatMap((field) => values.map((value) => ({ [field]: value })));
+    const wrong: unknown[] = [
+      undefined,
+      null,
+      7,
+      "t",
+      true,
+      [],
+      () => ({}),
+      ...each(["threadId", "checkpointId", "runId", "parentCheckpointId"], [7, {}, true, ["x"]]),
+      ...each(["namespace", ...lists], [7, "x", {}, true]),
+      ...each(["namespace", "nextNodes"], [["a", 7]]),
+      ...each(["metadata"], [7, "x", [], true]),
+      ...each(["dependsOnParent"], [7, "x", null]),
+      { threadId: undefined },
+      { checkpointId: null },
+      { namespace: Array.from({ length: 1 }) },
     ];
 
-    it.each(wrong)("%s", async (_, fields) => {
+    it("a checkpoint or a field of the wrong type", async () => {
       const store = make(kind);
-      const isObject = typeof fields === "object" && fields !== null && !Array.isArray(fields);
-      await wrongType(store.put((isObject ? { threadId: "t", state: 1, ...fields } : fields) as never));
+      for (const fields of wrong) {
+        const isObject = typeof fields === "object" && fields !== null && !Array.isArray(fields);
+        await wrongType(store.put((isObject ? { threadId: "t", state: 1, ...fields } : fields) as never));
+      }
       expect(await store.listThreads()).toEqual([]);
       expect((await store.stats()).checkpoints).toBe(0);
     });
@@ -507,175 +333,31 @@ describe.each(kinds)("on %s", (kind: Kind) => {
       expect(await filtered({ source: "loop" }, { before: "c", limit: 5, namespace: [] })).toBe("b");
     });
 
-    it.each<[unknown, string]>([
-      [{ limit: -1 }, "limit"],
-      [{ limit: 1.5 }, "limit"],
-      [{ limit: "1" }, "limit"],
-      [{ limit: null }, "limit"],
-      [{ limit: Number.NaN }, "limit"],
-      [{ before: 7 }, "before"],
-      [{ filter: null }, "filter"],
-      [{ filter: [] }, "filter"],
-      [{ filter: "loop" }, "filter"],
-      [{ namespace: "sub" }, "namespace"],
-      [{ namespace: [7] }, "namespace"],
-      [{ befor: "x" }, 'Did you mean "before"?'],
-      [null, "options must be an object"],
-      [7, "options must be an object"],
-    ])("refuses the options %j", async (options, message) => {
+    it("refuses options that are none", async () => {
       const store = make(kind);
       await chain(store, 1);
-      const error = await rejection(store.list("t", options as never));
-      expect(error.code).toBe("INVALID_ARGUMENT");
-      expect(error.message).toContain(message);
-    });
-  });
-
-  describe("getTuple", () => {
-    it("resolves its own place and its parent's", async () => {
-      const store = make(kind);
-      await chain(store, 2);
-      await chain(store, 2, { namespace: ["sub"], name: "s" });
-      const place = (checkpointId: string, namespace: string[] = []) => ({ threadId: "t", checkpointId, namespace });
-      expect(await store.getTuple({ threadId: "t", namespace: [] })).toStrictEqual({
-        config: place("c1"),
-        checkpoint: await store.get("t", "c1"),
-        parentConfig: place("c0"),
-        pendingWrites: [],
-      });
-      expect(await store.getTuple({ threadId: "t", checkpointId: null, namespace: ["sub"] })).toMatchObject({
-        config: place("s1", ["sub"]),
-        parentConfig: place("s0", ["sub"]),
-      });
-      expect(await store.getTuple(place("c0"))).toMatchObject({ config: place("c0"), parentConfig: null });
-      // The parent need not be stored.
-      await store.put({ threadId: "t", state: 0, checkpointId: "x", parentCheckpointId: "gone" });
-      expect((await store.getTuple(place("x")))!.parentConfig).toEqual(place("gone"));
-      expect(await store.getTuple(place("c0", ["sub"]))).toBeNull();
-    });
-
-    it("has the writes inside the checkpoint if no other writes were stored", async () => {
-      const store = make(kind);
-      const inside = [write({ payload: "inside" }), write({ idx: 1, payload: { x: 1 } })];
-      await store.put({ threadId: "t", checkpointId: "a", state: 0, pendingWrites: inside });
-      const tuple = (await store.getTuple({ threadId: "t" }))!;
-      expect(tuple.pendingWrites).toEqual(inside);
-      (tuple.pendingWrites[1]!.payload as any).x = 2;
-      expect(tuple.checkpoint.pendingWrites).toEqual(inside);
-      await store.putWrites({ threadId: "t", checkpointId: "a" }, [write({ payload: "stored" })]);
-      const later = (await store.getTuple({ threadId: "t" }))!;
-      expect(later.pendingWrites).toEqual([write({ payload: "stored" })]);
-      expect(later.checkpoint.pendingWrites).toEqual(inside);
-    });
-
-    it("refuses what is no config", async () => {
-      const store = make(kind);
-      await chain(store, 1);
-      for (const config of [undefined, null, 7, "t", {}, { threadId: 7 }, { threadId: "t", checkpointId: 7 }]) {
-        await wrongType(store.getTuple(config as never));
-      }
-      for (const namespace of ["sub", 7, {}, [7], [null]]) {
-        await wrongType(store.getTuple({ threadId: "t", namespace } as never));
-        await wrongType(store.get("t", "c0", namespace as never));
+      const wrong: Array<[unknown, string]> = [
+        ...[-1, 1.5, "1", null, Number.NaN].map((limit): [unknown, string] => [{ limit }, "limit"]),
+        ...[null, [], "loop"].map((filter): [unknown, string] => [{ filter }, "filter"]),
+        ...["sub", [7]].map((namespace): [unknown, string] => [{ namespace }, "namespace"]),
+        [{ before: 7 }, "before"],
+        [{ befor: "x" }, 'Did you mean "before"?'],
+        [null, "options must be an object"],
+      ];
+      for (const [options, message] of wrong) {
+        const error = await rejection(store.list("t", options as never));
+        expect(error.code).toBe("INVALID_ARGUMENT");
+        expect(error.message).toContain(message);
       }
     });
   });
 
   describe("stateHistory", () => {
-    it("is the latest checkpoint of a namespace and its ancestors, newest first", async () => {
+    it("is as long as its limit, which must be one", async () => {
       const store = make(kind);
       await chain(store, 4);
-      await store.put({
-        threadId: "t",
-        checkpointId: "sub",
-        state: "sub",
-        namespace: ["sub"],
-        parentCheckpointId: "c3",
-      });
-      expect(idsOf(await store.stateHistory("t", []))).toEqual(["c3", "c2", "c1", "c0"]);
-      // Without a namespace, the history begins with the checkpoint of the thread that was put last.
-      expect(idsOf(await store.stateHistory("t"))).toEqual(["sub"]);
       expect(await store.stateHistory("t", [], 2)).toEqual([await store.get("t", "c3"), await store.get("t", "c2")]);
-      // A parent is a checkpoint of the same namespace.
-      expect(idsOf(await store.stateHistory("t", ["sub"]))).toEqual(["sub"]);
-      expect(await store.stateHistory("t", ["none"])).toEqual([]);
-      expect(await store.stateHistory("none")).toEqual([]);
-      for (const [limit, count] of [
-        [0, 0],
-        [1, 1],
-        [4, 4],
-        [99, 4],
-      ] as const) {
-        expect(await store.stateHistory("t", [], limit)).toHaveLength(count);
-      }
-    });
-
-    it("leaves out the other branches", async () => {
-      const store = make(kind);
-      await chain(store, 4);
-      await store.put({ threadId: "t", checkpointId: "branch", state: "b", parentCheckpointId: "c1" });
-      expect(idsOf(await store.stateHistory("t"))).toEqual(["branch", "c1", "c0"]);
-    });
-
-    it("ends at a parent that is not stored", async () => {
-      const store = make(kind);
-      await store.put({ threadId: "t", checkpointId: "a", state: 0, parentCheckpointId: "gone" });
-      await store.put({ threadId: "t", checkpointId: "b", state: 1, parentCheckpointId: "a" });
-      expect(idsOf(await store.stateHistory("t"))).toEqual(["b", "a"]);
-    });
-
-    it.each<[string, Array<[id: string, parent: string | null]>, string]>([
-      ["its own parent", [["a", "a"]], "a"],
-      [
-        "a circle of two",
-        [
-          ["a", "b"],
-          ["b", "a"],
-        ],
-        "ba",
-      ],
-      [
-        "a circle of three, and a way into it",
-        [
-          ["a", "c"],
-          ["b", "a"],
-          ["c", "b"],
-          ["d", "b"],
-        ],
-        "dbac",
-      ],
-      [
-        "a circle that a repeated id closes",
-        [
-          ["a", null],
-          ["b", "a"],
-          ["c", "b"],
-          ["a", "c"],
-        ],
-        "acb",
-      ],
-      [
-        "a repeated id that opens a circle",
-        [
-          ["a", "b"],
-          ["b", "a"],
-          ["a", null],
-          ["c", "b"],
-        ],
-        "cba",
-      ],
-    ])("survives %s", async (_, puts, expected) => {
-      const store = make(kind);
-      for (const [checkpointId, parentCheckpointId] of puts) {
-        await store.put({ threadId: "t", checkpointId, parentCheckpointId, state: 0 });
-      }
-      expect(idsOf(await store.stateHistory("t")).join("")).toBe(expected);
-      expect(idsOf(await store.stateHistory("t", [], 1))).toHaveLength(1);
-    });
-
-    it("refuses a limit that is none", async () => {
-      const store = make(kind);
-      await chain(store, 1);
+      for (const limit of [0, 4, 99]) expect(await store.stateHistory("t", [], limit)).toHaveLength(Math.min(limit, 4));
       for (const limit of [-1, 1.5, Number.NaN, "1", null]) {
         expect((await rejection(store.stateHistory("t", [], limit as never))).code).toBe("INVALID_ARGUMENT");
       }
@@ -683,18 +365,6 @@ describe.each(kinds)("on %s", (kind: Kind) => {
   });
 
   describe("serializers", () => {
-    it("json stores what JSON can tell", async () => {
-      const store = make(kind, { serializer: "json" });
-      await store.put({ threadId: "t", checkpointId: "a", state: undefined, metadata: { step: 1 } });
-      expect((await store.get("t"))!.state).toBeNull();
-      await store.put({ threadId: "t", checkpointId: "a", state: { at: new Date(0), list: [undefined] } });
-      expect((await store.get("t"))!.state).toEqual({ at: "1970-01-01T00:00:00.000Z", list: [null] });
-      expect(idsOf(await store.list("t", { filter: { step: 1 } }))).toEqual(["a"]);
-      await failure(store.put({ threadId: "t", state: 1n }), "INVALID_ARGUMENT");
-      await store.putWrites({ threadId: "t", checkpointId: "a" }, [write({ payload: undefined })]);
-      expect((await store.getWrites({ threadId: "t" }))[0]!.payload).toBeNull();
-    });
-
     it("a serializer of the user's own is used for all values", async () => {
       const serializer = {
         name: "backwards",

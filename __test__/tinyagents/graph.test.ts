@@ -797,43 +797,6 @@ describe("a checkpointer of the user", () => {
   });
 });
 
-it("values that JSON does not have reach the next node and the next process as they are", async () => {
-  const target = place("sqlite");
-  const make = () =>
-    new Graph<{ at: Date; seen: Map<string, bigint> }, { seen: Map<string, bigint> }>({
-      nodes: {
-        a: ({ at }) => ({ seen: new Map([[at.toISOString(), 1n]]) }),
-        gate: ({ seen }, { interrupt }) => void interrupt(seen),
-      },
-      entry: "a",
-      edges: [["a", "gate"]],
-      reducer: (state, update) => ({ ...state, ...update }),
-      checkpointer: new Checkpointer(target),
-    });
-  const at = new Date(0);
-  const { interrupts } = await make().invoke({ at, seen: new Map() }, { threadId: "t" });
-  const seen = new Map([[at.toISOString(), 1n]]);
-  expect(interrupts[0]!.value).toEqual(seen);
-  expect((await make().resume("t", { resume: undefined })).state).toEqual({ at, seen });
-});
-
-it("an older checkpoint can be continued with expectedParent, and a lost race is refused", async () => {
-  const checkpointer = new Checkpointer<State>("memory:", { expectedParent: true });
-  onTestFinished(() => checkpointer.close());
-  const other = async () => {
-    const { checkpointId: parentCheckpointId } = (await checkpointer.get("t"))!;
-    await checkpointer.put({ threadId: "t", parentCheckpointId, state: empty });
-  };
-  let race = false;
-  const nodes = { a: says("a"), b: async () => void (race && (await other())) };
-  const graph = graphOf({ nodes, entry: "a", edges: [["a", "b"]], checkpointer });
-  await graph.invoke(empty, { threadId: "t" });
-  const first = (await graph.getStateHistory("t")).at(-1)!.config.checkpointId;
-  expect((await graph.resumeFrom("t", first)).status).toBe("done");
-  race = true;
-  await failure(graph.resumeFrom("t", first), "CONFLICT");
-});
-
 it("the reader of a stream that leaves early aborts the run", async () => {
   let signal: AbortSignal | undefined;
   const graph = graphOf({

@@ -1,10 +1,9 @@
 // Tests `expectedParent`: if two writers continue a thread, one of them is refused.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type CheckpointerOptions } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
-import { failure, folder, kinds, place, run, thrown } from "../helpers.js";
-import { type Kind, at, chain, expectSound, idsOf, make, pair, write } from "./helpers.js";
+import { failure, folder, kinds, run } from "../helpers.js";
+import { type Kind, at, chain, expectSound, idsOf, make, pair } from "./helpers.js";
 
 describe.each(kinds)("on %s", (kind: Kind) => {
   const put = (checkpointId: string, parentCheckpointId: string | null, state: unknown = checkpointId) => ({
@@ -83,16 +82,6 @@ describe.each(kinds)("on %s", (kind: Kind) => {
     await store.put(put("c6", null));
   });
 
-  it("does not hinder the other operations", async () => {
-    const store = make(kind, { expectedParent: true });
-    await chain(store, 3);
-    await store.put(put("branch", "c0"), { expectedParent: false });
-    await store.put(put("c1", "c0", "again"), { expectedParent: false });
-    await store.putWrites({ threadId: "t", checkpointId: "c0" }, [write()]);
-    await store.copyThread("t", "copy");
-    expect(idsOf(await store.list("copy"))).toEqual(["c0", "c1", "c2", "branch", "c1"]);
-  });
-
   it("of two stores that continue a thread at once, one is refused", async () => {
     const [one, two] = await pair(kind);
     await chain(one, 2);
@@ -111,14 +100,6 @@ describe.each(kinds)("on %s", (kind: Kind) => {
     const store = make(kind, { expectedParent: true });
     await Promise.all(Array.from({ length: 100 }, (_, n) => store.put(put(`c${n}`, n === 0 ? null : `c${n - 1}`))));
     expect(await store.stateHistory("t")).toHaveLength(100);
-  });
-
-  it("the option must be true or false", async () => {
-    for (const expectedParent of ["yes", 1, null, {}]) {
-      const options = { expectedParent } as unknown as CheckpointerOptions;
-      expect(thrown(() => at(place(kind), options))).toBeInstanceOf(TypeError);
-    }
-    expect(thrown(() => make(kind, { expectedParnt: true } as CheckpointerOptions))).toBeInstanceOf(TypeError);
   });
 });
 

@@ -2,7 +2,6 @@
 import "../../../__test__/tinyagents/asynchronous.test.js";
 import "../../../__test__/tinyagents/checkpointer.test.js";
 import "../../../__test__/tinyagents/graph.test.js";
-import "../../../__test__/tinyagents/ids.test.js";
 import "../../../__test__/tinyagents/model.test.js";
 import "../../../__test__/tinyagents/parent.test.js";
 import "../../../__test__/tinyagents/status.test.js";
