@@ -22,7 +22,7 @@ function finished({ code, lines, errors }: Ended): void {
   expect({ code, lines, errors }).toEqual({ code: 0, lines: [JSON.stringify({ done: names })], errors: "" });
 }
 
-describe.each(["sqlite", "storage", "foreign"])("over a %s store", (kind) => {
+describe.each(["sqlite", "storage"])("over a %s store", (kind) => {
   it("killed after each step in turn, no finished step runs twice", async () => {
     const home = folder();
     for (const step of ["initial", ...names]) {

@@ -1,23 +1,18 @@
 // Tests states of every kind of JSON value: how results are merged, and that they survive on every kind of store.
-import { StorageBackedCheckpointStore, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { failure, kinds, place, rejection, wrongType } from "../helpers.js";
-import { ForeignStore, JsonDriver, checkpoint, inMemory, own, storeKinds, stores } from "./helpers.js";
+import { StorageBackedCheckpointStore, Workflow } from "forkpoint/agentium";
+import { describe, expect, it } from "vitest";
+import { failure, rejection, wrongType } from "../helpers.js";
+import { JsonDriver, checkpoint, inMemory, own, storeKinds, stores } from "./helpers.js";
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 const values: Array<[string, Json]> = [
-  ["a string", "text"],
   ["an empty string", ""],
   ["a number", 7.25],
-  ["zero", 0],
-  ["true", true],
   ["false", false],
   ["null", null],
   ["an array", [1, "two", null, { three: [3] }]],
-  ["an empty array", []],
   ["an object", { a: { b: [null] } }],
-  ["an empty object", {}],
   ["a long string", "x".repeat(200_000)],
 ];
 
@@ -147,8 +142,13 @@ describe("a workflow refuses", () => {
   it("a mutator's result that is no state", async () => {
     const workflow = new Workflow<any>({ name: "w", initialState: { a: 1 }, steps: [], checkpointStore: inMemory() });
     await workflow.runWithCheckpoints({ runId: "object" });
-    for (const wrong of [undefined, null, 7, "text", Promise.resolve({})])
+    const forked: string[] = [];
+    workflow.events.on("run.start", ({ kind, runId }) => void (kind === "fork" && forked.push(runId)));
+    const unheard = Promise.reject(new Error("unheard"));
+    for (const wrong of [undefined, null, 7, "text", Promise.resolve({}), unheard])
       await wrongType(workflow.fork("object:initial", () => wrong));
+    expect(new Set(forked).size).toBe(6);
+    for (const runId of forked) expect(await workflow.listCheckpoints(runId)).toEqual([]);
     await workflow.runWithCheckpoints({ runId: "number", initialState: 7 });
     for (const wrong of [undefined, Promise.resolve(8)]) await wrongType(workflow.fork("number:initial", () => wrong));
     expect((await workflow.fork("number:initial", () => null)).state).toBeNull();
@@ -163,48 +163,9 @@ describe("a workflow refuses", () => {
   });
 });
 
-describe.each(kinds)("a store on %s", (kind) => {
-  it("keeps such states with every serializer", async () => {
-    const mine = {
-      name: "mine",
-      serialize: (value: unknown) => Buffer.from(JSON.stringify(value)),
-      deserialize: (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()) as unknown,
-    };
-    for (const serializer of ["v8", "json", mine] as const) {
-      const store = own<Json>(place(kind), { serializer });
-      for (const [at, [, state]] of values.entries())
-        await store.save(checkpoint<any>({ stepIndex: at, state }) as never);
-      expect((await store.list("run")).map(({ state }) => state)).toEqual(values.map(([, value]) => value));
-      expect((await store.timeline("run")).every(({ stateSize }) => stateSize > 0)).toBe(true);
-    }
-  });
-});
-
-it.each(kinds.filter((kind) => kind !== "memory"))(
-  "a store on %s keeps them after it was closed and opened",
-  async (kind) => {
-    const target = place(kind);
-    const first = new WorkflowCheckpointStore<Json>(target);
-    await first.save(checkpoint<any>({ state: ["kept"] }) as never);
-    await first.close();
-    const second = new WorkflowCheckpointStore<Json>(target);
-    onTestFinished(() => second.close());
-    expect((await second.latest("run"))!.state).toEqual(["kept"]);
-    expect((await second.check()).findings).toEqual([]);
-  },
-);
-
 it("a serializer that loses a state is found", async () => {
   const forgets = { name: "forgets", serialize: () => Buffer.from("x"), deserialize: () => undefined };
   const store = own<Json>("memory:", { serializer: forgets as never });
   await store.save(checkpoint<any>({ state: 7 }) as never);
   expect((await failure(store.latest("run"), "INVALID_ARGUMENT")).message).toContain('"forgets" returned undefined');
-});
-
-it("a foreign store may hold any of them", async () => {
-  const store = new ForeignStore<Json>();
-  await store.save(checkpoint<any>({ id: "c", stepIndex: -1, stepName: "initial", state: "foreign" }) as never);
-  const steps = [{ name: "s", run: (state: Json) => `${state as string} goes on` as never }];
-  const workflow = new Workflow<Json>({ name: "w", initialState: null, steps, checkpointStore: store });
-  expect((await workflow.replay("c")).state).toBe("foreign goes on");
 });

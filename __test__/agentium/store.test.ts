@@ -1,6 +1,5 @@
 // Tests the contract of Agentium's checkpoint store on every store of this package.
 // @module-tag threads
-import { CheckpointStore, openStore } from "forkpoint";
 import {
   ForkpointStorage,
   type ForkpointWorkflowStore,
@@ -271,24 +270,6 @@ describe("keepLastN", () => {
 });
 
 describe("WorkflowCheckpointStore", () => {
-  it("stores the same types of values as the other stores of this package", async () => {
-    const store = own<AnyState>(place("sqlite"));
-    const state = {
-      at: new Date(0),
-      big: 7n,
-      map: new Map([["a", new Set([1])]]),
-      bytes: Buffer.from([1, 2]),
-      not: NaN,
-    };
-    await store.save(checkpoint({ state }));
-    expect((await store.load("run:step-1"))!.state).toStrictEqual(state);
-    const error = await failure(store.save(checkpoint({ state: { x: { y: Promise.resolve() } } })), "INVALID_ARGUMENT");
-    expect(error.message).toContain("state.x.y");
-    const tagged = { toJSON: () => ({ told: true }) };
-    await store.save(checkpoint<AnyState>({ state: tagged as never }));
-    expect((await store.load("run:step-1"))!.state).toEqual({ told: true });
-  });
-
   it("stores a fork as the difference to its parent", async () => {
     const store = own<AnyState>(place("sqlite"));
     const text = Array.from({ length: 20_000 }, () => Math.random().toString(36)).join("");
@@ -330,47 +311,6 @@ describe("WorkflowCheckpointStore", () => {
     await wrongType(store.timeline(7 as never));
   });
 
-  it("shares a database with other contracts, and minds its own", async () => {
-    const shared = await openStore(place("sqlite"));
-    onTestFinished(() => shared.close());
-    const [workflows, graphs, storage] = [
-      new WorkflowCheckpointStore<AnyState>(shared),
-      new CheckpointStore(shared),
-      new ForkpointStorage(shared),
-    ];
-    await workflows.save(checkpoint({ id: "x", runId: "r" }));
-    await storage.set("ns", "x", "value");
-    expect(await graphs.get("x")).toBeNull();
-    expect(await graphs.latest("r")).toBeNull();
-    expect((await graphs.stats()).checkpoints).toBe(0);
-    expect(await workflows.stats({ largest: 9 })).toMatchObject({
-      checkpoints: 1,
-      runs: 1,
-      largest: [{ runId: "r", checkpoints: 1 }],
-    });
-    expect(await graphs.prune({ olderThan: Date.now() + 1000 })).toMatchObject({ removed: 0 });
-    expect(await workflows.prune({ olderThan: Date.now() + 1000 })).toMatchObject({ removed: 1 });
-    expect(await storage.get("ns", "x")).toBe("value");
-    expect(thrown(() => new WorkflowCheckpointStore(shared, { keepLastN: 1 }))).toBeInstanceOf(TypeError);
-    await workflows.close();
-    await failure(workflows.latest("r"), "CLOSED");
-    expect(await storage.get("ns", "x")).toBe("value");
-  });
-
-  it("prunes by number as it keeps by number", async () => {
-    const store = own<AnyState>(place("sqlite"));
-    for (const [stepIndex, createdAt] of [
-      [0, 9],
-      [1, 1],
-      [2, 5],
-    ] as const)
-      await store.save(checkpoint({ stepIndex, createdAt }));
-    expect(await store.prune({ keepLastN: 1, dryRun: true })).toMatchObject({ removed: 2 });
-    await store.prune({ keepLastN: 2 });
-    expect((await store.list("run")).map(({ stepIndex }) => stepIndex)).toEqual([1, 2]);
-    await store.vacuum();
-  });
-
   it("refuses ids and names that are too long, naming them", async () => {
     const store = own<AnyState>("memory:");
     const long = "x".repeat(5000);
@@ -380,23 +320,6 @@ describe("WorkflowCheckpointStore", () => {
     await failure(store.save(checkpoint({ runId: long })), "INVALID_ARGUMENT");
     await failure(store.save(checkpoint({ stepName: long })), "INVALID_ARGUMENT");
     expect(await store.load(long)).toBeNull();
-  });
-
-  it("reads what another serializer wrote, and replays it", async () => {
-    const path = place("sqlite");
-    const json = new WorkflowCheckpointStore<AnyState>(path, { serializer: "json" });
-    await json.save(checkpoint({ state: { a: 1 } }));
-    await json.close();
-    const store = own<AnyState>(path);
-    expect((await store.list("run"))[0]!.state).toEqual({ a: 1 });
-    await store.save(checkpoint({ stepIndex: 1 }));
-    expect(await store.list("run")).toHaveLength(2);
-  });
-
-  it("disposes of itself", async () => {
-    const store = new WorkflowCheckpointStore<AnyState>("memory:");
-    await store[Symbol.asyncDispose]();
-    await failure(store.save(checkpoint({})), "CLOSED");
   });
 });
 
