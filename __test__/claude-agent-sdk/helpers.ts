@@ -1,4 +1,3 @@
-import { openStore } from "forkpoint";
 import {
   type FoldSessionSummary,
   type SessionKey,
@@ -6,7 +5,7 @@ import {
   type SessionStoreEntry,
   type SessionStoreOptions,
 } from "forkpoint/claude-agent-sdk";
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
 import { type Kind, checkedAfter, place } from "../helpers.js";
 
 export const key: SessionKey = { projectKey: "-work", sessionId: "s" };
@@ -31,15 +30,6 @@ export function at(
 }
 
 export const make = (kind: Kind, options?: SessionStoreOptions): SessionStore => at(place(kind), options);
-
-/** Opens two stores on the same new data. A file is opened twice, and a store in memory is shared. */
-export async function pair(kind: Kind): Promise<[SessionStore, SessionStore]> {
-  const target = place(kind);
-  if (kind !== "memory") return [at(target), at(target)];
-  const shared = await openStore(target);
-  onTestFinished(() => shared.close());
-  return [at(shared), at(shared)];
-}
 
 /** Makes entries with the uuids "u0", "u1" and so on. */
 export function entries(count: number, from = 0): SessionStoreEntry[] {

@@ -76,13 +76,6 @@ it("lists the expectations", () => {
   );
 });
 
-it("filters by group and level", () => {
-  const { stdout } = cli(contract, store(), "--group", "order", "--level", "must", "--json");
-  const { results } = JSON.parse(stdout) as Report;
-  expect(results.length).toBeGreaterThan(0);
-  for (const { group, level } of results) expect([group, level]).toEqual(["order", "MUST"]);
-});
-
 it("does not fail for what only Forkpoint demands, unless that is wanted", () => {
   const known = contracts[contract].definition.expectations.find(
     (one) => one.level === "OURS" && one.group === "order",

@@ -5,6 +5,7 @@ import { ForkpointChats } from "forkpoint/ai";
 import { type CheckpointRef, fromJsonForm, openInspector } from "forkpoint/inspect";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failure, kinds, place, rejection, wrongType } from "../../__test__/helpers.js";
+import { expectSizes } from "../../__test__/sizes.js";
 import { asking, assistant, chatsAt, shared, texts, user } from "./helpers.js";
 
 const [one, two, three, four] = [user("one"), assistant("two"), user("three"), assistant("four")] as const;
@@ -465,24 +466,7 @@ describe.each(kinds)("chats of %s", (kind) => {
     // The earlier messages are still there.
     await chats.saveChat({ id: "large", messages: [user("another")] });
     await chats.saveChat({ id: "small", messages: [user("one")] });
-    const inspector = await openInspector(store);
-    onTestFinished(() => inspector.close());
-    const sizes = new Map<string, number>();
-    for (const sort of ["active", "size"] as const) {
-      const { items } = await inspector.runs({ space: "ai", withBytes: true, sort });
-      expect(items.map(({ run }) => run)).toEqual(sort === "size" ? ["large", "small"] : ["small", "large"]);
-      for (const { run, bytes } of items) sizes.set(run, bytes!.stored);
-    }
-    expect(sizes.get("large")).toBeGreaterThan(10 * sizes.get("small")!);
-    expect(sizes.get("small")).toBeGreaterThan(20);
-    const { bytes } = (await inspector.run({ space: "ai", run: "large" }, { withBytes: true }))!;
-    expect(bytes!.stored).toBe(sizes.get("large"));
-    expect(bytes!.logical).toBeGreaterThanOrEqual(1_000);
-    const { largest, spaces } = await inspector.stats();
-    expect(largest.map(({ run, storedBytes }) => [run, storedBytes])).toEqual(
-      [...sizes].toSorted((a, b) => b[1] - a[1]),
-    );
-    expect(spaces["ai"]!.storedBytes).toBeGreaterThanOrEqual(sizes.get("large")! + sizes.get("small")!);
+    await expectSizes(store, { space: "ai" });
   });
 
   test("keepVersions keeps the newest versions", async () => {

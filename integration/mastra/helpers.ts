@@ -1,10 +1,9 @@
 /** Storages for tests: Mastra's own, and of this package on each kind of target. */
 import { LibSQLStore } from "@mastra/libsql";
-import { InMemoryStore, type WorkflowsStorage } from "@mastra/core/storage";
 import type { WorkflowRunState } from "@mastra/core/workflows";
 import { ForkpointMastraStore, type MastraStoreOptions } from "forkpoint/mastra";
 import { expect, onTestFinished } from "vitest";
-import { type Kind, checkedAfter, folder, kinds, place, rejection } from "../../__test__/helpers.js";
+import { type Kind, checkedAfter, folder, kinds, rejection } from "../../__test__/helpers.js";
 
 export const storeAt = (
   target: ConstructorParameters<typeof ForkpointMastraStore>[0],
@@ -19,13 +18,6 @@ export async function libsql(): Promise<LibSQLStore> {
   await store.init();
   onTestFinished(() => store.close());
   return store;
-}
-
-/** The domain `workflows` of a storage. */
-export async function make(side: Side): Promise<WorkflowsStorage> {
-  if (side === "InMemoryStore") return new InMemoryStore().stores.workflows!;
-  const store = side === "LibSQLStore" ? await libsql() : storeAt(place(side));
-  return (await store.getStore("workflows"))!;
 }
 
 /** A snapshot of a run. */

@@ -113,25 +113,6 @@ describe.each(kinds)("Mastra over %s", (kind) => {
     });
   });
 
-  it("gives a step its dates back after a resume", async () => {
-    const when = new Date(1_700_000_000_000);
-    const dated = () =>
-      createWorkflow({ id: "dated", inputSchema: any, outputSchema: any })
-        .then(step("a", async () => ({ when })))
-        .then(step("b", async ({ inputData, resumeData, suspend }) => (resumeData ? inputData : suspend({}))))
-        .then(step("c", async ({ inputData }) => ({ year: inputData.when.getUTCFullYear() })))
-        .commit();
-    const store = storeAt(place(kind));
-    await (
-      await mastraOf(store, { dated: dated() }).getWorkflow("dated").createRun({ runId: "r" })
-    ).start({ inputData: {} });
-    const run = await mastraOf(store, { dated: dated() }).getWorkflow("dated").createRun({ runId: "r" });
-    expect(await run.resume({ step: "b", resumeData: {} })).toMatchObject({
-      status: "success",
-      result: { year: 2023 },
-    });
-  });
-
   it("approves a tool after a restart", async () => {
     const sent: string[] = [];
     const agentOf = () => {
@@ -221,19 +202,6 @@ describe.each(sharedKinds)("processes with Mastra over %s", (kind: Kind) => {
       errors: "",
     });
     expect(runsOf(steps)).toBe(3);
-  });
-
-  it("keep each snapshot that was acknowledged", async () => {
-    const target = place(kind);
-    const { lines, errors } = await processOf(["persist", target, "r"], (line, child) => {
-      if (line === "20") child.kill("SIGKILL");
-    });
-    expect(errors).toBe("");
-    const store = storeAt(target);
-    const loaded = (await store.stores.workflows.loadWorkflowSnapshot({ workflowName: "order", runId: "r" }))!;
-    const newest = Number((loaded.value as { n: string }).n);
-    expect(newest).toBeGreaterThanOrEqual(lines.length - 1);
-    expect(await store.stats()).toMatchObject({ checkpoints: newest + 1 });
   });
 });
 

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   Agent,
-  MemorySession,
   OpenAIResponsesCompactionSession,
   OutputGuardrailTripwireTriggered,
   RunState,
@@ -227,50 +226,6 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     expect((await states.load("r"))!.taken!.by).toMatch(/^process \d+ on /);
     await states.take("r", { force: true });
   });
-
-  it.each([3, 12])("store whole blocks if they are killed (after %i)", async (most) => {
-    const target = place(kind);
-    const writers = alone ? 1 : 2;
-    const ends = await Promise.all(
-      Array.from({ length: writers }, () =>
-        agentProcess(["add", target, "s"], (line, child) => {
-          if (Number(line) >= most) child.kill("SIGKILL");
-        }),
-      ),
-    );
-    expect(ends.map(({ errors, signal }) => [errors, signal])).toEqual(ends.map(() => ["", "SIGKILL"]));
-    const session = sessionAt(target);
-    const found = (await session.getItems()).map((item) => (item as { content: string }).content.split(" "));
-    for (let at = 0; at < found.length; at += 3) {
-      const block = found.slice(at, at + 3);
-      expect(block.map(([, , part]) => part)).toEqual(["0", "1", "2"]);
-      expect(new Set(block.map(([pid, n]) => `${pid} ${n}`)).size).toBe(1);
-    }
-    // The last block may be stored although its process was killed before it was told.
-    const told = ends.flatMap(({ lines }) => lines).length;
-    expect(found.length / 3).toBeGreaterThanOrEqual(told);
-    expect(found.length / 3).toBeLessThanOrEqual(told + writers);
-  });
-
-  it("apply a transaction once if it is sent again after a kill", async () => {
-    const target = place(kind);
-    const { lines, errors } = await agentProcess(["apply", target, "s"], (line, child) => {
-      if (line === "7") child.kill("SIGKILL");
-    });
-    expect(errors).toBe("");
-    expect(lines.length).toBeGreaterThanOrEqual(8);
-    const session = sessionAt(target);
-    const apply = (n: number) => {
-      const items = [{ role: "user" as const, content: `${n}` }];
-      return session.applyHistoryTransaction({ operationId: `o${n}`, transaction: { type: "append_items", items } });
-    };
-    const before = (await session.getItems()).length;
-    expect(before).toBeGreaterThanOrEqual(lines.length);
-    for (let n = 0; n <= before; n++) await apply(n);
-    expect((await session.getItems()).map((item) => (item as { content: string }).content)).toEqual(
-      Array.from({ length: before + 1 }, (_, n) => `${n}`),
-    );
-  });
 });
 
 it.each(kinds)("a rewind while an approval waits leaves no result without its call: %s", async (kind) => {
@@ -302,10 +257,4 @@ describe.each(kinds)("large sessions over %s", (kind) => {
     expect(await forked.getItems(2)).toEqual(items.slice(8_998, 9_000));
     await forked.close();
   });
-});
-
-it("MemorySession fits where ours does", () => {
-  const session: Session = new MemorySession();
-  const ours: Session = sessionAt("memory:");
-  expect(typeof session.getItems).toBe(typeof ours.getItems);
 });

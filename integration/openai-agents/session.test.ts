@@ -1,4 +1,5 @@
-// Tests the rules of sessions against the SDK's own session and against this package. The places where both differ are tested below.
+// Tests sessions beyond their contract: what is refused, rewinds, forks, trims, leases, retention, the inspector.
+// forkpoint-conformance.test.ts states the contract.
 // @module-tag threads
 import {
   type AgentInputItem,
@@ -17,6 +18,7 @@ import { openInspector } from "forkpoint/inspect";
 import { ForkpointSession } from "forkpoint/openai-agents";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { everyKind, kinds, place, rejection, sharedKinds } from "../../__test__/helpers.js";
+import { expectSizes } from "../../__test__/sizes.js";
 import { call, make, result, sessionAt, shared, sides, texts, user } from "./helpers.js";
 
 const append = (operationId: string, items: unknown[]) => ({
@@ -41,63 +43,6 @@ function thrown(): never {
 }
 
 describe.each(sides)("a session of the OpenAI Agents SDK: %s", (side) => {
-  it("has an id that stays", async () => {
-    const session = await make(side);
-    expect(await session.getSessionId()).toBe("s");
-    await session.clearSession();
-    expect(await session.getSessionId()).toBe("s");
-  });
-
-  it("stores items in their order, and returns the newest with a limit", async () => {
-    const session = await make(side, [user("0")]);
-    await session.addItems([]);
-    await session.addItems([user("1"), user("2")]);
-    await session.addItems([user("3")]);
-    expect(await texts(session)).toEqual(["0", "1", "2", "3"]);
-    const limited = async (limit: number) => (await session.getItems(limit)).length;
-    expect(await session.getItems(2)).toEqual([user("2"), user("3")]);
-    expect(await Promise.all([0, -1, 4, 99, Infinity, -Infinity].map(limited))).toEqual([0, 0, 4, 4, 4, 0]);
-  });
-
-  it("removes the newest item", async () => {
-    const session = await make(side, [user("0"), user("1")]);
-    expect(await session.popItem()).toEqual(user("1"));
-    expect(await session.popItem()).toEqual(user("0"));
-    expect(await session.popItem()).toBeUndefined();
-    expect(await session.getItems()).toEqual([]);
-  });
-
-  it("removes each item once if calls are not awaited", async () => {
-    const session = await make(
-      side,
-      Array.from({ length: 20 }, (_, n) => user(`${n}`)),
-    );
-    const popped = await Promise.all(Array.from({ length: 22 }, () => session.popItem()));
-    expect(new Set(popped.map((item: unknown) => JSON.stringify(item))).size).toBe(21);
-  });
-
-  it("forgets the items when it is cleared", async () => {
-    const session = await make(side, [user("0")]);
-    await session.clearSession();
-    expect([await session.getItems(), await session.popItem()]).toEqual([[], undefined]);
-    await session.addItems([user("1")]);
-    expect(await texts(session)).toEqual(["1"]);
-  });
-
-  it("copies what it gets and what it returns", async () => {
-    const item = user("0", { providerData: { list: [1] } }) as unknown as {
-      content: string;
-      providerData: { list: number[] };
-    };
-    const session = await make(side);
-    const added = session.addItems([item as unknown as AgentInputItem]);
-    item.providerData.list.push(2);
-    await added;
-    const [read] = (await session.getItems()) as unknown as (typeof item)[];
-    read!.providerData.list.push(3);
-    expect(await session.getItems()).toEqual([user("0", { providerData: { list: [1] } })]);
-  });
-
   it("keeps values exactly", async () => {
     const bytes = new Uint8Array([0, 255]);
     const odd = { none: undefined, bytes, nan: Number.NaN, zero: -0, text: "\ud800\u0000é", list: [undefined, null] };
@@ -107,70 +52,6 @@ describe.each(sides)("a session of the OpenAI Agents SDK: %s", (side) => {
     expect(read).toStrictEqual(item);
     await session.applyHistoryTransaction(replace("o", [item], [user("1")]));
     expect(await texts(session)).toEqual(["1"]);
-  });
-
-  it("replaces function calls and removes their repetitions", async () => {
-    const session = await make(side, [user("0"), call("a"), call("b"), call("a", { id: "again" }), result("a")]);
-    const replacement = call("a", { arguments: '{"to":"bob"}' }) as never;
-    await session.applyHistoryMutations({ mutations: [] });
-    await session.applyHistoryMutations({
-      mutations: [
-        { type: "replace_function_call", callId: "a", replacement },
-        { type: "replace_function_call", callId: "unknown", replacement },
-      ],
-    });
-    expect(await session.getItems()).toEqual([user("0"), replacement, call("b"), result("a")]);
-  });
-
-  it("appends a transaction once", async () => {
-    const session = await make(side, [user("start")]);
-    const item = user("committed") as { content: string };
-    const applied = session.applyHistoryTransaction(append("o", [item]));
-    item.content = "changed";
-    await applied;
-    await session.addItems([user("later")]);
-    await session.applyHistoryTransaction(append("o", [{ content: "committed", role: "user" }]));
-    expect(await texts(session)).toEqual(["start", "committed", "later"]);
-  });
-
-  it("replaces a suffix once", async () => {
-    const session = await make(side, [user("start"), user("blocked")]);
-    const transaction = replace("o", [user("blocked")], [user("accepted")]);
-    await session.applyHistoryTransaction(transaction);
-    await session.addItems([user("later")]);
-    await session.applyHistoryTransaction(transaction);
-    expect(await texts(session)).toEqual(["start", "accepted", "later"]);
-    await session.applyHistoryTransaction(replace("p", [], [user("end")]));
-    expect(await texts(session)).toEqual(["start", "accepted", "later", "end"]);
-  });
-
-  it("refuses a suffix that is not the end, and does not remember the operation", async () => {
-    const session = await make(side, [user("start")]);
-    await refused(session.applyHistoryTransaction(replace("o", [user("other")], [])), "CONFLICT");
-    await refused(session.applyHistoryTransaction(replace("o", [user("more"), user("start")], [])), "CONFLICT");
-    expect(await texts(session)).toEqual(["start"]);
-    await session.applyHistoryTransaction(replace("o", [user("start")], [user("accepted")]));
-    expect(await texts(session)).toEqual(["accepted"]);
-  });
-
-  it("refuses the id of another operation", async () => {
-    const session = await make(side);
-    await session.applyHistoryTransaction(append("o", [user("first")]));
-    await refused(session.applyHistoryTransaction(append("o", [user("second")])), "CONFLICT");
-    await refused(session.applyHistoryTransaction(append("o", [])), "CONFLICT");
-    await refused(session.applyHistoryTransaction(replace("o", [], [user("first")])), "CONFLICT");
-    expect(await texts(session)).toEqual(["first"]);
-  });
-
-  it("remembers an empty transaction, and forgets it when it is cleared", async () => {
-    const session = await make(side);
-    await session.applyHistoryTransaction(append("o", []));
-    await refused(session.applyHistoryTransaction(append("o", [user("0")])), "CONFLICT");
-    await session.popItem();
-    await refused(session.applyHistoryTransaction(append("o", [user("0")])), "CONFLICT");
-    await session.clearSession();
-    await session.applyHistoryTransaction(append("o", [user("0")]));
-    expect(await texts(session)).toEqual(["0"]);
   });
 
   it("refuses what is no transaction before anything is changed", async () => {
@@ -317,20 +198,6 @@ describe.each(kinds)("a session over %s", (kind) => {
     expect(() => new ForkpointSession("memory:", { unknown: 1 } as never)).toThrow(TypeError);
   });
 
-  it("keeps sessions apart, whatever their names", async () => {
-    const target = await shared(kind);
-    const names = ["a", "a/b", "1:a", "a\u0000", "é", ".", "items", "__proto__", "x".repeat(1_000), "operations"];
-    const sessions = names.map((name) => sessionAt(target, name));
-    await Promise.all(sessions.map((session, at) => session.addItems([user(names[at]!)])));
-    expect(await Promise.all(sessions.map(texts))).toEqual(names.map((name) => [name]));
-    await sessions[0]!.clearSession();
-    const listed = await ForkpointSession.list(target);
-    expect(listed.map(({ sessionId }) => sessionId).toSorted()).toEqual(names.slice(1).toSorted());
-    expect(await rejection(sessionAt(target, "x".repeat(5_000)).addItems([user("0")]))).toMatchObject({
-      code: "INVALID_ARGUMENT",
-    });
-  });
-
   it("keeps the order of calls that are not awaited", async () => {
     const session = sessionAt(place(kind));
     const calls = Array.from({ length: 30 }, (_, n) => session.addItems([user(`${n}`), user(`${n}b`)]));
@@ -340,42 +207,6 @@ describe.each(kinds)("a session over %s", (kind) => {
     await Promise.all([...calls, after]);
     expect([await popped, await read]).toEqual([user("29b"), [user("29"), user("end")]]);
     expect(await texts(session)).toHaveLength(60);
-  });
-
-  it("takes several writers: each block stays together, and each item is popped once", async () => {
-    const target = await shared(kind);
-    // Two stores can't write to one folder of text files.
-    const [one, other] = kind === "jsonl" ? [sessionAt(target)] : [sessionAt(target), sessionAt(target)];
-    const both = [one!, other ?? one!];
-    await Promise.all(
-      both.map(async (session, writer) => {
-        for (let n = 0; n < 10; n++) await session.addItems([user(`${writer}:${n}:a`), user(`${writer}:${n}:b`)]);
-      }),
-    );
-    const found = (await texts(one!)) as string[];
-    expect(found).toHaveLength(40);
-    for (let at = 0; at < 40; at += 2) expect(found[at + 1]).toBe(found[at]!.replace(/a$/, "b"));
-    const popped = await Promise.all(Array.from({ length: 40 }, (_, n) => both[n % 2]!.popItem()));
-    expect(new Set(popped.map((item: unknown) => (item as { content: string }).content)).size).toBe(40);
-    expect(await one!.popItem()).toBeUndefined();
-    // Two operations with one id: one of them is applied.
-    const outcomes = await Promise.allSettled(
-      both.map((session, writer) => session.applyHistoryTransaction(append("o", [user(`${writer}`)]))),
-    );
-    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
-    await Promise.all(both.map((session) => session.applyHistoryTransaction(append("p", [user("same")]))));
-    expect((await texts(one!)).filter((text) => text === "same")).toHaveLength(1);
-  });
-
-  it("replaces everything after a compaction", async () => {
-    const session = sessionAt(place(kind));
-    await session.addItems([user("0"), user("1")]);
-    await session.applyHistoryTransaction(append("o", []));
-    await session.replaceHistoryWithCompaction([user("short")]);
-    expect(await texts(session)).toEqual(["short"]);
-    await session.applyHistoryTransaction(append("o", [user("2")]));
-    await session.replaceHistoryWithCompaction([]);
-    expect(await session.getItems()).toEqual([]);
   });
 
   it("rewinds", async () => {
@@ -517,24 +348,7 @@ describe.each(kinds)("a session over %s", (kind) => {
       Array.from({ length: 20 }, (_, n) => user(Array.from({ length: 99 }, (_, at) => n * 1_000 + at).join(" "))),
     );
     await sessionAt(store, "small").addItems([user("0")]);
-    const inspector = await openInspector(store);
-    onTestFinished(() => inspector.close());
-    const sizes = new Map<string, number>();
-    for (const sort of ["active", "size"] as const) {
-      const { items } = await inspector.runs({ space: "openai-agents", withBytes: true, sort });
-      expect(items.map(({ run }) => run)).toEqual(sort === "size" ? ["large", "small"] : ["small", "large"]);
-      for (const { run, bytes } of items) sizes.set(run, bytes!.stored);
-    }
-    expect(sizes.get("large")).toBeGreaterThan(10 * sizes.get("small")!);
-    expect(sizes.get("small")).toBeGreaterThan(20);
-    const { bytes } = (await inspector.run({ space: "openai-agents", run: "large" }, { withBytes: true }))!;
-    expect(bytes!.stored).toBe(sizes.get("large"));
-    expect(bytes!.logical).toBeGreaterThanOrEqual(1_000);
-    const { largest, spaces } = await inspector.stats();
-    expect(largest.map(({ run, storedBytes }) => [run, storedBytes])).toEqual(
-      [...sizes].toSorted((a, b) => b[1] - a[1]),
-    );
-    expect(spaces["openai-agents"]!.storedBytes).toBeGreaterThanOrEqual(sizes.get("large")! + sizes.get("small")!);
+    await expectSizes(store, { space: "openai-agents" });
   });
 
   it("lists and removes sessions by age and number", async () => {

@@ -1,4 +1,3 @@
 // The sessions of the Claude Agent SDK.
 import "../../../__test__/claude-agent-sdk/sessions.test.js";
 import "../../claude-agent-sdk/sdk.test.js";
-import "../../../__test__/claude-agent-sdk/crash.test.js";
