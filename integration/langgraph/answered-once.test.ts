@@ -1,15 +1,14 @@
 // An answer is stored once, whoever stores it, and is recorded as it was used: inspectors and programs answer one question.
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
-import { Annotation, Command, END, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, Command, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { effects } from "forkpoint/effects";
 import { type Question, openInspector } from "forkpoint/inspect";
 import { type ForkpointSaver, type ThreadStatus, recover } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Gate } from "../../__test__/helpers.js";
 import { Child } from "./children.js";
-import { open, place, rejection, sharedKinds, thread } from "./helpers.js";
+import { attempt } from "./command.js";
+import { open, place, rejection, sequence, sharedKinds, sideBySide, thread } from "./helpers.js";
 
 const State = Annotation.Root({
   log: Annotation<string[]>({ reducer: (before, said) => [...before, ...said], default: () => [] }),
@@ -48,30 +47,28 @@ function compiled(builder: { compile(options: object): unknown }, saver: Forkpoi
 function paying(saver: ForkpointSaver, wait: () => Promise<unknown> = async () => {}): Made {
   const ran: string[] = [];
   const once = effects(saver);
-  const builder = new StateGraph(State)
-    .addNode("approve", async (_, config) => {
+  const builder = sequence(State, {
+    approve: async (_, config) => {
       const answer = JSON.stringify(interrupt("pay?"));
       await once(config, "pay", () => ran.push(answer));
       await wait();
       return { log: [`paid ${answer}`] };
-    })
-    .addEdge(START, "approve")
-    .addEdge("approve", END);
+    },
+  });
   return { graph: compiled(builder, saver), ran };
 }
 
 /** A graph whose node asks two questions, one after the other. */
 function asking(saver: ForkpointSaver): Made {
   const ran: string[] = [];
-  const builder = new StateGraph(State)
-    .addNode("form", async () => {
+  const builder = sequence(State, {
+    form: async () => {
       const first = JSON.stringify(interrupt("pay?"));
       const second = JSON.stringify(interrupt("delete everything?"));
       ran.push(`${first} ${second}`);
       return { log: [`${first} ${second}`] };
-    })
-    .addEdge(START, "form")
-    .addEdge("form", END);
+    },
+  });
   return { graph: compiled(builder, saver), ran };
 }
 
@@ -108,14 +105,6 @@ async function kept(inspector: Inspector, run: string): Promise<Array<[question:
 const openQuestions = async (inspector: Inspector, run: string) =>
   (await inspector.questions(of(run))).filter(({ answered }) => answered === null);
 
-function gate() {
-  let open!: () => void;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  let arrive!: () => void;
-  const arrived = new Promise<void>((resolve) => (arrive = resolve));
-  return { open, arrived, wait: () => (arrive(), opened) };
-}
-
 describe.each(sharedKinds)("on %s", (kind) => {
   it("of two programs that answer differently, one is used and recorded, and the other is told which", async () => {
     const target = place(kind);
@@ -144,19 +133,19 @@ describe.each(sharedKinds)("on %s", (kind) => {
     ["by the id of the question", (id: string) => ({ [id]: true })],
   ])("refuses an answer if the program has answered %s, and shows what it has used", async (_, resume) => {
     const target = place(kind);
-    const { arrived, open: go, wait } = gate();
-    const { graph, ran } = paying(open(target, { program: "answers" }), wait);
+    const gate = new Gate();
+    const { graph, ran } = paying(open(target, { program: "answers" }), gate.wait);
     const inspector = await inspect(target);
     await graph.invoke({ log: [] }, thread("t"));
     const [{ id }] = (await inspector.questions(of("t"))) as [Question];
     const running = graph.invoke(new Command({ resume: resume(id) }), thread("t"));
-    await arrived;
+    await gate.reached;
     const refused = (await rejection(inspector.answer(of("t"), { id, reject: true, by: "Ana" }))) as Error;
     expect(refused).toMatchObject({ code: "CONFLICT" });
     expect(refused.message).toContain("with true");
     expect(refused.message).toContain("by the program");
     expect((await inspector.questions(of("t"))).map(({ answered }) => answered?.value)).toEqual([true]);
-    go();
+    gate.open();
     expect(((await running) as { log: string[] }).log).toEqual(["paid true"]);
     expect(ran).toEqual(["true"]);
     expect(await kept(inspector, "t")).toEqual([["pay?", true]]);
@@ -218,17 +207,16 @@ describe.each(sharedKinds)("on %s", (kind) => {
     const target = place(kind);
     const saver = open(target, { program: "answers" });
     const ran: string[] = [];
-    const builder = new StateGraph(State)
-      .addNode("a", () => {
+    const builder = sideBySide(State, {
+      a: () => {
         ran.push(`a: ${String(interrupt("a1?"))} ${String(interrupt("a2?"))}`);
         return { log: ["a"] };
-      })
-      .addNode("b", () => {
+      },
+      b: () => {
         ran.push(`b: ${String(interrupt("b?"))}`);
         return { log: ["b"] };
-      })
-      .addEdge(START, "a")
-      .addEdge(START, "b");
+      },
+    });
     const graph = compiled(builder, saver);
     const inspector = await inspect(target);
     await graph.invoke({ log: [] }, thread("t"));
@@ -389,21 +377,10 @@ describe.each(sharedKinds)("on %s", (kind) => {
     const child = new Child([target, "hold", "paying", "t"], {}, "answers.mjs");
     await child.until("asked");
     await child.until("answered");
-    const cli = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-    const forkpoint = (...args: string[]) =>
-      promisify(execFile)(process.execPath, [cli, ...args, "--db", target], {
-        env: { ...process.env, NODE_OPTIONS: "", FORKPOINT_URL: "" },
-      }).then(
-        ({ stdout }) => ({ code: 0, text: stdout }),
-        (error: { code: number; stdout: string; stderr: string }) => ({
-          code: error.code,
-          text: error.stdout + error.stderr,
-        }),
-      );
-    const refused = await forkpoint("answer", "t", "--reject", "--by", "Ana");
-    expect(refused).toMatchObject({ code: 5, text: expect.stringContaining("with true") as string });
+    const answer = () => attempt(["answer", "t", "--reject", "--by", "Ana", "--db", target]);
+    expect(answer()).toMatchObject({ status: 5, stderr: expect.stringContaining("with true") });
     await child.kill();
-    expect((await forkpoint("answer", "t", "--reject", "--by", "Ana")).code).toBe(5);
+    expect(answer().status).toBe(5);
     const saver = open(target, { program: "answers" });
     const { graph, ran } = paying(saver);
     const { runs } = await recover(graph, saver);

@@ -1,8 +1,8 @@
 // The channels of `node:diagnostics_channel` tell the calls of the saver, and nothing of what a graph stores.
-import { MemorySaver, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { MemorySaver, interrupt } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { everything, listen } from "../../__test__/listening.js";
-import { Log, all, checkpoint, kinds, metadata, rejection, saver, thread } from "./helpers.js";
+import { Log, all, checkpoint, kinds, metadata, rejection, saver, sequence, thread } from "./helpers.js";
 
 const SECRET = "s3cret-value";
 
@@ -50,10 +50,7 @@ describe.each(kinds)("on %s", (kind) => {
   it("a graph with a question tells its saves and no value of them", async () => {
     const listening = listen();
     const graph = (checkpointer: MemorySaver) =>
-      new StateGraph(Log)
-        .addNode("ask", () => ({ log: [interrupt(SECRET) as string] }))
-        .addEdge(START, "ask")
-        .compile({ checkpointer });
+      sequence(Log, { ask: () => ({ log: [interrupt(SECRET) as string] }) }).compile({ checkpointer });
     await graph(saver(kind) as unknown as MemorySaver).invoke({ log: [SECRET] }, thread("t"));
     const saves = listening.ended("save");
     expect(saves.length).toBeGreaterThanOrEqual(2);

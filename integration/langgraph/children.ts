@@ -21,7 +21,7 @@ export class Child {
   constructor(args: string[], env: NodeJS.ProcessEnv = {}, fixture = "graph.mjs") {
     const path = fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url));
     this.#process = spawn(process.execPath, [path, ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
       // Clear the test runner's NODE_OPTIONS for the child.
       env: { ...process.env, NODE_OPTIONS: "", ...env },
     });
@@ -51,6 +51,15 @@ export class Child {
       const line = await this.next();
       if (line.event === event) return line;
     }
+  }
+
+  /** Writes a line to the standard input of the child. */
+  goOn(): void {
+    this.#process.stdin!.write("\n");
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#process.kill(name);
   }
 
   /** Kills the process with SIGKILL, so that it cannot clean up, and waits for its end. */

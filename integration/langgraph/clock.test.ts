@@ -1,10 +1,10 @@
 // Tests that the store gives the order of a thread's checkpoints, whatever the clock says. LangGraph makes ids of the time.
-import { END, Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, Command, interrupt } from "@langchain/langgraph";
 import { effects } from "forkpoint/effects";
 import { openInspector } from "forkpoint/inspect";
 import { recover } from "forkpoint/langgraph";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { all, checkpoint, kinds, metadata, open, place, saver, sharedKinds, thread } from "./helpers.js";
+import { all, checkpoint, kinds, metadata, open, place, saver, sequence, sharedKinds, thread } from "./helpers.js";
 
 const HOUR = 3_600_000;
 
@@ -23,11 +23,7 @@ const State = Annotation.Root({
 });
 
 const turn = (checkpointer: ReturnType<typeof saver>) =>
-  new StateGraph(State)
-    .addNode("work", ({ n }) => ({ log: [`turn ${n}`] }))
-    .addEdge(START, "work")
-    .addEdge("work", END)
-    .compile({ checkpointer });
+  sequence(State, { work: ({ n }) => ({ log: [`turn ${n}`] }) }).compile({ checkpointer });
 
 describe.each(kinds)("on %s", (kind) => {
   it("a later turn is the latest one, although the clock was set back by an hour", async () => {
@@ -86,16 +82,13 @@ describe.each(kinds)("on %s", (kind) => {
       if (key === "a") setBack(1_000);
       return { log };
     };
-    const graph = new StateGraph(State)
-      .addNode("a", node("a"))
-      .addNode("b", node("b"))
-      .addNode("c", async (state, config) => ({
+    const graph = sequence(State, {
+      a: node("a"),
+      b: node("b"),
+      c: async (state, config) => ({
         log: [...(await node("a")(state, config)).log, ...(await node("b")(state, config)).log],
-      }))
-      .addEdge(START, "a")
-      .addEdge("a", "b")
-      .addEdge("b", "c")
-      .compile({ checkpointer });
+      }),
+    }).compile({ checkpointer });
     const { log } = await graph.invoke({ n: 1 }, thread());
     expect(log).toEqual(["a1", "b2", "a1", "b2"]);
     expect(calls).toEqual(["a", "b"]);
@@ -105,19 +98,14 @@ describe.each(kinds)("on %s", (kind) => {
   it("a question of a subgraph is found and answered, although the clock was set back before it", async () => {
     const target = place(kind);
     const checkpointer = open(target);
-    const inner = new StateGraph(State)
-      .addNode("ask", () => ({ log: [interrupt("ok?") as string] }))
-      .addEdge(START, "ask")
-      .compile();
-    const graph = new StateGraph(State)
-      .addNode("first", () => {
+    const inner = sequence(State, { ask: () => ({ log: [interrupt("ok?") as string] }) }).compile();
+    const graph = sequence(State, {
+      first: () => {
         setBack(HOUR);
         return {};
-      })
-      .addNode("inner", inner)
-      .addEdge(START, "first")
-      .addEdge("first", "inner")
-      .compile({ checkpointer });
+      },
+      inner,
+    }).compile({ checkpointer });
     await graph.invoke({ n: 1 }, thread());
     expect(await checkpointer.status("thread")).toMatchObject({ status: "waiting", interrupts: [{ value: "ok?" }] });
     expect((await graph.invoke(new Command({ resume: "yes" }), thread())).log).toEqual(["yes"]);
@@ -139,15 +127,13 @@ describe.each(sharedKinds)("on %s", (kind) => {
     const target = place(kind);
     const checkpointer = open(target, { program: "turns" });
     let fails = true;
-    const graph = new StateGraph(State)
-      .addNode("work", ({ n }) => {
+    const graph = sequence(State, {
+      work: ({ n }) => {
         if (n === 2 && fails) throw new Error("the service is down");
         return { log: [`turn ${n}`] };
-      })
-      .addNode("ask", ({ n }) => (n === 3 ? { log: [interrupt("ok?") as string] } : {}))
-      .addEdge(START, "work")
-      .addEdge("work", "ask")
-      .compile({ checkpointer, name: "turns" });
+      },
+      ask: ({ n }) => (n === 3 ? { log: [interrupt("ok?") as string] } : {}),
+    }).compile({ checkpointer, name: "turns" });
     await graph.invoke({ n: 1 }, thread());
     setBack(HOUR);
     await expect(graph.invoke({ n: 2 }, thread())).rejects.toThrow("the service is down");

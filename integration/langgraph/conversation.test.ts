@@ -6,7 +6,7 @@ import { openStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { kinds, place, thread } from "./helpers.js";
+import { kinds, place, sequence, thread } from "./helpers.js";
 
 const usage = (input_tokens: number, output_tokens: number): object => ({
   usage_metadata: { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens },
@@ -81,17 +81,14 @@ describe.each(kinds)("on %s", (kind) => {
       drafts: Annotation<BaseMessage[]>({ reducer: messagesStateReducer, default: () => [] }),
     });
     let n = 0;
-    const app = new StateGraph(State)
-      .addNode("draft", () => {
+    const app = sequence(State, {
+      draft: () => {
         n += 1;
         const answer = new AIMessage({ id: `a${n}`, content: `draft ${n}`, ...usage(10 * n, n) });
         return { messages: [answer], drafts: [answer] };
-      })
-      .addNode("forget", () => ({ messages: [new RemoveMessage({ id: `a${n}` })] }))
-      .addEdge(START, "draft")
-      .addEdge("draft", "forget")
-      .addEdge("forget", END)
-      .compile({ checkpointer });
+      },
+      forget: () => ({ messages: [new RemoveMessage({ id: `a${n}` })] }),
+    }).compile({ checkpointer });
     await app.invoke({ messages: [new HumanMessage("Write.")] }, thread());
     // Another branch begins before the first draft.
     const { items } = await inspector.checkpoints(ref);

@@ -1,12 +1,12 @@
 // copyStore with LangGraph's threads: they are resumed on the other side, as if nothing had happened.
-import { Annotation, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, interrupt } from "@langchain/langgraph";
 import { copyStore, openStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 // @ts-expect-error The module is JavaScript, so that the script that makes the database runs without a build.
 import * as graphs from "./fixtures/moving.mjs";
-import { type Kind, all, everyKind, mainKinds, place, rejection, thread } from "./helpers.js";
+import { type Kind, all, everyKind, mainKinds, place, rejection, sequence, thread } from "./helpers.js";
 
 const { Command, chat, fan, nested } = graphs;
 
@@ -138,23 +138,19 @@ const byId = (a: { threadId: string }, b: { threadId: string }) => (a.threadId <
 
 /** A graph whose node asks two questions. */
 function asksTwice(checkpointer: ForkpointSaver) {
-  return new StateGraph(Notes)
-    .addNode("ask", () => ({ notes: [interrupt<string, string>("first?"), interrupt<string, string>("second?")] }))
-    .addEdge(START, "ask")
-    .compile({ checkpointer });
+  return sequence(Notes, {
+    ask: () => ({ notes: [interrupt<string, string>("first?"), interrupt<string, string>("second?")] }),
+  }).compile({ checkpointer });
 }
 
 describe("a checkpoint whose channels came in several saves", () => {
   const State = Annotation.Root({ a: Annotation<string>, b: Annotation<string>, c: Annotation<string> });
   const graph = (saver: ForkpointSaver, length: number) =>
-    new StateGraph(State)
-      .addNode("one", () => ({ a: "a".repeat(length) }))
-      .addNode("two", () => ({ b: "b".repeat(length) }))
-      .addNode("three", () => ({ c: "c".repeat(length) }))
-      .addEdge(START, "one")
-      .addEdge("one", "two")
-      .addEdge("two", "three")
-      .compile({ checkpointer: saver });
+    sequence(State, {
+      one: () => ({ a: "a".repeat(length) }),
+      two: () => ({ b: "b".repeat(length) }),
+      three: () => ({ c: "c".repeat(length) }),
+    }).compile({ checkpointer: saver });
 
   it.each(mainKinds)("on %s takes more than maxPayloadBytes, and is copied", async (kind) => {
     const small = async (to: Kind) => {

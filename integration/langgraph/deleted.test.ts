@@ -1,12 +1,12 @@
 // Tests a thread that is deleted while a run works on it: it stays deleted, and nothing of the run is left.
-import { Annotation, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, interrupt } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
 import { effects } from "forkpoint/effects";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Gate } from "../../__test__/helpers.js";
-import { all, checkpoint, kinds, place, rejection, saver, thread } from "./helpers.js";
+import { all, checkpoint, kinds, place, rejection, saver, sequence, thread } from "./helpers.js";
 
 const State = Annotation.Root({ receipt: Annotation<string>, tries: Annotation<number> });
 const run = { space: "langgraph", run: "thread" };
@@ -14,12 +14,9 @@ const boom = new Error("boom");
 
 /** A subgraph with a memory of its own. */
 function innerGraph(wait: () => Promise<void>) {
-  return new StateGraph(State)
-    .addNode("a", () => ({ tries: 2 }))
-    .addNode("b", async () => (await wait(), {}))
-    .addEdge(START, "a")
-    .addEdge("a", "b")
-    .compile({ checkpointer: true });
+  return sequence(State, { a: () => ({ tries: 2 }), b: async () => (await wait(), {}) }).compile({
+    checkpointer: true,
+  });
 }
 
 /** Returns what no list shows. */
@@ -33,17 +30,14 @@ describe.each(kinds)("on %s", (kind) => {
     async (durability) => {
       const checkpointer = saver(kind);
       let deletes = false;
-      const graph = new StateGraph(State)
-        .addNode("first", () => ({ tries: 1 }))
-        .addNode("work", async () => {
+      const graph = sequence(State, {
+        first: () => ({ tries: 1 }),
+        work: async () => {
           if (deletes) await checkpointer.deleteThread("thread");
           return { receipt: "r" };
-        })
-        .addNode("after", () => ({ tries: 2 }))
-        .addEdge(START, "first")
-        .addEdge("first", "work")
-        .addEdge("work", "after")
-        .compile({ checkpointer });
+        },
+        after: () => ({ tries: 2 }),
+      }).compile({ checkpointer });
       await graph.invoke({}, thread());
       deletes = true;
       const error = await rejection(graph.invoke({}, { ...thread(), durability }));
@@ -62,16 +56,14 @@ describe.each(kinds)("on %s", (kind) => {
       const checkpointer = saver(kind);
       for (const [run, end] of Object.entries({ asks: () => interrupt("sure?"), fails: () => Promise.reject(boom) })) {
         let deletes = false;
-        const graph = new StateGraph(State)
-          .addNode("first", () => ({ tries: 1 }))
-          .addNode("work", async () => {
+        const graph = sequence(State, {
+          first: () => ({ tries: 1 }),
+          work: async () => {
             if (!deletes) return { receipt: "r" };
             await checkpointer.deleteThread(run);
             return end() as never;
-          })
-          .addEdge(START, "first")
-          .addEdge("first", "work")
-          .compile({ checkpointer });
+          },
+        }).compile({ checkpointer });
         await graph.invoke({}, thread(run));
         deletes = true;
         await rejection(graph.invoke({}, { ...thread(run), durability }));
@@ -84,15 +76,13 @@ describe.each(kinds)("on %s", (kind) => {
   it("a branch from an older checkpoint brings no deleted thread back", async () => {
     const checkpointer = saver(kind);
     let deletes = false;
-    const graph = new StateGraph(State)
-      .addNode("first", () => ({ tries: 1 }))
-      .addNode("work", async () => {
+    const graph = sequence(State, {
+      first: () => ({ tries: 1 }),
+      work: async () => {
         if (deletes) await checkpointer.deleteThread("thread");
         return { receipt: "r" };
-      })
-      .addEdge(START, "first")
-      .addEdge("first", "work")
-      .compile({ checkpointer });
+      },
+    }).compile({ checkpointer });
     await graph.invoke({}, thread());
     const older = (await all(graph.getStateHistory(thread()))).find(({ next }) => next[0] === "work")!;
     deletes = true;
@@ -108,10 +98,7 @@ describe.each(kinds)("on %s", (kind) => {
 
   it("writes to a checkpoint that was deleted or pruned are refused", async () => {
     const checkpointer = saver(kind);
-    const graph = new StateGraph(State)
-      .addNode("work", () => ({ receipt: "r" }))
-      .addEdge(START, "work")
-      .compile({ checkpointer });
+    const graph = sequence(State, { work: () => ({ receipt: "r" }) }).compile({ checkpointer });
     for (const run of ["pruned", "deleted"]) {
       await graph.invoke({}, thread(run));
       const [newest, before] = await all(checkpointer.list(thread(run)));
@@ -131,13 +118,12 @@ describe.each(kinds)("on %s", (kind) => {
     const store = await openStore(place(kind));
     onTestFinished(() => store.close());
     const checkpointer = new ForkpointSaver(store);
-    const graph = new StateGraph(State)
-      .addNode("work", async () => {
+    const graph = sequence(State, {
+      work: async () => {
         await store.prune({ olderThan: Date.now() + 60_000 });
         return interrupt("sure?");
-      })
-      .addEdge(START, "work")
-      .compile({ checkpointer });
+      },
+    }).compile({ checkpointer });
     expect(await rejection(graph.invoke({}, { ...thread(), durability: "sync" }))).toMatchObject({ code: "CONFLICT" });
     expect(await lost(store)).toEqual([]);
   });
@@ -161,8 +147,8 @@ describe.each(kinds)("on %s", (kind) => {
     const [one, two] = [new ForkpointSaver(target, { lease: true }), new ForkpointSaver(target)];
     const tried: unknown[] = [];
     let forces = false;
-    const graph = new StateGraph(State)
-      .addNode("work", async () => {
+    const graph = sequence(State, {
+      work: async () => {
         await using inspector = await openInspector(target, { write: true });
         for (const remove of [
           () => two.deleteThread("thread", { force: forces }),
@@ -177,9 +163,8 @@ describe.each(kinds)("on %s", (kind) => {
           if (error === undefined) break;
         }
         return { receipt: "r" };
-      })
-      .addEdge(START, "work")
-      .compile({ checkpointer: one });
+      },
+    }).compile({ checkpointer: one });
     expect(await graph.invoke({}, thread())).toEqual({ receipt: "r" });
     expect(tried).toMatchObject(
       Array.from({ length: 3 }, () => ({ code: "CONFLICT", lease: { holder: expect.any(String) } })),
@@ -217,15 +202,13 @@ describe.each(kinds)("on %s", (kind) => {
     const once = effects(checkpointer);
     const paid: string[] = [];
     let deletes = true;
-    const graph = new StateGraph(State)
-      .addNode("first", () => ({ tries: 1 }))
-      .addNode("pay", async (_, config) => {
+    const graph = sequence(State, {
+      first: () => ({ tries: 1 }),
+      pay: async (_, config) => {
         if (deletes) await checkpointer.deleteThread("thread");
         return { receipt: await once(config, "charge", async ({ idempotencyKey }) => `${paid.push(idempotencyKey)}`) };
-      })
-      .addEdge(START, "first")
-      .addEdge("first", "pay")
-      .compile({ checkpointer });
+      },
+    }).compile({ checkpointer });
     const error = await rejection(graph.invoke({}, { ...thread(), durability: "sync" }));
     expect(error).toMatchObject({ code: "CONFLICT" });
     expect(error.message).toContain('run "thread" was deleted while it ran, so its effect "charge" did not run');
@@ -249,15 +232,13 @@ describe.each(kinds)("on %s", (kind) => {
       const once = effects(checkpointer);
       const paid: string[] = [];
       const graphOf = (name: string, before: () => Promise<void>) =>
-        new StateGraph(State)
-          .addNode("first", () => ({ tries: 1 }))
-          .addNode("pay", async (_, config) => {
+        sequence(State, {
+          first: () => ({ tries: 1 }),
+          pay: async (_, config) => {
             await before();
             return { receipt: await once(config, "charge", () => `${name} ${paid.push(name)}`) };
-          })
-          .addEdge(START, "first")
-          .addEdge("first", "pay")
-          .compile({ checkpointer });
+          },
+        }).compile({ checkpointer });
       if (found) await rejection(graphOf("earlier", () => Promise.reject(boom)).invoke({}, thread()));
       const [first, second] = [new Gate(), new Gate()];
       const late = rejection(graphOf("old", first.wait).invoke({}, { ...thread(), durability }));
@@ -282,17 +263,11 @@ describe.each(kinds)("on %s", (kind) => {
     async (durability) => {
       const checkpointer = saver(kind);
       let wait = async () => {};
-      const graph = new StateGraph(State)
-        .addNode("first", () => ({ tries: 1 }))
-        .addNode("work", async () => (await wait(), { receipt: "r" }))
-        .addNode(
-          "inner",
-          innerGraph(() => wait()),
-        )
-        .addEdge(START, "first")
-        .addEdge("first", "work")
-        .addEdge("work", "inner")
-        .compile({ checkpointer });
+      const graph = sequence(State, {
+        first: () => ({ tries: 1 }),
+        work: async () => (await wait(), { receipt: "r" }),
+        inner: innerGraph(() => wait()),
+      }).compile({ checkpointer });
       for (const node of ["work", "inner"]) {
         await checkpointer.deleteThread("thread");
         await graph.invoke({}, thread());
@@ -317,17 +292,16 @@ describe.each(kinds)("on %s", (kind) => {
     const checkpointer = saver(kind);
     const once = effects(checkpointer);
     let paid = 0;
-    const graph = new StateGraph(State)
-      .addNode("pay", async (_, config) => {
+    const graph = sequence(State, {
+      pay: async (_, config) => {
         const receipt = await once(config, "charge", async () => {
           paid += 1;
           if (paid === 1) await checkpointer.deleteThread("thread");
           return `${paid}`;
         });
         return { receipt };
-      })
-      .addEdge(START, "pay")
-      .compile({ checkpointer });
+      },
+    }).compile({ checkpointer });
     expect(await rejection(graph.invoke({}, thread()))).toMatchObject({ code: "CONFLICT" });
     expect(await once.list(run)).toEqual([]);
     expect(await all(checkpointer.list(thread()))).toEqual([]);

@@ -1,34 +1,22 @@
 // What a step of LangGraph has changed: the message first, and LangGraph's own values apart.
-import { spawnSync } from "node:child_process";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { AIMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
-import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { MessagesAnnotation } from "@langchain/langgraph";
 import { openInspector } from "forkpoint/inspect";
 import { expect, it } from "vitest";
-import { folder, open, thread } from "./helpers.js";
-
-const main = join(dirname(createRequire(import.meta.url).resolve("forkpoint/package.json")), "dist/cli/main.js");
-
-function cli(...args: string[]): string {
-  const { NO_COLOR: _, FORCE_COLOR: __, ...env } = process.env;
-  const ended = spawnSync(process.execPath, [main, ...args], { encoding: "utf8", env: { ...env, NODE_OPTIONS: "" } });
-  expect({ status: ended.status, stderr: ended.status === 0 ? "" : ended.stderr }).toEqual({ status: 0, stderr: "" });
-  return ended.stdout;
-}
+import { cli } from "./command.js";
+import { folder, open, sequence, thread } from "./helpers.js";
 
 const ref = { space: "langgraph", run: "chat" };
 
 /** Lets a graph answer three times, and then drop and edit messages. */
 async function chat(path: string): Promise<void> {
   const saver = open(path);
-  const graph = new StateGraph(MessagesAnnotation)
-    .addNode("agent", ({ messages }) => ({
+  const graph = sequence(MessagesAnnotation, {
+    agent: ({ messages }) => ({
       messages: [new AIMessage({ id: `ai-${messages.length}`, content: `answer ${messages.length}` })],
-    }))
-    .addEdge(START, "agent")
-    .addEdge("agent", END)
-    .compile({ checkpointer: saver });
+    }),
+  }).compile({ checkpointer: saver });
   for (let n = 0; n < 3; n++) {
     await graph.invoke(
       { messages: [new HumanMessage({ id: `human-${n}`, content: `question ${n}` })] },

@@ -2,7 +2,7 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import { END, MessagesAnnotation, START, StateGraph, entrypoint, task } from "@langchain/langgraph";
+import { MessagesAnnotation, entrypoint, task } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { createAgent, createMiddleware } from "langchain";
 import { type EffectAttempt, type Once, effects } from "forkpoint/effects";
@@ -11,7 +11,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { OtherSystem } from "../../__test__/faults/effects.js";
 import { Child } from "./children.js";
-import { durable, kinds, open, place } from "./helpers.js";
+import { durable, kinds, open, place, sequence } from "./helpers.js";
 
 interface Call {
   id: string;
@@ -171,16 +171,13 @@ describe.each(kinds)("effects of an agent on %s", (kind) => {
     const once = effects(saver);
     const charge = charging(once, server, byOrder);
     const message = new AIMessage({ content: "", tool_calls: [pay("call-1"), pay("call-2", 8)] });
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode("tools", new ToolNode([charge]))
-      .addNode("node", async (_state, runnable) => {
+    const graph = sequence(MessagesAnnotation, {
+      tools: new ToolNode([charge]),
+      node: async (_state, runnable) => {
         await charge.invoke({ order: 9 }, runnable);
         return {};
-      })
-      .addEdge(START, "tools")
-      .addEdge("tools", "node")
-      .addEdge("node", END)
-      .compile({ checkpointer: saver });
+      },
+    }).compile({ checkpointer: saver });
     expect(answers(await graph.invoke({ messages: [message] }, config()))).toHaveLength(2);
     const charges = task("charges", async (order: number) => charge.invoke({ order }) as Promise<string>);
     const program = entrypoint({ name: "program", checkpointer: saver }, async (order: number) => charges(order));

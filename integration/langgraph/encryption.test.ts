@@ -4,13 +4,13 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { HumanMessage } from "@langchain/core/messages";
-import { Command, MessagesAnnotation, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Command, MessagesAnnotation, interrupt } from "@langchain/langgraph";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { ForkpointSaver } from "forkpoint/langgraph";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { write } from "../../__test__/pages.js";
 import { readPage, snippetsOf } from "../../__test__/snippets.js";
-import { all, folder, open, rejection, thread } from "./helpers.js";
+import { all, folder, open, rejection, sequence, thread } from "./helpers.js";
 
 let serde: (keys: Record<string, number>, newest: string) => SerializerProtocol;
 
@@ -35,12 +35,10 @@ afterAll(() => rmSync(place, { recursive: true, force: true }));
 
 /** A graph with a message, a question, and an answer. */
 const graph = (checkpointer: ForkpointSaver) =>
-  new StateGraph(MessagesAnnotation)
-    .addNode("greet", () => ({ messages: [new HumanMessage("SECRET greeting")] }))
-    .addNode("ask", () => ({ messages: [new HumanMessage(interrupt<string, string>("SECRET question?"))] }))
-    .addEdge(START, "greet")
-    .addEdge("greet", "ask")
-    .compile({ checkpointer });
+  sequence(MessagesAnnotation, {
+    greet: () => ({ messages: [new HumanMessage("SECRET greeting")] }),
+    ask: () => ({ messages: [new HumanMessage(interrupt<string, string>("SECRET question?"))] }),
+  }).compile({ checkpointer });
 
 const config = thread("PLAIN-thread");
 const texts = ({ messages }: { messages: Array<{ text: string }> }) => messages.map(({ text }) => text);

@@ -1,25 +1,27 @@
 // Tests `expectedParent`. If two runs continue from the same checkpoint, one of them gets an error. Other savers fork
 // the history without notice.
-import { END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { Log, all, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
+import { Gate } from "../../__test__/helpers.js";
+import {
+  Log,
+  all,
+  checkpoint,
+  kinds,
+  metadata,
+  open,
+  place,
+  rejection,
+  saver,
+  says,
+  sequence,
+  thread,
+} from "./helpers.js";
 
 /** A graph whose node waits until the test lets it continue. */
 function waiting(checkpointer: ReturnType<typeof saver>, name: string) {
-  let go!: () => void;
-  let reached!: () => void;
-  const arrived = new Promise<void>((resolve) => (reached = resolve));
-  const let_go = new Promise<void>((resolve) => (go = resolve));
-  const app = new StateGraph(Log)
-    .addNode("work", async () => {
-      reached();
-      await let_go;
-      return { log: [name] };
-    })
-    .addEdge(START, "work")
-    .addEdge("work", END)
-    .compile({ checkpointer });
-  return { app, arrived, go };
+  const gate = new Gate();
+  const app = sequence(Log, { work: async () => (await gate.wait(), { log: [name] }) }).compile({ checkpointer });
+  return { app, gate };
 }
 
 const parents = async (checkpointer: ReturnType<typeof saver>) =>
@@ -30,9 +32,7 @@ describe.each(kinds)("on %s", (kind) => {
     "of two runs on one thread one has CONFLICT, durability %s",
     async (durability) => {
       const checkpointer = saver(kind, { expectedParent: true });
-      await new StateGraph(Log)
-        .addNode("first", says("first"))
-        .addEdge(START, "first")
+      await sequence(Log, { first: says("first") })
         .compile({ checkpointer })
         .invoke({ log: [] }, thread());
       // Both runs continue from the same checkpoint. The later run must not see the checkpoints of the earlier run.
@@ -43,10 +43,10 @@ describe.each(kinds)("on %s", (kind) => {
         one.app.invoke({ log: ["in"] }, config),
         rejection(two.app.invoke({ log: ["in"] }, config)),
       ];
-      if (durability === "exit") await Promise.all([one.arrived, two.arrived]);
-      one.go();
+      if (durability === "exit") await Promise.all([one.gate.reached, two.gate.reached]);
+      one.gate.open();
       expect((await first).log).toEqual(["first", "in", "one"]);
-      two.go();
+      two.gate.open();
       const error = await second;
       expect(error).toMatchObject({ name: "ForkpointError", code: "CONFLICT", retryable: false });
       expect(error.message).toContain('another run has continued thread "thread"');
@@ -102,12 +102,7 @@ describe.each(kinds)("on %s", (kind) => {
 
   it("a branch is made on purpose with expected_parent: false, and a call can ask for it too", async () => {
     const checkpointer = saver(kind, { expectedParent: true });
-    const app = new StateGraph(Log)
-      .addNode("a", says("a"))
-      .addNode("b", says("b"))
-      .addEdge(START, "a")
-      .addEdge("a", "b")
-      .compile({ checkpointer });
+    const app = sequence(Log, { a: says("a"), b: says("b") }).compile({ checkpointer });
     await app.invoke({ log: [] }, thread());
     const old = (await all(app.getStateHistory(thread()))).find(({ next }) => next[0] === "b")!;
     expect(await rejection(app.invoke(null, { ...old.config, durability: "sync" }))).toMatchObject({

@@ -6,7 +6,7 @@ import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-
 import type { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
 import { tuplesOf } from "./import-again.js";
-import { type Kind, Log, all, saver, says, thread } from "./helpers.js";
+import { type Kind, Log, all, saver, says, sequence, thread } from "./helpers.js";
 import type { OtherSaver } from "./other-savers.js";
 
 // The module is JavaScript, so that a script can run it without a build. `as string`: it has no types.
@@ -19,16 +19,14 @@ const Chat = Annotation.Root({
 
 /** Asks a person before it answers. */
 export const chat = (checkpointer: BaseCheckpointSaver) =>
-  new StateGraph(Chat)
-    .addNode("ask", () => ({
+  sequence(Chat, {
+    ask: () => ({
       messages: [new HumanMessage({ content: interrupt<string, string>("well?"), id: "asked" })],
-    }))
-    .addNode("say", ({ messages }) => ({
+    }),
+    say: ({ messages }) => ({
       messages: [new AIMessage({ content: `said ${messages.length}`, id: "said" })],
-    }))
-    .addEdge(START, "ask")
-    .addEdge("ask", "say")
-    .compile({ checkpointer });
+    }),
+  }).compile({ checkpointer });
 
 /** Three tasks of `Send`. One fails the first time, and the writes of the others wait for it. */
 const fan = (checkpointer: BaseCheckpointSaver, isBroken: () => boolean) =>

@@ -1,8 +1,9 @@
 // Tests that a run that names no checkpoint begins no branch: each of its saves follows its own last save, or is refused.
-import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { Annotation } from "@langchain/langgraph";
 import { effects } from "forkpoint/effects";
 import { describe, expect, it } from "vitest";
-import { all, kinds, rejection, saver, thread } from "./helpers.js";
+import { Gate } from "../../__test__/helpers.js";
+import { all, kinds, rejection, saver, sequence, thread } from "./helpers.js";
 
 const State = Annotation.Root({
   who: Annotation<string>,
@@ -12,32 +13,22 @@ const modes = ["async", "sync", "exit"] as const;
 
 /** A graph of two nodes. The first one waits until `open` is called for its run. */
 function gated(checkpointer: ReturnType<typeof saver>) {
-  const gates = new Map<
-    string,
-    { arrived: Promise<void>; arrive: () => void; opened: Promise<void>; open: () => void }
-  >();
+  const gates = new Map<string, Gate>();
   const gate = (who: string) => {
-    let [arrive, open] = [() => {}, () => {}];
-    const arrived = new Promise<void>((resolve) => (arrive = resolve));
-    const opened = new Promise<void>((resolve) => (open = resolve));
-    const made = gates.get(who) ?? { arrived, arrive, opened, open };
-    gates.set(who, made);
-    return made;
+    if (!gates.has(who)) gates.set(who, new Gate());
+    return gates.get(who)!;
   };
   const ran: string[] = [];
-  const graph = new StateGraph(State)
-    .addNode("work", async ({ who }) => {
-      gate(who).arrive();
-      await gate(who).opened;
+  const graph = sequence(State, {
+    work: async ({ who }) => {
+      await gate(who).wait();
       return { log: [`${who} worked`] };
-    })
-    .addNode("after", ({ who }) => {
+    },
+    after: ({ who }) => {
       ran.push(who);
       return { log: [`${who} after`] };
-    })
-    .addEdge(START, "work")
-    .addEdge("work", "after")
-    .compile({ checkpointer });
+    },
+  }).compile({ checkpointer });
   return { graph, gate, ran };
 }
 
@@ -73,7 +64,7 @@ describe.each(kinds)("on %s", (kind) => {
     const before = await count();
     const gates = gated(checkpointer);
     const branch = rejection(gates.graph.invoke(null, { ...older.config, durability: "async" }));
-    await gates.gate("one").arrived;
+    await gates.gate("one").reached;
     await expect.poll(count).toBe(before + 1);
     // The checkpoint that the branch works on goes.
     const edited = await graph.updateState(thread(), { who: "three" });
@@ -104,7 +95,7 @@ describe.each(kinds)("on %s", (kind) => {
         return run;
       });
       // Both runs work, unless the save of one was refused before.
-      await Promise.all(["one", "two"].map((who, at) => Promise.race([gate(who).arrived, rejection(runs[at]!)])));
+      await Promise.all(["one", "two"].map((who, at) => Promise.race([gate(who).reached, rejection(runs[at]!)])));
       // The save of one run is refused while both work. With "exit", they save only at their ends.
       if (durability !== "exit") await refused;
       for (const who of ["one", "two"]) gate(who).open();
@@ -130,7 +121,7 @@ describe.each(kinds)("on %s", (kind) => {
     const checkpointer = saver(kind);
     const { graph, gate } = gated(checkpointer);
     const run = rejection(graph.invoke({ who: "one" }, { ...thread(), durability }));
-    await gate("one").arrived;
+    await gate("one").reached;
     const isStored = async () => durability === "exit" || (await graph.getState(thread())).next[0] === "work";
     await expect.poll(isStored).toBe(true);
     await graph.updateState(thread(), { log: ["from a person"] }, "after");
@@ -176,21 +167,14 @@ describe.each(kinds)("on %s", (kind) => {
     async (own) => {
       const checkpointer = saver(kind);
       const fails = { inner: false };
-      const inner = new StateGraph(State)
-        .addNode("one", ({ who }) => ({ log: [`inner of ${who}`] }))
-        .addNode("two", () => {
+      const inner = sequence(State, {
+        one: ({ who }) => ({ log: [`inner of ${who}`] }),
+        two: () => {
           if (fails.inner) throw new Error("the service is down");
           return {};
-        })
-        .addEdge(START, "one")
-        .addEdge("one", "two")
-        .compile(own === undefined ? {} : { checkpointer: own });
-      const graph = new StateGraph(State)
-        .addNode("before", () => ({}))
-        .addNode("sub", inner)
-        .addEdge(START, "before")
-        .addEdge("before", "sub")
-        .compile({ checkpointer });
+        },
+      }).compile(own === undefined ? {} : { checkpointer: own });
+      const graph = sequence(State, { before: () => ({}), sub: inner }).compile({ checkpointer });
       await graph.invoke({ who: "first" }, thread());
       const old = (await all(graph.getStateHistory(thread()))).find(({ next }) => next[0] === "sub")!;
       const edited = await graph.updateState(old.config, { who: "second" });
@@ -206,38 +190,30 @@ describe.each(kinds)("on %s", (kind) => {
   it("a node may call a graph of another thread, with effects of its own", async () => {
     const checkpointer = saver(kind);
     const once = effects(checkpointer);
-    const other = new StateGraph(State)
-      .addNode("pay", async (_, config) => ({ log: [await once(config, "charge", async () => "paid")] }))
-      .addEdge(START, "pay")
-      .compile({ checkpointer });
-    const graph = new StateGraph(State)
-      .addNode("first", () => ({}))
-      .addNode("call", async () => ({ log: (await other.invoke({}, thread("other"))).log }))
-      .addEdge(START, "first")
-      .addEdge("first", "call")
-      .compile({ checkpointer });
+    const other = sequence(State, {
+      pay: async (_, config) => ({ log: [await once(config, "charge", async () => "paid")] }),
+    }).compile({ checkpointer });
+    const graph = sequence(State, {
+      first: () => ({}),
+      call: async () => ({ log: (await other.invoke({}, thread("other"))).log }),
+    }).compile({ checkpointer });
     expect((await graph.invoke({}, thread())).log).toEqual(["paid"]);
     expect((await graph.invoke({}, thread())).log.slice(0, 1)).toEqual(["paid"]);
   });
 
   it("a node that handles the error of a subgraph goes on, also if a save of the subgraph has failed", async () => {
     const checkpointer = saver(kind);
-    const inner = new StateGraph(State)
-      .addNode("one", () => ({ log: [10n as never] }))
-      .addEdge(START, "one")
-      .compile();
-    const graph = new StateGraph(State)
-      .addNode("call", async (state) => {
+    const inner = sequence(State, { one: () => ({ log: [10n as never] }) }).compile();
+    const graph = sequence(State, {
+      call: async (state) => {
         try {
           return await inner.invoke(state);
         } catch {
           return { log: ["fallback"] };
         }
-      })
-      .addNode("after", () => ({ log: ["after"] }))
-      .addEdge(START, "call")
-      .addEdge("call", "after")
-      .compile({ checkpointer });
+      },
+      after: () => ({ log: ["after"] }),
+    }).compile({ checkpointer });
     const config = { ...thread(), durability: "sync" as const };
     expect((await graph.invoke({}, config)).log).toEqual(["fallback", "after"]);
   });
@@ -246,7 +222,7 @@ describe.each(kinds)("on %s", (kind) => {
     const checkpointer = saver(kind, { expectedParent: false });
     const { graph, gate } = gated(checkpointer);
     const runs = ["one", "two"].map((who) => graph.invoke({ who }, thread()));
-    await Promise.all(["one", "two"].map((who) => gate(who).arrived));
+    await Promise.all(["one", "two"].map((who) => gate(who).reached));
     for (const who of ["one", "two"]) gate(who).open();
     for (const { log } of await Promise.all(runs)) expect(log).toHaveLength(2);
   });

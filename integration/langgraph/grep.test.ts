@@ -1,36 +1,31 @@
 /** Tests the search in threads of LangGraph: messages, questions, errors, subgraphs, and steps. */
 
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { Annotation, END, MessagesAnnotation, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, MessagesAnnotation, interrupt } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
 import { type SearchHit, type SearchOptions, formatPath, openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { expect, onTestFinished, test } from "vitest";
+import { sequence } from "./helpers.js";
 
 test("a search finds messages, questions and states of subgraphs", async () => {
   const store = await openStore("memory:");
   onTestFinished(() => store.close());
   const saver = new ForkpointSaver(store);
-  const inner = new StateGraph(Annotation.Root({ secret: Annotation<string>() }))
-    .addNode("look", () => ({ secret: "the code is 0815" }))
-    .addEdge(START, "look")
-    .addEdge("look", END)
-    .compile({ checkpointer: true });
-  const graph = new StateGraph(MessagesAnnotation)
-    .addNode("agent", () => ({ messages: [new AIMessage({ id: "a1", content: "I refund the parcel." })] }))
-    .addNode("inner", async () => {
+  const inner = sequence(Annotation.Root({ secret: Annotation<string>() }), {
+    look: () => ({ secret: "the code is 0815" }),
+  }).compile({ checkpointer: true });
+  const graph = sequence(MessagesAnnotation, {
+    agent: () => ({ messages: [new AIMessage({ id: "a1", content: "I refund the parcel." })] }),
+    inner: async () => {
       await inner.invoke({ secret: "" });
       return {};
-    })
-    .addNode("ask", () => {
+    },
+    ask: () => {
       interrupt({ question: "Refund the Parcel?" });
       return {};
-    })
-    .addEdge(START, "agent")
-    .addEdge("agent", "inner")
-    .addEdge("inner", "ask")
-    .addEdge("ask", END)
-    .compile({ checkpointer: saver });
+    },
+  }).compile({ checkpointer: saver });
   const config = { configurable: { thread_id: "t" }, durability: "sync" as const };
   await graph.invoke({ messages: [new HumanMessage({ id: "h1", content: "Where is my parcel?" })] }, config);
 

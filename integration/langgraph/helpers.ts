@@ -3,7 +3,17 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Annotation } from "@langchain/langgraph";
+import {
+  Annotation,
+  type AnnotationRoot,
+  DeltaChannel,
+  type LangGraphRunnableConfig,
+  START,
+  type StateDefinition,
+  StateGraph,
+  type StateType,
+  type UpdateType,
+} from "@langchain/langgraph";
 import { type Checkpoint, type CheckpointMetadata, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { isForkpointError } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
@@ -46,12 +56,15 @@ export const everyKind: readonly Kind[] = makeDatabase ? ["memory", "sqlite", "j
 /** The kind of store for tests of what a process leaves behind. */
 export const durable: Kind = makeDatabase ? "postgres" : "sqlite";
 
-/** Returns the target for a new store. */
-export function place(kind: Kind): string {
+/** Returns the target for a new store in a folder, if it has files. */
+export function placeIn(path: string, kind: Kind): string {
   if (kind === "memory") return "memory:";
   if (kind === "postgres") return makeDatabase!();
-  return kind === "jsonl" ? `jsonl:${join(folder(), "graph")}` : join(folder(), "graph.db");
+  return kind === "jsonl" ? `jsonl:${join(path, "graph")}` : join(path, "graph.db");
 }
+
+/** Returns the target for a new store of the running test. */
+export const place = (kind: Kind): string => placeIn(kind === "memory" || kind === "postgres" ? "" : folder(), kind);
 
 /** Opens a saver that is closed when the running test ends, before the saver's folder is removed. */
 export function open(target: string, options?: SaverOptions): ForkpointSaver {
@@ -117,6 +130,44 @@ export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 export const Log = Annotation.Root({
   log: Annotation<string[]>({ reducer: (before, said) => [...before, ...said], default: () => [] }),
 });
+
+/** The nodes of a graph by their names: functions, or compiled graphs. */
+type Nodes<D extends StateDefinition> = Record<
+  string,
+  ((state: StateType<D>, config: LangGraphRunnableConfig) => unknown) | { invoke: unknown }
+>;
+
+function graphOf<D extends StateDefinition>(state: AnnotationRoot<D>, nodes: Nodes<D>, before: (at: number) => string) {
+  const graph = new StateGraph(state) as unknown as StateGraph<D, StateType<D>, UpdateType<D>, string>;
+  for (const [name, node] of Object.entries(nodes)) graph.addNode(name, node as never);
+  for (const [at, name] of Object.keys(nodes).entries()) graph.addEdge(before(at) as typeof START, name);
+  return graph;
+}
+
+/** Makes a graph that runs these nodes one after the other. */
+export const sequence = <D extends StateDefinition>(state: AnnotationRoot<D>, nodes: Nodes<D>) =>
+  graphOf(state, nodes, (at) => Object.keys(nodes)[at - 1] ?? START);
+
+/** Makes a graph that runs these nodes in one step. */
+export const sideBySide = <D extends StateDefinition>(state: AnnotationRoot<D>, nodes: Nodes<D>) =>
+  graphOf(state, nodes, () => START);
+
+/**
+ * Makes a graph of two nodes with delta channels. Every `snapshotFrequency` updates, the whole log is stored as a snapshot. The updates
+ * between two snapshots are stored as writes. `rare` is written in the first round only, if at all: then each later checkpoint needs
+ * the first one.
+ */
+export function deltas(checkpointer: ForkpointSaver, snapshotFrequency = 1_000, isRare = true) {
+  const added = (before: string[], more: string[][]) => [...before, ...more.flat()];
+  const channel = (() =>
+    new DeltaChannel<string[], string[]>(added, { snapshotFrequency })) as never as typeof Annotation<string[]>;
+  const rare = (isRare ? { rare: channel } : {}) as { rare: typeof channel };
+  const State = Annotation.Root({ log: channel, ...rare, round: Annotation<number> });
+  return sequence(State, {
+    a: ({ round }) => ({ log: [`a${round}`], ...(isRare && round === 1 && { rare: ["once"] }) }),
+    b: ({ round }) => ({ log: [`b${round}`] }),
+  }).compile({ checkpointer });
+}
 
 /** Makes a node that appends a word. */
 export const says = (word: string) => () => ({ log: [word] });

@@ -1,18 +1,15 @@
 // A saver with `lease: true`: one process at a time runs a thread, with real graphs and real processes.
 // @module-tag slow
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { Command, MemorySaver, START, Send, StateGraph, entrypoint, interrupt, task } from "@langchain/langgraph";
 import { type Store, openStore } from "forkpoint";
 import { effects } from "forkpoint/effects";
 import { ForkpointSaver, type SaverOptions, recover } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { expectSound } from "../../__test__/helpers.js";
-import { Log, all, kinds, open, place, says, sharedKinds, thread } from "./helpers.js";
+import { Gate, expectSound } from "../../__test__/helpers.js";
+import { Child } from "./children.js";
+import { Log, all, kinds, open, place, says, sequence, sharedKinds, thread } from "./helpers.js";
 
 const windows = process.platform === "win32";
 const root = { space: "langgraph", run: "thread" };
@@ -45,40 +42,15 @@ async function conflict(ended: Promise<unknown>): Promise<Error & { lease?: unkn
   return error as Error;
 }
 
-/** A place in a node, at which a run waits until it is opened. */
-class Gate {
-  #arrive = () => {};
-  #open = () => {};
-  #reached = new Promise<void>((resolve) => (this.#arrive = resolve));
-
-  async passes(): Promise<void> {
-    const opened = new Promise<void>((resolve) => (this.#open = resolve));
-    this.#arrive();
-    await opened;
-  }
-
-  reached(): Promise<void> {
-    return this.#reached;
-  }
-
-  /** Lets the run go on. The next run waits again. */
-  open(): void {
-    this.#reached = new Promise<void>((resolve) => (this.#arrive = resolve));
-    this.#open();
-  }
-}
-
 /** Two nodes. The second one does what it is told. */
 function chain(checkpointer: ForkpointSaver, second: () => unknown) {
-  return new StateGraph(Log)
-    .addNode("one", says("one"))
-    .addNode("two", async () => {
+  return sequence(Log, {
+    one: says("one"),
+    two: async () => {
       await second();
       return { log: ["two"] };
-    })
-    .addEdge(START, "one")
-    .addEdge("one", "two")
-    .compile({ checkpointer });
+    },
+  }).compile({ checkpointer });
 }
 
 describe.each(kinds)("%s", (kind) => {
@@ -88,11 +60,12 @@ describe.each(kinds)("%s", (kind) => {
       const { store, saver, other } = await setUp(place(kind));
       let ran = 0;
       const elsewhere = chain(other, () => (ran += 1));
-      const gate = new Gate();
-      const app = chain(saver, () => gate.passes());
+      let gate: Gate;
+      const app = chain(saver, () => gate.wait());
       for (let turn = 1; turn <= 2; turn++) {
+        gate = new Gate();
         const ended = app.invoke({ log: [] }, { ...run, durability });
-        await gate.reached();
+        await gate.reached;
         const error = await conflict(elsewhere.invoke({ log: [] }, run));
         expect(error.lease).toMatchObject({ holder: expect.stringContaining(`process ${process.pid} on `) });
         expect(error.message).toContain('run "thread" is leased by process');
@@ -173,7 +146,7 @@ describe.each(kinds)("%s", (kind) => {
       expect(await isFree(store)).toBe(false);
       return { log: ["x"] };
     };
-    const inner = new StateGraph(Log).addNode("in", held).addEdge(START, "in").compile();
+    const inner = sequence(Log, { in: held }).compile();
     const app = new StateGraph(Log)
       .addNode("inner", inner)
       .addNode("sent", held)
@@ -192,8 +165,8 @@ describe.each(kinds)("%s", (kind) => {
     const { store, saver, other } = await setUp(place(kind));
     const elsewhere = chain(other, () => {});
     const gate = new Gate();
-    const ended = chain(saver, () => gate.passes()).invoke({ log: [] }, run);
-    await gate.reached();
+    const ended = chain(saver, () => gate.wait()).invoke({ log: [] }, run);
+    await gate.reached;
     await conflict(elsewhere.updateState(thread(), { log: ["x"] }, "one"));
     gate.open();
     expect((await ended).log).toEqual(["one", "two"]);
@@ -267,7 +240,7 @@ describe.each(kinds)("%s", (kind) => {
 
 it("recover over another saver is UNSUPPORTED, because it needs leases", async () => {
   const memory = new MemorySaver();
-  const app = new StateGraph(Log).addNode("one", says("one")).addEdge(START, "one").compile({ checkpointer: memory });
+  const app = sequence(Log, { one: says("one") }).compile({ checkpointer: memory });
   await expect(recover(app, memory as never)).rejects.toMatchObject({ name: "ForkpointError", code: "UNSUPPORTED" });
 });
 
@@ -276,64 +249,36 @@ it("refuses wrong options", () => {
     expect(() => new ForkpointSaver("memory:", { lease: lease as never })).toThrow(/option "lease"|ttl/);
 });
 
-class Runner {
-  readonly process: ChildProcess;
-  readonly #lines: AsyncIterableIterator<string>;
+const runner = (target: string, ttlMs: number, fixture = "lease.mjs") =>
+  new Child([target, `${ttlMs}`, "thread"], {}, fixture);
 
-  constructor(target: string, ttlMs: number, fixture = "lease.mjs") {
-    const path = fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url));
-    this.process = spawn(process.execPath, [path, target, `${ttlMs}`, "thread"], {
-      stdio: ["pipe", "pipe", "inherit"],
-      env: { ...process.env, NODE_OPTIONS: "" },
-    });
-    this.#lines = createInterface(this.process.stdout!)[Symbol.asyncIterator]();
-    onTestFinished(async () => {
-      if (this.process.exitCode === null && this.process.signalCode === null) {
-        this.process.kill("SIGKILL");
-        await once(this.process, "exit");
-      }
-    });
-  }
-
-  async hears(): Promise<any> {
-    const { value, done } = await this.#lines.next();
-    if (done === true) throw new Error("the process ended");
-    return JSON.parse(value as string);
-  }
-
-  /** Stops the process, but not while it holds the lock of the store. */
-  async stop(target: string): Promise<void> {
-    const prober = open(target, { busyTimeoutMs: 500 });
-    for (;;) {
-      this.process.kill("SIGSTOP");
-      try {
-        return await (await prober.lease({ space: "langgraph", run: "prober" })).release();
-      } catch (error) {
-        expect(error).toMatchObject({ code: "BUSY" });
-        this.process.kill("SIGCONT");
-      }
+/** Stops a process, but not while it holds the lock of the store. */
+async function stop(child: Child, target: string): Promise<void> {
+  const prober = open(target, { busyTimeoutMs: 500 });
+  for (;;) {
+    child.signal("SIGSTOP");
+    try {
+      return await (await prober.lease({ space: "langgraph", run: "prober" })).release();
+    } catch (error) {
+      expect(error).toMatchObject({ code: "BUSY" });
+      child.signal("SIGCONT");
     }
-  }
-
-  goOn(): void {
-    this.process.stdin!.write("\n");
   }
 }
 
 describe.each(sharedKinds)("processes over %s", (kind) => {
   it("of two processes that resume a thread, the second is told before a node runs, and goes on after a kill", async () => {
     const target = place(kind);
-    const one = new Runner(target, 20_000);
-    expect(await one.hears()).toEqual({ event: "in two" });
-    const two = await new Runner(target, 20_000).hears();
-    expect(two).toMatchObject({ event: "end", code: "CONFLICT" });
-    expect(two.lease.holder).toContain(`process ${one.process.pid} on `);
-    one.process.kill("SIGKILL");
-    await once(one.process, "exit");
-    const three = new Runner(target, 20_000);
-    expect(await three.hears()).toEqual({ event: "in two" });
+    const one = runner(target, 20_000);
+    expect(await one.next()).toEqual({ event: "in two" });
+    const two = await runner(target, 20_000).next();
+    const holder = expect.stringContaining(`process ${one.pid} on `);
+    expect(two).toMatchObject({ event: "end", code: "CONFLICT", lease: { holder } });
+    await one.kill();
+    const three = runner(target, 20_000);
+    expect(await three.next()).toEqual({ event: "in two" });
     three.goOn();
-    expect(await three.hears()).toEqual({ event: "end", log: ["one", "two", "three"] });
+    expect(await three.next()).toEqual({ event: "end", log: ["one", "two", "three"] });
   });
 
   it("retention leaves what a leased thread goes on from, in its subgraphs too", async () => {
@@ -341,25 +286,22 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     const gate = new Gate();
     const once = effects(saver);
     let paid = 0;
-    const inner = new StateGraph(Log)
-      .addNode("pay", async (_, config) => {
+    const inner = sequence(Log, {
+      pay: async (_, config) => {
         await once(config, "charge", () => ++paid);
-        await gate.passes();
+        await gate.wait();
         return { log: ["paid"] };
-      })
-      .addEdge(START, "pay")
-      .compile({ checkpointer: true });
-    const graph = new StateGraph(Log)
-      .addNode("before", says("before"))
-      .addNode("inner", inner)
-      .addNode("after", async (_, config) => ({
+      },
+    }).compile({ checkpointer: true });
+    const graph = sequence(Log, {
+      before: says("before"),
+      inner,
+      after: async (_, config) => ({
         log: [`receipt ${await once(config, "charge in after", () => ++paid)}`],
-      }))
-      .addEdge(START, "before")
-      .addEdge("before", "inner")
-      .addEdge("inner", "after");
+      }),
+    });
     const running = graph.compile({ checkpointer: saver }).invoke({ log: [] }, run);
-    await gate.reached();
+    await gate.reached;
     await plain.put(thread("old"), emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
     await store.prune({ olderThan: Date.now() + 60_000 });
     const left = await all(plain.list({}));
@@ -379,8 +321,8 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     const store = await openStore(target);
     onTestFinished(() => store.close());
     // This process has no timers, and its clock stands still.
-    const worker = new Runner(target, 300, "lease-writes.mjs");
-    const { kinds: every } = await worker.hears();
+    const worker = runner(target, 300, "lease-writes.mjs");
+    const every = (await worker.next())["kinds"] as string[];
     const take = async (name: string) => {
       for (;;) {
         const taken = await store.lease({ space: "langgraph", run: `leased for ${name}` }).catch((error) => {
@@ -397,7 +339,7 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     const before = await content();
     worker.goOn();
     for (const name of every)
-      expect.soft(await worker.hears(), name).toMatchObject({
+      expect.soft(await worker.next(), name).toMatchObject({
         name,
         code: "CONFLICT",
         message: expect.stringContaining("was lost, because"),
@@ -406,25 +348,25 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     // None of them was refused for another reason: all are stored under leases that are held.
     for (const lease of leases) await lease.release();
     worker.goOn();
-    for (const name of every) expect(await worker.hears()).toEqual({ name, stored: true });
+    for (const name of every) expect(await worker.next()).toEqual({ name, stored: true });
   });
 
   it.skipIf(windows)("a process that slept through its lease is refused, and stores nothing", async () => {
     const target = place(kind);
-    const one = new Runner(target, 2_000);
-    expect(await one.hears()).toEqual({ event: "in two" });
+    const one = runner(target, 2_000);
+    expect(await one.next()).toEqual({ event: "in two" });
     const reader = open(target);
-    await one.stop(target);
+    await stop(one, target);
     await expect.poll(async () => (await reader.listThreads()).threads[0]!.lease, { timeout: 20_000 }).toBeNull();
-    const two = new Runner(target, 20_000);
-    expect(await two.hears()).toEqual({ event: "in two" });
+    const two = runner(target, 20_000);
+    expect(await two.next()).toEqual({ event: "in two" });
     two.goOn();
-    expect((await two.hears()).log).toEqual(["one", "two", "three"]);
+    expect(await two.next()).toEqual({ event: "end", log: ["one", "two", "three"] });
     const before = await reader.stats();
     // The other process has finished and has released the lease. The first one must not take it again.
     one.goOn();
-    one.process.kill("SIGCONT");
-    expect(await one.hears()).toMatchObject({
+    one.signal("SIGCONT");
+    expect(await one.next()).toMatchObject({
       event: "end",
       code: "CONFLICT",
       message: expect.stringContaining("was lost"),

@@ -1,13 +1,13 @@
 // A model of several actors that meet on one thread in random order: starts, answers, edits, branches, deletes, prunes, copies and
 // clocks, in two stores on the same data. FORKPOINT_TEST_SEED repeats a run, and
 // FORKPOINT_TEST_MEETINGS sets the number of runs.
-import { Annotation, Command, type LangGraphRunnableConfig, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, Command, type LangGraphRunnableConfig, interrupt } from "@langchain/langgraph";
 import { type ForkpointError, type Store, isForkpointError, openStore } from "forkpoint";
 import { effects } from "forkpoint/effects";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { amount, randomBelow, seed } from "../../__test__/faults/faults.js";
-import { all, kinds, place, thread } from "./helpers.js";
+import { all, kinds, place, sequence, thread } from "./helpers.js";
 
 const HOUR = 3_600_000;
 const ROUNDS = 25;
@@ -55,31 +55,26 @@ class World {
           await pause();
           return what;
         });
-      return new StateGraph(State)
-        .addNode("begin", async ({ turn }) => {
+      return sequence(State, {
+        begin: async ({ turn }) => {
           await pause();
           required(turn);
           return { log: [`${turn} begun`] };
-        })
-        .addNode("pay", async ({ turn }, config) => {
+        },
+        pay: async ({ turn }, config) => {
           await pause();
           required(turn);
           await pay(config, `${turn}`);
           return { log: [`${turn} paid`] };
-        })
-        .addNode("ask", ({ turn, asks }) => ({ log: asks ? [`${turn} answered ${interrupt(`${turn}?`)}`] : [] }))
-        .addNode("settle", async ({ turn }, config) => {
+        },
+        ask: ({ turn, asks }) => ({ log: asks ? [`${turn} answered ${interrupt(`${turn}?`)}`] : [] }),
+        settle: async ({ turn }, config) => {
           await pause();
           await pay(config, `the end of ${turn}`);
           return {};
-        })
-        .addNode("end", ({ turn }) => ({ log: [`${turn} done`] }))
-        .addEdge(START, "begin")
-        .addEdge("begin", "pay")
-        .addEdge("pay", "ask")
-        .addEdge("ask", "settle")
-        .addEdge("settle", "end")
-        .compile({ checkpointer: saver });
+        },
+        end: ({ turn }) => ({ log: [`${turn} done`] }),
+      }).compile({ checkpointer: saver });
     });
   }
 
@@ -202,9 +197,13 @@ async function play(kind: (typeof kinds)[number], random: number): Promise<numbe
 }
 
 describe.each(kinds)("on %s", (kind) => {
-  it("no turn is lost, no payment is made twice, and nothing that was deleted is left", async () => {
-    let actors = 0;
-    for (let at = 0; at < amount("FORKPOINT_TEST_MEETINGS", 2); at += 1) actors += await play(kind, seed + at);
-    expect(actors).toBeGreaterThan(ROUNDS);
-  }, 600_000);
+  it(
+    "no turn is lost, no payment is made twice, and nothing that was deleted is left",
+    { timeout: 600_000 },
+    async () => {
+      let actors = 0;
+      for (let at = 0; at < amount("FORKPOINT_TEST_MEETINGS", 2); at += 1) actors += await play(kind, seed + at);
+      expect(actors).toBeGreaterThan(ROUNDS);
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { copyStore, openStore, type Store } from "forkpoint";
 import { type CheckpointInfo, type Inspector, openInspector, stepName } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Log, kinds, place, says, thread } from "./helpers.js";
+import { Log, kinds, place, says, sequence, thread } from "./helpers.js";
 
 async function opened(
   kind: (typeof kinds)[number],
@@ -115,16 +115,8 @@ describe.each(kinds)("on %s", (kind) => {
 
   it("subgraphs, forks, copies, and checkpoints without their parent", async () => {
     const { inspector, checkpointer, store } = await opened(kind);
-    const inner = new StateGraph(Log)
-      .addNode("inner", says("inner"))
-      .addEdge(START, "inner")
-      .compile({ checkpointer: true });
-    const app = new StateGraph(Log)
-      .addNode("before", says("before"))
-      .addNode("graph", inner)
-      .addEdge(START, "before")
-      .addEdge("before", "graph")
-      .compile({ checkpointer });
+    const inner = sequence(Log, { inner: says("inner") }).compile({ checkpointer: true });
+    const app = sequence(Log, { before: says("before"), graph: inner }).compile({ checkpointer });
     await app.invoke({ log: [] }, thread());
     const inside = (await inspector.runs({ allNs: true })).items.find(({ ns }) => ns !== "")!;
     expect(inside.latest.nodes).toEqual(["inner"]);

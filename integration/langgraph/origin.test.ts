@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Child } from "./children.js";
-import { Log, durable, folder, open, place, saver, thread } from "./helpers.js";
+import { Log, durable, folder, open, place, saver, sequence, thread } from "./helpers.js";
 
 const sync = (id = "thread") => ({ ...thread(id), durability: "sync" as const });
 
@@ -79,14 +79,11 @@ describe("two programs share a database", () => {
   it("the name says that a graph with other nodes is of the same program", async () => {
     const checkpointer = saver("memory", { program: "support" });
     await pair(checkpointer).crash();
-    const changed = new StateGraph(Log)
-      .addNode("one", () => ({ log: ["one"] }))
-      .addNode("two", () => ({ log: ["changed"] }))
-      .addNode("three", () => ({}))
-      .addEdge(START, "one")
-      .addEdge("one", "two")
-      .addEdge("two", "three")
-      .compile({ checkpointer });
+    const changed = sequence(Log, {
+      one: () => ({ log: ["one"] }),
+      two: () => ({ log: ["changed"] }),
+      three: () => ({}),
+    }).compile({ checkpointer });
     expect((await recover(changed, checkpointer)).runs).toMatchObject([
       { outcome: "finished", output: { log: ["one", "changed"] } },
     ]);

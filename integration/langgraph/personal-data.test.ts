@@ -3,20 +3,17 @@ import { HumanMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { ForkpointCache, ForkpointSaver, ForkpointStore } from "forkpoint/langgraph";
 import { forgets } from "../../__test__/personal-data.js";
+import { sequence } from "./helpers.js";
 
 const mail = (person: string) => `My mail is ${person}@example.com.`;
 
 forgets("LangGraph", "deleteThread(threadId)", {
   open: (target, options) => new ForkpointSaver(target, options),
   async store(checkpointer, person) {
-    const sub = new StateGraph(MessagesAnnotation)
-      .addNode("ask", ({ messages }) => ({ messages: [interrupt<unknown, string>(messages)] }))
-      .addEdge(START, "ask")
-      .compile();
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode("sub", sub)
-      .addEdge(START, "sub")
-      .compile({ checkpointer });
+    const sub = sequence(MessagesAnnotation, {
+      ask: ({ messages }) => ({ messages: [interrupt<unknown, string>(messages)] }),
+    }).compile();
+    const graph = sequence(MessagesAnnotation, { sub }).compile({ checkpointer });
     await graph.invoke({ messages: [new HumanMessage(mail(person))] }, { configurable: { thread_id: person } });
   },
   remove: (saver, person) => saver.deleteThread(person),

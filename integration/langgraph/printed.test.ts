@@ -4,9 +4,9 @@ import { openInspector } from "forkpoint/inspect";
 import type { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Printed, printed, runPrinted } from "../../__test__/printed.js";
-import { open, place, thread } from "./helpers.js";
+import { open, place, sequence, sideBySide, thread } from "./helpers.js";
 
-const { Annotation, END, START, StateGraph, interrupt } = langgraph;
+const { Annotation, interrupt } = langgraph;
 
 const Log = Annotation.Root({
   log: Annotation<string[]>({ reducer: (before, said) => [...before, ...said], default: () => [] }),
@@ -20,34 +20,23 @@ const fail = () => {
 
 /** The graphs, each with the number of its questions. */
 const graphs: Record<string, [questions: number, make: (checkpointer: ForkpointSaver) => object]> = {
-  "one question": [
-    1,
-    (checkpointer) =>
-      new StateGraph(Log).addNode("a", ask("a")).addEdge(START, "a").addEdge("a", END).compile({ checkpointer }),
-  ],
+  "one question": [1, (checkpointer) => sequence(Log, { a: ask("a") }).compile({ checkpointer })],
   "two questions at once": [
     2,
-    (checkpointer) =>
-      new StateGraph(Log)
-        .addNode("a", ask("a"))
-        .addNode("b", ask("b"))
-        .addEdge(START, "a")
-        .addEdge(START, "b")
-        .compile({ checkpointer }),
+    (checkpointer) => sideBySide(Log, { a: ask("a"), b: ask("b") }).compile({ checkpointer }),
   ],
   "two questions of a node": [
     2,
     (checkpointer) =>
-      new StateGraph(Log)
-        .addNode("form", () => ({ log: ["a?", "b?"].map((each) => JSON.stringify(interrupt(each))) }))
-        .addEdge(START, "form")
-        .compile({ checkpointer }),
+      sequence(Log, { form: () => ({ log: ["a?", "b?"].map((each) => JSON.stringify(interrupt(each))) }) }).compile({
+        checkpointer,
+      }),
   ],
   "a question in a subgraph": [
     1,
     (checkpointer) => {
-      const inner = new StateGraph(Log).addNode("a", ask("a")).addEdge(START, "a").compile();
-      return new StateGraph(Log).addNode("inner", inner).addEdge(START, "inner").compile({ checkpointer });
+      const inner = sequence(Log, { a: ask("a") }).compile();
+      return sequence(Log, { inner }).compile({ checkpointer });
     },
   ],
 };
@@ -91,12 +80,10 @@ describe("the code that is printed for threads", () => {
     const target = place("sqlite");
     const saver = open(target);
     const make = (node: () => object, stop: string[] = []) =>
-      new StateGraph(Log)
-        .addNode("a", node)
-        .addNode("b", () => ({ log: ["b"] }))
-        .addEdge(START, "a")
-        .addEdge("a", "b")
-        .compile({ checkpointer: saver, interruptBefore: stop as never }) as unknown as Runnable;
+      sequence(Log, { a: node, b: () => ({ log: ["b"] }) }).compile({
+        checkpointer: saver,
+        interruptBefore: stop as never,
+      }) as unknown as Runnable;
     await start(
       make(() => ({ log: ["a"] })),
       "finished",

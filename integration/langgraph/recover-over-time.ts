@@ -1,10 +1,9 @@
 /** recover() over a database that goes back in time, with real graphs. */
 
-import { START, StateGraph } from "@langchain/langgraph";
 import { ForkpointSaver, recover } from "forkpoint/langgraph";
 import { expect, it } from "vitest";
 import type { Machine } from "../../__test__/faults/time.js";
-import { Log, open, thread } from "./helpers.js";
+import { Log, open, sequence, thread } from "./helpers.js";
 
 interface Place {
   target: string;
@@ -24,14 +23,7 @@ function chain(checkpointer: ForkpointSaver, ran: string[], act = () => {}) {
     if (name === "two") act();
     return { log: [name] };
   };
-  return new StateGraph(Log)
-    .addNode("one", node("one"))
-    .addNode("two", node("two"))
-    .addNode("three", node("three"))
-    .addEdge(START, "one")
-    .addEdge("one", "two")
-    .addEdge("two", "three")
-    .compile({ checkpointer });
+  return sequence(Log, { one: node("one"), two: node("two"), three: node("three") }).compile({ checkpointer });
 }
 
 /** Runs a thread as if the process was killed after the first node. */

@@ -23,7 +23,7 @@ import {
 import { createAgent } from "langchain";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { kinds, open, place, saver } from "./helpers.js";
+import { kinds, open, place, saver, sequence } from "./helpers.js";
 
 /** How often each message was serialized since the last call of `rendered`. */
 const counts = new Map<object, number>();
@@ -79,11 +79,67 @@ const config = (thread_id = "1", durability: "sync" | "async" | "exit" = "sync")
   recursionLimit: 500,
 });
 
+/** A graph that calls a subgraph of two nodes ten times. */
+function nested() {
+  let left = 10;
+  return new StateGraph(MessagesAnnotation)
+    .addNode("inner", sequence(MessagesAnnotation, { first: one, second: one }).compile())
+    .addEdge(START, "inner")
+    .addConditionalEdges("inner", () => (--left === 0 ? END : "inner"));
+}
+
+/** A graph that starts three nodes nine times, each with something of the state. */
+function sends(given: (state: State) => object) {
+  let left = 10;
+  return new StateGraph(MessagesAnnotation)
+    .addNode("work", one)
+    .addNode("plan", () => ({}))
+    .addEdge(START, "plan")
+    .addConditionalEdges("plan", (state) => (--left === 0 ? END : [1, 2, 3].map(() => new Send("work", given(state)))))
+    .addEdge("work", "plan");
+}
+
+const twoChannels = Annotation.Root({ messages: channel(messagesStateReducer), others: channel(messagesStateReducer) });
+const both = () => {
+  const shared = ai();
+  return { messages: [shared, ai()], others: [shared] };
+};
+const replacing = ({ messages }: State) => {
+  const middle = messages[messages.length >> 1]!.id!;
+  return { messages: [new AIMessage({ content: content(), id: middle }), ai()] };
+};
+const trimming = async ({ messages }: State) => {
+  const some = await trimMessages(messages, { maxTokens: 5, tokenCounter: (list) => list.length });
+  expect(some.length).toBeLessThanOrEqual(5);
+  return one();
+};
+const trimmed = messagesWith((before, more) => messagesStateReducer(before, more).slice(-20));
+const delta = () => new DeltaChannel<BaseMessage[], BaseMessage[]>((before, more) => [...before, ...more.flat()]);
+
+/** Graphs, how many messages they have at the end, and how many they have made. */
+const graphs: Array<[what: string, make: () => { compile(options: object): any }, messages: number, all: number]> = [
+  ["in a subgraph with the same channel", nested, 21, 21],
+  ["by nodes that Send starts with nothing", () => sends(() => ({})), 28, 28],
+  ["by nodes that Send starts with all messages", () => sends((state) => ({ ...state })), 28, 28],
+  ["in two channels, of which one lacks some", () => loop(both, twoChannels), 2 * STEPS + 1, 2 * STEPS + 1],
+  ["where the list begins otherwise: trimmed at each step", () => loop(one, trimmed), 20, STEPS + 1],
+  ["where trimMessages selects what the model reads", () => loop(trimming), STEPS + 1, STEPS + 1],
+  ["where a message in the middle is replaced", () => loop(replacing), STEPS + 1, 2 * STEPS + 1],
+  ["in a DeltaChannel", () => loop(one, Annotation.Root({ messages: delta as never })), STEPS + 1, STEPS + 1],
+];
+
 describe.each(kinds)("on %s, each message is serialized once", (kind) => {
+  it.each(graphs)("%s", async (_, make, count, all) => {
+    const { messages } = await make()
+      .compile({ checkpointer: saver(kind) })
+      .invoke(input(), config());
+    expect(messages).toHaveLength(count);
+    expect(rendered()).toBe(all);
+  });
+
   it.each(["sync", "async", "exit"] as const)("with the durability %s", async (durability) => {
     const graph = loop(one).compile({ checkpointer: saver(kind) });
-    const { messages } = await graph.invoke(input(), config("1", durability));
-    expect(messages).toHaveLength(STEPS + 1);
+    await graph.invoke(input(), config("1", durability));
     expect(rendered()).toBe(STEPS + 1);
   });
 
@@ -114,73 +170,6 @@ describe.each(kinds)("on %s, each message is serialized once", (kind) => {
     expect(counts.size).toBe(messages.length);
   });
 
-  it("in a subgraph with the same channel", async () => {
-    const inner = new StateGraph(MessagesAnnotation)
-      .addNode("first", one)
-      .addNode("second", one)
-      .addEdge(START, "first")
-      .addEdge("first", "second")
-      .compile();
-    let left = 10;
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode("inner", inner)
-      .addEdge(START, "inner")
-      .addConditionalEdges("inner", () => (--left === 0 ? END : "inner"))
-      .compile({ checkpointer: saver(kind) });
-    const { messages } = await graph.invoke(input(), config());
-    expect(messages).toHaveLength(21);
-    expect(rendered()).toBe(21);
-  });
-
-  it.each([
-    ["nothing", () => ({})],
-    ["all messages", (state: State) => ({ ...state })],
-  ])("by nodes that Send starts with %s", async (_, given) => {
-    let left = 10;
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode("work", one)
-      .addNode("plan", () => ({}))
-      .addEdge(START, "plan")
-      .addConditionalEdges("plan", (state) =>
-        --left === 0 ? END : [1, 2, 3].map(() => new Send("work", given(state))),
-      )
-      .addEdge("work", "plan")
-      .compile({ checkpointer: saver(kind) });
-    const { messages } = await graph.invoke(input(), config());
-    expect(messages).toHaveLength(28);
-    expect(rendered()).toBe(28);
-  });
-
-  it("in two channels that have the same messages, and some that the other one lacks", async () => {
-    const state = Annotation.Root({ messages: channel(messagesStateReducer), others: channel(messagesStateReducer) });
-    const node = () => {
-      const both = ai();
-      return { messages: [both, ai()], others: [both] };
-    };
-    const graph = loop(node, state).compile({ checkpointer: saver(kind) });
-    const found = (await graph.invoke(input(), config())) as State & { others: BaseMessage[] };
-    expect([found.messages.length, found.others.length]).toEqual([2 * STEPS + 1, STEPS]);
-    expect(rendered()).toBe(2 * STEPS + 1);
-  });
-
-  it("where the list begins otherwise: trimmed at each step", async () => {
-    const trimmed: Reducer = (before, more) => messagesStateReducer(before, more).slice(-20);
-    const graph = loop(one, messagesWith(trimmed)).compile({ checkpointer: saver(kind) });
-    expect((await graph.invoke(input(), config())).messages).toHaveLength(20);
-    expect(rendered()).toBe(STEPS + 1);
-  });
-
-  it("where trimMessages selects what the model reads", async () => {
-    const node = async ({ messages }: State) => {
-      const some = await trimMessages(messages, { maxTokens: 5, tokenCounter: (list) => list.length });
-      expect(some.length).toBeLessThanOrEqual(5);
-      return one();
-    };
-    const graph = loop(node).compile({ checkpointer: saver(kind) });
-    await graph.invoke(input(), config());
-    expect(rendered()).toBe(STEPS + 1);
-  });
-
   it("where a summary takes the place of all but the last messages", async () => {
     let [removed, summaries] = [0, 0];
     const node = ({ messages }: State) => {
@@ -195,23 +184,6 @@ describe.each(kinds)("on %s, each message is serialized once", (kind) => {
     expect(removed).toBeGreaterThan(10);
     // A pending write with orders to remove messages is serialized as a whole, and the summary in it too.
     expect(rendered()).toBe(STEPS + 1 + removed + summaries);
-  });
-
-  it("where a message in the middle is replaced at each step", async () => {
-    const node = ({ messages }: State) => {
-      const middle = messages[messages.length >> 1]!.id!;
-      return { messages: [new AIMessage({ content: content(), id: middle }), ai()] };
-    };
-    const graph = loop(node).compile({ checkpointer: saver(kind) });
-    expect((await graph.invoke(input(), config())).messages).toHaveLength(STEPS + 1);
-    expect(rendered()).toBe(2 * STEPS + 1);
-  });
-
-  it("in a DeltaChannel", async () => {
-    const delta = () => new DeltaChannel<BaseMessage[], BaseMessage[]>((before, more) => [...before, ...more.flat()]);
-    const graph = loop(one, Annotation.Root({ messages: delta as never })).compile({ checkpointer: saver(kind) });
-    expect((await graph.invoke(input(), config())).messages).toHaveLength(STEPS + 1);
-    expect(rendered()).toBe(STEPS + 1);
   });
 
   it("by two threads in turn", async () => {

@@ -11,7 +11,19 @@ import {
   interrupt,
 } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { Log, checkpoint, kinds, metadata, rejection, saver, says, thread, until } from "./helpers.js";
+import {
+  Log,
+  checkpoint,
+  kinds,
+  metadata,
+  rejection,
+  saver,
+  says,
+  sequence,
+  sideBySide,
+  thread,
+  until,
+} from "./helpers.js";
 
 const failing = () => {
   throw new Error("no network");
@@ -20,7 +32,7 @@ const failing = () => {
 describe.each(kinds)("on %s", (kind) => {
   it("a thread finishes, and one that does not exist has no status", async () => {
     const checkpointer = saver(kind);
-    const app = new StateGraph(Log).addNode("a", says("a")).addEdge(START, "a").compile({ checkpointer });
+    const app = sequence(Log, { a: says("a") }).compile({ checkpointer });
     expect(await checkpointer.status("thread")).toBe(null);
     await app.invoke({ log: [] }, thread());
     expect(await checkpointer.status("thread")).toMatchObject({ status: "finished", next: [], interrupts: [] });
@@ -31,16 +43,15 @@ describe.each(kinds)("on %s", (kind) => {
   it("a question waits, also after other questions were answered; an answer that is being used is none", async () => {
     const checkpointer = saver(kind);
     const while_: unknown[] = [];
-    const app = new StateGraph(Log)
-      .addNode("form", async () => {
+    const app = sequence(Log, {
+      form: async () => {
         const name = interrupt<string, string>("name?");
         while_.push((await checkpointer.status("thread"))!.status);
         const town = interrupt<string, string>("town?");
         while_.push((await checkpointer.status("thread"))!.status);
         return { log: [name, town] };
-      })
-      .addEdge(START, "form")
-      .compile({ checkpointer });
+      },
+    }).compile({ checkpointer });
     const config = { ...thread(), durability: "sync" as const };
     const result = (await app.invoke({ log: [] }, config)) as { [INTERRUPT]?: object[] };
     const interrupts = result[INTERRUPT];
@@ -60,13 +71,8 @@ describe.each(kinds)("on %s", (kind) => {
       inside.push((await checkpointer.status("thread"))!.status);
       return { log: [answer] };
     };
-    const sub = new StateGraph(Log)
-      .addNode("one", asks("one?"))
-      .addNode("two", asks("two?"))
-      .addEdge(START, "one")
-      .addEdge("one", "two")
-      .compile();
-    const app = new StateGraph(Log).addNode("sub", sub).addEdge(START, "sub").compile({ checkpointer });
+    const sub = sequence(Log, { one: asks("one?"), two: asks("two?") }).compile();
+    const app = sequence(Log, { sub }).compile({ checkpointer });
     const config = { ...thread(), durability: "sync" as const };
     await app.invoke({ log: [] }, config);
     for (const value of ["one?", "two?"]) {
@@ -84,12 +90,7 @@ describe.each(kinds)("on %s", (kind) => {
   it("of parallel questions, those without an answer wait", async () => {
     const checkpointer = saver(kind);
     const asks = (name: string) => () => ({ log: [`${name}: ${interrupt<string, string>(`${name}?`)}`] });
-    const app = new StateGraph(Log)
-      .addNode("a", asks("a"))
-      .addNode("b", asks("b"))
-      .addEdge(START, "a")
-      .addEdge(START, "b")
-      .compile({ checkpointer });
+    const app = sideBySide(Log, { a: asks("a"), b: asks("b") }).compile({ checkpointer });
     const result = (await app.invoke({ log: [] }, thread())) as {
       [INTERRUPT]?: Array<{ id?: string; value?: unknown }>;
     };
