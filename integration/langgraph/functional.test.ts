@@ -2,7 +2,7 @@
 import { Command, INTERRUPT, entrypoint, getPreviousState, interrupt, task } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
-import { kinds, open, place, rejection, saver, thread } from "./helpers.js";
+import { kinds, rejection, saver, thread } from "./helpers.js";
 
 /** An entrypoint that writes an essay and interrupts for a review, and a record of the calls. */
 function essay(checkpointer: BaseCheckpointSaver) {
@@ -33,14 +33,6 @@ describe.each(kinds)("on %s", (kind) => {
     expect(result).toEqual({ text: "an essay about cats", picture: new Uint8Array([4, 255]), review: "fine" });
     expect((result as { picture: unknown }).picture).toBeInstanceOf(Uint8Array);
     expect(ran).toHaveLength(2);
-  });
-
-  it("resumes in an entrypoint that was made anew", async () => {
-    const checkpointer = saver(kind);
-    await essay(checkpointer).app.invoke("cats", thread());
-    const { ran, app } = essay(checkpointer);
-    expect(await app.invoke(new Command({ resume: "fine" }), thread())).toMatchObject({ review: "fine" });
-    expect(ran).toEqual([]);
   });
 
   it("repeats the task that failed, and no other", async () => {
@@ -104,15 +96,4 @@ describe.each(kinds)("on %s", (kind) => {
     await app.invoke(null as never, config);
     expect(await app.invoke(new Command({ resume: "yes" }), config)).toEqual(["done", "yes"]);
   });
-});
-
-it("the results of its tasks wait in the file", async () => {
-  const target = place("sqlite");
-  const first = open(target);
-  await essay(first).app.invoke("cats", thread());
-  await first.close();
-  const { ran, app } = essay(open(target));
-  const result = await app.invoke(new Command({ resume: "fine" }), thread());
-  expect(result).toEqual({ text: "an essay about cats", picture: new Uint8Array([4, 255]), review: "fine" });
-  expect(ran).toEqual([]);
 });
