@@ -1,22 +1,36 @@
 // What ForkpointSaver offers beyond BaseCheckpointSaver: removing, copying and listing threads, statistics, closing,
 // shared stores, and options.
-import { readFileSync, statSync } from "node:fs";
-import { pathToFileURL } from "node:url";
-import { Annotation, Command, DeltaChannel, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { statSync } from "node:fs";
+import { Annotation, Command, DeltaChannel, START, StateGraph, interrupt } from "@langchain/langgraph";
 import {
   type CheckpointMetadata,
   type CheckpointTuple,
-  DeltaSnapshot,
   INTERRUPT as INTERRUPT_WRITE,
   MemorySaver,
   type SerializerProtocol,
   TASKS,
   uuid6,
 } from "@langchain/langgraph-checkpoint";
-import { CheckpointStore, type Checkpoint as StepCheckpoint, type Store, openStore } from "forkpoint";
+import { CheckpointStore, type Store, openStore } from "forkpoint";
 import { ForkpointSaver, type PruneStrategy, type SaverOptions } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Log, all, checkpoint, mainKinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
+import { holding } from "../../__test__/helpers.js";
+import {
+  Log,
+  all,
+  checkpoint,
+  deltas,
+  mainKinds,
+  metadata,
+  open,
+  place,
+  rejection,
+  saver,
+  says,
+  sequence,
+  sideBySide,
+  thread,
+} from "./helpers.js";
 
 type Config = { configurable?: Record<string, unknown> };
 
@@ -86,14 +100,7 @@ async function chain(to: ForkpointSaver, from: Config, length: number, fields: o
     const news = i === 0 ? versions : { n: i + 1, list: i + 1 };
     const put = checkpoint({ channel_values: values, channel_versions: versions });
     parent = await to.put(parent, put, metadata({ step: i, ...fields }), news);
-    await to.putWrites(
-      parent,
-      [
-        ["n", i + 1],
-        ["bytes", new Uint8Array([i, 255])],
-      ],
-      `task ${i}`,
-    );
+    await to.putWrites(parent, Object.entries({ n: i + 1, bytes: new Uint8Array([i, 255]) }), `task ${i}`);
     await to.putWrites(parent, [[INTERRUPT_WRITE, [{ value: i }]]], "asking");
     made.push(parent);
   }
@@ -122,14 +129,7 @@ function moved(found: CheckpointTuple[], thread_id: string): CheckpointTuple[] {
 
 /** A graph of three nodes. */
 function three(checkpointer: ForkpointSaver) {
-  return new StateGraph(Log)
-    .addNode("a", says("a"))
-    .addNode("b", says("b"))
-    .addNode("c", says("c"))
-    .addEdge(START, "a")
-    .addEdge("a", "b")
-    .addEdge("b", "c")
-    .compile({ checkpointer });
+  return sequence(Log, { a: says("a"), b: says("b"), c: says("c") }).compile({ checkpointer });
 }
 
 /** A graph that interrupts in its second step, beside a node that counts its runs. */
@@ -151,49 +151,30 @@ function asking(checkpointer: ForkpointSaver) {
 
 /** A graph with a subgraph that interrupts. */
 function nested(checkpointer: ForkpointSaver) {
-  const inner = new StateGraph(Log)
-    .addNode("first", says("inner first"))
-    .addNode("ask", () => ({ log: [`answer: ${interrupt<string, string>("inside?")}`] }))
-    .addNode("last", says("inner last"))
-    .addEdge(START, "first")
-    .addEdge("first", "ask")
-    .addEdge("ask", "last")
-    .compile();
+  const inner = sequence(Log, {
+    first: says("inner first"),
+    ask: () => ({ log: [`answer: ${interrupt<string, string>("inside?")}`] }),
+    last: says("inner last"),
+  }).compile();
   const Outer = Annotation.Root({ log: Annotation<string[]> });
-  return new StateGraph(Outer)
-    .addNode("before", ({ log }) => ({ log: [...log, "before"] }))
-    .addNode("inner", inner)
-    .addNode("after", ({ log }) => ({ log: [...log, "after"] }))
-    .addEdge(START, "before")
-    .addEdge("before", "inner")
-    .addEdge("inner", "after")
-    .compile({ checkpointer });
+  return sequence(Outer, {
+    before: ({ log }) => ({ log: [...log, "before"] }),
+    inner,
+    after: ({ log }) => ({ log: [...log, "after"] }),
+  }).compile({ checkpointer });
 }
 
 const added = (before: string[], more: string[][]) => [...before, ...more.flat()];
-
-/** A graph with two delta channels. One is written at every step, the other in the first round only. */
-function deltas(checkpointer: ForkpointSaver, snapshotFrequency: number) {
-  const channel = (() =>
-    new DeltaChannel<string[], string[]>(added, { snapshotFrequency })) as never as typeof Annotation<string[]>;
-  const State = Annotation.Root({ log: channel, rare: channel, round: Annotation<number> });
-  return new StateGraph(State)
-    .addNode("a", ({ round }) => ({ log: [`a${round}`], ...(round === 1 && { rare: ["once"] }) }))
-    .addNode("b", ({ round }) => ({ log: [`b${round}`] }))
-    .addEdge(START, "a")
-    .addEdge("a", "b")
-    .compile({ checkpointer });
-}
 
 describe.each(mainKinds)("on %s", (kind) => {
   describe("prune", () => {
     const namespaces = ["", "sub:1"];
 
-    /** Makes the threads a and b. Each has two namespaces with ten checkpoints. */
+    /** Makes the threads a and b. Each has two namespaces with five checkpoints. */
     async function filled() {
-      const checkpointer = saver(kind);
+      const checkpointer = saver(kind, { durability: "off" });
       for (const id of ["a", "b"]) {
-        for (const checkpoint_ns of namespaces) await chain(checkpointer, thread(id, { checkpoint_ns }), 10);
+        for (const checkpoint_ns of namespaces) await chain(checkpointer, thread(id, { checkpoint_ns }), 5);
       }
       return checkpointer;
     }
@@ -202,15 +183,13 @@ describe.each(mainKinds)("on %s", (kind) => {
       ["nothing said", undefined, 1],
       ["keep_latest", "keep_latest", 1],
       ["delete", "delete", 0],
-      ["keepLastN 1", { keepLastN: 1 }, 1],
-      ["keepLastN 4", { keepLastN: 4 }, 4],
-      ["keepLastN 10", { keepLastN: 10 }, 10],
-      ["keepLastN 1000", { keepLastN: 1_000 }, 10],
-      ["keepLastN Infinity", { keepLastN: Number.POSITIVE_INFINITY }, 10],
-      ["keepLastN 0, which is no limit", { keepLastN: 0 }, 10],
-      ["keepLastN null, which is no limit", { keepLastN: null }, 10],
-      ["olderThan null, which is no limit", { olderThan: null }, 10],
-      ["an empty object, which is no limit", {}, 10],
+      ["keepLastN 2", { keepLastN: 2 }, 2],
+      ["keepLastN 5", { keepLastN: 5 }, 5],
+      ["keepLastN Infinity", { keepLastN: Number.POSITIVE_INFINITY }, 5],
+      ["keepLastN 0, which is no limit", { keepLastN: 0 }, 5],
+      ["keepLastN null, which is no limit", { keepLastN: null }, 5],
+      ["olderThan null, which is no limit", { olderThan: null }, 5],
+      ["an empty object, which is no limit", {}, 5],
     ];
 
     it.each(strategies)(
@@ -218,10 +197,10 @@ describe.each(mainKinds)("on %s", (kind) => {
       async (_, strategy, stay) => {
         const checkpointer = await filled();
         const before = { a: await tuples(checkpointer, "a"), b: await tuples(checkpointer, "b") };
-        expect(before.a).toHaveLength(20);
+        expect(before.a).toHaveLength(10);
         expect(before.a.every(({ pendingWrites }) => pendingWrites!.length === 3)).toBe(true);
         const result = await (strategy === undefined ? checkpointer.prune(["a"]) : checkpointer.prune(["a"], strategy));
-        expect(result).toMatchObject({ removed: 2 * (10 - stay) });
+        expect(result).toMatchObject({ removed: 2 * (5 - stay) });
         const kept = new Set(
           namespaces.flatMap((ns) => before.a.filter((tuple) => namespaceOf(tuple) === ns).slice(0, stay)),
         );
@@ -256,23 +235,6 @@ describe.each(mainKinds)("on %s", (kind) => {
       }
     });
 
-    it("keep_latest keeps what was put last, whatever the ids say", async () => {
-      const checkpointer = saver(kind);
-      for (const id of ["3", "1", "5", "2", "4"])
-        await checkpointer.put(thread("a"), { ...checkpoint(), id }, metadata(), {});
-      expect(await checkpointer.prune(["a"])).toMatchObject({ removed: 4 });
-      expect(ids(await tuples(checkpointer, "a"))).toEqual(["4"]);
-    });
-
-    it("delete takes the writes along whose checkpoints never came", async () => {
-      const checkpointer = await filled();
-      const early = thread("a", { checkpoint_ns: "", checkpoint_id: uuid6(0) });
-      await checkpointer.putWrites(early, [["w", 1]], "task");
-      await checkpointer.prune(["a"], "delete");
-      await checkpointer.put(thread("a"), { ...checkpoint(), id: early.configurable.checkpoint_id! }, metadata(), {});
-      expect((await checkpointer.getTuple(early))!.pendingWrites).toEqual([]);
-    });
-
     describe("olderThan", () => {
       const times = [1_000, 2_000, 3_000, 4_000, 5_000];
 
@@ -288,20 +250,14 @@ describe.each(mainKinds)("on %s", (kind) => {
       }
 
       it.each<[PruneStrategy, number[]]>([
-        [{ olderThan: 3_000 }, [4, 3, 2]],
         [{ olderThan: new Date(3_000) }, [4, 3, 2]],
         [{ olderThan: 3_001 }, [4, 3]],
         [{ olderThan: 2_999.5 }, [4, 3, 2]],
-        [{ olderThan: 0 }, [4, 3, 2, 1, 0]],
-        [{ olderThan: -1 }, [4, 3, 2, 1, 0]],
         [{ olderThan: new Date(-1) }, [4, 3, 2, 1, 0]],
         [{ olderThan: 5_000 }, [4]],
-        [{ olderThan: 5_001 }, []],
         [{ olderThan: new Date(8_640_000_000_000_000) }, []],
         [{ olderThan: 2_000, keepLastN: 2 }, [4, 3]],
         [{ olderThan: 4_500, keepLastN: 2 }, [4]],
-        [{ olderThan: 9_000, keepLastN: 2 }, []],
-        [{ olderThan: 2_000, keepLastN: 100 }, [4, 3, 2, 1]],
         [{ olderThan: 2_000, keepLastN: null }, [4, 3, 2, 1]],
         [{ olderThan: null, keepLastN: 2 }, [4, 3]],
       ])("%j leaves %j", async (strategy, expected) => {
@@ -311,55 +267,17 @@ describe.each(mainKinds)("on %s", (kind) => {
         expect(await left()).toEqual(expected);
         expect(await tuples(checkpointer, "a")).toStrictEqual(before.slice(0, expected.length));
       });
-
-      it("goes by when a checkpoint was saved, not by its own time or by its order", async () => {
-        const checkpointer = saver(kind);
-        const [first, second] = [checkpoint(), checkpoint()];
-        await at(9_000, () =>
-          checkpointer.put(thread("a"), { ...first, ts: new Date(1).toISOString() }, metadata(), {}),
-        );
-        await at(1_000, () =>
-          checkpointer.put(thread("a"), { ...second, ts: new Date().toISOString() }, metadata(), {}),
-        );
-        await checkpointer.prune(["a"], { olderThan: 5_000 });
-        expect(ids(await tuples(checkpointer, "a"))).toEqual([first.id]);
-      });
     });
 
     it("several threads at once, one of them unknown, one named twice", async () => {
       const checkpointer = await filled();
       await chain(checkpointer, thread("c"), 3);
       const [a, c] = [await tuples(checkpointer, "a"), await tuples(checkpointer, "c")];
-      expect(await checkpointer.prune(["c", "unknown", "a", "c"])).toMatchObject({ removed: 2 + 18 });
+      expect(await checkpointer.prune(["c", "unknown", "a", "c"])).toMatchObject({ removed: 2 + 8 });
       expect(await tuples(checkpointer, "c")).toStrictEqual([c[0]]);
-      expect(await tuples(checkpointer, "a")).toStrictEqual([a[0], a[10]]);
-      expect(await tuples(checkpointer, "b")).toHaveLength(20);
+      expect(await tuples(checkpointer, "a")).toStrictEqual([a[0], a[5]]);
+      expect(await tuples(checkpointer, "b")).toHaveLength(10);
       expect(await tuples(checkpointer, "unknown")).toEqual([]);
-    });
-
-    it("no threads, and threads that are not there, are nothing to do", async () => {
-      const empty = saver(kind);
-      for (const strategy of ["keep_latest", "delete", { keepLastN: 1 }, { olderThan: Date.now() + 1e9 }] as const) {
-        expect(await empty.prune([], strategy)).toMatchObject({ removed: 0 });
-        expect(await empty.prune(["a", ""], strategy)).toMatchObject({ removed: 0 });
-      }
-      const checkpointer = await filled();
-      expect(await checkpointer.prune([], "delete")).toMatchObject({ removed: 0 });
-      expect(await checkpointer.prune(["c", "", "A", "a:", "%", "_"], "delete")).toMatchObject({ removed: 0 });
-      expect(await tuples(checkpointer)).toHaveLength(40);
-    });
-
-    it("takes the threads' names literally", async () => {
-      const checkpointer = saver(kind);
-      for (const name of hostile) await chain(checkpointer, thread(name, { checkpoint_ns: name }), 2);
-      for (const [i, name] of hostile.entries()) {
-        expect(await checkpointer.prune([name])).toMatchObject({ removed: 1 });
-        expect(await tuples(checkpointer)).toHaveLength(2 * hostile.length - i - 1);
-      }
-      for (const [i, name] of hostile.entries()) {
-        expect(await checkpointer.prune([name], "delete")).toMatchObject({ removed: 1 });
-        expect(await tuples(checkpointer)).toHaveLength(hostile.length - i - 1);
-      }
     });
 
     it("removes more than fit in one transaction", async () => {
@@ -368,23 +286,6 @@ describe.each(mainKinds)("on %s", (kind) => {
       const latest = (await checkpointer.getTuple(rest.at(-1)!))!;
       expect(await checkpointer.prune(["a"])).toMatchObject({ removed: 1_200 });
       expect(await tuples(checkpointer)).toStrictEqual([latest]);
-    });
-
-    it("loses nothing of what is put meanwhile", async () => {
-      const checkpointer = saver(kind);
-      const made = await chain(checkpointer, thread("a"), 50);
-      const [{ removed }, further] = await Promise.all([
-        checkpointer.prune(["a"]),
-        chain(checkpointer, made.at(-1)!, 20),
-      ]);
-      // The checkpoint that was the latest when `prune` read the list stays. All later checkpoints stay too.
-      const newestFirst = [...made, ...further]
-        .map(({ configurable }) => configurable!["checkpoint_id"] as string)
-        .toReversed();
-      expect(removed).toBeGreaterThanOrEqual(49);
-      expect(ids(await tuples(checkpointer, "a"))).toEqual(newestFirst.slice(0, newestFirst.length - removed));
-      const { checkpoint: last } = (await checkpointer.getTuple(thread("a")))!;
-      expect(last.channel_values).toEqual({ n: 19, same: "same", list: Array.from({ length: 19 }, (_, i) => i) });
     });
 
     it("v < 4: a checkpoint that stays keeps the sends that wait in its parent", async () => {
@@ -402,33 +303,6 @@ describe.each(mainKinds)("on %s", (kind) => {
     });
 
     describe("of a graph", () => {
-      it("that is over: it goes on from there, run after run", async () => {
-        const checkpointer = saver(kind);
-        const app = three(checkpointer);
-        const expected: string[] = [];
-        for (let round = 0; round < 4; round++) {
-          expected.push(`in ${round}`, "a", "b", "c");
-          expect(await app.invoke({ log: [`in ${round}`] }, thread())).toEqual({ log: expected });
-          const before = await app.getState(thread());
-          expect(await checkpointer.prune(["thread"])).toMatchObject({ removed: round === 0 ? 4 : 5 });
-          expect(await app.getState(thread())).toEqual(before);
-          expect(await all(app.getStateHistory(thread()))).toHaveLength(1);
-        }
-      });
-
-      it("that waits for an answer: it is given, and nothing that was done is repeated", async () => {
-        const checkpointer = saver(kind);
-        const { app, ran } = asking(checkpointer);
-        await app.invoke({ log: ["in"] }, thread());
-        const before = await app.getState(thread());
-        expect(before.tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(["?"]);
-        expect(await checkpointer.prune(["thread"])).toMatchObject({ removed: 2 });
-        expect(await app.getState(thread())).toEqual(before);
-        const { log } = await app.invoke(new Command({ resume: "yes" }), thread());
-        expect(log.toSorted()).toEqual(["answer: yes", "beside", "first", "in"]);
-        expect(ran).toEqual(["beside"]);
-      });
-
       it("whose subgraph waits for an answer: it is given", async () => {
         const checkpointer = saver(kind);
         const app = nested(checkpointer);
@@ -445,42 +319,26 @@ describe.each(mainKinds)("on %s", (kind) => {
           log: ["in", "before", "inner first", "answer: yes", "inner last", "after"],
         });
       });
-
-      it("that goes back to one that was kept: each reads as before, and is forked and run again", async () => {
-        const checkpointer = saver(kind);
-        const app = three(checkpointer);
-        await app.invoke({ log: ["one"] }, thread());
-        await app.invoke({ log: ["two"] }, thread());
-        const before = await all(app.getStateHistory(thread()));
-        expect(await checkpointer.prune(["thread"], { keepLastN: 3 })).toMatchObject({ removed: 7 });
-        expect(await all(app.getStateHistory(thread()))).toEqual(before.slice(0, 3));
-        const old = before[2]!;
-        expect(old.next).toEqual(["b"]);
-        const fork = await app.updateState(old.config, { log: ["edited"] }, "a");
-        expect((await app.invoke(null, fork)).log).toEqual([...old.values.log, "edited", "b", "c"]);
-        expect((await app.invoke(null, old.config)).log).toEqual([...old.values.log, "b", "c"]);
-        expect((await app.getState(old.config)).values).toEqual(old.values);
-      });
     });
 
     describe.each([1, 2, 3, 1_000])("of a graph with delta channels, a snapshot every %i updates,", (frequency) => {
-      it("what stays reads as before, and the graph goes on", async () => {
-        const checkpointer = saver(kind);
-        const app = deltas(checkpointer, frequency);
-        const expected: string[] = [];
-        for (let round = 1; round <= 6; round++) {
-          expected.push(`in${round}`, `a${round}`, `b${round}`);
-          const result = await app.invoke({ log: [`in${round}`], round }, thread());
-          expect(result).toEqual({ log: expected, rare: ["once"], round });
-          const before = await all(app.getStateHistory(thread()));
-          await checkpointer.prune(["thread"]);
-          const after = await all(app.getStateHistory(thread()));
-          expect(after[0]).toEqual(before[0]);
-          // A checkpoint that stays only because a later one needs it may have lost some of its own ancestors.
-          expect(after.length).toBeLessThanOrEqual(before.length);
-          expect((await app.getState(thread())).values).toEqual(result);
-        }
-      });
+      it.each(["sync", "async", "exit"] as const)(
+        "durability %s: what stays reads as before, and the graph goes on",
+        async (durability) => {
+          const checkpointer = saver(kind);
+          const app = deltas(checkpointer, frequency);
+          const expected: string[] = [];
+          for (let round = 1; round <= 4; round++) {
+            expected.push(`in${round}`, `a${round}`, `b${round}`);
+            const result = await app.invoke({ log: [`in${round}`], round }, { ...thread(), durability });
+            expect(result).toEqual({ log: expected, rare: ["once"], round });
+            const [before] = await all(app.getStateHistory(thread()));
+            await checkpointer.prune(["thread"]);
+            // A checkpoint that stays only because a later one needs it may have lost some of its own ancestors.
+            expect((await all(app.getStateHistory(thread())))[0]).toEqual(before);
+          }
+        },
+      );
 
       it("keepLastN: each of those reads as before", async () => {
         const checkpointer = saver(kind);
@@ -494,18 +352,6 @@ describe.each(mainKinds)("on %s", (kind) => {
         );
         for (const { config, values } of before.slice(0, 5))
           expect((await app.getState(config)).values).toEqual(values);
-      });
-
-      it.each(["sync", "async", "exit"] as const)("durability %s", async (durability) => {
-        const checkpointer = saver(kind);
-        const app = deltas(checkpointer, frequency);
-        const expected: string[] = [];
-        for (let round = 1; round <= 3; round++) {
-          expected.push(`in${round}`, `a${round}`, `b${round}`);
-          await app.invoke({ log: [`in${round}`], round }, { ...thread(), durability });
-          await checkpointer.prune(["thread"]);
-          expect((await app.getState(thread())).values).toEqual({ log: expected, rare: ["once"], round });
-        }
       });
 
       it.each([
@@ -560,20 +406,12 @@ describe.each(mainKinds)("on %s", (kind) => {
       expect(removed).toBeGreaterThanOrEqual(30);
     });
 
-    it("says how many namespaces have nothing left", async () => {
-      const checkpointer = await filled();
-      expect(await checkpointer.prune(["a"])).toEqual({ removed: 18, namespaces: 0 });
-      expect(await checkpointer.prune(["a"], { olderThan: Date.now() + 1e9 })).toEqual({ removed: 2, namespaces: 2 });
-      expect(await checkpointer.prune(["b", "b"], "delete")).toEqual({ removed: 20, namespaces: 2 });
-      expect(await checkpointer.stats()).toMatchObject({ checkpoints: 0, namespaces: 0 });
-    });
-
     describe("its options", () => {
       it.each([
-        ["keep_latest", 36],
-        ["delete", 40],
-        [{ keepLastN: 3 }, 28],
-        [{ olderThan: Date.now() + 1e9 }, 40],
+        ["keep_latest", 16],
+        ["delete", 20],
+        [{ keepLastN: 3 }, 8],
+        [{ olderThan: Date.now() + 1e9 }, 20],
         [{}, 0],
       ] as const)("dryRun says what %j would remove, and removes nothing", async (strategy, removed) => {
         const checkpointer = await filled();
@@ -586,15 +424,7 @@ describe.each(mainKinds)("on %s", (kind) => {
         expect(planned.removed).toBe(removed);
         expect(progress.at(-1)).toEqual(removed > 0 ? planned : undefined);
         expect(await checkpointer.prune(["a", "b", "a"], strategy)).toEqual(planned);
-        expect(await tuples(checkpointer)).toHaveLength(40 - planned.removed);
-      });
-
-      it("dryRun counts what a delta channel needs as kept", async () => {
-        const checkpointer = saver(kind);
-        const app = deltas(checkpointer, 3);
-        for (const round of [1, 2, 3]) await app.invoke({ log: [`in${round}`], round }, thread());
-        const planned = await checkpointer.prune(["thread"], { keepLastN: 2 }, { dryRun: true });
-        expect(await checkpointer.prune(["thread"], { keepLastN: 2 })).toEqual(planned);
+        expect(await tuples(checkpointer)).toHaveLength(20 - planned.removed);
       });
 
       it("onProgress is called after each transaction, and a signal stops between two of them", async () => {
@@ -606,23 +436,23 @@ describe.each(mainKinds)("on %s", (kind) => {
           seen.push(removed);
           if (seen.length === 3) controller.abort(reason);
         };
-        const stopped = checkpointer.prune(["a", "b"], { keepLastN: 8 }, { signal: controller.signal, onProgress });
+        const stopped = checkpointer.prune(["a", "b"], { keepLastN: 3 }, { signal: controller.signal, onProgress });
         await expect(stopped).rejects.toBe(reason);
         expect(seen).toEqual([2, 4, 6]);
-        expect(await tuples(checkpointer)).toHaveLength(34);
+        expect(await tuples(checkpointer)).toHaveLength(14);
         // An aborted signal makes `prune` reject before it removes anything, even if there is nothing to remove.
         for (const threads of [[], ["a"]]) {
           await expect(checkpointer.prune(threads, "delete", { signal: AbortSignal.abort(reason) })).rejects.toBe(
             reason,
           );
         }
-        expect(await tuples(checkpointer)).toHaveLength(34);
+        expect(await tuples(checkpointer)).toHaveLength(14);
         // An error that `onProgress` throws also stops `prune`.
         const throwing = () => {
           throw reason;
         };
         await expect(checkpointer.prune(["a", "b"], "keep_latest", { onProgress: throwing })).rejects.toBe(reason);
-        expect((await tuples(checkpointer)).length).toBeGreaterThan(20);
+        expect((await tuples(checkpointer)).length).toBeGreaterThan(8);
         // An abort after the last step has no effect.
         const late = new AbortController();
         const last = checkpointer.prune(["a"], "delete", { signal: late.signal, onProgress: () => late.abort(reason) });
@@ -630,7 +460,7 @@ describe.each(mainKinds)("on %s", (kind) => {
       });
 
       it("stopped half-way, what was written to a checkpoint whose children are gone is pending again", async () => {
-        const checkpointer = saver(kind);
+        const checkpointer = saver(kind, { durability: "off" });
         const put = async (id: string, parent: string | undefined, savedAt: number) => {
           const config = thread("a", parent === undefined ? {} : { checkpoint_ns: "", checkpoint_id: parent });
           await at(savedAt, () => checkpointer.put(config, { ...checkpoint(), id }, metadata(), {}));
@@ -659,90 +489,12 @@ describe.each(mainKinds)("on %s", (kind) => {
         await refused(checkpointer.prune(["a", "b"], "keep_latest", { onProgress }), "CLOSED");
         await closed;
       });
-
-      it.each<[unknown, string]>([
-        [{ dryrun: true }, 'Unknown option "dryrun". Did you mean "dryRun"?'],
-        [{ keepLastN: 1 }, 'Unknown option "keepLastN".'],
-        [{ dryRun: 1 }, 'option "dryRun" must be true or false, but is 1'],
-        [{ signal: {} }, 'option "signal" must be an AbortSignal, but is an object'],
-        [{ onProgress: true }, 'option "onProgress" must be a function, but is true'],
-        [null, "options must be an object, but is null"],
-      ])("%j is refused", async (options, message) => {
-        const checkpointer = await filled();
-        for (const strategy of ["keep_latest", "delete", {}] as const) {
-          expect((await refused(checkpointer.prune(["a"], strategy, options as object))).message).toContain(message);
-        }
-        expect(await tuples(checkpointer)).toHaveLength(40);
-      });
-
-      it("the old name of keepLastN is refused with the new one", async () => {
-        const old = saver(kind).prune(["a"], { keepLast: 1 } as PruneStrategy);
-        expect((await refused(old)).message).toBe(
-          'Unknown option "keepLast". Did you mean "keepLastN"? Known options: keepLastN, olderThan',
-        );
-      });
-    });
-
-    describe("refuses, and removes nothing,", () => {
-      const wrong: Array<[string, unknown]> = [
-        ["a strategy of another name", "all"],
-        ["a strategy that is almost one", "keep-latest"],
-        ["an empty strategy", ""],
-        ["null", null],
-        ["a number", 5],
-        ["true", true],
-        ["a list", ["delete"]],
-        ["a function", () => true],
-        ["an unknown key", { keep: 1 }],
-        ["a key in another case", { keeplast: 1 }],
-        ["a key of another contract's", { maxBytes: 1 }],
-        ["an option in its place", { keepLastN: 1, dryRun: true }],
-        ["keepLastN below 0", { keepLastN: -1 }],
-        ["keepLastN in part", { keepLastN: 1.5 }],
-        ["keepLastN NaN", { keepLastN: Number.NaN }],
-        ["keepLastN as text", { keepLastN: "1" }],
-        ["keepLastN true", { keepLastN: true }],
-        ["olderThan as text", { olderThan: "yesterday" }],
-        ["olderThan no date", { olderThan: new Date(Number.NaN) }],
-        ["olderThan NaN", { olderThan: Number.NaN }],
-        ["olderThan without end", { olderThan: Number.POSITIVE_INFINITY }],
-        ["olderThan a bigint", { olderThan: 5n }],
-        ["one right and one wrong", { keepLastN: 1, olderThan: "now" }],
-      ];
-
-      it.each(wrong)("%s", async (_, strategy) => {
-        const checkpointer = await filled();
-        const error = await refused(checkpointer.prune(["a"], strategy as PruneStrategy));
-        expect([TypeError, RangeError]).toContain(error.constructor);
-        // Wrong arguments are refused even if there is nothing to do.
-        await refused(checkpointer.prune([], strategy as PruneStrategy));
-        expect(await tuples(checkpointer)).toHaveLength(40);
-      });
-
-      it.each<[string, unknown]>([
-        ["a thread that is not in a list", "a"],
-        ["no threads", undefined],
-        ["null for threads", null],
-        ["an object for threads", { 0: "a", length: 1 }],
-        ["a set of threads", new Set(["a"])],
-        ["a number among them", ["a", 5]],
-        ["null among them", ["a", null]],
-        ["undefined among them", ["a", undefined]],
-        ["a config among them", ["a", thread("b")]],
-        ["half of a character among them", ["a", "\uD800"]],
-      ])("%s", async (_, threadIds) => {
-        const checkpointer = await filled();
-        for (const strategy of ["keep_latest", "delete", { keepLastN: 1 }] as const) {
-          await refused(checkpointer.prune(threadIds as string[], strategy));
-        }
-        expect(await tuples(checkpointer)).toHaveLength(40);
-      });
     });
   });
 
   describe("deleteForRuns", () => {
     it("removes the checkpoints of these runs in every thread and namespace; the others read as before", async () => {
-      const checkpointer = saver(kind);
+      const checkpointer = saver(kind, { durability: "off" });
       for (const id of ["a", "b"]) {
         for (const checkpoint_ns of ["", "sub:1"]) {
           let tip: Config = thread(id, { checkpoint_ns });
@@ -761,18 +513,6 @@ describe.each(mainKinds)("on %s", (kind) => {
       expect((await checkpointer.listThreads()).threads.map(({ threadId }) => threadId)).toEqual(["c"]);
     });
 
-    it("of no runs, of runs that are not there, and of an empty store removes nothing", async () => {
-      const checkpointer = saver(kind);
-      expect(await checkpointer.deleteForRuns(["r"])).toMatchObject({ removed: 0 });
-      expect(await checkpointer.deleteForRuns([])).toMatchObject({ removed: 0 });
-      await chain(checkpointer, thread("a"), 2, { run_id: "r" });
-      await chain(checkpointer, thread("b"), 2);
-      for (const none of [[], ["R"], ["r "], [""], ["undefined"], ["null"], ["%"], ["_"]]) {
-        expect(await checkpointer.deleteForRuns(none)).toMatchObject({ removed: 0 });
-      }
-      expect(await tuples(checkpointer)).toHaveLength(4);
-    });
-
     it("looks at the run_id of the metadata only, and only at texts", async () => {
       const checkpointer = saver(kind);
       const others = [5, null, ["5"], { run_id: "5" }, true, "5 ", undefined];
@@ -788,27 +528,6 @@ describe.each(mainKinds)("on %s", (kind) => {
       await checkpointer.put(thread("a"), checkpoint(), metadata({ run_id: "5" }), {});
       expect(await checkpointer.deleteForRuns(["5"])).toMatchObject({ removed: 1 });
       expect(await tuples(checkpointer)).toStrictEqual(before);
-    });
-
-    it("takes the runs' names literally", async () => {
-      const checkpointer = saver(kind);
-      const names = ["", ...hostile];
-      for (const run_id of names)
-        await checkpointer.put(thread(`thread ${run_id}`), checkpoint(), metadata({ run_id }), {});
-      for (const [i, run_id] of names.entries()) {
-        expect(await checkpointer.deleteForRuns([run_id])).toMatchObject({ removed: 1 });
-        const left = (await tuples(checkpointer)).map(({ metadata: made }) => (made as { run_id?: string }).run_id);
-        expect(left).toEqual(names.slice(i + 1).toReversed());
-      }
-    });
-
-    it("what was written to them is gone too", async () => {
-      const checkpointer = saver(kind);
-      const [first] = await chain(checkpointer, thread("a"), 2, { run_id: "r" });
-      await checkpointer.deleteForRuns(["r"]);
-      const id = first!.configurable!["checkpoint_id"] as string;
-      await checkpointer.put(thread("a"), { ...checkpoint(), id }, metadata(), {});
-      expect((await checkpointer.getTuple(first!))!.pendingWrites).toEqual([]);
     });
 
     it("finds them among thousands, and among copies, which have the same ids", async () => {
@@ -877,23 +596,6 @@ describe.each(mainKinds)("on %s", (kind) => {
       });
 
       it.each([1, 2, 1_000])(
-        "with delta channels, a snapshot every %i updates: what was before the last run",
-        async (frequency) => {
-          const checkpointer = marking();
-          const app = deltas(checkpointer, frequency);
-          for (const round of [1, 2, 3]) {
-            checkpointer.run = `r${round}`;
-            await app.invoke({ log: [`in${round}`], round }, thread());
-          }
-          await checkpointer.deleteForRuns(["r3"]);
-          const expected = ["in1", "a1", "b1", "in2", "a2", "b2"];
-          expect((await app.getState(thread())).values).toEqual({ log: expected, rare: ["once"], round: 2 });
-          const { log } = await app.invoke({ log: ["in4"], round: 4 }, thread());
-          expect(log).toEqual([...expected, "in4", "a4", "b4"]);
-        },
-      );
-
-      it.each([1, 2, 1_000])(
         "with delta channels, a snapshot every %i updates: what later states are made of stays",
         async (frequency) => {
           const checkpointer = marking();
@@ -920,15 +622,13 @@ describe.each(mainKinds)("on %s", (kind) => {
         const channel = () => new DeltaChannel<string[], string[]>(added, { snapshotFrequency: 1_000 });
         const State = Annotation.Root({ log: channel as never as typeof Annotation<string[]> });
         let broken = true;
-        const app = new StateGraph(State)
-          .addNode("done", () => ({ log: ["done"] }))
-          .addNode("fails", () => {
+        const app = sideBySide(State, {
+          done: () => ({ log: ["done"] }),
+          fails: () => {
             if (broken) throw new Error("not yet");
             return { log: ["fails"] };
-          })
-          .addEdge(START, "done")
-          .addEdge(START, "fails")
-          .compile({ checkpointer });
+          },
+        }).compile({ checkpointer });
         checkpointer.run = "r1";
         await rejection(app.invoke({ log: ["in"] }, thread()));
         broken = false;
@@ -945,7 +645,7 @@ describe.each(mainKinds)("on %s", (kind) => {
     describe("its options", () => {
       /** Two threads, each with two checkpoints of run "a" and one of run "b". */
       async function filled() {
-        const checkpointer = saver(kind);
+        const checkpointer = saver(kind, { durability: "off" });
         for (const id of ["one", "two"]) {
           const made = await chain(checkpointer, thread(id), 2, { run_id: "a" });
           await chain(checkpointer, made.at(-1)!, 1, { run_id: "b" });
@@ -967,58 +667,12 @@ describe.each(mainKinds)("on %s", (kind) => {
         expect(await checkpointer.deleteForRuns(runIds)).toEqual(planned);
         expect(await tuples(checkpointer)).toHaveLength(before.length - planned.removed);
       });
-
-      it("onProgress is called after each transaction, and a signal stops between two of them", async () => {
-        const checkpointer = await filled();
-        const [seen, reason, controller] = [[] as unknown[], new Error("enough"), new AbortController()];
-        const onProgress = (now: unknown) => {
-          seen.push(now);
-          controller.abort(reason);
-        };
-        const stopped = checkpointer.deleteForRuns(["a"], { signal: controller.signal, onProgress });
-        await expect(stopped).rejects.toBe(reason);
-        expect(seen).toEqual([{ removed: 2, namespaces: 0 }]);
-        expect(await tuples(checkpointer)).toHaveLength(4);
-        const aborted = checkpointer.deleteForRuns([], { signal: AbortSignal.abort(reason) });
-        await expect(aborted).rejects.toBe(reason);
-      });
-
-      it("close stops it between two transactions", async () => {
-        const checkpointer = await filled();
-        let closed: Promise<void> | undefined;
-        const onProgress = () => void (closed ??= checkpointer.close());
-        await expect(checkpointer.deleteForRuns(["a"], { onProgress })).rejects.toMatchObject({ code: "CLOSED" });
-        await closed;
-      });
-
-      it("refuses options that it does not know", async () => {
-        const checkpointer = await filled();
-        const { message } = await refused(checkpointer.deleteForRuns(["a"], { dryrun: true } as object));
-        expect(message).toContain('Unknown option "dryrun". Did you mean "dryRun"?');
-        expect(await tuples(checkpointer)).toHaveLength(6);
-      });
-    });
-
-    it.each<[string, unknown]>([
-      ["a run that is not in a list", "r"],
-      ["nothing", undefined],
-      ["null", null],
-      ["an object", { 0: "r" }],
-      ["a set", new Set(["r"])],
-      ["a number among them", ["r", 5]],
-      ["null among them", ["r", null]],
-      ["half of a character among them", ["r", "\uDC00"]],
-    ])("refuses %s, and removes nothing", async (_, runIds) => {
-      const checkpointer = saver(kind);
-      await chain(checkpointer, thread("a"), 2, { run_id: "r" });
-      await refused(checkpointer.deleteForRuns(runIds as string[]));
-      expect(await tuples(checkpointer)).toHaveLength(2);
     });
   });
 
   describe("copyThread", () => {
     it("copies every namespace, checkpoint and write; all is equal but the thread", async () => {
-      const checkpointer = saver(kind);
+      const checkpointer = saver(kind, { durability: "off" });
       for (const checkpoint_ns of ["", "sub:1", "sub:1|deep:2", "a:b"]) {
         const made = await chain(checkpointer, thread("source", { checkpoint_ns }), 5, { run_id: "r", "a.b": [1] });
         // Add branches, and a checkpoint whose parent is missing.
@@ -1036,16 +690,8 @@ describe.each(mainKinds)("on %s", (kind) => {
       for (const tuple of target) expect(await checkpointer.getTuple(tuple.config)).toStrictEqual(tuple);
     });
 
-    it("a copy of a copy is one too", async () => {
-      const checkpointer = saver(kind);
-      await three(checkpointer).invoke({ log: ["in"] }, thread("0"));
-      for (let i = 0; i < 10; i++) await checkpointer.copyThread(`${i}`, `${i + 1}`);
-      const first = await tuples(checkpointer, "0");
-      for (let i = 1; i <= 10; i++) expect(await tuples(checkpointer, `${i}`)).toStrictEqual(moved(first, `${i}`));
-    });
-
     it("takes little room: what is the same is not stored anew in every checkpoint", async () => {
-      const checkpointer = saver(kind);
+      const checkpointer = saver(kind, { durability: "off" });
       const big = Array.from({ length: 20_000 }, (_, i) => String((i * 7_919) % 10_007)).join(" ");
       let tip: Config = thread("source");
       for (let i = 0; i < 50; i++) {
@@ -1074,40 +720,6 @@ describe.each(mainKinds)("on %s", (kind) => {
     });
 
     describe("a copy and its source", () => {
-      it("go on by themselves", async () => {
-        const checkpointer = saver(kind);
-        const app = three(checkpointer);
-        await app.invoke({ log: ["in"] }, thread("source"));
-        await checkpointer.copyThread("source", "target");
-        const source = await tuples(checkpointer, "source");
-        const more = await app.invoke({ log: ["more"] }, thread("target"));
-        expect(more.log).toEqual(["in", "a", "b", "c", "more", "a", "b", "c"]);
-        expect(await tuples(checkpointer, "source")).toStrictEqual(source);
-        const target = await tuples(checkpointer, "target");
-        const other = await app.invoke({ log: ["other"] }, thread("source"));
-        expect(other.log).toEqual(["in", "a", "b", "c", "other", "a", "b", "c"]);
-        expect(await tuples(checkpointer, "target")).toStrictEqual(target);
-        expect((await app.getState(thread("target"))).values).toEqual(more);
-      });
-
-      it("wait for an answer each, and get another one each", async () => {
-        const checkpointer = saver(kind);
-        const { app, ran } = asking(checkpointer);
-        await app.invoke({ log: ["in"] }, thread("source"));
-        await checkpointer.copyThread("source", "target");
-        for (const [id, answer] of [
-          ["target", "no"],
-          ["source", "yes"],
-        ] as const) {
-          const { tasks } = await app.getState(thread(id));
-          expect(tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(["?"]);
-          const { log } = await app.invoke(new Command({ resume: answer }), thread(id));
-          expect(log.toSorted()).toEqual([`answer: ${answer}`, "beside", "first", "in"]);
-        }
-        expect(ran).toEqual(["beside"]);
-        expect((await app.getState(thread("target"))).values.log).toContain("answer: no");
-      });
-
       it("have subgraphs that wait for an answer each", async () => {
         const checkpointer = saver(kind);
         const app = nested(checkpointer);
@@ -1141,7 +753,7 @@ describe.each(mainKinds)("on %s", (kind) => {
 
       it("have the same histories of delta channels, forks included", async () => {
         for (const frequency of [1, 3, 1_000]) {
-          const checkpointer = saver(kind);
+          const checkpointer = saver(kind, { durability: "off" });
           const app = deltas(checkpointer, frequency);
           for (const round of [1, 2]) await app.invoke({ log: [`in${round}`], round }, thread("source"));
           const bases = (await all(app.getStateHistory(thread("source")))).filter(({ next }) => next[0] === "b");
@@ -1179,14 +791,7 @@ describe.each(mainKinds)("on %s", (kind) => {
         const checkpointer = saver(kind);
         const root = await put(checkpointer, thread("source"), "m");
         for (const id of ["z", "n", "a"]) {
-          await checkpointer.putWrites(
-            root,
-            [
-              ["log", `for ${id}`],
-              ["n", id],
-            ],
-            "task",
-          );
+          await checkpointer.putWrites(root, Object.entries({ log: `for ${id}`, n: id }), "task");
           await put(checkpointer, root, id);
         }
         return { checkpointer, root };
@@ -1207,45 +812,16 @@ describe.each(mainKinds)("on %s", (kind) => {
         const next = await put(checkpointer, thread("target", { checkpoint_ns: "", checkpoint_id: "m" }), "next");
         expect(await history(next)).toEqual(["for nobody"]);
       });
-
-      it("the pending writes of their parent are the same", async () => {
-        const { checkpointer } = await children();
-        await checkpointer.copyThread("source", "target");
-        expect(await tuples(checkpointer, "target")).toStrictEqual(
-          moved(await tuples(checkpointer, "source"), "target"),
-        );
-      });
-    });
-
-    it("keeps values of every kind, and seeds", async () => {
-      const checkpointer = saver(kind);
-      const values = {
-        bytes: Uint8Array.from({ length: 256 }, (_, i) => i),
-        map: new Map<unknown, unknown>([["é", new Set([1])]]),
-        seed: new DeltaSnapshot(["a"]),
-        nothing: null,
-      };
-      const versions = { bytes: 1, map: "0001.5", seed: 3, nothing: 1 };
-      const put = checkpoint({ channel_values: values, channel_versions: versions });
-      const tip = await checkpointer.put(thread("source"), put, metadata({ map: values.map }), versions);
-      await checkpointer.putWrites(tip, Object.entries(values), "task");
-      await checkpointer.copyThread("source", "target");
-      const source = await tuples(checkpointer, "source");
-      expect(source[0]!.checkpoint.channel_values["bytes"]).toEqual(values.bytes);
-      expect(await tuples(checkpointer, "target")).toStrictEqual(moved(source, "target"));
     });
 
     it("from what is not there is NOT_FOUND, and makes nothing", async () => {
       const checkpointer = saver(kind);
-      await refused(checkpointer.copyThread("source", "target"), "NOT_FOUND");
-      await refused(checkpointer.copyThread("source", "source"), "NOT_FOUND");
       await chain(checkpointer, thread("a"), 2);
-      for (const source of ["", "A", "a ", "a:b", "1:a", "%", "_", "\u00e1"]) {
-        await refused(checkpointer.copyThread(source, "target"), "NOT_FOUND");
-      }
       // Writes to a checkpoint that is not stored do not create a thread.
       await checkpointer.putWrites(thread("early", { checkpoint_id: uuid6(0) }), [["w", 1]], "task");
-      await refused(checkpointer.copyThread("early", "target"), "NOT_FOUND");
+      for (const source of ["", "A", "a ", "1:a", "%", "early"])
+        await refused(checkpointer.copyThread(source, "target"), "NOT_FOUND");
+      await refused(checkpointer.copyThread("none", "none"), "NOT_FOUND");
       expect(await tuples(checkpointer)).toHaveLength(2);
     });
 
@@ -1263,17 +839,6 @@ describe.each(mainKinds)("on %s", (kind) => {
       expect(await tuples(checkpointer)).toStrictEqual(before);
     });
 
-    it("to a thread that was removed is fine, and takes nothing from what it was", async () => {
-      const checkpointer = saver(kind);
-      await chain(checkpointer, thread("source"), 3);
-      await chain(checkpointer, thread("target", { checkpoint_ns: "sub:1" }), 2);
-      const early = thread("target", { checkpoint_ns: "", checkpoint_id: uuid6(0) });
-      await checkpointer.putWrites(early, [["w", 1]], "task");
-      await checkpointer.deleteThread("target");
-      await checkpointer.copyThread("source", "target");
-      expect(await tuples(checkpointer, "target")).toStrictEqual(moved(await tuples(checkpointer, "source"), "target"));
-    });
-
     it("of two at once to the same thread, one is a CONFLICT and the other is whole", async () => {
       const checkpointer = saver(kind);
       await chain(checkpointer, thread("one"), 8);
@@ -1288,40 +853,6 @@ describe.each(mainKinds)("on %s", (kind) => {
       }
       const source = await tuples(checkpointer, winners[0]!);
       expect(await tuples(checkpointer, "target")).toStrictEqual(moved(source, "target"));
-    });
-
-    it("takes the threads' names literally", async () => {
-      const checkpointer = saver(kind);
-      for (const name of hostile) await chain(checkpointer, thread(name, { checkpoint_ns: name }), 1, { name });
-      const before = await tuples(checkpointer);
-      for (const name of hostile) await refused(checkpointer.copyThread("a", name), "CONFLICT");
-      for (const [i, name] of hostile.entries()) {
-        const target = `${name}:${i}`;
-        await checkpointer.copyThread(name, target);
-        const source = await tuples(checkpointer, name);
-        expect(source).toHaveLength(1);
-        expect(await tuples(checkpointer, target)).toStrictEqual(moved(source, target));
-        await checkpointer.deleteThread(target);
-      }
-      expect(await tuples(checkpointer)).toStrictEqual(before);
-      expect(Object.keys(Object.prototype)).toEqual([]);
-    });
-
-    it("to a name that a thread cannot have makes nothing", async () => {
-      const checkpointer = saver(kind);
-      await chain(checkpointer, thread("source"), 2);
-      await chain(checkpointer, thread("source", { checkpoint_ns: "n".repeat(3_000) }), 2);
-      const before = await tuples(checkpointer);
-      // The last name is short enough for the root namespace only.
-      for (const target of ["", "\uD800", "x".repeat(5_000), "x".repeat(2_000)]) {
-        await refused(checkpointer.copyThread("source", target));
-      }
-      for (const target of [undefined, null, 5, {}, ["target"]]) {
-        await refused(checkpointer.copyThread("source", target as string));
-        await refused(checkpointer.copyThread(target as string, "target"));
-      }
-      expect(await tuples(checkpointer)).toStrictEqual(before);
-      expect((await checkpointer.listThreads()).threads).toHaveLength(1);
     });
 
     it("list goes over more copies than a page has, each once", async () => {
@@ -1367,241 +898,38 @@ describe.each(mainKinds)("on %s", (kind) => {
     });
   });
 
-  describe("listThreads", () => {
-    const names = (page: Awaited<ReturnType<ForkpointSaver["listThreads"]>>) =>
-      page.threads.map(({ threadId }) => threadId);
-
-    it("of an empty store is an empty page", async () => {
-      expect(await saver(kind).listThreads()).toEqual({ threads: [], cursor: null });
-      expect(await saver(kind).listThreads({ limit: 1, cursor: null })).toEqual({ threads: [], cursor: null });
-    });
-
-    it("shows each thread's checkpoints and its latest, without those of subgraphs", async () => {
-      const checkpointer = saver(kind);
-      const a = await chain(checkpointer, thread("a"), 3);
-      await chain(checkpointer, thread("a", { checkpoint_ns: "sub:1" }), 5);
-      const b = await chain(checkpointer, thread("b"), 1);
-      const latest = (made: Config[]) => ({
-        checkpointId: made.at(-1)!.configurable!["checkpoint_id"],
-        checkpointNs: "",
-      });
-      const rest = { updatedAt: expect.any(Number), status: "waiting", next: null, version: null, lease: null };
-      expect(await checkpointer.listThreads({ withNext: false })).toStrictEqual({
-        threads: [
-          { threadId: "b", checkpoints: 1, latest: latest(b), ...rest },
-          { threadId: "a", checkpoints: 3, latest: latest(a), ...rest },
-        ],
-        cursor: null,
-      });
-      // The latest checkpoint was put last, even if its id is not the greatest.
-      const id = uuid6(0).replace(/^./, "0");
-      const early = await checkpointer.put(thread("b"), { ...checkpoint(), id }, metadata(), {});
-      expect((await checkpointer.listThreads({ withNext: false })).threads[0]).toStrictEqual({
-        threadId: "b",
-        checkpoints: 2,
-        latest: latest([early]),
-        ...rest,
-        status: "unknown",
-      });
-      for (const { threadId, latest: found } of (await checkpointer.listThreads({ withNext: false })).threads) {
-        const { checkpointId: checkpoint_id, checkpointNs: checkpoint_ns } = found;
-        const tuple = await checkpointer.getTuple(thread(threadId, { checkpoint_ns, checkpoint_id }));
-        expect(tuple).toStrictEqual(await checkpointer.getTuple(thread(threadId)));
-      }
-    });
-
-    it("is in the order of their last activity, the last first; a prune changes nothing", async () => {
-      const checkpointer = saver(kind);
-      const app = three(checkpointer);
-      for (const id of ["b", "c", "a"]) await app.invoke({ log: [] }, thread(id));
-      expect(names(await checkpointer.listThreads())).toEqual(["a", "c", "b"]);
-      await app.invoke({ log: [] }, thread("b"));
-      expect(names(await checkpointer.listThreads())).toEqual(["b", "a", "c"]);
-      await checkpointer.prune(["b", "c"]);
-      expect(names(await checkpointer.listThreads())).toEqual(["b", "a", "c"]);
-      await checkpointer.deleteThread("c");
-      expect(names(await checkpointer.listThreads())).toEqual(["b", "a"]);
-      await app.invoke({ log: [] }, thread("c"));
-      expect(names(await checkpointer.listThreads())).toEqual(["c", "b", "a"]);
-      await checkpointer.copyThread("b", "d");
-      expect(names(await checkpointer.listThreads())).toEqual(["d", "c", "b", "a"]);
-      expect((await checkpointer.listThreads()).threads.map(({ checkpoints }) => checkpoints)).toEqual([1, 5, 1, 5]);
-    });
-
-    it("does not show threads that only subgraphs or writes have something in", async () => {
-      const checkpointer = saver(kind);
-      await chain(checkpointer, thread("sub", { checkpoint_ns: "sub:1" }), 2);
-      await checkpointer.putWrites(thread("early", { checkpoint_id: uuid6(0) }), [["w", 1]], "task");
-      expect(await checkpointer.listThreads()).toEqual({ threads: [], cursor: null });
-      await chain(checkpointer, thread("sub"), 1);
-      expect(names(await checkpointer.listThreads())).toEqual(["sub"]);
-    });
-
-    it("goes page by page over many, each once, whatever namespaces are in between", async () => {
-      const checkpointer = saver(kind, { durability: "off" });
-      const expected: string[] = [];
-      for (let i = 0; i < 250; i++) {
-        const id = `thread ${i}`;
-        expected.unshift(id);
-        await checkpointer.put(thread(id), checkpoint(), metadata(), {});
-        // Some threads have few namespaces, others more than fit in a page of threads.
-        for (let n = 0; n < (i % 50 === 0 ? 30 : i % 3); n++) {
-          await checkpointer.put(thread(id, { checkpoint_ns: `sub:${n}` }), checkpoint(), metadata(), {});
-        }
-        if (i % 10 === 0)
-          await checkpointer.put(thread(`only ${i}`, { checkpoint_ns: "sub" }), checkpoint(), metadata(), {});
-      }
-      for (const limit of [undefined, 1, 7, 100, 125, 249, 250, 251, 100_000]) {
-        const found: string[] = [];
-        let cursor: string | null = null;
-        do {
-          const page: Awaited<ReturnType<ForkpointSaver["listThreads"]>> = await checkpointer.listThreads({
-            cursor,
-            ...(limit !== undefined && { limit }),
-          });
-          // Every page except the last is full. The last page is never empty.
-          const size = Math.min(limit ?? 100, expected.length - found.length);
-          expect(page.threads).toHaveLength(size);
-          found.push(...names(page));
-          cursor = page.cursor;
-          expect(cursor === null).toBe(found.length === expected.length);
-        } while (cursor !== null);
-        expect(found).toEqual(expected);
-      }
-    });
-
-    it("goes on where it was though threads begin and end meanwhile", async () => {
-      const checkpointer = saver(kind);
-      for (let i = 0; i < 10; i++) await checkpointer.put(thread(String(i)), checkpoint(), metadata(), {});
-      const first = await checkpointer.listThreads({ limit: 4 });
-      expect(names(first)).toEqual(["9", "8", "7", "6"]);
-      await checkpointer.put(thread("new"), checkpoint(), metadata(), {});
-      // Delete the last thread of the page, one before it and one after it.
-      for (const id of ["6", "8", "4"]) await checkpointer.deleteThread(id);
-      const second = await checkpointer.listThreads({ limit: 4, cursor: first.cursor });
-      expect(names(second)).toEqual(["5", "3", "2", "1"]);
-      expect(names(await checkpointer.listThreads({ cursor: second.cursor }))).toEqual(["0"]);
-    });
-
-    it("shows names as they are", async () => {
-      const checkpointer = saver(kind);
-      for (const name of hostile) await checkpointer.put(thread(name), checkpoint(), metadata(), {});
-      expect(names(await checkpointer.listThreads())).toEqual(hostile.toReversed());
-      for (const [i, name] of hostile.toReversed().entries()) {
-        await checkpointer.deleteThread(name);
-        expect(names(await checkpointer.listThreads())).toEqual(hostile.slice(0, hostile.length - i - 1).toReversed());
-      }
-    });
-
-    it.each<[string, unknown]>([
-      ["a limit of 0", { limit: 0 }],
-      ["a limit below 0", { limit: -1 }],
-      ["a limit in part", { limit: 1.5 }],
-      ["a limit that is no number", { limit: Number.NaN }],
-      ["a limit without end", { limit: Number.POSITIVE_INFINITY }],
-      ["a limit as text", { limit: "10" }],
-      ["null for a limit", { limit: null }],
-      ["a limit that is too high", { limit: 100_001 }],
-      ["a cursor that is none", { cursor: "x" }],
-      ["an empty cursor", { cursor: "" }],
-      ["a cursor of 0", { cursor: "0" }],
-      ["a cursor below 0", { cursor: "-1" }],
-      ["a cursor in part", { cursor: "1.5" }],
-      ["a number for a cursor", { cursor: 1 }],
-      ["a statement for a cursor", { cursor: "1 OR 1=1" }],
-      ["an unknown option", { max: 1 }],
-      ["an option of another call's", { before: thread() }],
-      ["null", null],
-      ["a number", 10],
-      ["a list", [10]],
-    ])("refuses %s", async (_, options) => {
-      const checkpointer = saver(kind);
-      await chain(checkpointer, thread("a"), 1);
-      const error = await refused(checkpointer.listThreads(options as { limit: number }));
-      expect([TypeError, RangeError]).toContain(error.constructor);
-    });
-  });
-
   describe("stats", () => {
     it("of an empty store are zeros", async () => {
+      const zeros = { checkpoints: 0, namespaces: 0, logicalBytes: 0, storedBytes: 0, ratio: 1, largest: [] };
       const stats = await saver(kind).stats();
-      expect(stats).toMatchObject({
-        checkpoints: 0,
-        namespaces: 0,
-        logicalBytes: 0,
-        storedBytes: 0,
-        ratio: 1,
-        largest: [],
-      });
-      expect(stats).not.toHaveProperty("lineages");
+      expect(stats).toMatchObject(zeros);
       expect(typeof stats.fileBytes).toBe(kind === "memory" ? "undefined" : "number");
     });
 
     it("count what there is, and what is removed no more", async () => {
-      const checkpointer = saver(kind);
+      const checkpointer = saver(kind, { durability: "off" });
       await chain(checkpointer, thread("a"), 20);
       await chain(checkpointer, thread("a", { checkpoint_ns: "sub:1" }), 3);
       await chain(checkpointer, thread("b"), 5);
       const stats = await checkpointer.stats({ largest: 10 });
       expect(stats).toMatchObject({ checkpoints: 28, namespaces: 3 });
-      expect(stats.largest.map(({ checkpoints }) => checkpoints)).toEqual([20, 5, 3]);
-      const names = stats.largest.map(({ threadId, checkpointNs }) => [threadId, checkpointNs]);
-      expect(names).toEqual([
-        ["a", ""],
-        ["b", ""],
-        ["a", "sub:1"],
+      const rest = { logicalBytes: expect.any(Number), storedBytes: expect.any(Number) };
+      expect(stats.largest).toEqual([
+        { threadId: "a", checkpointNs: "", checkpoints: 20, ...rest },
+        { threadId: "b", checkpointNs: "", checkpoints: 5, ...rest },
+        { threadId: "a", checkpointNs: "sub:1", checkpoints: 3, ...rest },
       ]);
-      expect(stats.logicalBytes).toBeGreaterThan(0);
-      expect(stats.ratio).toBeCloseTo(stats.logicalBytes / stats.storedBytes);
-      for (const key of ["checkpoints", "logicalBytes", "storedBytes"] as const) {
+      for (const key of ["logicalBytes", "storedBytes"] as const)
         expect(stats.largest.reduce((sum, line) => sum + line[key], 0)).toBe(stats[key]);
-      }
-      for (const line of stats.largest) {
-        expect(Object.keys(line).toSorted()).toEqual([
-          "checkpointNs",
-          "checkpoints",
-          "logicalBytes",
-          "storedBytes",
-          "threadId",
-        ]);
-        expect(line).not.toHaveProperty("lineage");
-      }
+      expect(stats.ratio).toBeCloseTo(stats.logicalBytes / stats.storedBytes);
+      expect((await checkpointer.stats({ largest: 1 })).largest).toEqual(stats.largest.slice(0, 1));
       await checkpointer.prune(["a"]);
-      expect(await checkpointer.stats()).toMatchObject({ checkpoints: 7, namespaces: 3 });
+      expect(await checkpointer.stats()).toMatchObject({ checkpoints: 7, namespaces: 3, largest: [] });
       await checkpointer.deleteThread("a");
       const left = await checkpointer.stats();
       expect(left).toMatchObject({ checkpoints: 5, namespaces: 1 });
       expect(left.logicalBytes).toBeLessThan(stats.logicalBytes);
     });
-
-    it("name as many of the largest as asked for, the largest first", async () => {
-      const checkpointer = saver(kind);
-      for (let i = 0; i < 12; i++) {
-        const put = checkpoint({
-          channel_values: { text: "x".repeat(1_000 * ((i * 5) % 12)) },
-          channel_versions: { text: 1 },
-        });
-        await checkpointer.put(thread(`thread ${i}`), put, metadata(), { text: 1 });
-      }
-      expect((await checkpointer.stats()).largest).toEqual([]);
-      const { largest, namespaces } = await checkpointer.stats({ largest: 10 });
-      expect(namespaces).toBe(12);
-      expect(largest).toHaveLength(10);
-      const sizes = largest.map(({ storedBytes }) => storedBytes);
-      expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
-    });
-  });
-
-  it("vacuum changes nothing of what is read, on a full store and on an empty one", async () => {
-    const checkpointer = saver(kind);
-    expect(await checkpointer.vacuum()).toBeUndefined();
-    const app = three(checkpointer);
-    for (const id of ["a", "b"]) await app.invoke({ log: [id] }, thread(id));
-    await checkpointer.prune(["a"]);
-    const before = await tuples(checkpointer);
-    expect(await checkpointer.vacuum()).toBeUndefined();
-    expect(await tuples(checkpointer)).toStrictEqual(before);
-    expect((await app.invoke({ log: ["more"] }, thread("a"))).log).toEqual(["a", "a", "b", "c", "more", "a", "b", "c"]);
   });
 
   describe("close", () => {
@@ -1629,17 +957,14 @@ describe.each(mainKinds)("on %s", (kind) => {
       const checkpointer = new ForkpointSaver(place(kind));
       await chain(checkpointer, thread(), 2);
       await Promise.all([checkpointer.close(), checkpointer.close()]);
-      expect(await checkpointer.close()).toBeUndefined();
       for (const [name, call] of Object.entries(calls(checkpointer))) {
         const error = await refused(call(), "CLOSED");
         expect(error.message, name).toContain("closed");
         expect((error as { retryable?: boolean }).retryable, name).toBe(false);
       }
-      await checkpointer[Symbol.asyncDispose]();
-    });
-
-    it("of a saver that was never used is fine", async () => {
-      expect(await new ForkpointSaver(place(kind)).close()).toBeUndefined();
+      await using unused = new ForkpointSaver(place(kind));
+      await unused[Symbol.asyncDispose]();
+      await refused(unused.getTuple(thread()), "CLOSED");
     });
 
     it("waits for what was called before", async () => {
@@ -1664,22 +989,78 @@ describe.each(mainKinds)("on %s", (kind) => {
       await checkpointer.close();
       await refused(all(list), "CLOSED");
     });
+  });
 
-    it("`await using` does it", async () => {
-      let kept: ForkpointSaver;
-      {
-        await using checkpointer = new ForkpointSaver(place(kind));
-        kept = checkpointer;
-        await chain(checkpointer, thread(), 1);
+  it("takes the names of threads and runs literally", async () => {
+    const checkpointer = saver(kind, { durability: "off" });
+    for (const name of hostile) await chain(checkpointer, thread(name, { checkpoint_ns: name }), 2, { run_id: name });
+    expect(Object.keys(Object.prototype)).toEqual([]);
+    for (const [i, name] of hostile.entries()) {
+      const before = await tuples(checkpointer, name);
+      expect(before).toHaveLength(2);
+      await refused(checkpointer.copyThread("a", hostile[hostile.length - 1 - i]!), "CONFLICT");
+      await checkpointer.copyThread(name, `${name}:${i}`);
+      expect(await tuples(checkpointer, `${name}:${i}`)).toStrictEqual(moved(before, `${name}:${i}`));
+      expect(await checkpointer.prune([`${name}:${i}`], "delete")).toMatchObject({ removed: 2 });
+      expect(await checkpointer.prune([name])).toMatchObject({ removed: 1 });
+    }
+    for (const [i, name] of hostile.entries()) {
+      expect(await checkpointer.deleteForRuns([name])).toMatchObject({ removed: 1 });
+      expect((await tuples(checkpointer)).map(({ metadata: made }) => made)).toMatchObject(
+        hostile
+          .slice(i + 1)
+          .toReversed()
+          .map((run_id) => ({ run_id })),
+      );
+    }
+  });
+
+  it("refuses wrong arguments, and changes nothing", async () => {
+    const checkpointer = saver(kind);
+    await chain(checkpointer, thread("a"), 2, { run_id: "r" });
+    const before = await tuples(checkpointer);
+    const strategies: unknown[] = ["all", "keep-latest", "", null, 5, ["delete"], () => true, { keep: 1 }];
+    strategies.push(
+      { keeplast: 1 },
+      { keepLast: 1 },
+      { keepLastN: 1, dryRun: true },
+      { keepLastN: 1, olderThan: "now" },
+    );
+    for (const keepLastN of [-1, 1.5, Number.NaN, "1", true]) strategies.push({ keepLastN });
+    for (const olderThan of ["yesterday", new Date(Number.NaN), Number.POSITIVE_INFINITY, 5n])
+      strategies.push({ olderThan });
+    for (const strategy of strategies)
+      // Wrong arguments are refused even if there is nothing to do.
+      for (const threads of [["a"], []]) {
+        const error = await refused(checkpointer.prune(threads, strategy as PruneStrategy));
+        expect([TypeError, RangeError]).toContain(error.constructor);
       }
-      await refused(kept.getTuple(thread()), "CLOSED");
-    });
-
-    it("Symbol.asyncDispose does it", async () => {
-      const checkpointer = new ForkpointSaver(place(kind));
-      await checkpointer[Symbol.asyncDispose]();
-      await refused(checkpointer.getTuple(thread()), "CLOSED");
-    });
+    const lists = ["a", undefined, null, { 0: "a", length: 1 }, new Set(["a"]), ["a", 5], ["a", null], ["a", "\uD800"]];
+    for (const list of lists as string[][]) {
+      for (const strategy of ["keep_latest", "delete", { keepLastN: 1 }] as const)
+        await refused(checkpointer.prune(list, strategy));
+      await refused(checkpointer.deleteForRuns(list));
+    }
+    for (const [options, message] of [
+      [{ dryrun: true }, 'Unknown option "dryrun". Did you mean "dryRun"?'],
+      [{ keepLastN: 1 }, 'Unknown option "keepLastN".'],
+      [{ dryRun: 1 }, 'option "dryRun" must be true or false, but is 1'],
+      [{ signal: {} }, 'option "signal" must be an AbortSignal, but is an object'],
+      [{ onProgress: true }, 'option "onProgress" must be a function, but is true'],
+      [null, "options must be an object, but is null"],
+    ] as Array<[object, string]>)
+      for (const call of [checkpointer.prune(["a"], "delete", options), checkpointer.deleteForRuns(["r"], options)])
+        expect((await refused(call)).message).toContain(message);
+    for (const name of ["", "\uD800", "x".repeat(5_000), undefined, null, 5, {}, ["a"]] as string[]) {
+      await refused(checkpointer.copyThread("a", name));
+      if (typeof name !== "string") await refused(checkpointer.copyThread(name, "target"));
+    }
+    expect(await tuples(checkpointer)).toStrictEqual(before);
+    expect((await checkpointer.listThreads()).threads).toHaveLength(1);
+    // A name that is short enough for the root namespace only.
+    await chain(checkpointer, thread("a", { checkpoint_ns: "n".repeat(3_000) }), 1);
+    await refused(checkpointer.copyThread("a", "x".repeat(2_000)));
+    expect((await checkpointer.listThreads()).threads).toHaveLength(1);
   });
 
   describe("over an open store", () => {
@@ -1706,15 +1087,6 @@ describe.each(mainKinds)("on %s", (kind) => {
       await refused(third.getTuple(thread()), "CLOSED");
       await refused(new Promise((resolve) => resolve(new ForkpointSaver(store).getTuple(thread()))), "CLOSED");
       await third.close();
-    });
-
-    it("the store's close waits for what a saver was called for", async () => {
-      const store = await shared();
-      const checkpointer = new ForkpointSaver(store);
-      await chain(checkpointer, thread("source"), 20);
-      const copied = checkpointer.copyThread("source", "target");
-      await store.close();
-      expect(await copied).toBeUndefined();
     });
 
     it("each may have a serde of its own, and no other option", async () => {
@@ -1750,17 +1122,7 @@ describe.each(mainKinds)("on %s", (kind) => {
   describe("the options", () => {
     it.each<[string, unknown]>([
       ["one that is not known", { durabilty: "full" }],
-      ["one of LangGraph's", { checkpointer: true }],
-      ["a durability that is none", { durability: "sync" }],
-      ["a busyTimeoutMs that is none", { busyTimeoutMs: -1 }],
-      ["a busyTimeoutMs as text", { busyTimeoutMs: "30s" }],
-      ["a maxPayloadBytes that is none", { maxPayloadBytes: 0 }],
-      ["a cacheBytes that is none", { cacheBytes: 0.5 }],
       ["a serializer, whose place serde takes", { serializer: "json" }],
-      [
-        "a serializer of one's own",
-        { serializer: { name: "x", serialize: () => new Uint8Array(), deserialize: () => null } },
-      ],
       ["a serde without methods", { serde: {} }],
       ["a serde that only writes", { serde: { dumpsTyped: plus.dumpsTyped.bind(plus) } }],
       ["a serde that only reads", { serde: { loadsTyped: plus.loadsTyped.bind(plus) } }],
@@ -1768,57 +1130,18 @@ describe.each(mainKinds)("on %s", (kind) => {
       ["null for a serde", { serde: null }],
       ["the name of a serde", { serde: "json" }],
       ["a text", "full"],
-      ["a number", 5],
-      ["true", true],
       ["a list", []],
-      ["a function", () => {}],
     ])("refused: %s", (_, options) => {
       const error = thrown(() => new ForkpointSaver("memory:", options as SaverOptions));
       expect([TypeError, RangeError]).toContain(error.constructor);
     });
 
-    it.each<[string, unknown]>([
-      ["undefined", undefined],
-      ["null", null],
-      ["a number", 5],
-      ["an empty text", ""],
-      ["an object", {}],
-      ["a graph's config", thread()],
-      ["half of a character", "\uD800"],
-    ])("refused as a target: %s", (_, target) => {
-      expect(thrown(() => new ForkpointSaver(target as string))).toBeInstanceOf(TypeError);
-    });
-
-    it("undefined is as good as left out", async () => {
-      const options = { serde: undefined, durability: undefined, busyTimeoutMs: undefined } as unknown as SaverOptions;
-      const checkpointer = saver(kind, options);
-      await chain(checkpointer, thread(), 1);
-      expect(await tuples(checkpointer)).toHaveLength(1);
-      const other = saver(kind, undefined);
-      await chain(other, thread(), 1);
-    });
-
-    it.each<SaverOptions>([
-      { durability: "full" },
-      { durability: "normal" },
-      { durability: "off" },
-      { busyTimeoutMs: 0 },
-      { cacheBytes: 0 },
-      { cacheBytes: 1_000 },
-      { maxPayloadBytes: 1_000_000 },
-    ])("%j", async (options) => {
-      const checkpointer = saver(kind, options);
-      const { log } = await three(checkpointer).invoke({ log: ["in"] }, thread());
-      expect((await three(checkpointer).getState(thread())).values).toEqual({ log });
-    });
-
-    it("maxPayloadBytes refuses what is bigger, and what is there stays", async () => {
-      const checkpointer = saver(kind, { maxPayloadBytes: 10_000 });
-      const small = checkpoint({ channel_values: { a: "a" }, channel_versions: { a: 1 } });
-      const tip = await checkpointer.put(thread(), small, metadata(), { a: 1 });
-      const big = checkpoint({ channel_values: { a: "a".repeat(20_000) }, channel_versions: { a: 2 } });
-      await refused(checkpointer.put(tip, big, metadata(), { a: 2 }));
-      expect(ids(await tuples(checkpointer))).toEqual([small.id]);
+    it("targets that are none are refused", () => {
+      for (const target of [undefined, null, 5, "", {}, thread(), "\uD800"])
+        expect(
+          thrown(() => new ForkpointSaver(target as string)),
+          String(target),
+        ).toBeInstanceOf(TypeError);
     });
   });
 
@@ -1855,14 +1178,7 @@ describe.each(mainKinds)("on %s", (kind) => {
       const tip = await checkpointer.put(thread("a"), put, metadata({ run_id: "r" }), { a: 1, b: 1 });
       // Four calls: the two channels, the rest of the checkpoint, and the metadata.
       expect(calls.map(([method]) => method)).toEqual(["dumps", "dumps", "dumps", "dumps"]);
-      await checkpointer.putWrites(
-        tip,
-        [
-          ["a", "write"],
-          [INTERRUPT_WRITE, "?"],
-        ],
-        "task",
-      );
+      await checkpointer.putWrites(tip, Object.entries({ a: "write", [INTERRUPT_WRITE]: "?" }), "task");
       expect(calls).toHaveLength(6);
       const written = calls.splice(0).map(([, ...rest]) => rest.join());
       expect(await checkpointer.getTuple(tip)).toMatchObject({
@@ -1886,73 +1202,11 @@ describe.each(mainKinds)("on %s", (kind) => {
       expect(await checkpointer.deleteForRuns(["r"])).toMatchObject({ removed: 1 });
       expect(await tuples(checkpointer)).toHaveLength(1);
     });
-
-    it("serves a graph with subgraphs, questions and delta channels", async () => {
-      const { serde } = hiding();
-      const checkpointer = saver(kind, { serde });
-      const app = nested(checkpointer);
-      const stopped = (await app.invoke({ log: ["in"] }, thread())) as { [INTERRUPT]?: Array<{ value?: unknown }> };
-      expect(stopped[INTERRUPT]!.map(({ value }) => value)).toEqual(["inside?"]);
-      await checkpointer.prune(["thread"]);
-      await checkpointer.copyThread("thread", "copy");
-      for (const id of ["thread", "copy"]) {
-        const { log } = await app.invoke(new Command({ resume: "yes" }), thread(id));
-        expect(log).toEqual(["in", "before", "inner first", "answer: yes", "inner last", "after"]);
-      }
-      const delta = deltas(checkpointer, 3);
-      for (const round of [1, 2]) await delta.invoke({ log: [`in${round}`], round }, thread("delta"));
-      await checkpointer.prune(["delta"]);
-      expect((await delta.getState(thread("delta"))).values.log).toEqual(["in1", "a1", "b1", "in2", "a2", "b2"]);
-    });
-
-    it("may be an object of a class, with methods that need it", async () => {
-      class Serde implements SerializerProtocol {
-        readonly #plus = plus;
-        count = 0;
-
-        dumpsTyped(value: unknown) {
-          this.count += 1;
-          return this.#plus.dumpsTyped(value);
-        }
-
-        loadsTyped(type: string, data: Uint8Array | string) {
-          this.count += 1;
-          return this.#plus.loadsTyped(type, data);
-        }
-      }
-      const serde = new Serde();
-      const checkpointer = saver(kind, { serde });
-      await three(checkpointer).invoke({ log: ["in"] }, thread());
-      expect((await three(checkpointer).getState(thread())).values).toEqual({ log: ["in", "a", "b", "c"] });
-      expect(serde.count).toBeGreaterThan(10);
-    });
   });
 });
 
-/** Makes a checkpoint of AgentOS. */
-function step(id: string, runId: string): StepCheckpoint {
-  const diagnostics = {
-    totalTokensUsed: 0,
-    totalDurationMs: 0,
-    nodeTimings: {},
-    discoveryResults: {},
-    guardrailResults: {},
-    checkpointsSaved: 0,
-    memoryReads: 0,
-    memoryWrites: 0,
-  };
-  return {
-    id,
-    graphId: runId,
-    runId,
-    nodeId: "node",
-    timestamp: 1,
-    state: { input: "input", scratch: "scratch", artifacts: "artifacts", diagnostics },
-    nodeResults: {},
-    visitedNodes: [],
-    pendingEdges: [],
-  };
-}
+/** A checkpoint of AgentOS. */
+const step = (id: string, runId: string) => ({ ...holding("state"), id, graphId: runId, runId });
 
 /** Uses the same names in two contracts of one store. Leaves three checkpoints, in a thread and a run. */
 async function checkTwoContracts(checkpointer: ForkpointSaver, steps: CheckpointStore): Promise<void> {
@@ -1992,17 +1246,6 @@ describe("a file", () => {
     await checkTwoContracts(open(target), steps);
   });
 
-  it("is given as a path, with its scheme, or as a URL", async () => {
-    const target = place("sqlite");
-    await chain(open(target), thread("a"), 1);
-    const url = pathToFileURL(target);
-    for (const other of [`sqlite:${target}`, url.href, url]) {
-      const checkpointer = new ForkpointSaver(other);
-      onTestFinished(() => checkpointer.close());
-      expect(await tuples(checkpointer)).toHaveLength(1);
-    }
-  });
-
   it("vacuum gives back what was removed", async () => {
     const target = place("sqlite");
     const checkpointer = open(target);
@@ -2019,74 +1262,5 @@ describe("a file", () => {
     await checkpointer.close();
     expect(statSync(target).size).toBeLessThan(before / 5);
     expect(await tuples(open(target))).toStrictEqual([latest]);
-  });
-
-  it("keeps its threads and their order, pruned and copied, when it is opened again", async () => {
-    const target = place("sqlite");
-    const first = new ForkpointSaver(target);
-    await nested(first).invoke({ log: ["in"] }, thread("a"));
-    for (const id of ["b", "c"]) await chain(first, thread(id), 3);
-    await first.prune(["a", "b"]);
-    await first.copyThread("a", "copy");
-    const [page, before] = [await first.listThreads(), await tuples(first)];
-    await first.close();
-
-    const second = open(target);
-    expect(await second.listThreads()).toEqual(page);
-    expect(page.threads.map(({ threadId }) => threadId)).toEqual(["copy", "c", "b", "a"]);
-    expect(await tuples(second)).toStrictEqual(before);
-    for (const id of ["a", "copy"]) {
-      const { log } = await nested(second).invoke(new Command({ resume: id }), thread(id));
-      expect(log).toEqual(["in", "before", "inner first", `answer: ${id}`, "inner last", "after"]);
-    }
-  });
-
-  it("is pruned and copied in while another saver has it open, which sees it", async () => {
-    const target = place("sqlite");
-    const [one, two] = [open(target), open(target)];
-    await three(one).invoke({ log: ["in"] }, thread("a"));
-    await two.copyThread("a", "b");
-    expect(await one.prune(["a", "b"])).toMatchObject({ removed: 8 });
-    expect(await tuples(two)).toStrictEqual(await tuples(one));
-    expect((await three(two).invoke({ log: ["more"] }, thread("b"))).log).toEqual([
-      "in",
-      "a",
-      "b",
-      "c",
-      "more",
-      "a",
-      "b",
-      "c",
-    ]);
-    await refused(one.copyThread("a", "b"), "CONFLICT");
-  });
-
-  it("holds nothing of what a serde has hidden", async () => {
-    const target = place("sqlite");
-    const serde: SerializerProtocol = {
-      async dumpsTyped(value) {
-        const [type, bytes] = await plus.dumpsTyped(value);
-        return [type, bytes.map((byte) => byte ^ 0xa5)];
-      },
-      loadsTyped: (type, data) =>
-        plus.loadsTyped(
-          type,
-          (data as Uint8Array).map((byte) => byte ^ 0xa5),
-        ),
-    };
-    const checkpointer = new ForkpointSaver(target, { serde });
-    const secret = "the secret of the state";
-    const app = new StateGraph(Log)
-      .addNode("ask", () => ({ log: [interrupt<string, string>(secret)] }))
-      .addEdge(START, "ask")
-      .compile({ checkpointer });
-    await app.invoke({ log: [secret] }, thread("a"));
-    await checkpointer.put(thread("b"), checkpoint(), metadata({ secret }), {});
-    await checkpointer.copyThread("a", "c");
-    const before = await tuples(checkpointer);
-    expect(JSON.stringify(before)).toContain(secret);
-    await checkpointer.close();
-    expect(readFileSync(target).includes(secret)).toBe(false);
-    expect(await tuples(open(target, { serde }))).toStrictEqual(before);
   });
 });

@@ -1,11 +1,11 @@
 // `listThreads`: the order of activity, pages, filters and statuses.
 import { statSync } from "node:fs";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { Command, MessagesAnnotation, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Command, MessagesAnnotation, interrupt } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
-import { Log, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
+import { Log, checkpoint, kinds, metadata, open, place, rejection, saver, says, sequence, thread } from "./helpers.js";
 
 const put = (on: ForkpointSaver, id: string, fields: object = {}, checkpoint_ns = "") =>
   on.put(thread(id, { checkpoint_ns }), checkpoint(), metadata(fields), {});
@@ -42,6 +42,7 @@ describe.each(kinds)("on %s", (kind) => {
     // Neither a subgraph's checkpoint nor a pending write is an activity of the graph itself.
     await put(on, "b", {}, "sub:1");
     await put(on, "only inside", {}, "sub:2");
+    await on.putWrites(thread("early", { checkpoint_id: "to come" }), [["log", ["x"]]], "task");
     const config = (await on.getTuple(thread("b")))!.config;
     await on.putWrites(config, [["log", ["x"]]], "task");
     const { threads, cursor } = await on.listThreads();
@@ -65,6 +66,8 @@ describe.each(kinds)("on %s", (kind) => {
     for (const one of threads) expect(one.updatedAt).toBeGreaterThanOrEqual(began);
     expect(threads[0]!.updatedAt).toBeGreaterThanOrEqual(threads[2]!.updatedAt);
     expect(threads[0]!.updatedAt).toBeLessThanOrEqual(Date.now());
+    await on.prune(["b", "c"]);
+    expect(await ids(on)).toEqual(["a", "c", "b"]);
     await on.deleteThread("a");
     expect(await ids(on)).toEqual(["c", "b"]);
     await on.copyThread("b", "copy");
@@ -94,6 +97,28 @@ describe.each(kinds)("on %s", (kind) => {
     ]);
   });
 
+  it("pages are full, whatever namespaces are in between, and go on where the cursor's thread was deleted", async () => {
+    const on = saver(kind, { durability: "off" });
+    const all: string[] = [];
+    for (let i = 0; i < 120; i++) {
+      all.unshift(`t${i}`);
+      await put(on, `t${i}`);
+      // Some threads have few namespaces, others more than fit in a page of threads.
+      for (let n = 0; n < (i % 40 === 0 ? 30 : i % 3); n++) await put(on, `t${i}`, {}, `sub:${n}`);
+      if (i % 10 === 0) await put(on, `only ${i}`, {}, "sub");
+    }
+    for (const limit of [7, 60, 119, 120, 121, 100_000]) {
+      const pages = await paged(on, { limit });
+      expect(pages.flat()).toEqual(all);
+      // Every page except the last is full. The last page is never empty.
+      expect(pages).toHaveLength(Math.ceil(120 / limit));
+    }
+    const { cursor } = await on.listThreads({ limit: 4 });
+    // The last thread of the page, one before it and one after it.
+    for (const id of ["t116", "t118", "t114"]) await on.deleteThread(id);
+    expect(await ids(on, { limit: 2, cursor })).toEqual(["t115", "t113"]);
+  });
+
   it("a filter compares literal keys of the newest checkpoint's metadata", async () => {
     const on = saver(kind);
     for (let at = 0; at < 250; at++)
@@ -110,33 +135,11 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await ids(on, { filter: { user: "ada" } })).toEqual(["t200", "t100"]);
   });
 
-  it("each thread has its status if it is asked for", async () => {
-    const on = saver(kind);
-    const graph = (node: () => object) =>
-      new StateGraph(Log).addNode("a", node).addEdge(START, "a").compile({ checkpointer: on });
-    await graph(says("a")).invoke({ log: [] }, thread("finished"));
-    await graph(() => ({ log: [interrupt("sure?")] })).invoke({ log: [] }, thread("waiting"));
-    const failing = graph(() => {
-      throw new Error("no network");
-    });
-    await rejection(failing.invoke({ log: [] }, thread("failed")));
-    await put(on, "bare");
-    const found = (await on.listThreads()).threads;
-    expect(found.map(({ threadId, status, next }) => [threadId, status, next])).toEqual([
-      ["bare", "unknown", []],
-      ["failed", "failed", ["a"]],
-      ["waiting", "waiting", ["a"]],
-      ["finished", "finished", []],
-    ]);
-  });
-
   it("a thread whose checkpoint cannot be read is listed without its next nodes", async () => {
     const target = place(kind);
     const shared = kind === "memory" ? await openStore(target) : undefined;
     const on = open((shared ?? target) as string);
-    await new StateGraph(Log)
-      .addNode("a", says("a"))
-      .addEdge(START, "a")
+    await sequence(Log, { a: says("a") })
       .compile({ checkpointer: on })
       .invoke({ log: [] }, thread());
     const blind = {
@@ -151,16 +154,19 @@ describe.each(kinds)("on %s", (kind) => {
 
   it("threads are listed by their status", async () => {
     const on = saver(kind);
-    const graph = new StateGraph(Log)
-      .addNode("ask", ({ log }) => {
+    const graph = sequence(Log, {
+      ask: ({ log }) => {
         if (log[0] === "fail") throw new Error("no");
         return { log: log[0] === "ask" ? [interrupt("sure?")] : [] };
-      })
-      .addEdge(START, "ask")
-      .compile({ checkpointer: on });
+      },
+    }).compile({ checkpointer: on });
     for (const first of ["done", "ask", "fail"])
       await graph.invoke({ log: [first] }, thread(first)).catch((error: Error) => expect(error.message).toBe("no"));
-    expect(await ids(on)).toEqual(["fail", "ask", "done"]);
+    expect((await on.listThreads()).threads.map(({ threadId, status, next }) => [threadId, status, next])).toEqual([
+      ["fail", "failed", ["ask"]],
+      ["ask", "waiting", ["ask"]],
+      ["done", "finished", []],
+    ]);
     expect(await ids(on, { status: "waiting" })).toEqual(["ask"]);
     expect(await ids(on, { status: ["waiting", "failed"], withNext: false })).toEqual(["fail", "ask"]);
     expect(await ids(on, { status: ["waiting", "failed"], limit: 1 })).toEqual(["fail"]);
@@ -181,7 +187,12 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await refused({ filter: 7 })).toMatch(/"filter" must be an object/);
     expect(await refused({ filter: [] })).toMatch(/"filter" must be an object/);
     expect(await refused({ withNext: 1 })).toMatch(/"withNext" must be true or false/);
-    expect(await refused({ cursor: "x" })).toMatch(/cursor of an earlier page/);
+    for (const cursor of ["x", "", "0", "-1", "1.5", 1, "1 OR 1=1"])
+      expect(await refused({ cursor }), String(cursor)).toMatch(/cursor/);
+    for (const limit of [0, -1, 1.5, Number.NaN, Infinity, "10", null, 100_001])
+      expect(await refused({ limit }), String(limit)).toMatch(/"limit"/);
+    for (const options of [null, 10, [10]])
+      expect(await refused(options as never)).toMatch(/options must be an object/);
   });
 });
 
@@ -189,10 +200,9 @@ it("20 short threads take fewer bytes than in SqliteSaver", async () => {
   // SqliteSaver 1.0.4 takes 86,016 bytes for the same threads: 21 pages.
   const path = place("sqlite");
   const on = new ForkpointSaver(path);
-  const graph = new StateGraph(MessagesAnnotation)
-    .addNode("model", () => ({ messages: [new AIMessage("Hello there, how can I help?")] }))
-    .addEdge(START, "model")
-    .compile({ checkpointer: on });
+  const graph = sequence(MessagesAnnotation, {
+    model: () => ({ messages: [new AIMessage("Hello there, how can I help?")] }),
+  }).compile({ checkpointer: on });
   for (let i = 0; i < 20; i++) {
     const threadId = `thread-${i}`;
     await graph.invoke({ messages: [new HumanMessage(`Hi ${i}`)] }, { configurable: { thread_id: threadId } });
