@@ -346,12 +346,21 @@ function nested(part: string): any {
   return inner.addEdge(START, "b1").addEdge("b1", part);
 }
 
+const absent = (name: string) => [`\`${name}\`, which is next, is not in this program`];
+
 /**
  * Graphs in which one part, `old`, changes to `new`: how a graph is built, where its thread stops, and what differs for
- * `recover`. If nothing does, the state at the end.
+ * `recover`. If nothing does, the state at the end. Then the same for a thread whose program has never called `recover`: the
+ * store knows only the names of the nodes that are next or have run.
  */
 const graphs: Array<
-  [what: string, build: (graph: any, part: string) => void, stop: object, result: string[] | object]
+  [
+    what: string,
+    build: (graph: any, part: string) => void,
+    stop: object,
+    known: string[] | object,
+    unknown: string[] | object,
+  ]
 > = [
   [
     "a join",
@@ -362,12 +371,14 @@ const graphs: Array<
     },
     { interruptAfter: ["b1"] },
     ["`after` no longer waits for `a` and `b2`", "`after` now waits for `b2` and `a`"],
+    ["`after` waits for `a+b2`, which is no join of this program"],
   ],
   [
     "a subgraph",
     (graph, part) => graph.addNode("inner", nested(part).compile()).addEdge(START, "inner"),
     {},
     ["`inner:old`, which is next, is gone; `inner:new` is new"],
+    absent("inner:old"),
   ],
   [
     "a subgraph of a subgraph",
@@ -377,6 +388,7 @@ const graphs: Array<
     },
     {},
     ["`inner:deep:old`, which is next, is gone; `inner:deep:new` is new"],
+    absent("inner:deep:old"),
   ],
   [
     "a graph that a node calls by itself",
@@ -388,6 +400,7 @@ const graphs: Array<
     },
     {},
     { ran: ["b1", "yes"] },
+    { ran: ["b1", "yes"] },
   ],
   [
     "a node after one that has called a task()",
@@ -397,6 +410,7 @@ const graphs: Array<
       graph.addEdge(START, "a").addEdge("a", "b").addEdge("b", part);
     },
     { interruptBefore: ["b"] },
+    { ran: ["a", "b", "new"] },
     { ran: ["a", "b", "new"] },
   ],
   [
@@ -408,6 +422,28 @@ const graphs: Array<
     },
     { interruptBefore: ["last"] },
     ["`old`, which has run, is gone; `new` is new"],
+    // LangGraph stores nothing of it.
+    { ran: ["plan", "old", "last"] },
+  ],
+  [
+    "a node that a Send has chosen",
+    (graph, part) => {
+      for (const name of ["plan", part]) graph.addNode(name, writes(name));
+      graph.addEdge(START, "plan").addConditionalEdges("plan", () => [new Send(part, {})], [part]);
+    },
+    { interruptAfter: ["plan"] },
+    ["`old`, which is next, is gone; `new` is new"],
+    absent("old"),
+  ],
+  [
+    "a node that has finished beside another one",
+    (graph, part) => {
+      graph.addNode(part, writes(part)).addNode("ask", () => ({ ran: [interrupt("?")] }));
+      graph.addEdge(START, part).addEdge(START, "ask");
+    },
+    {},
+    ["`old`, which is next, is gone; `new` is new"],
+    absent("old"),
   ],
   [
     "the edges of a node that has finished beside another one",
@@ -424,10 +460,17 @@ const graphs: Array<
       "`ask`, which may have run, is no longer followed by `y`",
       "`ask`, which may have run, is now followed by `x`",
     ],
+    { ran: ["a", "yes", "x"] },
   ],
 ];
 
-it.each(graphs)("changes %s", async (_, build, stops, result) => {
+const cases = graphs.flatMap(([what, build, stops, ...results]) =>
+  results.map(
+    (result, at) => [at === 0 ? what : `${what} of an unknown program`, build, stops, result, at === 0] as const,
+  ),
+);
+
+it.each(cases)("changes %s", async (_, build, stops, result, isKnown) => {
   const store = await opened();
   const made = (part: string) => {
     const saver = new ForkpointSaver(store, { program: "program" });
@@ -436,7 +479,7 @@ it.each(graphs)("changes %s", async (_, build, stops, result) => {
     return { saver, graph: graph.compile({ checkpointer: saver }) };
   };
   const first = made("old");
-  await recover(first.graph, first.saver);
+  if (isKnown) await recover(first.graph, first.saver);
   await first.graph.invoke({}, { ...run, ...stops });
   const second = made("new");
   const isChanged = Array.isArray(result);
