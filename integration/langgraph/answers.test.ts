@@ -189,25 +189,6 @@ describe.each(sharedKinds)("on %s", (kind) => {
     expect(await graph.invoke(new Command({ resume: "why" }), thread("commanded"))).toEqual(result);
   });
 
-  it("prints code that answers each question", async () => {
-    const target = place(kind);
-    const saver = open(target, { program: "answers" });
-    const inspector = await inspect(target);
-    for (const name of ["one", "parallel", "inside"]) {
-      const graph = compiled(name, saver);
-      const run = `${name} "quoted" \u2028`;
-      await graph.invoke(started, thread(run));
-      for (let round = 0; round < 8; round++) {
-        const question = (await inspector.questions(of(run))).find(({ answered }) => answered === null);
-        if (question === undefined) break;
-        const code = question.code.replace(/^import .*$/m, "");
-        const call = new Function("graph", "Command", `return (async () => {${code}})()`);
-        await (call as (...args: unknown[]) => Promise<void>)(graph, Command);
-      }
-      expect((await inspector.run(of(run)))!.status).toBe("finished");
-    }
-  });
-
   it("understands what humanInTheLoopMiddleware asks, and answers it with a decision", async () => {
     const target = place(kind);
     const saver = open(target, { program: "agent" });
@@ -283,20 +264,4 @@ it("refuses what it cannot store, and says why", async () => {
   await expect(closed.questions(of("asked"))).rejects.toMatchObject({ code: "CLOSED" });
   expect((await inspector.run(of("asked")))!.status).toBe("waiting");
   expect(await code({ id, approve: true })).toBe("stored");
-});
-
-it("asks again if a later node asks, and leaves a Command of the program alone", async () => {
-  const target = place(durable);
-  const saver = open(target, { program: "answers" });
-  const graph = compiled("several", saver);
-  const inspector = await inspect(target);
-  await graph.invoke(started, thread("asked"));
-  await inspector.answer(of("asked"), { value: "Ada" });
-  await graph.invoke(null, thread("asked"));
-  await graph.invoke(new Command({ resume: "London" }), thread("asked"));
-  const [question, ...others] = (await inspector.questions(of("asked"))).filter(({ answered }) => answered === null);
-  expect([question!.value, others]).toEqual(["sure?", []]);
-  await inspector.answer(of("asked"), { approve: true });
-  await graph.invoke(null, thread("asked"));
-  expect((await graph.getState(thread("asked"))).values.log).toEqual(["in", '"Ada"', '"London"', "true"]);
 });

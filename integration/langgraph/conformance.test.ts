@@ -1,10 +1,9 @@
 // Runs the conformance suite that LangGraph publishes for checkpointers. The suite gets a name of this package, because
 // it skips tests for some known names.
-import { join } from "node:path";
 import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { type RunnerTask, describe, expect, it } from "vitest";
-import { type Kind, kinds, place, temporary } from "./helpers.js";
+import { type Kind, kinds, placeIn, temporary } from "./helpers.js";
 
 /** The number of published tests: 718 for a checkpointer, and 8 for the history of delta channels. */
 const published = 718 + 8;
@@ -14,9 +13,8 @@ function conformance(kind: Kind) {
   const initializer = {
     checkpointerName: `ForkpointSaver on ${kind}`,
     createCheckpointer() {
-      if (kind === "memory" || kind === "postgres") return new ForkpointSaver(place(kind));
       const { path, remove } = temporary();
-      const made = new ForkpointSaver(kind === "jsonl" ? `jsonl:${join(path, "graph")}` : join(path, "graph.db"));
+      const made = new ForkpointSaver(placeIn(path, kind));
       folders.set(made, remove);
       return made;
     },

@@ -1,10 +1,10 @@
 // The course of a thread: the steps of subgraphs are in the step that ran them, and the time of a question is no work.
-import { Annotation, Command, START, Send, StateGraph, interrupt } from "@langchain/langgraph";
+import { Command, interrupt } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
-import { graphOf, graphText, openInspector, timeOf, waterfallOf } from "forkpoint/inspect";
+import { openInspector, timeOf, waterfallOf } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { expect, it, onTestFinished } from "vitest";
-import { Log, place, says, thread } from "./helpers.js";
+import { Log, place, says, sequence, thread } from "./helpers.js";
 
 const ref = { space: "langgraph", run: "thread", ns: "" };
 
@@ -16,20 +16,11 @@ async function opened() {
 
 it("nests the steps of subgraphs, and marks the step that waited", async () => {
   const { checkpointer, inspector } = await opened();
-  const inner = new StateGraph(Log)
-    .addNode("first", says("first"))
-    .addNode("ask", () => ({ log: [interrupt<string, string>("inside?")] }))
-    .addEdge(START, "first")
-    .addEdge("first", "ask")
-    .compile();
-  const graph = new StateGraph(Log)
-    .addNode("before", says("before"))
-    .addNode("inner", inner)
-    .addNode("after", says("after"))
-    .addEdge(START, "before")
-    .addEdge("before", "inner")
-    .addEdge("inner", "after")
-    .compile({ checkpointer });
+  const inner = sequence(Log, {
+    first: says("first"),
+    ask: () => ({ log: [interrupt<string, string>("inside?")] }),
+  }).compile();
+  const graph = sequence(Log, { before: says("before"), inner, after: says("after") }).compile({ checkpointer });
   await graph.invoke({ log: [] }, thread());
   // It waits inside: the subgraph is open, and the last row is the pause.
   const waiting = waterfallOf((await inspector.course(ref))!);
@@ -56,24 +47,4 @@ it("nests the steps of subgraphs, and marks the step that waited", async () => {
   const nested = (await inspector.course({ ...ref, ns: course.subgraphs[0]!.ns }))!;
   expect(nested.steps).toHaveLength(course.subgraphs.length);
   expect(nested.subgraphs).toEqual([]);
-});
-
-it("knows the program, with the edges that the thread did not take", async () => {
-  const { checkpointer, inspector } = await opened();
-  const State = Annotation.Root({ log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }) });
-  const graph = new StateGraph(State)
-    .addNode("plan", () => ({ log: ["plan"] }))
-    .addNode("read", () => ({ log: ["read"] }))
-    .addNode("stop", () => ({ log: ["stop"] }))
-    .addEdge(START, "plan")
-    .addConditionalEdges("plan", () => [1, 2, 3].map((n) => new Send("read", { log: [String(n)] })), ["read", "stop"])
-    .compile({ checkpointer });
-  await graph.invoke({ log: [] }, thread());
-  const course = (await inspector.course(ref))!;
-  const { nodes, edges, source } = graphOf(course);
-  const names = new Set([...nodes.map(({ name }) => name), ...edges.flatMap(({ from, to }) => [from, to])]);
-  // A thread whose program is not stored has only what it did.
-  if (source === "program") expect([...names]).toEqual(expect.arrayContaining(["plan", "read", "stop"]));
-  expect(course.program === null).toBe(source === "run");
-  expect(graphText(graphOf(course)).join("\n")).not.toContain("failed");
 });

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Child } from "./children.js";
-import { all, folder, isShort, open, thread } from "./helpers.js";
+import { all, folder, open, thread } from "./helpers.js";
 
 /** The files of a test: the database, and the journal of the nodes' effects. */
 function files() {
@@ -34,7 +34,7 @@ function resume(graph: string, { database, journal }: ReturnType<typeof files>, 
 
 const chain = ["one", "two", "three", "four", "five"];
 
-describe.each(isShort ? ["one", "four"] : chain)("a process killed while %s is executing", (node) => {
+describe.each(["one", "three", "five"])("a process killed while %s is executing", (node) => {
   const done = chain.slice(0, chain.indexOf(node));
 
   it("is resumed by a second process, and no node that had finished runs twice", async () => {
@@ -109,29 +109,6 @@ it("a question waits for its answer in a process that was not there when it was 
   expect(place.ran()).toEqual(["before", "after"]);
 });
 
-it("a second crash is survived as the first one was", async () => {
-  const place = files();
-  await killed("chain", place, { STOP_AT: "two" });
-  const second = resume("chain", place, { STOP_AT: "four" });
-  await second.until("stopped");
-  await second.kill();
-  expect(await resume("chain", place).end()).toEqual(["in", ...chain]);
-  expect(place.ran()).toEqual(chain);
-});
-
-it("what was killed can be gone back to: a fork of it runs, and the original is as it was", async () => {
-  const place = files();
-  await killed("chain", place, { STOP_AT: "three" });
-  const checkpointer = open(place.database);
-  const before = await all(checkpointer.list(thread()));
-  expect(before.map(({ metadata }) => metadata!.step)).toEqual([2, 1, 0, -1]);
-  expect(await resume("chain", place).end()).toEqual(["in", ...chain]);
-  const after = await all(checkpointer.list(thread()));
-  // The interrupted checkpoint now has its node's writes. The others are unchanged.
-  expect(after.slice(-3)).toEqual(before.slice(-3));
-  expect(after.at(-4)!.checkpoint).toEqual(before[0]!.checkpoint);
-});
-
 it("under async durability a kill loses at most what was not stored yet, and never the order of it", async () => {
   const place = files();
   await killed("chain", place, { STOP_AT: "five", DURABILITY: "async" });
@@ -149,7 +126,7 @@ describe("SqliteSaver: four processes on one database", () => {
   const everything = (name: string, i: number) =>
     [0, 1, 2, 3, 4].flatMap((run) => [[`${name}-${i}-${run}`], chain]).flat();
 
-  it.each(isShort ? ["async"] : ["sync", "async", "exit"])(
+  it.each(["sync", "async", "exit"])(
     "find it locked by each other, and lose nothing, durability %s",
     async (DURABILITY) => {
       const place = files();
@@ -167,40 +144,4 @@ describe("SqliteSaver: four processes on one database", () => {
       }
     },
   );
-
-  it("go on when one of them is killed", async () => {
-    const place = files();
-    const children = names.map((name) => new Child([place.database, place.journal, "many", "4", "5", name]));
-    await children[0]!.until("begin");
-    const own = () => place.effects().filter(({ pid }) => pid === children[0]!.pid);
-    await expect.poll(() => own().length, { interval: 5, timeout: 30_000 }).toBeGreaterThan(10);
-    expect(await children[0]!.kill()).toBe("SIGKILL");
-    await Promise.all(children.slice(1).map((child) => child.end()));
-    const checkpointer = open(place.database);
-    for (const name of names.slice(1)) {
-      for (let i = 0; i < 4; i++) {
-        const latest = await checkpointer.getTuple(thread(`${name}-${i}`));
-        expect(latest!.checkpoint.channel_values["log"]).toEqual(everything(name, i));
-      }
-    }
-    // Every checkpoint that the killed process stored is complete.
-    let entries = 0;
-    for (let i = 0; i < 4; i++) {
-      for (const { checkpoint } of await all(checkpointer.list(thread(`a-${i}`)))) {
-        const log = (checkpoint.channel_values["log"] ?? []) as string[];
-        expect(log).toEqual(everything("a", i).slice(0, log.length));
-        entries += log.length;
-      }
-    }
-    expect(entries).toBeGreaterThan(0);
-  });
-
-  it("open a database that does not exist yet, all at the same moment", async () => {
-    for (let again = 0; again < 3; again++) {
-      const place = files();
-      const children = names.map((name) => new Child([place.database, place.journal, "many", "1", "1", name]));
-      await Promise.all(children.map((child) => child.end()));
-      expect(place.ran()).toHaveLength(4 * chain.length);
-    }
-  });
 });

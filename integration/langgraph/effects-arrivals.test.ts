@@ -1,12 +1,24 @@
 // Effects that are asked for a second time while they run: whoever waits gets the result, also when the run moves on meanwhile.
 import { setTimeout as delay } from "node:timers/promises";
-import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { type EffectAttempt, effects } from "forkpoint/effects";
 import { describe, expect, it } from "vitest";
 import { amount } from "../../__test__/faults/faults.js";
 import { Gate } from "../../__test__/helpers.js";
 import { Child } from "./children.js";
-import { all, checkpoint, folder, kinds, metadata, open, place, saver, sharedKinds, thread } from "./helpers.js";
+import {
+  all,
+  checkpoint,
+  folder,
+  kinds,
+  metadata,
+  open,
+  place,
+  saver,
+  sequence,
+  sharedKinds,
+  thread,
+} from "./helpers.js";
 
 /** How often each pair meets. */
 const ROUNDS = amount("FORKPOINT_TEST_ROUNDS", 15);
@@ -49,13 +61,12 @@ describe.each(kinds)("on %s", (kind) => {
       while (nodes.arrived < 2) await delay(1);
       return charge.make(attempt);
     };
-    const graph = new StateGraph(Annotation.Root({ receipt: Annotation<number> }))
-      .addNode("pay", async (_, config) => {
+    const graph = sequence(Annotation.Root({ receipt: Annotation<number> }), {
+      pay: async (_, config) => {
         nodes.arrived += 1;
         return { receipt: await once(config, "charge", pay) };
-      })
-      .addEdge(START, "pay")
-      .compile({ checkpointer, interruptBefore: ["pay"] });
+      },
+    }).compile({ checkpointer, interruptBefore: ["pay"] });
     for (let round = 1; round <= ROUNDS; round++) {
       await graph.invoke({}, thread(`t${round}`));
       nodes.arrived = 0;
@@ -73,16 +84,14 @@ describe.each(kinds)("on %s", (kind) => {
     const charge = new Charge();
     const once = effects(checkpointer);
     const late = { go: Promise.resolve() as Promise<unknown>, nodes: 0 };
-    const graph = new StateGraph(Annotation.Root({ receipt: Annotation<number> }))
-      .addNode("pay", async (_, config) => {
+    const graph = sequence(Annotation.Root({ receipt: Annotation<number> }), {
+      pay: async (_, config) => {
         late.nodes += 1;
         if (late.nodes === 2) await late.go;
         return { receipt: await once(config, "charge", charge.make) };
-      })
-      .addNode("after", () => ({}))
-      .addEdge(START, "pay")
-      .addEdge("pay", "after")
-      .compile({ checkpointer, interruptBefore: ["pay"] });
+      },
+      after: () => ({}),
+    }).compile({ checkpointer, interruptBefore: ["pay"] });
     for (let round = 1; round <= ROUNDS; round++) {
       await graph.invoke({}, thread(`t${round}`));
       const state = await graph.getState(thread(`t${round}`));
@@ -105,24 +114,18 @@ describe.each(kinds)("on %s", (kind) => {
       const charge = new Charge();
       const once = effects(checkpointer);
       const graph = (wait?: () => Promise<void>) =>
-        new StateGraph(Annotation.Root({ who: Annotation<string>, receipt: Annotation<number> }))
-          .addNode("pay", async (_, config) => {
+        sequence(Annotation.Root({ who: Annotation<string>, receipt: Annotation<number> }), {
+          pay: async (_, config) => {
             await wait?.();
             return { receipt: await once(config, "charge", charge.make) };
-          })
-          .addEdge(START, "pay")
-          .compile({ checkpointer });
-      let [arrive, go] = [() => {}, () => {}];
-      const arrived = new Promise<void>((resolve) => (arrive = resolve));
-      const opened = new Promise<void>((resolve) => (go = resolve));
+          },
+        }).compile({ checkpointer });
+      const gate = new Gate();
       const config = { ...thread(), durability };
-      const first = graph(async () => {
-        arrive();
-        await opened;
-      }).invoke({ who: "first" }, config);
-      await arrived;
+      const first = graph(gate.wait).invoke({ who: "first" }, config);
+      await gate.reached;
       const [second] = await Promise.allSettled([graph().invoke({ who: "second" }, config)]);
-      go();
+      gate.open();
       const ends = [second, ...(await Promise.allSettled([first]))];
       // With "async", the first run may not have stored anything when the second one begins.
       expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
@@ -141,15 +144,13 @@ describe.each(kinds)("on %s", (kind) => {
       const charge = new Charge();
       const once = effects(checkpointer);
       const graph = (wait?: () => Promise<void>) =>
-        new StateGraph(Annotation.Root({ receipt: Annotation<number> }))
-          .addNode("begin", () => ({}))
-          .addNode("pay", async (_, config) => {
+        sequence(Annotation.Root({ receipt: Annotation<number> }), {
+          begin: () => ({}),
+          pay: async (_, config) => {
             await wait?.();
             return { receipt: await once(config, "charge", charge.make) };
-          })
-          .addEdge(START, "begin")
-          .addEdge("begin", "pay")
-          .compile({ checkpointer });
+          },
+        }).compile({ checkpointer });
       await graph().invoke({}, { ...thread(), durability: "sync" });
       for (const next of ["begin", "pay"]) {
         charge.keys.length = 1;
@@ -166,27 +167,6 @@ describe.each(kinds)("on %s", (kind) => {
       }
     },
   );
-
-  it("an approval that is given twice", async () => {
-    const checkpointer = saver(kind);
-    const charge = new Charge();
-    const once = effects(checkpointer);
-    const graph = new StateGraph(Annotation.Root({ receipt: Annotation<number>, approved: Annotation<boolean> }))
-      .addNode("approve", () => ({ approved: interrupt("pay?") as boolean }))
-      .addNode("pay", async (_, config) => ({ receipt: await once(config, "charge", charge.make) }))
-      .addEdge(START, "approve")
-      .addEdge("approve", "pay")
-      .compile({ checkpointer });
-    for (let round = 1; round <= ROUNDS; round++) {
-      await graph.invoke({}, thread(`t${round}`));
-      const runs = [1, 2].map(async (at) => {
-        await delay(at === 1 ? 0 : round % 10);
-        return graph.invoke(new Command({ resume: true }), thread(`t${round}`));
-      });
-      await endAs(runs, round);
-      expect(charge.keys).toHaveLength(round);
-    }
-  });
 
   it("an edit that is saved between a node's checkpoint and its effect is no branch", async () => {
     const checkpointer = saver(kind);
@@ -214,12 +194,10 @@ describe.each(kinds)("on %s", (kind) => {
     const checkpointer = saver(kind);
     const charge = new Charge();
     const once = effects(checkpointer);
-    const graph = new StateGraph(Annotation.Root({ receipt: Annotation<number> }))
-      .addNode("pay", async (_, config) => ({ receipt: await once(config, "charge", charge.make) }))
-      .addNode("after", () => ({}))
-      .addEdge(START, "pay")
-      .addEdge("pay", "after")
-      .compile({ checkpointer, interruptBefore: ["pay"] });
+    const graph = sequence(Annotation.Root({ receipt: Annotation<number> }), {
+      pay: async (_, config) => ({ receipt: await once(config, "charge", charge.make) }),
+      after: () => ({}),
+    }).compile({ checkpointer, interruptBefore: ["pay"] });
     await graph.invoke({}, thread());
     const before = (await graph.getState(thread())).config;
     expect((await graph.invoke(null, before)).receipt).toBe(1);
@@ -242,10 +220,10 @@ describe.each(sharedKinds)("on %s", (kind) => {
   it("two processes that run one thread at the same time", { timeout: 60_000 + MEETINGS * 1_500 }, async () => {
     const target = place(kind);
     const checkpointer = open(target);
-    const rest = new StateGraph(Annotation.Root({ receipt: Annotation<number> }))
-      .addNode("pay", () => ({}))
-      .addEdge(START, "pay")
-      .compile({ checkpointer, interruptBefore: ["pay"] });
+    const rest = sequence(Annotation.Root({ receipt: Annotation<number> }), { pay: () => ({}) }).compile({
+      checkpointer,
+      interruptBefore: ["pay"],
+    });
     for (let round = 0; round < MEETINGS; round++) await rest.invoke({}, thread(`${round}`));
     const args = [target, folder(), String(MEETINGS)];
     const children = [new Child(args, {}, "pay.mjs"), new Child(args, {}, "pay.mjs")];

@@ -1,11 +1,8 @@
 // Effects of LangGraph's nodes, and all the ways to go back in a thread or to fork it: whatever begins before an effect runs it
 // again with another idempotency key, and whatever begins after it shares its result.
-import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import {
   Annotation,
   Command,
-  END,
   START,
   Send,
   StateGraph,
@@ -19,7 +16,7 @@ import { effects, type EffectAttempt } from "forkpoint/effects";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Kind, all, everyKind, kinds, mainKinds, open, place, rejection, saver } from "./helpers.js";
+import { type Kind, all, everyKind, kinds, mainKinds, place, saver, sequence } from "./helpers.js";
 
 /** The effect of a test. It counts its calls, and remembers their idempotency keys. */
 class Charge {
@@ -34,15 +31,11 @@ type Durability = "sync" | "async" | "exit";
 /** A graph whose two nodes ask for the same effect, and a thread that has run through it. */
 async function ran(checkpointer: ForkpointSaver, charge: Charge, durability: Durability) {
   const once = effects(checkpointer);
-  const graph = new StateGraph(State)
-    .addNode("begin", () => ({}))
-    .addNode("pay", async (_state, config) => ({ n: await once(config, "charge", charge.make) }))
-    .addNode("again", async (_state, config) => ({ n: await once(config, "charge", charge.make) }))
-    .addEdge(START, "begin")
-    .addEdge("begin", "pay")
-    .addEdge("pay", "again")
-    .addEdge("again", END)
-    .compile({ checkpointer });
+  const graph = sequence(State, {
+    begin: () => ({}),
+    pay: async (_state, config) => ({ n: await once(config, "charge", charge.make) }),
+    again: async (_state, config) => ({ n: await once(config, "charge", charge.make) }),
+  }).compile({ checkpointer });
   const config = { configurable: { thread_id: "t" }, durability };
   // To go back to a step, it must have been stored.
   await graph.invoke({ n: 0 }, { ...config, durability: "sync" });
@@ -123,40 +116,19 @@ describe.each(mainKinds)("on %s", (kind) => {
 });
 
 describe.each(kinds)("on %s", (kind) => {
-  it("the command line's fork of a thread shares what was before it", async () => {
-    if (kind === "memory") return void expect(kind).toBe("memory");
-    const target = place(kind);
-    const charge = new Charge();
-    const { graph, config, at } = await ran(open(target), charge, "sync");
-    const main = fileURLToPath(new URL("./node_modules/forkpoint/dist/cli/main.js", import.meta.url));
-    for (const [from, receipt] of [
-      ["after", 1],
-      ["at", 2],
-      ["before", 3],
-    ] as const) {
-      const id = at[from].configurable!["checkpoint_id"] as string;
-      const args = [main, "fork", "t", id, "--as", `f-${from}`, "--db", target];
-      execFileSync(process.execPath, args, { env: { ...process.env, NODE_OPTIONS: "" } });
-      const { n } = await graph.invoke(null, { ...config, configurable: { thread_id: `f-${from}` } });
-      expect(n).toBe(receipt);
-    }
-  });
-
   it.each(["sync", "async", "exit"] as const)(
     "an effect before interrupt() happens once, durability %s",
     async (durability) => {
       const checkpointer = saver(kind);
       const [once, charge] = [effects(checkpointer), new Charge()];
       let nodes = 0;
-      const graph = new StateGraph(State)
-        .addNode("pay", async (_state, config) => {
+      const graph = sequence(State, {
+        pay: async (_state, config) => {
           nodes += 1;
           const n = await once(config, "charge", charge.make);
           return { n, note: interrupt("go on?") as string };
-        })
-        .addEdge(START, "pay")
-        .addEdge("pay", END)
-        .compile({ checkpointer });
+        },
+      }).compile({ checkpointer });
       const config = { configurable: { thread_id: "t" }, durability };
       await graph.invoke({ n: 0 }, config);
       expect(await graph.invoke(new Command({ resume: "yes" }), config)).toEqual({ n: 1, note: "yes" });
@@ -173,38 +145,13 @@ describe.each(kinds)("on %s", (kind) => {
     },
   );
 
-  it("an effect of a node that throws is not repeated when the graph resumes", async () => {
-    const checkpointer = saver(kind);
-    const [once, charge] = [effects(checkpointer), new Charge()];
-    let fails = true;
-    const graph = new StateGraph(State)
-      .addNode("pay", async (_state, config) => {
-        const n = await once(config, "charge", charge.make);
-        if (fails) throw new Error("crash");
-        return { n };
-      })
-      .addEdge(START, "pay")
-      .compile({ checkpointer });
-    for (const durability of ["sync", "async", "exit"] as const) {
-      fails = true;
-      const config = { configurable: { thread_id: durability }, durability };
-      expect((await rejection(graph.invoke({ n: 0 }, config))).message).toBe("crash");
-      fails = false;
-      const { metadata } = await graph.getState(config);
-      const { n } = await graph.invoke(metadata === undefined ? { n: 0 } : null, config);
-      expect(n).toBe(charge.keys.length);
-    }
-    expect(charge.keys.length).toBe(3);
-  });
-
   it("Send tasks, subgraphs and tasks of the functional API have effects of the thread", async () => {
     const checkpointer = saver(kind);
     const [once, charge] = [effects(checkpointer), new Charge()];
     const Sum = Annotation.Root({ sum: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }) });
-    const inner = new StateGraph(Sum)
-      .addNode("pay", async (_state, config) => ({ sum: await once(config, "inner", charge.make) }))
-      .addEdge(START, "pay")
-      .compile();
+    const inner = sequence(Sum, {
+      pay: async (_state, config) => ({ sum: await once(config, "inner", charge.make) }),
+    }).compile();
     const graph = new StateGraph(Sum)
       .addNode("begin", () => ({}))
       .addNode("pay", async ({ key }: { key: string }, config) => ({ sum: await once(config, key, charge.make) }))

@@ -11,7 +11,7 @@ import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
 import { fill } from "./export-to.js";
 import { tuplesOf } from "./import-again.js";
-import { all, checkpoint, folder, isShort, metadata, open, rejection, saver, thread } from "./helpers.js";
+import { all, checkpoint, folder, metadata, open, rejection, saver, thread } from "./helpers.js";
 
 const script = fileURLToPath(new URL("fixtures/export.mjs", import.meta.url));
 
@@ -223,8 +223,8 @@ async function exported(from: string, to: string, onLine: (line: string, kill: (
   await ended;
 }
 
-describe.skipIf(isShort)("a process of its own", () => {
-  it("is killed in the middle, again and again: the next export completes it", async () => {
+describe("a process of its own", () => {
+  it("is killed in the middle, again and again: the next export completes it", { timeout: 180_000 }, async () => {
     const [from, to] = [join(folder(), "from.db"), join(folder(), "to.db")];
     const ours = open(from);
     for (let n = 0; n < 6; n++) {
@@ -244,9 +244,9 @@ describe.skipIf(isShort)("a process of its own", () => {
     expect(there).toBeGreaterThan(0);
     expect(await ours.exportTo(other)).toMatchObject({ threads: 6, checkpoints: 120, writes: 120, skipped: 0 });
     expect(await tuplesOf(other)).toEqual(await tuplesOf(ours));
-  }, 180_000);
+  });
 
-  it("2,000 checkpoints of a large state: the memory stays small", async () => {
+  it("2,000 checkpoints of a large state: the memory stays small", { timeout: 240_000 }, async () => {
     const [from, to] = [join(folder(), "from.db"), join(folder(), "to.db")];
     const ours = open(from);
     let parent = {};
@@ -267,5 +267,5 @@ describe.skipIf(isShort)("a process of its own", () => {
     const back = saver("memory");
     const other = open(to);
     expect(await back.importFrom(other)).toMatchObject({ threads: 1, checkpoints: 2_000, skipped: 0 });
-  }, 240_000);
+  });
 });

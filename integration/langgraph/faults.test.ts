@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { crash } from "../../__test__/faults/crash.js";
 import { contend, race } from "../../__test__/faults/contention.js";
 import { amount, durable } from "../../__test__/faults/faults.js";
-import { folder, isShort } from "./helpers.js";
+import { folder } from "./helpers.js";
 
 const file = "integration/langgraph/faults.test.ts";
 const langgraph = new URL("fixtures/faults.mjs", import.meta.url).href;
@@ -12,11 +12,11 @@ const langgraph = new URL("fixtures/faults.mjs", import.meta.url).href;
 /** Each of the two stores is killed so often. The default is for `npm test`. */
 const cycles = amount("FORKPOINT_FAULT_CYCLES", 1);
 /** How long the processes work together. */
-const ms = amount("FORKPOINT_FAULT_MS", isShort ? 300 : 1_500);
+const ms = amount("FORKPOINT_FAULT_MS", 1_500);
 /** How often processes race. */
-const rounds = amount("FORKPOINT_FAULT_ROUNDS", isShort ? 2 : 10);
+const rounds = amount("FORKPOINT_FAULT_ROUNDS", 10);
 
-describe.each(isShort ? durable.slice(0, 1) : durable)("%s", (kind) => {
+describe.each(durable)("%s", (kind) => {
   it(
     "two writers of threads that are killed leave what they acknowledged",
     { timeout: 60_000 + cycles * 10_000 },

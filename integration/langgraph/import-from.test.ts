@@ -5,7 +5,7 @@ import type { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
 import { fill } from "./export-to.js";
 import { importAgain, tuplesOf } from "./import-again.js";
-import { all, checkpoint, isShort, kinds, mainKinds, metadata, rejection, saver, thread } from "./helpers.js";
+import { all, checkpoint, kinds, mainKinds, metadata, rejection, saver, thread } from "./helpers.js";
 import { otherSavers } from "./other-savers.js";
 
 /** MemorySaver reads all writes as JSON, so bytes need a serializer that makes JSON of them. */
@@ -21,7 +21,7 @@ function jsonOnly(saver: BaseCheckpointSaver): void {
   };
 }
 
-for (const { name, make } of isShort ? [] : otherSavers) {
+for (const { name, make } of otherSavers) {
   const of = name === "MemorySaver" ? kinds : kinds.slice(0, 1);
   describe(`from ${name}`, () =>
     importAgain(of, async () => {

@@ -132,24 +132,6 @@ describe.each(kinds)("into %s", (kind) => {
       expect((await app.getState(state.config)).values).toEqual(state.values);
   });
 
-  it("a thread that is there already is skipped, or a conflict if the caller wants that", async () => {
-    const checkpointer = saver(kind);
-    await checkpointer.put(
-      thread("nested"),
-      { v: 4, id: "1", ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} },
-      { source: "input", step: -1, parents: {} },
-      {},
-    );
-    const error = await rejection(checkpointer.importSqliteSaver(database, { onConflict: "fail" }));
-    expect(error).toMatchObject({ code: "CONFLICT" });
-    expect(error.message).toMatch(/^thread "nested" has changed in both databases, .*Nothing was imported$/);
-    expect((await checkpointer.listThreads()).threads.map(({ threadId }) => threadId)).toEqual(["nested"]);
-    const { threads: imported, skipped, skippedThreads } = await checkpointer.importSqliteSaver(database);
-    expect([imported, skipped]).toEqual([threads.size - 1, 1]);
-    expect(skippedThreads).toMatchObject([{ threadId: "nested", why: "changed in both" }]);
-    expect(await all(checkpointer.list(thread("nested")))).toHaveLength(1);
-  });
-
   it("reports its progress, and stops if asked: complete threads stay, and there are no others", async () => {
     const checkpointer = saver(kind);
     const seen: number[] = [];

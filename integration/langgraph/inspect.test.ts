@@ -1,10 +1,10 @@
 // The inspector on LangGraph's threads: statuses, channels, what is next, writes, branches, and forks that a graph goes on from.
-import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, Command, interrupt } from "@langchain/langgraph";
 import { type Store, copyStore, openStore } from "forkpoint";
 import { type Inspector, openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Log, checkpoint, kinds, metadata, place, rejection, says, thread } from "./helpers.js";
+import { Log, checkpoint, kinds, metadata, place, rejection, says, sequence, thread } from "./helpers.js";
 
 describe.each(kinds)("on %s", (kind) => {
   async function opened(): Promise<{ checkpointer: ForkpointSaver; inspector: Inspector; store: Store }> {
@@ -18,17 +18,14 @@ describe.each(kinds)("on %s", (kind) => {
   it("the status is that of the saver, and the nodes that are next are those of the graph", async () => {
     const { checkpointer, inspector } = await opened();
     let fails = true;
-    const app = new StateGraph(Log)
-      .addNode("first", says("first"))
-      .addNode("asks", () => ({ log: [interrupt<string, string>("go on?")] }))
-      .addNode("fails", () => {
+    const app = sequence(Log, {
+      first: says("first"),
+      asks: () => ({ log: [interrupt<string, string>("go on?")] }),
+      fails: () => {
         if (fails) throw new Error("no network");
         return { log: ["done"] };
-      })
-      .addEdge(START, "first")
-      .addEdge("first", "asks")
-      .addEdge("asks", "fails")
-      .compile({ checkpointer });
+      },
+    }).compile({ checkpointer });
     const shown = async () => (await inspector.run(ref, { withWhy: true }))!;
     await app.invoke({ log: [] }, thread());
     expect(await shown()).toMatchObject({ status: "waiting", statusWhy: "it asks a question" });
@@ -64,13 +61,9 @@ describe.each(kinds)("on %s", (kind) => {
   it("a fork is a branch from which the graph goes on with the other value", async () => {
     const { checkpointer, inspector } = await opened();
     const Numbers = Annotation.Root({ n: Annotation<number>, text: Annotation<string> });
-    const app = new StateGraph(Numbers)
-      .addNode("double", ({ n }) => ({ n: n * 2 }))
-      .addNode("add", ({ n }) => ({ n: n + 1 }))
-      .addEdge(START, "double")
-      .addEdge("double", "add")
-      .addEdge("add", END)
-      .compile({ checkpointer });
+    const app = sequence(Numbers, { double: ({ n }) => ({ n: n * 2 }), add: ({ n }) => ({ n: n + 1 }) }).compile({
+      checkpointer,
+    });
     expect(await app.invoke({ n: 5, text: "kept" }, thread())).toMatchObject({ n: 11 });
     const listed = (await inspector.checkpoints(ref)).items;
     const source = listed.at(-2)!;
@@ -105,11 +98,8 @@ describe.each(kinds)("on %s", (kind) => {
 
   it("subgraphs are namespaces, and removing a thread removes them", async () => {
     const { checkpointer, inspector } = await opened();
-    const sub = new StateGraph(Log)
-      .addNode("inner", () => ({ log: [interrupt<string, string>("inner?")] }))
-      .addEdge(START, "inner")
-      .compile();
-    const app = new StateGraph(Log).addNode("sub", sub).addEdge(START, "sub").compile({ checkpointer });
+    const sub = sequence(Log, { inner: () => ({ log: [interrupt<string, string>("inner?")] }) }).compile();
+    const app = sequence(Log, { sub }).compile({ checkpointer });
     await app.invoke({ log: [] }, thread());
     await app.invoke({ log: [] }, thread("thread 2"));
     const main = (await inspector.runs()).items;
@@ -128,23 +118,6 @@ describe.each(kinds)("on %s", (kind) => {
     expect((await inspector.runs({ allNs: true })).items.map(({ run }) => run)).toEqual(["thread 2", "thread 2"]);
   });
 
-  it("a copy of the thread waits too, and is resumed there", async () => {
-    const { checkpointer, inspector, store } = await opened();
-    const graph = new StateGraph(Log)
-      .addNode("asks", () => ({ log: [interrupt<string, string>("go on?")] }))
-      .addEdge(START, "asks");
-    await graph.compile({ checkpointer }).invoke({ log: ["begun"] }, thread());
-    const other = await opened();
-    await copyStore(store, other.store, { runs: [ref] });
-    expect(await other.inspector.run(ref, { withWhy: true })).toMatchObject({ status: "waiting" });
-    const result = await graph
-      .compile({ checkpointer: other.checkpointer })
-      .invoke(new Command({ resume: "yes" }), thread());
-    expect(result).toMatchObject({ log: ["begun", "yes"] });
-    expect(await checkpointer.status("thread")).toMatchObject({ status: "waiting" });
-    expect(await inspector.run(ref)).toMatchObject({ checkpoints: (await other.inspector.run(ref))!.checkpoints - 1 });
-  });
-
   it("a copy of the thread holds the paths of tasks exactly", async () => {
     const { checkpointer, store } = await opened();
     const config = await checkpointer.put(thread(), checkpoint(), metadata(), {});
@@ -160,12 +133,7 @@ describe.each(kinds)("on %s", (kind) => {
 
   it("the newest checkpoint is removed, and the writes of the one before are pending again", async () => {
     const { checkpointer, inspector } = await opened();
-    const app = new StateGraph(Log)
-      .addNode("one", says("one"))
-      .addNode("two", says("two"))
-      .addEdge(START, "one")
-      .addEdge("one", "two")
-      .compile({ checkpointer });
+    const app = sequence(Log, { one: says("one"), two: says("two") }).compile({ checkpointer });
     await app.invoke({ log: [] }, thread());
     const listed = (await inspector.checkpoints(ref)).items;
     expect((await inspector.checkpoint({ ...ref, step: -2 }))!.writes[0]!.owner).toBe(listed.at(-1)!.id);
