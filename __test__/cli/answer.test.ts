@@ -1,11 +1,9 @@
 // Tests the questions that the command line shows, and the answers that it stores.
 // @module-tag slow
-import { join } from "node:path";
 import { openInspector } from "forkpoint/inspect";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
 import { expect, test } from "vitest";
-import { folder } from "../helpers.js";
-import { answer, bytesOf, cli, json, refused } from "./run.js";
+import { answer, bytesOf, cli, copies, json, refused } from "./run.js";
 
 const hostile = "\u001b[31mred\u202e\nsecond line";
 
@@ -28,13 +26,11 @@ function graphOf(checkpointer: Checkpointer<{ said: unknown[] }>) {
   });
 }
 
-async function waiting(): Promise<string> {
-  const path = join(folder(), "agent.db");
+const waiting = copies(async (path) => {
   // An open store may still write to its file.
   await using checkpointer = new Checkpointer<{ said: unknown[] }>(path);
   await graphOf(checkpointer).invoke({ said: [] }, { threadId: "order-7" });
-  return path;
-}
+});
 
 test("questions are in ls and show on a line each, and looking changes nothing", async () => {
   const path = await waiting();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { CheckpointStore } from "forkpoint";
 import { describe, expect, test } from "vitest";
 import { checkpoint, folder } from "../helpers.js";
-import { answer, cli, expectSafe, inTerminal, json, refused } from "./run.js";
+import { answer, cli, copies, expectSafe, inTerminal, json, refused } from "./run.js";
 
 const usage = (input_tokens: number, output_tokens: number, more = {}) => ({ input_tokens, output_tokens, ...more });
 
@@ -42,8 +42,7 @@ const reply = {
 };
 
 /** Makes a database with a conversation in three steps, and a run without one. */
-async function chats(): Promise<string> {
-  const path = join(folder(), "agent.db");
+const chats = copies(async (path) => {
   const store = new CheckpointStore(path);
   const all = [[question], [question, call], [question, call, results, reply]];
   for (const [n, messages] of all.entries()) {
@@ -63,8 +62,7 @@ async function chats(): Promise<string> {
     }),
   );
   await store.close();
-  return path;
-}
+});
 
 describe("get --chat", () => {
   test("prints a conversation in 80 columns, with what the step has added", async () => {

@@ -9,7 +9,7 @@ import { SessionStore } from "forkpoint/helix";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, folder, windows } from "../helpers.js";
-import { answer, cli, filled, json, withRun } from "./run.js";
+import { answer, cli, filled, filledTexts, json, withRun } from "./run.js";
 
 interface Report {
   ok: boolean;
@@ -275,7 +275,7 @@ describe("doctor", () => {
     // In a folder with the sticky bit, as /tmp, nobody can.
     chmodSync(join(path, ".."), 0o1777);
     expect(await findings(path)).toEqual([]);
-    const text = await filled("jsonl:runs");
+    const text = await filledTexts();
     chmodSync(text.slice("jsonl:".length), 0o755);
     expect((await findings(text))[0]!.remedy).toContain(`chmod 700 ${text.slice("jsonl:".length)}`);
   });
@@ -292,7 +292,7 @@ describe("doctor", () => {
   });
 
   test("looks at a folder of text files", async () => {
-    const target = await filled("jsonl:runs");
+    const target = await filledTexts();
     expect((await report("doctor", "--db", target)).ok).toBe(true);
     expect((await report("verify", "--db", target)).ok).toBe(true);
   });

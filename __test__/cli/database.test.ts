@@ -7,7 +7,7 @@ import { CheckpointStore, openStore } from "forkpoint";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, folder, windows } from "../helpers.js";
 import { holdFile } from "../lock.js";
-import { answer, bytesOf, cli, filled, json, refused, withRun } from "./run.js";
+import { alone, answer, bytesOf, cli, filled, filledTexts, json, refused, withRun } from "./run.js";
 
 /** The commands that only look, as their users write them. */
 const looking: string[][] = [
@@ -63,7 +63,7 @@ describe("the database", () => {
   });
 
   test("may be a folder of text files, with and without its scheme", async () => {
-    const target = await filled("jsonl:runs");
+    const target = await filledTexts();
     const path = target.slice("jsonl:".length);
     const [one, other, third] = await Promise.all([
       json(["ls", "--db", target]),
@@ -194,8 +194,8 @@ describe("a password", () => {
     // Each waits a while for the server, so they run at once.
     const env = { FORKPOINT_URL: `${url}?password=s3cret` };
     const [last, ...all] = await Promise.all([
-      cli(["ls"], { env }),
-      ...commands.map((args) => cli(args, { cwd: folder() })),
+      alone(["ls"], { env }),
+      ...commands.map((args) => alone(args, { cwd: folder() })),
     ]);
     for (const { code, stdout, stderr } of all) {
       expect(code, stderr).toBeGreaterThan(1);

@@ -1,11 +1,34 @@
 // Tests `forkpoint demo`: what it runs in which process, what its database holds, and how it ends.
 // @module-tag slow
-import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { folder, windows } from "../helpers.js";
-import { type RunOptions, answer, bytesOf, cli, inTerminal, json, main, refused, start, startProgram } from "./run.js";
+import {
+  type RunOptions,
+  alone,
+  answer,
+  bytesOf,
+  cli,
+  environment,
+  inTerminal,
+  json,
+  main,
+  refused,
+  start,
+  startProgram,
+} from "./run.js";
 
 const steps = ["read_request", "find_order", "score_risk", "write_reply", "settle"];
 
@@ -20,23 +43,46 @@ function lives(pid: number): boolean {
   }
 }
 
+/** Runs the demo with `--json`, and returns what it answers. */
+async function demoIn(cwd: string, env: Record<string, string> = {}): Promise<any> {
+  const { code, stdout } = await alone(["demo", "--json"], { cwd, env });
+  expect(code).toBe(0);
+  return JSON.parse(stdout);
+}
+
 /** The commands that the demo prints, without `npx forkpoint`. */
 function nextOf(stdout: string): string[] {
   return [...stdout.matchAll(/^ {2}npx forkpoint (.*)$/gm)].map(([, words]) => words!);
 }
 
+// Both demos run once. The tests look at what they have printed, and at the database of the first one.
+const home = mkdtempSync(join(tmpdir(), "forkpoint-demo-"));
+const log = join(home, "saves.log");
+const cwd = join(home, "runs");
+let shown: any;
+let printed: string;
+
+beforeAll(async () => {
+  mkdirSync(cwd);
+  // Tells which process has stored what, from inside each process.
+  const spy = `const { tracingChannel } = require("node:diagnostics_channel");
+    tracingChannel("forkpoint:save").asyncEnd.subscribe(({ operation, run, id, error }) => {
+      if (error === undefined) require("node:fs").appendFileSync(${JSON.stringify(log)},
+        JSON.stringify({ pid: process.pid, operation, run, id }) + "\\n");
+    });`;
+  writeFileSync(join(home, "spy.cjs"), spy);
+  const env = environment({ NODE_OPTIONS: `--require ${join(home, "spy.cjs")}` });
+  shown = JSON.parse(execFileSync(process.execPath, [main, "demo", "--json"], { cwd, env, encoding: "utf8" }));
+  mkdirSync(join(cwd, "my runs"));
+  const args = [main, "demo", "--out", "my runs/it's.db"];
+  const ended = spawnSync(process.execPath, args, { cwd, env: environment(), encoding: "utf8" });
+  expect({ status: ended.status, stderr: ended.stderr }).toEqual({ status: 0, stderr: "" });
+  printed = ended.stdout;
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
 describe("the runs", () => {
-  test("a killed process is resumed by another one, and no finished step runs again", async () => {
-    const cwd = folder();
-    const log = join(cwd, "saves.log");
-    // Tells which process has stored what, from inside each process.
-    const spy = `const { tracingChannel } = require("node:diagnostics_channel");
-      tracingChannel("forkpoint:save").asyncEnd.subscribe(({ operation, run, id, error }) => {
-        if (error === undefined) require("node:fs").appendFileSync(${JSON.stringify(log)},
-          JSON.stringify({ pid: process.pid, operation, run, id }) + "\\n");
-      });`;
-    writeFileSync(join(cwd, "spy.cjs"), spy);
-    const shown = await json(["demo"], { cwd, env: { NODE_OPTIONS: `--require ${join(cwd, "spy.cjs")}` } });
+  test("a killed process is resumed by another one, and no finished step runs again", () => {
     expect(shown).toMatchObject({
       path: NAME,
       crash: { signal: "SIGKILL", step: "write_reply" },
@@ -58,144 +104,112 @@ describe("the runs", () => {
   });
 
   test("the database has the resumed run, its fork and a run that waits", async () => {
-    const cwd = folder();
-    const { runs } = await json(["demo"], { cwd });
-    const listed = await json(["ls"], { cwd });
+    const listed = await json(["ls", "--db", NAME], { cwd });
     const facts = (list: Array<Record<string, unknown>>) =>
       list.map(({ run, space, status, checkpoints }) => `${run} ${space} ${status} ${checkpoints}`).toSorted();
-    expect(facts(listed.runs)).toEqual(facts(runs));
-    expect(facts(runs)).toEqual([
+    expect(facts(listed.runs)).toEqual(facts(shown.runs));
+    expect(facts(shown.runs)).toEqual([
       "refund-101 agentium finished 6",
       "refund-101-fork agentium finished 3",
       "refund-102 tinyagents waiting 5",
     ]);
-    const { checkpoints, forks } = await json(["show", "refund-101"], { cwd });
+    const { checkpoints, forks } = await json(["show", "refund-101", "--db", NAME], { cwd });
     expect(checkpoints.map(({ label }: { label: string }) => label)).toEqual(["initial", ...steps]);
     expect(forks).toMatchObject([{ run: "refund-101-fork", forkedFrom: { id: "refund-101:step-3" } }]);
-    const outcome = (run: string) => json(["get", run, "--path", "outcome"], { cwd });
+    const outcome = (run: string) => json(["get", run, "--path", "outcome", "--db", NAME], { cwd });
     expect([await outcome("refund-101"), await outcome("refund-101-fork")]).toEqual(["refunded $120", "declined"]);
-    expect((await cli(["get", "refund-102", "--path", "outcome"], { cwd })).code).toBe(3);
-    expect((await cli(["verify"], { cwd })).code).toBe(0);
-    expect((await json(["doctor"], { cwd })).findings).toEqual([]);
+    expect((await cli(["get", "refund-102", "--path", "outcome", "--db", NAME], { cwd })).code).toBe(3);
+    expect((await cli(["verify", "--db", NAME], { cwd })).code).toBe(0);
+    expect((await json(["doctor", "--db", NAME], { cwd })).findings).toEqual([]);
   });
 
-  test("its output is short, and says in numbers what was shown", async () => {
-    const cwd = folder();
-    const { code, stdout, stderr } = await cli(["demo"], { cwd });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const lines = stdout.trimEnd().split("\n");
+  test("its output is short, and says in numbers what was shown", () => {
+    const lines = printed.trimEnd().split("\n");
     expect(lines.length).toBeLessThan(26);
     // The last line has the path of the package.
     for (const line of lines.slice(0, -1)) expect(line.length).toBeLessThan(100);
-    expect(stdout).toMatch(/process (\d+)\n[^]*write_reply +process \1 was killed \(SIGKILL\)\n/);
-    expect(stdout).toContain("3 of 5 steps were not repeated\n");
-    expect(stdout).toContain(`${NAME} has 3 runs and 14 checkpoints.`);
-    const ran = [...stdout.matchAll(/^ {2}✓ (\w+)/gm)].map(([, step]) => step);
+    expect(printed).toMatch(/process (\d+)\n[^]*write_reply +process \1 was killed \(SIGKILL\)\n/);
+    expect(printed).toContain("3 of 5 steps were not repeated\n");
+    expect(printed).toMatch(/it's\.db has 3 runs and 14 checkpoints\./);
+    const ran = [...printed.matchAll(/^ {2}✓ (\w+)/gm)].map(([, step]) => step);
     expect(ran).toEqual([...steps, "settle"]);
   });
 });
 
 describe("the commands that it prints", () => {
-  test("end with the guides of frameworks, which the package has", async () => {
-    const stdout = await answer(["demo"], { cwd: folder() });
+  test("end with the guides of frameworks, which the package has", () => {
     const [, guide] = /\n\nUse LangGraph\? See (.*\.md)\. Other frameworks: index\.md in the same folder\.\n$/.exec(
-      stdout,
+      printed,
     )!;
     expect(readFileSync(guide!, "utf8")).toMatch(/^# LangGraph/);
     expect(readFileSync(join(guide!, "../index.md"), "utf8")).toContain("langgraph.md");
   });
 
   test("a fork after the last step runs nothing, and says so", async () => {
-    const cwd = folder();
-    await answer(["demo"], { cwd });
-    expect((await cli(["fork", "refund-101"], { cwd })).stderr).toContain("nothing will run");
-    expect((await cli(["fork", "refund-101", "--step", "3"], { cwd })).stderr).not.toContain("nothing will run");
+    const fork = async (...args: string[]) =>
+      (await cli(["fork", "refund-101", ...args, "--db", NAME], { cwd })).stderr;
+    expect(await fork()).toContain("nothing will run");
+    expect(await fork("--step", "3")).not.toContain("nothing will run");
   });
 
   test("show the question of a run that waits, and its next node", async () => {
-    const cwd = folder();
-    await answer(["demo"], { cwd });
-    const text = await answer(["show", "refund-102"], { cwd });
+    const text = await answer(["show", "refund-102", "--db", NAME], { cwd });
     expect(text).toMatch(/^! waiting: a task asks a question\n {2}"Refund \$480 to Ben\?"$/m);
     expect(text).toMatch(/^STEP +LABEL +NEXT /m);
     expect(text.trimEnd().split("\n").at(-1)).toContain(" settle ");
-    const { stderr } = await cli(["fork", "refund-102", "--as", "again"], { cwd });
+    const { stderr } = await cli(["fork", "refund-102", "--as", "again", "--db", NAME], { cwd });
     expect(stderr).toContain('resume it in your program: graph.resume("again")');
   });
 
-  test("work as printed", async () => {
-    const cwd = folder();
-    const commands = nextOf(await answer(["demo"], { cwd }));
+  test.skipIf(windows)("work in a shell, also if the path has spaces and another database is beside it", async () => {
+    const commands = nextOf(printed);
     expect(commands.map((words) => words.split(" ")[0])).toEqual(["show", "diff", "fork", "studio"]);
-    const [show, diff, fork] = commands.map((words) => words.split(" "));
-    expect(await answer(show!, { cwd })).toMatch(/> refund-101-fork .*\n[^]*score_risk/);
-    expect(await answer(diff!, { cwd })).toMatch(/state\.risk +0\.1 → 0\.9\n[^]*state\.outcome/);
-    // Also a second time.
-    for (let n = 1; n <= 2; n++) expect((await cli(fork!, { cwd })).code).toBe(0);
-    expect((await json(["show", "refund-101"], { cwd })).forks).toHaveLength(3);
-  });
-
-  test.skipIf(windows)("work in a shell if the path has spaces, and beside another database", async () => {
-    const cwd = folder();
-    mkdirSync(join(cwd, "my runs"));
-    await answer(["demo"], { cwd });
-    const commands = nextOf(await answer(["demo", "--out", "my runs/it's.db"], { cwd })).slice(0, 3);
-    expect(commands).toHaveLength(3);
-    for (const words of commands) {
+    const run = (words: string) => {
       const script = `npx() { shift; "${process.execPath}" "${main}" "$@"; }; npx forkpoint ${words}`;
-      const { code, stdout } = await startProgram("sh", ["-c", script], { cwd }).ended;
-      expect({ words, code, isEmpty: stdout === "" }).toEqual({ words, code: 0, isEmpty: false });
-    }
+      return startProgram("sh", ["-c", script], { cwd }).ended;
+    };
+    const [show, diff, fork] = commands as [string, string, string];
+    expect((await run(show)).stdout).toMatch(/> refund-101-fork .*\n[^]*score_risk/);
+    expect((await run(diff)).stdout).toMatch(/state\.risk +0\.1 → 0\.9\n[^]*state\.outcome/);
+    // Also a second time.
+    for (let n = 1; n <= 2; n++) expect((await run(fork)).code).toBe(0);
+    expect((await json(["show", "refund-101", "--db", "my runs/it's.db"], { cwd })).forks).toHaveLength(3);
   });
 });
 
 describe("the file", () => {
-  test("is a new one each time, and nothing that is there is changed", async () => {
+  test("is a new one each time, whatever FORKPOINT_URL names, and nothing that is there is changed", async () => {
     const cwd = folder();
     writeFileSync(join(cwd, NAME), "mine");
     // Belongs to another database.
     writeFileSync(join(cwd, "forkpoint-demo-2.db-wal"), "mine too");
+    if (windows) writeFileSync(join(cwd, "forkpoint-demo-3.db"), "");
+    else symlinkSync("nowhere.db", join(cwd, "forkpoint-demo-3.db"));
     const paths = [];
-    for (let n = 0; n < 2; n++) paths.push((await json(["demo"], { cwd })).path);
-    expect(paths).toEqual(["forkpoint-demo-3.db", "forkpoint-demo-4.db"]);
+    const env = { FORKPOINT_URL: join(cwd, "production.db") };
+    for (let n = 0; n < 2; n++) paths.push((await demoIn(cwd, env)).path);
+    expect(paths).toEqual(["forkpoint-demo-4.db", "forkpoint-demo-5.db"]);
+    const names = readdirSync(cwd);
     const before = bytesOf(join(cwd, paths[0]));
     expect(await refused(["demo", "--out", paths[0]], 5, { cwd })).toMatchObject({
       code: "CONFLICT",
-      message: expect.stringMatching(/"forkpoint-demo-3\.db" exists already.*--out/),
+      message: expect.stringMatching(/"forkpoint-demo-4\.db" exists already.*--out/),
     });
     expect((await refused(["demo", "--out", "forkpoint-demo-2.db"], 5, { cwd })).message).toContain('-2.db-wal"');
     expect(bytesOf(join(cwd, paths[0]))).toBe(before);
     expect(readFileSync(join(cwd, NAME), "utf8")).toBe("mine");
     expect(readFileSync(join(cwd, "forkpoint-demo-2.db-wal"), "utf8")).toBe("mine too");
+    expect(readdirSync(cwd)).toEqual(names);
+    expect(names.toSorted()).toEqual([NAME, "forkpoint-demo-2.db-wal", "forkpoint-demo-3.db", ...paths].toSorted());
   });
 
-  test("ignores FORKPOINT_URL, and is no database that --db names", async () => {
+  test("is none at another kind of store, at a database that --db names, and where no folder is", async () => {
     const cwd = folder();
-    const env = { FORKPOINT_URL: join(cwd, "production.db") };
-    expect((await json(["demo"], { cwd, env })).path).toBe(NAME);
+    for (const out of ["memory:", "postgres://localhost/agents", "jsonl:runs", ""])
+      expect(await refused(["demo", `--out=${out}`], 2, { cwd })).toMatchObject({ code: "USAGE" });
     expect((await refused(["demo", "--db", "agent.db"], 2, { cwd })).message).toContain("--out");
-    expect(readdirSync(cwd)).toEqual([NAME]);
-  });
-
-  test.each([["memory:"], ["postgres://localhost/agents"], ["jsonl:runs"], [""]])("is none at %j", async (out) => {
-    const cwd = folder();
-    expect(await refused(["demo", `--out=${out}`], 2, { cwd })).toMatchObject({ code: "USAGE" });
+    expect((await refused(["demo", "--out", "none/demo.db"], 3, { cwd })).message).toContain("--out");
     expect(readdirSync(cwd)).toEqual([]);
-  });
-
-  test.skipIf(windows)("is not made where a link leads to nothing", async () => {
-    const cwd = folder();
-    symlinkSync("nowhere.db", join(cwd, NAME));
-    expect((await json(["demo"], { cwd })).path).toBe("forkpoint-demo-2.db");
-    expect(readdirSync(cwd).toSorted()).toEqual(["forkpoint-demo-2.db", NAME]);
-  });
-
-  test("needs a folder that is there", async () => {
-    const cwd = folder();
-    expect(await refused(["demo", "--out", "none/demo.db"], 3, { cwd })).toMatchObject({
-      code: "NOT_FOUND",
-      message: expect.stringContaining("--out"),
-    });
   });
 
   test.skipIf(windows)("needs a folder that may be written", () => {
@@ -222,7 +236,7 @@ describe("Ctrl-C", () => {
     return demo.ended;
   }
 
-  test.skipIf(windows)("before the end leaves nothing behind, and the next demo works", async () => {
+  test.skipIf(windows)("before the end leaves nothing behind", async () => {
     const cwd = folder();
     for (const lines of [1, 3]) {
       const { code, stderr } = await interrupt(lines, { cwd });
@@ -233,7 +247,6 @@ describe("Ctrl-C", () => {
       });
       expect(readdirSync(cwd)).toEqual([]);
     }
-    expect((await json(["demo"], { cwd })).path).toBe(NAME);
   });
 
   test.runIf(process.platform === "linux")("in a terminal reaches both processes", async () => {
@@ -247,7 +260,7 @@ describe("Ctrl-C", () => {
   test("is no reason for the killed process to live on", async () => {
     const args = ["demo-agent", "agent.db", "run", "write_reply", "0"];
     // Its stdin ends, as it does when the process that started it dies.
-    const { code, signal } = await cli(args, { cwd: folder() });
+    const { code, signal } = await alone(args, { cwd: folder() });
     expect({ code, signal }).toEqual({ code: 1, signal: null });
   });
 
@@ -258,7 +271,7 @@ describe("Ctrl-C", () => {
     demo.child.kill("SIGKILL");
     await demo.ended;
     expect(readdirSync(cwd)).toContain(NAME);
-    expect((await json(["demo"], { cwd })).path).toBe("forkpoint-demo-2.db");
+    expect((await demoIn(cwd)).path).toBe("forkpoint-demo-2.db");
   });
 });
 
@@ -329,8 +342,8 @@ test("no other command loads the code of the demo", async () => {
   writeFileSync(join(cwd, "spy.cjs"), spy);
   const env = { NODE_OPTIONS: `--require ${join(cwd, "spy.cjs")}` };
   // The process that is killed says nothing.
-  expect((await cli(["demo"], { cwd, env })).stderr).toBe("loaded\n");
+  expect((await alone(["demo"], { cwd, env })).stderr).toBe("loaded\n");
   for (const args of [["ls"], ["--help"], ["demo", "--help"]]) {
-    expect((await cli(args, { cwd, env })).stderr).toContain("not loaded\n");
+    expect((await alone(args, { cwd, env })).stderr).toContain("not loaded\n");
   }
 });

@@ -8,13 +8,12 @@ import type { CheckpointInfo, EffectInfo } from "forkpoint/inspect";
 import { describe, expect, test } from "vitest";
 import { checkpoint, folder, rejection, run as runProgram } from "../helpers.js";
 import { placedEffects } from "../../tools/cli/effect-signs.js";
-import { answer, bytesOf, cli, json, refused, start, withRun } from "./run.js";
+import { answer, bytesOf, cli, copies, json, refused, start, withRun } from "./run.js";
 
 const run = { space: "agentos", run: "order-7" };
 
 /** A run with two checkpoints. Between them, it has charged; a mail has failed; and a process was killed in a shipment. */
-async function shop(): Promise<string> {
-  const path = join(folder(), "agent.db");
+const shop = copies(async (path) => {
   {
     await using store = await openStore(path);
     const [graphs, once] = [new CheckpointStore(store), effects(store)];
@@ -27,8 +26,7 @@ async function shop(): Promise<string> {
     }
   }
   expect((await runProgram("effect.mjs", [path, "agentos", "order-7", "ship"])).signal).toBe("SIGKILL");
-  return path;
-}
+});
 
 describe("looking", () => {
   test("effects lists them with their state in words, and changes nothing", async () => {

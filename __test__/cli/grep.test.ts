@@ -6,13 +6,9 @@ import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { describe, expect, test } from "vitest";
 import { checkpoint, folder, windows } from "../helpers.js";
 import { makeExample } from "./example.js";
-import { answer, cli, expectSafe, filled, inTerminal, json, main, refused, startProgram } from "./run.js";
+import { answer, cli, copies, expectSafe, filled, inTerminal, json, main, refused, startProgram } from "./run.js";
 
-async function example(): Promise<string> {
-  const path = join(folder(), "agent.db");
-  await makeExample(path);
-  return path;
-}
+const example = copies(makeExample);
 
 async function withStates(states: Record<string, unknown>): Promise<string> {
   const path = join(folder(), "agent.db");

@@ -144,18 +144,11 @@ describe("runs with hostile ids", () => {
 
   test("are forked", async () => {
     const path = await withIds([hostile["an escape sequence"]]);
-    const fork = await json([
-      "fork",
-      "--db",
-      path,
-      "--as",
-      hostile["a bidi override"],
-      "--",
-      hostile["an escape sequence"],
-    ]);
-    expect([fork.from.run, fork.run]).toEqual([hostile["an escape sequence"], hostile["a bidi override"]]);
-    expectSafe(await answer(["fork", "--db", path, "--", hostile["an escape sequence"]]));
-    expectSafe(await answer(["show", "--db", path, "--", hostile["a bidi override"]]));
+    const [from, to] = [hostile["an escape sequence"], hostile["a bidi override"]];
+    const fork = await json(["fork", "--db", path, "--as", to, "--", from]);
+    expect([fork.from.run, fork.run]).toEqual([from, to]);
+    expectSafe(await answer(["fork", "--db", path, "--", from]));
+    expectSafe(await answer(["show", "--db", path, "--", to]));
   });
 });
 
@@ -199,16 +192,8 @@ describe("values", () => {
 
   test("that look like options of ours are values", async () => {
     const path = await withRun("plain", 1);
-    const fork = await json([
-      "fork",
-      "plain",
-      "--db",
-      path,
-      "--set",
-      'scratch.n={"$type":"Map","value":[["a",1]]}',
-      "--as",
-      "--odd",
-    ]);
+    const setting = 'scratch.n={"$type":"Map","value":[["a",1]]}';
+    const fork = await json(["fork", "plain", "--db", path, "--set", setting, "--as", "--odd"]);
     expect(fork.run).toBe("--odd");
     expect(await json(["get", "--db", path, "--path", "scratch.n.a", "--", "--odd"])).toBe(1);
   });

@@ -25,24 +25,6 @@ describe("ls", () => {
     const expected = await inspector.runs({ limit: 20, withWhy: true, withBytes: true });
     expect(runs).toEqual(expected.items);
     expect(cursor).toEqual(expected.cursor);
-    expect(runs[0]).toEqual({
-      space: expect.any(String),
-      run: expect.any(String),
-      ns: runs[0].ns,
-      group: runs[0].group,
-      checkpoints: expect.any(Number),
-      began: expect.any(Number),
-      active: expect.any(Number),
-      latest: expect.objectContaining({ id: expect.any(String), seq: expect.any(Number), step: expect.any(Number) }),
-      forkedFrom: runs[0].forkedFrom,
-      status: expect.any(String),
-      labels: {},
-      statusWhy: runs[0].statusWhy,
-      bytes: { logical: expect.any(Number), stored: expect.any(Number) },
-      version: null,
-      lease: null,
-      question: null,
-    });
   });
 
   test("goes through all pages", async () => {
@@ -344,18 +326,10 @@ describe("diff", () => {
     expect(text).toMatch(/^~ changed +state\.scratch\.n +2 → 3$/m);
     expect(text).toMatch(/^\+ added +state\.scratch\.notes\[2\] +"note 2"$/m);
     expect(text).toMatch(/^\d+ changes: 1 added, \d+ changed$/m);
-  });
-
-  test("counts changes of one kind once", async () => {
-    const path = await withRun("one", 2);
-    for (const [as, setting, summary] of [
-      ["changed", "scratch.n=5", "1 change"],
-      ["added", "scratch.m=5", "1 added"],
-    ] as const) {
-      await answer(["fork", "one", "--set", setting, "--as", as, "--db", path]);
-      const text = await answer(["diff", "one", "--to-run", as, "--part", "state", "--db", path]);
-      expect(text.trimEnd().split("\n").at(-1)).toBe(summary);
-    }
+    // Changes of one kind are counted once.
+    await answer(["fork", "grows", "--set", "scratch.m=5", "--as", "added", "--db", path]);
+    const added = await answer(["diff", "grows", "--to-run", "added", "--part", "state", "--db", path]);
+    expect(added.trimEnd().split("\n").at(-1)).toBe("1 added");
   });
 
   test("prints paths that get and fork take", async () => {
@@ -411,14 +385,11 @@ describe("what is no checkpoint", () => {
     expect(error.message).toContain(message);
   });
 
-  test("the label of one step", async () => {
-    const error = await refused(["get", "grows", "node-2", "--db", await withRun("grows", 4)], 3);
-    expect(error.message).toContain("it is the label of step 2: use --step 2");
-  });
-
-  test("a key that is not there: the error lists the keys", async () => {
-    const error = await refused(["get", "one", "--path", "scrtch", "--db", await withRun("one", 1)], 3);
-    expect(error.message).toMatch(/^there is nothing at "scrtch" in the state of .*: it has .*scratch/);
+  test("the label of one step, and a key that is not there: the error lists the keys", async () => {
+    const path = await withRun("grows", 4);
+    const message = async (...args: string[]) => (await refused(["get", "grows", ...args, "--db", path], 3)).message;
+    expect(await message("node-2")).toContain("it is the label of step 2: use --step 2");
+    expect(await message("--path", "scrtch")).toMatch(/^there is nothing at "scrtch" in .*: it has .*scratch/);
   });
 });
 

@@ -1,13 +1,17 @@
-/** Runs the built command line in processes of its own, and makes the databases that it looks into. */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+/**
+ * Runs the built command line, and makes the databases that it looks into. Most commands run in one process, one after the
+ * other. A test of how a process ends, or of its streams, starts a process of its own.
+ */
+import { type ChildProcess, type ChildProcessWithoutNullStreams, fork, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CheckpointStore, openStore } from "forkpoint";
-import { expect, onTestFinished } from "vitest";
+import { afterAll, expect, onTestFinished } from "vitest";
 import { fill } from "../contents.js";
-import { checkpoint, folder } from "../helpers.js";
+import { checkpoint, fixture, folder } from "../helpers.js";
 
 /** The program that `npx forkpoint` runs. */
 export const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
@@ -31,7 +35,7 @@ export interface RunOptions {
 const DEADLINE = 45_000;
 
 /** The environment of a process: without what changes the answers. */
-function environment(env: Record<string, string> = {}): NodeJS.ProcessEnv {
+export function environment(env: Record<string, string> = {}): NodeJS.ProcessEnv {
   const { NO_COLOR: _, FORCE_COLOR: __, FORKPOINT_URL: ___, COLUMNS: ____, ...others } = process.env;
   return { ...others, NODE_OPTIONS: "", TERM: "xterm-256color", ...env };
 }
@@ -109,9 +113,44 @@ export function start(args: readonly string[], options?: RunOptions): Running {
   return startProgram(process.execPath, [main, ...args], options);
 }
 
-/** Runs the command line until it ends. */
-export function cli(args: readonly string[], options?: RunOptions): Promise<Ended> {
+/** Runs the command line in a process of its own until it ends. */
+export function alone(args: readonly string[], options?: RunOptions): Promise<Ended> {
   return start(args, options).ended;
+}
+
+let host: ChildProcess | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs a command in the process that runs them all. It must not run another one meanwhile. */
+function inHost(args: readonly string[], { cwd, env, input }: RunOptions): Promise<Ended> {
+  if (host === undefined) {
+    host = fork(fixture("cli-host.cjs"), [main], { cwd: tmpdir(), execArgv: [], env: environment() });
+    host.unref();
+    host.channel!.unref();
+  }
+  const child = host;
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void) => {
+      clearTimeout(deadline);
+      child.off("message", answered).off("exit", died);
+      settle();
+    };
+    const answered = (ended: unknown) => end(() => resolve(ended as Ended));
+    const died = () => {
+      host = undefined;
+      end(() => reject(new Error(`${args.join(" ")} has ended the process of all commands, or did not end by itself`)));
+    };
+    const deadline = setTimeout(() => child.kill("SIGKILL"), DEADLINE);
+    child.on("message", answered).on("exit", died);
+    child.send({ args, cwd, env: environment(env), input });
+  });
+}
+
+/** Runs the command line until it ends. */
+export function cli(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  const ended = last.then(() => inHost(args, options));
+  last = ended.catch(() => {});
+  return ended;
 }
 
 /** Runs a command that must succeed, and returns what it writes to stdout. */
@@ -153,14 +192,36 @@ export function expectSafe(text: string): void {
   expect(UNSAFE.exec(text.replaceAll("\n", ""))).toBeNull();
 }
 
-/** Makes a database with the data of all contracts. Returns its path. */
-export async function filled(name = "agent.db"): Promise<string> {
-  const target = name.startsWith("jsonl:") ? `jsonl:${join(folder(), name.slice(6))}` : join(folder(), name);
+/** Makes a database once for a test file. Returns a function that returns the path of a copy of it. */
+export function copies(make: (path: string) => Promise<unknown>): () => Promise<string> {
+  let made: Promise<string> | undefined;
+  afterAll(async () => {
+    if (made !== undefined) rmSync(await made, { recursive: true, force: true, maxRetries: 10 });
+  });
+  return async () => {
+    made ??= (async () => {
+      const home = mkdtempSync(join(tmpdir(), "forkpoint-test-"));
+      await make(join(home, "agent.db"));
+      return home;
+    })();
+    const copy = folder();
+    cpSync(await made, copy, { recursive: true });
+    return join(copy, "agent.db");
+  };
+}
+
+async function fillAt(target: string): Promise<string> {
   const store = await openStore(target);
   await fill(store);
   await store.close();
   return target;
 }
+
+/** Makes a database with the data of all contracts. Returns its path. */
+export const filled = copies(fillAt);
+
+/** Makes a folder of text files with the data of all contracts. Returns its target. */
+export const filledTexts = (): Promise<string> => fillAt(`jsonl:${join(folder(), "runs")}`);
 
 /** Makes a database with one run of AgentOS. Its checkpoints are `<run> 0`, `<run> 1` and so on. */
 export async function withRun(run: string, steps: number, path = join(folder(), "agent.db")): Promise<string> {

@@ -8,21 +8,23 @@ import { CheckpointStore, openStore } from "forkpoint";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, folder, windows } from "../helpers.js";
 import { holdFile } from "../lock.js";
-import { answer, cli, filled, inTerminal, json, main, start, startProgram, withRun } from "./run.js";
+import { answer, cli, copies, filled, inTerminal, json, main, start, startProgram, withRun } from "./run.js";
 
 const linux = process.platform === "linux";
 
-/** Makes a database whose copy takes a while. */
-async function large(count = 150, bytes = 200_000): Promise<string> {
-  const path = join(folder(), "agent.db");
+/** Saves states that do not compress. */
+const noise = (count: number, bytes: number) => async (path: string) => {
   const store = new CheckpointStore(path, { durability: "off" });
   for (let n = 0; n < count; n++) {
     const state = { ...checkpoint().state, scratch: { noise: randomBytes(bytes) } };
     await store.save(checkpoint({ id: `noise ${n}`, runId: `noise-${n % 5}`, timestamp: n, state }));
   }
   await store.close();
-  return path;
-}
+};
+/** A database whose copy takes a while. */
+const large = copies(noise(150, 200_000));
+/** A database with a state of which a pipe takes a part. */
+const huge = copies(noise(1, 5_000_000));
 
 describe.skipIf(windows)("a pipe", () => {
   const shell = (script: string, path: string) =>
@@ -42,7 +44,7 @@ describe.skipIf(windows)("a pipe", () => {
   );
 
   test("that nobody reads any more ends a long answer", async () => {
-    const path = await large(60);
+    const path = await large();
     const script = `{ "$NODE" "$MAIN" get noise-1 --json --db "$DB"; echo "code $?" >&2; } | head -c 100`;
     const { stdout, stderr } = await shell(script, path);
     expect(stdout).toHaveLength(100);
@@ -64,7 +66,7 @@ describe.skipIf(windows)("a pipe", () => {
   });
 
   test("that is slow loses nothing", async () => {
-    const path = await large(5);
+    const path = await large();
     const expected = await answer(["get", "noise-1", "--json", "--db", path]);
     expect(expected.length).toBeGreaterThan(200_000);
     const slow = startProgram("sh", ["-c", `"$NODE" "$MAIN" get noise-1 --json --db "$DB" | { sleep 1; cat; }`], {
@@ -142,7 +144,7 @@ describe.runIf(linux)("a terminal", () => {
   });
 
   test("shows a progress that leaves nothing behind", async () => {
-    const path = await large(40);
+    const path = await large();
     const { code, screen } = await inTerminal(["verify", "--db", path], {});
     expect(code).toBe(0);
     expect(screen).toContain("✓ no errors");
@@ -190,7 +192,7 @@ describe.skipIf(windows)("a signal", () => {
   });
 
   test.each(["all", "nothing"])("ends a command that only looks, when its reader takes %s", async (reads) => {
-    const path = await large(1, 5_000_000);
+    const path = await huge();
     const child = spawn(process.execPath, [main, "get", "noise-0", "--json", "--db", path], {
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { suggested } from "../../tools/cli/suggest.js";
 import { folder } from "../helpers.js";
-import { answer, cli, filled, main, refused, startProgram } from "./run.js";
+import { alone, answer, cli, filled, main, refused, startProgram } from "./run.js";
 
 const commands =
   "demo ls show get diff effects fork settle tail stats export import copy prune rm vacuum backup restore verify drain-check doctor studio completion".split(
@@ -30,7 +30,7 @@ describe("help", () => {
   });
 
   test("is on stderr if no command was given", async () => {
-    const { code, stdout, stderr } = await cli([]);
+    const { code, stdout, stderr } = await alone([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("Usage: forkpoint");
     const json = await cli(["--json"]);
@@ -209,7 +209,7 @@ test("an error is for a human without --json: stdout is empty, and stderr says w
     [["vacuum"], 4, "--yes"],
     [["fork", "key 0", "--ns", "namespace 0"], 5, "error: "],
   ] as const) {
-    const ended = await cli(args, { cwd });
+    const ended = await alone(args, { cwd });
     expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: "" });
     expect(ended.stderr).toContain(message);
     // With --json, the error is the only line, although the database was guessed.
@@ -233,6 +233,7 @@ test("what is not found ends with 3", async () => {
     ["rm", "run-1", "--checkpoint", "no such checkpoint", "--yes"],
     ["tail", "no such run"],
     ["export", "no such run", "--out", "nowhere"],
+    ["copy", "no such run", "--to", "nowhere.db"],
     ["verify", "no such run"],
     ["import", "no such folder"],
   ]) {
