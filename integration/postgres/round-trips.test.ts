@@ -34,12 +34,6 @@ onServer("newest", (server) => {
     return { database, saver, save, counted };
   }
 
-  it("a save takes one", async () => {
-    const { save, counted } = await behindProxy(0);
-    await save("a", 0, 1);
-    expect(await counted(() => save("a", 1, 20))).toBe(20);
-  });
-
   it("writes take one, which looks for their checkpoint, also under a lease, and a deletion asks for the lease in one", async () => {
     const { saver, save, counted } = await behindProxy(0);
     await save("a", 0, 2);
@@ -101,16 +95,6 @@ onServer("newest", (server) => {
       expect(await saver.prune(["a", "b"], { keepLastN: 1 })).toMatchObject({ removed: 298 });
     });
     expect(await removed).toBeLessThan(60);
-  });
-
-  it("the newest state that this process has saved takes one", async () => {
-    const { saver, save, counted } = await behindProxy(0);
-    await save("a", 0, 3);
-    await saver.getTuple(thread("a"));
-    const read = counted(async () => {
-      expect((await saver.getTuple(thread("a")))!.checkpoint.channel_values["n"]).toBe(2);
-    });
-    expect(await read).toBe(1);
   });
 
   it("a list asks for many states at once", async () => {

@@ -61,13 +61,6 @@ inBrowser("a fork", () => {
     await expect.poll(() => the("fork-preview").textContent()).toContain("No changes");
   });
 
-  test("shows what the store refuses before it is asked for", async () => {
-    const { the, inspector } = await openFork(runAt("trip-4711-lisbon"), refused);
-    await the("fork-editor").fill('{ "$type": "Nonsense" }');
-    await expect.poll(() => the("error").first().textContent()).toContain("UNSUPPORTED");
-    expect(await inspector.forks({ space: "agentos", run: "trip-4711-lisbon" })).toHaveLength(2);
-  });
-
   test("of a thread is a branch in it", async () => {
     const { the, text, at, inspector } = await openFork(runAt("customer-2214", "langgraph"));
     const ref = { space: "langgraph", run: "customer-2214" };
