@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { type BackupProgress, CheckpointStore, isForkpointError, openStore, type Store } from "forkpoint";
 import { describe, expect, test } from "vitest";
 import { contentOf, fill, opened } from "./contents.js";
-import { checkpoint, failure, folder, open, place, rejection, run, windows } from "./helpers.js";
+import { checkpoint, failure, folder, place, rejection, run, windows } from "./helpers.js";
 import { type Methods, wrongAnswers } from "./hostile-values.js";
 
 /** Saves checkpoints whose states do not compress. */
@@ -212,15 +212,6 @@ test("hostile arguments are answered with errors of the package", async () => {
   const { calls, wrong } = await wrongAnswers(store as unknown as Methods, "backup", args, isForkpointError);
   expect(calls).toBeGreaterThan(20);
   expect(wrong).toEqual([]);
-});
-
-test("a constructor that shares the store can be used during a backup", async () => {
-  const path = folder();
-  const graphs = open(join(path, "agent.db"));
-  await graphs.save(checkpoint({ id: "a" }));
-  const store = await opened(join(path, "agent.db"));
-  const [made] = await Promise.all([store.backup(join(path, "b.db")), graphs.save(checkpoint({ id: "b" }))]);
-  expect(made.checkpoints).toBeGreaterThanOrEqual(1);
 });
 
 describe("a restore", () => {

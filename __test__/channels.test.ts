@@ -438,6 +438,8 @@ describe("forkpoint:busy", () => {
       const listening = listen();
       const store = open(file, { busyTimeoutMs: 10 });
       const error = await failure(store.save(checkpoint({ id: "c", runId: "r" })), "BUSY");
+      expect(error).toMatchObject({ retryable: true, cause: { code: "SQLITE_BUSY", errno: 5 } });
+      expect("outcome" in error).toBe(false);
       const about = { operation: "save", space: "agentos", run: "r", ns: null, id: "c" };
       expect(listening.failures.filter(({ operation }) => operation === "save")).toEqual([
         { channel: "forkpoint:busy", ...about, target: file, backend: "sqlite", error },

@@ -1,17 +1,24 @@
 /** Stores with the data of every framework. */
-import { CheckpointStore, type Store, openStore } from "forkpoint";
+import { CheckpointStore, type Store, type StoreOptions, openStore } from "forkpoint";
 import { ForkpointStorage, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
+import { openInspector } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { onTestFinished } from "vitest";
 import { checkpoint as session, texts } from "./helix/helpers.js";
 import { checkpoint } from "./helpers.js";
 
 /** Opens a store that is closed when the running test ends. */
-export async function opened(target: string): Promise<Store> {
-  const store = await openStore(target);
+export async function opened(target: string, options?: StoreOptions): Promise<Store> {
+  const store = await openStore(target, options);
   onTestFinished(() => store.close());
   return store;
+}
+
+/** Opens a store that is closed when the running test ends, and an inspector of it that may write. */
+export async function inspected(target: string, options?: StoreOptions) {
+  const store = await opened(target, options);
+  return { store, inspector: await openInspector(store, { write: true }) };
 }
 
 /** Fills a store with data of every framework. */

@@ -3,19 +3,14 @@ import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { CheckpointStore, openStore, type Store, type StoreOptions } from "forkpoint";
+import { CheckpointStore, openStore } from "forkpoint";
 import { type EffectAttempt, effects, type RunRef } from "forkpoint/effects";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { opened as shared } from "./contents.js";
 import { checkpoint, failure, fixture, kinds, place, rejection } from "./helpers.js";
 
 const run: RunRef = { space: "agentos", run: "run-1" };
-
-async function shared(target: string, options?: StoreOptions): Promise<Store> {
-  const store = await openStore(target, options);
-  onTestFinished(() => store.close());
-  return store;
-}
 
 /** An effect that runs until it is told to end. */
 class Slow {

@@ -84,11 +84,12 @@ describe.each(kinds)("on %s", (kind) => {
       for (let n = 0; n < 3; n++) await threads.put({ threadId, state: { n } });
     }
     const runs = [of("tinyagents", "t"), of("tinyagents", "t2"), of("tinyagents", "t22")];
+    runs.push({ ...runs[1]!, ns: ["inner"] });
     await pay(once, ...runs);
     await threads.deleteThread("t2");
-    expect(await counts(once, ...runs)).toEqual([1, 0, 1]);
+    expect(await counts(once, ...runs)).toEqual([1, 0, 1, 0]);
     await threads.prune("t", 1);
-    expect(await counts(once, ...runs)).toEqual([1, 0, 1]);
+    expect(await counts(once, ...runs)).toEqual([1, 0, 1, 0]);
   });
 
   it("a session is deleted", async () => {

@@ -1,20 +1,15 @@
 // Effects of runs: each runs once, and its result is stored with the run.
 import { setTimeout as sleep } from "node:timers/promises";
-import { CheckpointStore, openStore, type Store } from "forkpoint";
+import { CheckpointStore, openStore } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore, type StepContext } from "forkpoint/agentium";
 import { effects, type EffectAttempt, type Once, type RunRef } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer, END, Graph, START, type NodeContext } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { checkpoint, failure, kinds, place, rejection, wrongType } from "./helpers.js";
+import { opened as shared } from "./contents.js";
+import { failure, kinds, place, rejection, wrongType } from "./helpers.js";
 
 const run: RunRef = { space: "agentos", run: "run-1" };
-
-async function shared(target: string): Promise<Store> {
-  const store = await openStore(target);
-  onTestFinished(() => store.close());
-  return store;
-}
 
 /** An effect that counts its calls by idempotency key. */
 class Calls {
@@ -134,53 +129,6 @@ describe.each(kinds)("effects on %s", (kind) => {
     expect(await once(run, "b", () => "again")).toBe("again");
     expect(await once.forget(run)).toBe(3);
     expect(await once.list(run)).toEqual([]);
-  });
-
-  it("goes with its run", async () => {
-    const store = await shared(place(kind));
-    const once = effects(store);
-    const [graphs, threads] = [new CheckpointStore(store), new Checkpointer<{ n: number }>(store)];
-    await graphs.save(checkpoint({ runId: "run-1" }));
-    await once(run, "charge", () => 1);
-    await once({ ...run, run: "run-10" }, "charge", () => 10);
-    await graphs.clear("run-1");
-    expect(await once.list(run)).toEqual([]);
-    expect(await once.list({ ...run, run: "run-10" })).toHaveLength(1);
-    const thread: RunRef = { space: "tinyagents", run: "thread" };
-    await once(thread, "charge", () => 1);
-    await once({ ...thread, ns: ["inner"] }, "charge", () => 2);
-    await threads.deleteThread("thread");
-    expect(await once.list(thread)).toEqual([]);
-    expect(await once.list({ ...thread, ns: ["inner"] })).toEqual([]);
-  });
-
-  it("expires with the checkpoints of its age, and no limit on their number counts it", async () => {
-    const store = await shared(place(kind));
-    const [graphs, once] = [new CheckpointStore(store), effects(store)];
-    for (const key of ["a", "b", "c"]) await once(run, key, () => key);
-    await store.prune({ keepLastN: 1 });
-    await graphs.prune({ keepLastN: 1 });
-    expect(await once.list(run)).toHaveLength(3);
-    await sleep(5);
-    await graphs.prune({ olderThan: Date.now() });
-    expect(await once.list(run)).toEqual([]);
-  });
-
-  it("shares what a fork's source had done before the fork", async () => {
-    const store = await shared(place(kind));
-    const [graphs, once] = [new CheckpointStore(store), effects(store)];
-    const calls = new Calls();
-    const [before, after] = [checkpoint({ timestamp: 1 }), checkpoint({ timestamp: 2 })];
-    await graphs.save(before);
-    await once(run, "charge", calls.make);
-    await graphs.save(after);
-    const [early, late] = [await graphs.fork(before.id), await graphs.fork(after.id)];
-    expect(await once({ ...run, run: late }, "charge", calls.make)).toEqual({ receipt: 1 });
-    expect(await once({ ...run, run: early }, "charge", calls.make)).toEqual({ receipt: 2 });
-    const again = await graphs.latest(late);
-    const later = await graphs.fork(again!.id);
-    expect(await once({ ...run, run: later }, "charge", calls.make)).toEqual({ receipt: 1 });
-    expect(new Set(calls.keys).size).toBe(2);
   });
 
   it("is there for the steps of a workflow, and starts again with a new run of the same id", async () => {

@@ -1,4 +1,3 @@
-import type { CheckpointStore } from "forkpoint";
 import { describe, expect, test } from "vitest";
 import { durable, ids, open, place, run, windows } from "./helpers.js";
 import { holdFile } from "./lock.js";
@@ -20,21 +19,9 @@ describe("un-awaited saves are stored", () => {
     expect(await left(target)).toEqual(all);
   });
 
-  test("process.exit() with a code, in a later turn", async () => {
+  test("a rejection that nobody catches", async () => {
     const target = home();
-    expect(await run("exit.mjs", ["exit in a later turn", target])).toMatchObject({ code: 7, errors: "" });
-    expect(await left(target)).toEqual(["first", ...all]);
-  });
-
-  test("close() and then process.exit()", async () => {
-    const target = home();
-    expect(await run("exit.mjs", ["close and exit", target])).toMatchObject({ code: 3, errors: "" });
-    expect(await left(target)).toEqual(all);
-  });
-
-  test.each(["throw", "rejection"])("%s that nobody catches", async (ending) => {
-    const target = home();
-    const { code, errors } = await run("exit.mjs", [ending, target]);
+    const { code, errors } = await run("exit.mjs", ["rejection", target]);
     expect(code).toBe(1);
     expect(errors).toContain("as the test wants");
     expect(await left(target)).toEqual(all);
@@ -110,41 +97,5 @@ describe("waiting holds the process, an open store does not", () => {
     ["close", ["closed"]],
   ])("%s", async (ending, lines) => {
     expect(await run("exit.mjs", [ending, home()])).toMatchObject({ code: 0, signal: null, errors: "", lines });
-  });
-});
-
-/** Expects every acknowledged save to be complete, and the file to work like a new one. */
-async function expectAcknowledged(store: CheckpointStore, acknowledged: string[]) {
-  expect(acknowledged.length).toBeGreaterThanOrEqual(20);
-  const listed = new Set(ids(await store.list("graph")));
-  expect(acknowledged.filter((id) => !listed.has(id))).toEqual([]);
-  for (const id of listed) expect((await store.get(id))!.state.scratch).toEqual({ text: "x".repeat(500) });
-  await store.delete(acknowledged[0]!);
-  expect(await store.get(acknowledged[0]!)).toBeNull();
-}
-
-describe("a killed process", () => {
-  test.each(["SIGTERM", "SIGKILL", "SIGINT"] as const)("%s takes nothing that was acknowledged", async (signal) => {
-    for (const after of [20, 41]) {
-      const target = home();
-      let heard = 0;
-      const ended = await run("exit.mjs", ["signal", target], (_, child) => {
-        if (++heard === after) child.kill(signal);
-      });
-      expect(ended).toMatchObject({ code: null, signal, errors: "" });
-      await expectAcknowledged(open(target), ended.lines);
-    }
-  });
-
-  test.skipIf(windows)("a handler of SIGTERM may save and exit", async () => {
-    const target = home();
-    let heard = 0;
-    const ended = await run("exit.mjs", ["handled signal", target], (_, child) => {
-      if (++heard === 20) child.kill("SIGTERM");
-    });
-    expect(ended).toMatchObject({ code: 0, signal: null, errors: "" });
-    const store = open(target);
-    expect(await store.get("last words")).toMatchObject({ id: "last words" });
-    await expectAcknowledged(store, ended.lines);
   });
 });

@@ -31,10 +31,15 @@ function sql(path: string, statements: string): void {
   execFileSync("sqlite3", ["-bail", path], { input: statements, stdio: ["pipe", "ignore", "inherit"] });
 }
 
+let begin: Buffer | undefined;
+
+/** Makes a file with the data of every framework: a copy of the first one. */
 async function filled(path: string): Promise<void> {
+  if (begin !== undefined) return writeFileSync(path, begin, { mode: 0o600 });
   const store = await openStore(path);
   await fill(store);
   await store.close();
+  begin = readFileSync(path);
 }
 
 /** A file with the data of every framework, changed by SQL. */

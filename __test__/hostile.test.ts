@@ -1,6 +1,5 @@
 // Values that are made to break a store, on every backend.
 // @module-tag threads
-import { readdirSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import { type Checkpoint, type CheckpointStore, ForkpointError, type Serializer, type StoreOptions } from "forkpoint";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -8,7 +7,6 @@ import {
   checkpoint,
   expectSame,
   failure,
-  folder,
   holding,
   ids,
   kinds,
@@ -193,19 +191,7 @@ const kept: Record<string, () => unknown> = {
     memory: new Uint8Array([1, 2, 3]).buffer,
     none: new ArrayBuffer(0),
   }),
-  "odd strings": () => [
-    "\0",
-    "a\0b",
-    "\uFEFFbom",
-    "\u2028\u2029",
-    "\u00e9",
-    "e\u0301",
-    "\u{1f600}",
-    "\u202e",
-    "\r\n",
-    "\x7f",
-    "",
-  ],
+  "odd strings": () => "\0,a\0b,\uFEFFbom,\u2028\u2029,\u00e9,e\u0301,\u{1f600},\u202e,\r\n,\x7f,".split(","),
   "lone surrogates in values": () => [loneHigh, loneLow, `a${loneHigh}b`, `${loneLow}${loneHigh}`],
   "lone surrogates in keys": () => ({ [loneHigh]: 1, [loneLow]: 2, [`a${loneLow}`]: new Map([[loneHigh, 3]]) }),
   "keys that a normalisation would make one": () => ({ "\u00e9": 1, "e\u0301": 2, "\u212b": 3, "\u00c5": 4 }),
@@ -351,14 +337,15 @@ describe.each([...new Set([kinds[0]!, "jsonl"] as const)])("values in %s", (kind
   });
 
   test("an Error keeps its name, message, stack and cause", async () => {
-    const cause = new TypeError("because", { cause: { code: 7, at: new Date(5) } });
+    const reason = { code: 7, at: new Date(5), url: new URL("x:y"), f: () => 1 };
+    const cause = new TypeError("because", { cause: reason });
     const error = new RangeError("message", { cause });
     const read = (await back(open(place(kind)), error)) as RangeError & { cause: TypeError };
     expect(read).toBeInstanceOf(RangeError);
     expect([read.name, read.message, read.stack]).toEqual([error.name, error.message, error.stack]);
     expect(read.cause).toBeInstanceOf(TypeError);
     expect(read.cause.message).toBe("because");
-    expect(read.cause.cause).toEqual({ code: 7, at: new Date(5) });
+    expect(read.cause.cause).toEqual({ code: 7, at: new Date(5), url: "x:y" });
   });
 
   test("shared references stay shared, and are nobody else's", async () => {
@@ -495,6 +482,8 @@ const refusals: Record<string, [() => unknown, RegExp]> = {
   "a boxed symbol": [() => Object(Symbol("s")) as unknown, /symbol is not data/],
   "shared memory": [() => new SharedArrayBuffer(4), /shared memory/],
   "a view of shared memory": [() => new Int32Array(new SharedArrayBuffer(4)), /shared memory/],
+  "bytes of shared memory": [() => new Uint8Array(new SharedArrayBuffer(4)), /shared memory/],
+  "a Buffer of shared memory": [() => Buffer.from(new SharedArrayBuffer(4)), /shared memory/],
   "detached memory": [detached((memory) => memory), /transferred away/],
   "a view of detached memory": [detached((memory) => new Uint8Array(memory)), /transferred away/],
   "a Buffer of detached memory": [detached((memory) => Buffer.from(memory)), /transferred away/],
@@ -771,16 +760,13 @@ describe("serializers", () => {
     await refused(make, { serializer: "json" });
   });
 
-  test.each([
-    ["undefined", () => undefined],
-    ["a function", () => () => 1],
-    ["a symbol", () => Symbol("s")],
-  ])("json: a state that becomes %s is refused", async (_, toJSON) => {
-    const store = open("memory:", { serializer: "json" });
-    const state = { toJSON } as unknown as Checkpoint["state"];
-    const error = await rejection(store.save(checkpoint({ state })));
-    expect(error).toBeInstanceOf(TypeError);
-    expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+  test.each(["v8", "json"] as const)("%s: a state that becomes no object is refused", async (serializer) => {
+    const store = open("memory:", { serializer });
+    for (const toJSON of [() => undefined, () => () => 1, () => Symbol("s")]) {
+      const state = { toJSON } as unknown as Checkpoint["state"];
+      const error = await rejection(store.save(checkpoint({ state })));
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
     expect((await store.runs()).runs).toEqual([]);
   });
 
@@ -793,25 +779,6 @@ describe("serializers", () => {
     expect(forked.state.scratch).toEqual({ notes: ["a", "b"], b: 2 });
     const [listed] = await store.listByRun(saved.runId);
     expect(listed!.stateSize).toBe(JSON.stringify(saved.state).length);
-  });
-
-  test("a custom one that throws is heard, and nothing is written", async () => {
-    const thrown = new Error("cannot");
-    const store = open("memory:", {
-      serializer: custom({
-        serialize: (value: unknown) => {
-          if (JSON.stringify(value).includes("bad")) throw thrown;
-          return inverted(value);
-        },
-      }),
-    });
-    const error = await rejection(store.save(holding("bad")));
-    expect([error, error.cause]).toContain(thrown);
-    expect(await rejection(store.save(checkpoint({ extra: "bad" })))).toBeInstanceOf(Error);
-    expect((await store.runs()).runs).toEqual([]);
-    const good = checkpoint();
-    await store.save(good);
-    expect(await store.get(good.id)).toEqual(good);
   });
 
   test.each([
@@ -828,22 +795,6 @@ describe("serializers", () => {
     expect(error.code).toBe("INVALID_ARGUMENT");
     expect(error.message).toContain('"inverted"');
     expect((await store.runs()).runs).toEqual([]);
-  });
-
-  test("a custom one that cannot read is heard, and the store works", async () => {
-    const store = open("memory:", {
-      serializer: custom({
-        deserialize: () => {
-          throw new Error("cannot read");
-        },
-      }),
-    });
-    await store.save(checkpoint({ id: "a" }));
-    expect((await rejection(store.get("a"))).message).toContain("cannot read");
-    expect((await rejection(store.fork("a", { input: { a: 1 } }))).message).toContain("cannot read");
-    expect(ids(await store.list(graphId))).toEqual(["a"]);
-    await store.delete("a");
-    expect(await store.get("a")).toBeNull();
   });
 
   test("every record knows its serializer", async () => {
@@ -900,160 +851,20 @@ describe("serializers", () => {
   });
 });
 
-/** Strings that a store could mistake for patterns, paths, operators or separators. */
-const hostile = [
-  "' OR '1'='1",
-  "x') OR '1'='1",
-  '"; DROP TABLE checkpoint; --',
-  "'; DELETE FROM lineage; --",
-  "%",
-  "_",
-  "%%",
-  "*",
-  "?",
-  "?1",
-  ":id",
-  "[a-z]*",
-  "}) | (@",
-  "$ne",
-  '{"$gt":""}',
-  "a.b",
-  'a"b',
-  "a[0]",
-  "$.x",
-  "\\",
-  "\\\\",
-  "\0",
-  "a\0b",
-  "a\0c",
-  "a",
-  "\n",
-  "\r\n",
-  " ",
-  "  ",
-  "\t",
-  " a",
-  "a ",
-  "A",
-  "../../x",
-  "..%2f",
-  "/etc/passwd",
-  "C:\\",
-  "CON",
-  "nul.txt",
-  "a.",
-  "file:///x",
-  "\u202eabc",
-  "\u{1f600}",
-  "\u00e9",
-  "e\u0301",
-  "\u212b",
-  "\u00c5",
-  "\uFEFF",
-  "\uFFFD",
-  "ﬀ",
-  "ß",
-  "SS",
-  "__proto__",
-  "constructor",
-  "prototype",
-  "toString",
-  "hasOwnProperty",
-  "null",
-  "undefined",
-  "true",
-  "0",
-  "00",
-  "1e3",
-  "NaN",
-  "run:step-1",
-  "thread-s1-t0-",
-  "thread-s1-t0-0",
-  "a:b",
-  "a::b",
-  "a/b",
-  "a|b",
-  "x".repeat(4_096),
-  `${"x".repeat(4_095)}y`,
-];
-
 /** Values that are not strings, and strings that cannot be stored. */
-const noStrings: Array<[string, unknown]> = [
-  ["undefined", undefined],
-  ["null", null],
-  ["a number", 1],
-  ["NaN", Number.NaN],
-  ["a boolean", true],
-  ["a BigInt", 1n],
-  ["a symbol", Symbol("id")],
-  ["an object", { $gt: "" }],
-  ["an array", ["a"]],
-  ["a function", () => "a"],
-  ["a String object", Object("a")],
-  [
-    "an object that throws when it is made a string",
-    {
-      toString() {
-        throw new Error("never called");
-      },
-    },
-  ],
-  ["an object without a prototype", Object.create(null)],
-];
+const noText = {
+  toString() {
+    throw new Error("never called");
+  },
+};
+const noStrings: unknown[] = [undefined, null, 1, Number.NaN, true, 1n, Symbol("id"), { $gt: "" }, ["a"], () => "a"];
+noStrings.push(Object("a"), noText, Object.create(null));
 
-const named = (text: string) => ({ id: text, runId: text, graphId: text, nodeId: text });
-
-describe.each(kinds)("ids in %s", (kind) => {
-  test("hostile strings that nobody saved find nothing and change nothing", async () => {
-    const store = open(place(kind));
-    for (const id of ["decoy-1", "decoy-2"]) {
-      await store.save(checkpoint({ id, runId: `run of ${id}`, graphId: "graph-decoy", nodeId: "node-decoy" }));
-    }
-    const before = await store.runs();
-    for (const text of hostile) {
-      expect(await store.get(text)).toBeNull();
-      expect(await store.latest(text)).toBeNull();
-      expect(await store.load(text, "node-decoy")).toBeNull();
-      expect(await store.load("run of decoy-1", text)).toBeNull();
-      expect(await store.list(text)).toEqual([]);
-      expect(await store.list("graph-decoy", { runId: text })).toEqual([]);
-      expect(await store.listByRun(text)).toEqual([]);
-      expect(await store.runs({ graphIdPrefix: text })).toEqual({ runs: [], cursor: null });
-      expect(await store.delete(text)).toBeUndefined();
-      await failure(store.fork(text), "NOT_FOUND");
-      expect(await store.runs()).toEqual(before);
-    }
-    expect(ids(await store.list("graph-decoy"))).toEqual(["decoy-2", "decoy-1"]);
-  });
-
-  test("hostile strings are ids like others", async () => {
-    const store = open(place(kind), { durability: "off" });
-    for (const text of hostile) await store.save(checkpoint({ ...named(text), mark: text }));
-    expect((await store.runs({ limit: 1_000 })).runs.map(({ runId }) => runId)).toEqual(hostile.toReversed());
-    for (const text of hostile) {
-      const found = expect.objectContaining({ ...named(text), mark: text }) as unknown;
-      expect(await store.get(text)).toEqual(found);
-      expect(await store.latest(text)).toEqual(found);
-      expect(await store.load(text, text)).toEqual(found);
-      expect(await store.list(text)).toMatchObject([named(text)]);
-      expect(await store.list(text, { runId: text })).toMatchObject([named(text)]);
-      expect(await store.listByRun(text)).toMatchObject([named(text)]);
-      const begun = (await store.runs({ graphIdPrefix: text, limit: 1_000 })).runs.map(({ runId }) => runId);
-      expect(begun).toEqual(hostile.filter((other) => other.startsWith(text)).toReversed());
-    }
-    let left = hostile.length;
-    for (const text of hostile) {
-      await store.delete(text);
-      left -= 1;
-      expect(await store.get(text)).toBeNull();
-      expect((await store.runs({ limit: 1_000 })).runs).toHaveLength(left);
-    }
-  });
-
-  test.each(noStrings)("%s is no id", async (_, value) => {
-    const store = open(place(kind));
-    const saved = checkpoint();
-    await store.save(saved);
+test("what is no string is no id", async () => {
+  const store = open("memory:");
+  const saved = checkpoint();
+  await store.save(saved);
+  for (const value of noStrings) {
     const id = value as string;
     const none = value === undefined || value === null;
     for (const field of ["id", "runId", "graphId", "nodeId"]) await wrongType(store.save(checkpoint({ [field]: id })));
@@ -1069,9 +880,17 @@ describe.each(kinds)("ids in %s", (kind) => {
     await wrongType(store.fork(id));
     if (value !== undefined) await wrongType(store.runs({ graphIdPrefix: id }));
     if (!none) await wrongType(store.runs({ cursor: id }));
-    expect(ids(await store.list(graphId))).toEqual([saved.id]);
-  });
+  }
+  expect(ids(await store.list(graphId))).toEqual([saved.id]);
+});
 
+test("a cursor is one of an earlier page", async () => {
+  const store = open("memory:");
+  for (const cursor of ["0", "-1", "01", "1.5", "", " 1", "1 ", "1e3", "x", "99999999999999999", "' OR 1=1"])
+    await wrongType(store.runs({ cursor }));
+});
+
+describe.each(kinds)("ids in %s", (kind) => {
   test("an empty id cannot be written", async () => {
     const store = open(place(kind));
     for (const field of ["id", "runId", "graphId", "nodeId"]) {
@@ -1095,6 +914,7 @@ describe.each(kinds)("ids in %s", (kind) => {
       expect(await store.latest(half)).toBeNull();
       expect(await store.load("\uFFFD", half)).toBeNull();
       expect(await store.list(half)).toEqual([]);
+      expect(await store.list(graphId, { runId: half })).toEqual([]);
       expect(await store.listByRun(half)).toEqual([]);
       expect(await store.delete(half)).toBeUndefined();
       await failure(store.fork(half), "NOT_FOUND");
@@ -1125,19 +945,4 @@ describe.each(kinds)("ids in %s", (kind) => {
     }
     expect((await store.runs()).runs).toHaveLength(1);
   });
-
-  test.each(["0", "-1", "01", "1.5", "", " 1", "1 ", "1e3", "x", "99999999999999999", "' OR 1=1"])(
-    "%j is no cursor",
-    async (cursor) => {
-      await wrongType(open(place(kind)).runs({ cursor }));
-    },
-  );
-});
-
-test("hostile ids make no files", async () => {
-  const home = folder();
-  const store = open(`${home}/agent.db`);
-  for (const text of hostile) await store.save(checkpoint(named(text)));
-  await store.close();
-  expect(readdirSync(home)).toEqual(["agent.db"]);
 });

@@ -1,7 +1,7 @@
 // Large payloads are written through different code than small payloads. Reads must not show a difference.
 import { join } from "node:path";
-import { type Checkpoint, CheckpointStore } from "forkpoint";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { type Checkpoint } from "forkpoint";
+import { describe, expect, test } from "vitest";
 import { checkpoint, folder, holding, ids, open } from "./helpers.js";
 
 const graphId = "graph-a-1700000000000";
@@ -63,57 +63,6 @@ test("a fork, a delete and a prune come after the large save that they are about
   expect(await store.get(gone.id)).toBeNull();
   const run = await forked;
   expect((await store.latest(run))!.state.scratch).toEqual({ ...(kept.state.scratch as object), forked: true });
-});
-
-test("close() waits for large saves, and what is called afterwards is refused", async () => {
-  const { path, store } = inFile();
-  const all = Array.from({ length: 5 }, (_, index) => large({ runId: `run-${index}` }, index));
-  const saves = all.map((one) => store.save(one));
-  const closed = store.close();
-  await expect(store.save(large())).rejects.toMatchObject({ code: "CLOSED" });
-  await closed;
-  await Promise.all(saves);
-  const again = new CheckpointStore(path);
-  onTestFinished(() => again.close());
-  for (const one of all) expect(await again.get(one.id)).toEqual(one);
-});
-
-describe("two stores on one file", () => {
-  test("go on with each other's runs, each after the other", async () => {
-    const { path, store } = inFile();
-    const other = open(path);
-    const saved: Checkpoint[] = [];
-    for (let step = 0; step < 8; step++) {
-      const note = `step ${step}`;
-      const one = { ...holding({ text: text(1), note }), timestamp: 1_700_000_000_000 + step };
-      await (step % 3 === 0 ? store : other).save(one);
-      saved.push(one);
-    }
-    for (const each of [store, other]) {
-      for (const one of saved) expect(await each.get(one.id)).toEqual(one);
-      expect(await each.latest("run-1")).toEqual(saved.at(-1));
-    }
-    const { storedBytes, logicalBytes } = await store.stats();
-    expect(storedBytes).toBeLessThan(logicalBytes / 8);
-  });
-
-  test("save into one run at once", async () => {
-    const { path, store } = inFile();
-    const other = open(path);
-    const all = Array.from({ length: 12 }, (_, index) => large({ timestamp: 1_700_000_000_000 + index }, index % 3));
-    await Promise.all(all.map((one, index) => (index % 2 === 0 ? store : other).save(one)));
-    for (const one of all) expect(await store.get(one.id)).toEqual(one);
-    expect(ids(await other.listByRun("run-1")).toSorted()).toEqual(all.map(({ id }) => id).toSorted());
-  });
-});
-
-test("nothing is kept in memory: large runs are stored as differences all the same", async () => {
-  const store = open(join(folder(), "agent.db"), { cacheBytes: 0 });
-  for (let step = 0; step < 6; step++) {
-    await store.save({ ...holding({ text: text(1), step }), timestamp: 1_700_000_000_000 + step });
-  }
-  const { storedBytes, logicalBytes } = await store.stats();
-  expect(storedBytes).toBeLessThan(logicalBytes / 6);
 });
 
 describe("memory that is given back is nobody's", () => {

@@ -86,18 +86,6 @@ describe.each(kinds)("%s", (kind) => {
     expect(await store.listByRun("source")).toHaveLength(1);
   });
 
-  test("saves resolve in the order of their calls", async () => {
-    const store = open(place(kind), { durability: "off" });
-    const order: number[] = [];
-    const saves = Array.from({ length: 3_000 }, (_, i) =>
-      store.save(checkpoint({ id: `c-${i}` })).then(() => void order.push(i)),
-    );
-    await Promise.all(saves);
-    const expected = Array.from({ length: 3_000 }, (_, i) => i);
-    expect(order).toEqual(expected);
-    expect(ids(await store.list(graphId)).toReversed()).toEqual(expected.map((i) => `c-${i}`));
-  });
-
   test("saves that are called from the outcomes of others keep the order too", async () => {
     const store = open(place(kind), { durability: "off" });
     const called: string[] = [];

@@ -114,14 +114,17 @@ describe("a release", () => {
     for (const file of exported) expect(existsSync(join(output, "forkpoint", file)), file).toBe(true);
   });
 
-  it.each(Object.keys(platforms))("fails without the addon of %s, and lays out no main package", (platform) => {
-    const [from, to] = [addons(), folder()];
-    rmSync(join(from, `forkpoint.${platform}.node`));
-    const { status, stderr } = release(from, to);
-    expect(status).toBe(1);
-    expect(stderr).toContain(`forkpoint.${platform}.node is missing`);
-    expect(existsSync(join(to, "forkpoint"))).toBe(false);
-  });
+  it.each(["linux-x64-gnu", "win32-arm64-msvc"])(
+    "fails without the addon of %s, and lays out no main package",
+    (platform) => {
+      const [from, to] = [addons(), folder()];
+      rmSync(join(from, `forkpoint.${platform}.node`));
+      const { status, stderr } = release(from, to);
+      expect(status).toBe(1);
+      expect(stderr).toContain(`forkpoint.${platform}.node is missing`);
+      expect(existsSync(join(to, "forkpoint"))).toBe(false);
+    },
+  );
 
   it("refuses an addon of a platform that it does not know", () => {
     const from = addons();

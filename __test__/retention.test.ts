@@ -1,24 +1,21 @@
-// Tests the removal of checkpoints by each save, in the background and by prune(). Also tests statistics, and giving
-// space back to the file system.
+// Tests the removal of checkpoints by each save, in the background and by prune(). Also tests statistics.
 // @module-tag threads
 import { randomBytes } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import {
   type Checkpoint,
   CheckpointStore,
   type PruneOptions,
   type RunPruneResult,
-  type Store,
   type StoreOptions,
   type Sweep,
   openStore,
 } from "forkpoint";
-import { openInspector } from "forkpoint/inspect";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { checkpoint, failure, folder, ids, kinds, open, place, rejection, thrown } from "./helpers.js";
+import { opened as shared } from "./contents.js";
+import { checkpoint, failure, ids, kinds, open, place, rejection, thrown } from "./helpers.js";
 
 const HOUR = 3_600_000;
 const LONG_AGO = Date.UTC(2001, 0, 1);
@@ -45,12 +42,6 @@ async function saveAt(store: CheckpointStore, time: number, fields: Partial<Chec
 }
 
 const run = async (store: CheckpointStore, runId: string) => ids(await store.listByRun(runId));
-
-async function shared(target: string, options?: StoreOptions): Promise<Store> {
-  const store = await openStore(target, options);
-  onTestFinished(() => store.close());
-  return store;
-}
 
 describe("the options keepLastN, ttlMs and maxBytes", () => {
   const units = [
@@ -88,16 +79,6 @@ describe("the options keepLastN, ttlMs and maxBytes", () => {
   });
 });
 
-/** The stored size of each checkpoint, by its id. */
-async function storedSizes(store: Store): Promise<Map<string, number>> {
-  const inspector = await openInspector(store);
-  const sizes = new Map<string, number>();
-  for (const run of (await inspector.runs()).items) {
-    for (const { id, bytes } of (await inspector.checkpoints(run)).items) sizes.set(id, bytes.stored);
-  }
-  return sizes;
-}
-
 describe.each(kinds)("%s: keepLastN", (kind) => {
   test("caps each run with each save", async () => {
     const store = open(place(kind), { keepLastN: 3 });
@@ -110,50 +91,6 @@ describe.each(kinds)("%s: keepLastN", (kind) => {
     expect(await run(store, "b")).toEqual(["b9", "b8", "b7"]);
     expect(await store.get("a6")).toBeNull();
   });
-
-  test("never removes the one just saved, whatever its timestamp", async () => {
-    const store = open(place(kind), { keepLastN: 1 });
-    await store.save(checkpoint({ id: "late", timestamp: 9 }));
-    await store.save(checkpoint({ id: "early", timestamp: 1 }));
-    expect(await run(store, "run-1")).toEqual(["early"]);
-  });
-
-  test("holds among saves that are under way together, and for replacing", async () => {
-    const store = open(place(kind), { keepLastN: 4 });
-    const all = Array.from({ length: 200 }, (_, n) => checkpoint({ id: `c${n}`, runId: `run-${n % 5}`, timestamp: n }));
-    await Promise.all(all.map((made) => store.save(made)));
-    for (let n = 0; n < 5; n++) {
-      expect(await run(store, `run-${n}`)).toEqual([195, 190, 185, 180].map((last) => `c${last + n}`));
-    }
-    await store.save(all[195]!);
-    expect(await run(store, "run-0")).toHaveLength(4);
-    expect(await store.get("c195")).toStrictEqual(all[195]);
-  });
-
-  test("every one that is kept is whole, and a fork starts a run of its own", async () => {
-    const store = open(place(kind), { keepLastN: 2 });
-    const made: Checkpoint[] = [];
-    for (let n = 0; n < 20; n++) {
-      const state = { ...checkpoint().state, scratch: text(5_000, 1) + text(n * 10, 2) };
-      made.push(checkpoint({ timestamp: n, state }));
-      await store.save(made[n]!);
-    }
-    const forked = await store.fork(made[18]!.id);
-    await store.save(checkpoint({ timestamp: 99 }));
-    expect((await store.latest(forked))!.state).toStrictEqual(made[18]!.state);
-    expect(await store.get(made[19]!.id)).toStrictEqual(made[19]);
-    expect(await store.get(made[18]!.id)).toBeNull();
-  });
-});
-
-test("a reader in another handle never sees more than keepLastN", async () => {
-  const target = place("sqlite");
-  const [writer, reader] = [open(target, { keepLastN: 2 }), open(target)];
-  for (let n = 0; n < 100; n++) {
-    const saving = writer.save(checkpoint({ timestamp: n }));
-    for (let m = 0; m < 3; m++) expect((await run(reader, "run-1")).length).toBeLessThanOrEqual(2);
-    await saving;
-  }
 });
 
 test("a sweep that keeps failing is told once, as a warning of the process", { timeout: 30_000 }, async () => {
@@ -233,14 +170,6 @@ describe.each(kinds)("%s: in the background", (kind) => {
     expect(sweep.tookMs).toBeGreaterThanOrEqual(sweep.workMs);
     expect(await store.get("old")).toBeNull();
   });
-
-  test("what is beyond maxBytes goes, the first saved first", async () => {
-    const store = open(place(kind), { maxBytes: 1 });
-    const both = [checkpoint({ id: "a", timestamp: 9 }), checkpoint({ id: "b", timestamp: 10 })];
-    await Promise.all(both.map((made) => store.save(made)));
-    await store.prune();
-    expect(await run(store, "run-1")).toEqual(["b"]);
-  });
 });
 
 describe.each(kinds)("%s: prune()", (kind) => {
@@ -291,9 +220,7 @@ describe.each(kinds)("%s: prune()", (kind) => {
   });
 
   test("dryRun says what would go, and removes nothing", async () => {
-    const shared = await openStore(place(kind));
-    onTestFinished(() => shared.close());
-    const store = new CheckpointStore(shared);
+    const store = open(place(kind));
     for (let n = 0; n < 30; n++) {
       const scratch = text(3_000, n);
       const state = { ...checkpoint().state, scratch };
@@ -302,17 +229,11 @@ describe.each(kinds)("%s: prune()", (kind) => {
     const options = { olderThan: LONG_AGO + 6, keepLastN: 4, maxBytes: 30_000 };
     const progress: RunPruneResult[] = [];
     const before = await store.stats();
-    const sizes = await storedSizes(shared);
     const planned = await store.prune({ ...options, dryRun: true, onProgress: (now) => progress.push(now) });
     expect(await store.stats()).toEqual(before);
     expect(progress).toEqual([planned]);
     const done = await store.prune({ ...options, dryRun: false });
     expect({ ...planned, bytes: 0 }).toEqual({ ...done, bytes: 0 });
-    // A dry run tells how many bytes the checkpoints took that are removed.
-    const left = await storedSizes(shared);
-    const gone = [...sizes].filter(([id]) => !left.has(id));
-    expect(gone).toHaveLength(done.removed);
-    expect(planned.bytes).toBe(gone.reduce((sum, [, bytes]) => sum + bytes, 0));
     expect(done.bytes).toBeLessThanOrEqual(planned.bytes);
     const after = await store.stats();
     expect(before.storedBytes - after.storedBytes).toBe(done.bytes);
@@ -483,26 +404,15 @@ describe.each(kinds)("%s: stats()", (kind) => {
   test("adds up", async () => {
     const store = await shared(place(kind));
     const view = new CheckpointStore(store);
-    let size = 0;
     for (let n = 0; n < 60; n++) {
-      const saved = checkpoint({
-        runId: `r${n % 12}`,
-        timestamp: n,
-        state: { ...checkpoint().state, scratch: text(2_000, n % 12) },
-      });
-      await view.save(saved);
-      size += (await view.listByRun(saved.runId, { limit: 1 }))[0]!.stateSize;
+      const state = { ...checkpoint().state, scratch: text(2_000, n % 12) };
+      await view.save(checkpoint({ runId: `r${n % 12}`, timestamp: n, state }));
     }
     const [mine, all] = [await view.stats({ largest: 10 }), await store.stats({ largest: 10 })];
     expect(await store.stats()).toEqual({ ...all, largest: [] });
-    expect(mine).toMatchObject({
-      checkpoints: 60,
-      runs: 12,
-      logicalBytes: all.logicalBytes,
-      storedBytes: all.storedBytes,
-    });
+    const { logicalBytes, storedBytes } = all;
+    expect(mine).toMatchObject({ checkpoints: 60, runs: 12, logicalBytes, storedBytes });
     expect(all).toMatchObject({ checkpoints: 60, lineages: 12 });
-    expect(mine.logicalBytes).toBeGreaterThan(size);
     expect(mine.ratio).toBe(mine.logicalBytes / mine.storedBytes);
     if (kind === "sqlite") expect(mine.ratio).toBeGreaterThan(2);
     expect(all.largest).toHaveLength(10);
@@ -513,54 +423,10 @@ describe.each(kinds)("%s: stats()", (kind) => {
     expect((await store.stats({ largest: 1000 })).largest).toHaveLength(12);
   });
 
-  test.each([
-    [{ largest: "10" }, TypeError],
-    [{ largest: -1 }, RangeError],
-    [{ largest: 1.5 }, RangeError],
-    [{ largest: 1001 }, RangeError],
-    [{ larges: 1 }, TypeError],
-    [null, TypeError],
-  ])("stats(%j) is refused", async (options, error) => {
+  test("refuse wrong options", async () => {
     const store = await shared(place(kind));
-    const refused = await rejection(store.stats(options as object));
-    expect(refused).toBeInstanceOf(error);
-    expect(refused.code).toBe("INVALID_ARGUMENT");
+    const wrong = [{ largest: "10" }, { largest: -1 }, { largest: 1.5 }, { largest: 1001 }, { larges: 1 }, null];
+    for (const options of wrong)
+      expect((await rejection(store.stats(options as object))).code).toBe("INVALID_ARGUMENT");
   });
-
-  test("are the same however often they were folded", async () => {
-    const store = await shared(place(kind));
-    const view = new CheckpointStore(store);
-    const some = (n: number) =>
-      Array.from({ length: 100 }, (_, k) => ({ id: `c${n + k}`, runId: `r${k % 9}`, timestamp: n + k }));
-    for (let n = 0; n < 1300; n += 100) await Promise.all(some(n).map((fields) => view.save(checkpoint(fields))));
-    await Promise.all(Array.from({ length: 500 }, (_, k) => view.delete(`c${k * 2}`)));
-    const { checkpoints, lineages, largest, logicalBytes, storedBytes } = await store.stats({ largest: 100 });
-    expect([checkpoints, lineages]).toEqual([800, 9]);
-    const sum = (key: "checkpoints" | "logicalBytes" | "storedBytes") =>
-      largest.reduce((all, line) => all + line[key], 0);
-    expect([sum("checkpoints"), sum("logicalBytes"), sum("storedBytes")]).toEqual([
-      checkpoints,
-      logicalBytes,
-      storedBytes,
-    ]);
-  });
-});
-
-test("vacuum() shrinks the file, and everything is still there", async () => {
-  const file = join(folder(), "agent.db");
-  const store = open(file);
-  const saves = Array.from({ length: 300 }, (_, n) => {
-    return store.save(
-      checkpoint({ id: `c${n}`, runId: `r${n}`, state: { ...checkpoint().state, scratch: text(10_000, n) } }),
-    );
-  });
-  await Promise.all(saves);
-  await store.vacuum();
-  const before = statSync(file).size;
-  for (let n = 5; n < 300; n++) await store.delete(`c${n}`);
-  await store.vacuum();
-  expect(statSync(file).size).toBeLessThan(before / 10);
-  expect((await store.stats()).fileBytes).toBe(statSync(file).size);
-  expect((await store.get("c3"))!.state.scratch).toBe(text(10_000, 3));
-  expect(await open("memory:").vacuum()).toBeUndefined();
 });

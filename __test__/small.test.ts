@@ -2,7 +2,7 @@
 // must not show a difference.
 import { join } from "node:path";
 import { type Checkpoint, CheckpointStore } from "forkpoint";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { expectSame, failure, folder, holding, open } from "./helpers.js";
 
 /** Text that is long enough to force structured clone for the whole value. */
@@ -88,29 +88,6 @@ test.each(values)("%s", async (_, value) => {
     expect(Reflect.ownKeys(each)).toEqual(Reflect.ownKeys(of(large)[index] as object));
     expect(Object.getPrototypeOf(each)).toBe(Object.getPrototypeOf(of(large)[index]));
   }
-});
-
-test("what was one object is one object", async () => {
-  const { state } = await saved(open("memory:"), holding({ a: shared, b: shared }));
-  const { a, b } = state.scratch as Record<string, unknown>;
-  expect(a).toBe(b);
-  const { state: round } = await saved(open("memory:"), holding(circular));
-  expect((round.scratch as typeof circular)["self"]).toBe(round.scratch);
-});
-
-describe("what is called", () => {
-  test("a getter: once", async () => {
-    let asked = 0;
-    const scratch = Object.defineProperty({}, "n", { enumerable: true, get: () => ++asked });
-    const { state } = await saved(open("memory:"), holding(scratch));
-    expect([asked, state.scratch]).toEqual([1, { n: 1 }]);
-  });
-
-  test("what an object inherits is not its own", async () => {
-    const heir = Object.create({ inherited: 1 }, { own: { value: 2, enumerable: true } });
-    const { state } = await saved(open("memory:"), holding(heir));
-    expect(state.scratch).toEqual({ own: 2 });
-  });
 });
 
 test("the stateSize of a small state is its size as JSON", async () => {

@@ -55,22 +55,6 @@ test("several workers and the main thread save into one file, in one order", asy
   expect(ids(await open(target).list("graph")).toReversed()).toEqual(saved);
 });
 
-test("a terminated worker loses nothing that was acknowledged, ten times over", async () => {
-  const target = home();
-  const store = open(target);
-  for (let round = 0; round < 10; round++) {
-    const before = checkpoint({ id: `main-${round}`, graphId: "graph" });
-    const { messages, error } = await work("saveForEver", target, `w${round}`, (worker) => void worker.terminate());
-    expect(error).toBeUndefined();
-    expect(messages.length).toBeGreaterThan(0);
-    // The main thread's own store still works.
-    await store.save(before);
-    expect(await store.get(before.id)).toStrictEqual(before);
-    const listed = new Set(ids(await store.list("graph")));
-    expect(messages.filter((id) => !listed.has(id))).toEqual([]);
-  }
-});
-
 test("workers that are terminated at once leave each other alone", async () => {
   const target = home();
   const ended = await Promise.all(
@@ -84,13 +68,6 @@ test("workers that are terminated at once leave each other alone", async () => {
     expect(messages.filter((id) => !listed.has(id))).toEqual([]);
   }
   for (const id of listed) expect((await store.get(id))!.id).toBe(id);
-});
-
-test("process.exit() in a worker ends the worker alone, with its saves stored", async () => {
-  const target = home();
-  expect(await work("exit", target, "w")).toEqual({ code: 5, messages: [], error: undefined });
-  const store = open(target);
-  expect(ids(await store.list("graph")).toReversed()).toEqual(named("w", 20));
 });
 
 test("a worker that throws ends with its saves stored", async () => {

@@ -117,51 +117,35 @@ unknown.push("constructor", "toString", "then", "0", "a\0b", "\ud800", "x".repea
 /** An option with one of these names may change what a call answers, also if its value is valid. */
 const limiting = ["serializer", "maxPayloadBytes", "maxQueueBytes", "ttlMs", "ttl", "now"];
 
-const extremes = [
-  0,
-  -0,
-  1,
-  -1,
-  0.5,
-  1e-300,
-  2 ** 31 - 1,
-  2 ** 31,
-  2 ** 32,
-  2 ** 40,
-  2 ** 53 - 1,
-  2 ** 53,
-  2 ** 63,
+const extremes = [0, -0, 1, -1, 0.5, 1e-300, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 40, 2 ** 53 - 1, 2 ** 53, 2 ** 63];
+extremes.push(
   1e308,
-];
-extremes.push(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 900 * 2 ** 20, 1_000, 60_000, 3, 50);
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  Number.NEGATIVE_INFINITY,
+  900 * 2 ** 20,
+  1_000,
+  60_000,
+  3,
+  50,
+);
 
 const text = (value: string) => ({ toString: () => value, valueOf: () => 7, [Symbol.toPrimitive]: () => value });
 
-const plain: Array<() => unknown> = [
-  ...["full", "normal", "off", "v8", "json", "FULL", "", "1", "\0"].map((value) => () => value),
-  ...[true, false, null, undefined, 5n, Symbol.iterator, -1n << 70n].map((value) => () => value),
-];
+const values = ["full", "normal", "off", "v8", "json", "FULL", "", "1", "\0", true, false, null, undefined, 5n];
+const functions = [Date.now, () => Number.NaN, () => "now", () => thrower(), () => -1e17, Map];
+const plain: Array<() => unknown> = [...values, Symbol.iterator, -1n << 70n, ...functions].map((value) => () => value);
+const made = [() => [], () => ({}), () => Object.create(null), () => new Date(Number.NaN), () => new Map(), () => /x/];
 plain.push(
-  () => [],
-  () => ({}),
-  () => Object.create(null),
-  () => new Date(Number.NaN),
-  () => new Map(),
-  () => /x/,
+  ...made,
   () => Object("full"),
   () => Object(3),
   () => text("full"),
   () => nested(20),
-  () => new Uint8Array(3),
-  () => Promise.resolve("full"),
 );
 plain.push(
-  () => Date.now,
-  () => () => Number.NaN,
-  () => () => "now",
-  () => thrower,
-  () => () => -1e17,
-  () => Map,
+  () => new Uint8Array(3),
+  () => Promise.resolve("full"),
 );
 
 /** Serializers: whole ones, ones without a method, and ones that return something else or throw. */
@@ -254,58 +238,11 @@ const DEPTH = ["1", "2", "3", "4", "5", "6", "7"];
 const schemes = ["", "", "", "sqlite:", "sqlite://", "jsonl:", "jsonl://", "file:", "file://", "FILE://", "memory:"];
 schemes.push("Sqlite:", "JSONL:", "http://", "postgres:", "a:", ":", " ", "\0", "./", "sqlite:jsonl:", "file:sqlite:");
 
-const pieces = [
-  "a",
-  "b.db",
-  "c",
-  "dir",
-  "text",
-  ".",
-  "..",
-  "..",
-  "/",
-  "/",
-  "//",
-  ":",
-  "%",
-  "%41",
-  "%2e%2e",
-  "%2f",
-  "%00",
-];
-pieces.push(
-  "?",
-  "#",
-  "\\",
-  " ",
-  "\n",
-  "é",
-  "e\u0301",
-  "🜁",
-  "\ud800",
-  "\udc00",
-  "\0",
-  "\u202e",
-  "\ufeff",
-  "*",
-  "~",
-  "$HOME",
+const pieces = "a,b.db,c,dir,text,.,..,..,/,/,//,:,%,%41,%2e%2e,%2f,%00,?,#,\\, ,\n,é,e\u0301,🜁,\ud800,\udc00".split(
+  ",",
 );
-pieces.push(
-  "-wal",
-  "-journal",
-  "sqlite:",
-  "jsonl:",
-  "memory:",
-  ":memory:",
-  "?mode=memory",
-  "&",
-  "'",
-  '"',
-  "con",
-  "nul",
-);
-pieces.push("x".repeat(200), "y".repeat(300), "z/".repeat(3_000));
+pieces.push(..."\0,\u202e,\ufeff,*,~,$HOME,-wal,-journal,sqlite:,jsonl:,memory:,:memory:,?mode=memory".split(","));
+pieces.push(..."&,',\",con,nul".split(","), "x".repeat(200), "y".repeat(300), "z/".repeat(3_000));
 
 interface Aim {
   target: unknown;

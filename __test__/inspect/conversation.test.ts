@@ -17,8 +17,40 @@ async function read(value: unknown, query?: Parameters<Inspector["conversation"]
 
 const messagesOf = async (...messages: unknown[]) => (await read({ messages })).messages;
 
-/** What most tests look at. */
-const short = ({ role, parts }: ConversationMessage) => [role, parts];
+/** A part in words: everything that it has. The result of a call follows it, and says where it is. */
+function shown(part: ConversationMessage["parts"][number]): string {
+  const json = JSON.stringify;
+  const resultIn = ({
+    path,
+    parts,
+    isError,
+    added,
+  }: {
+    path: string;
+    parts: never[];
+    isError: boolean;
+    added: boolean;
+  }) => ` -> ${added ? "" : "old "}${isError ? "failed " : ""}${path} (${parts.map(shown).join("; ")})`;
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+    case "error":
+      return `${part.type} ${part.text}`;
+    case "media":
+      return `media ${part.mediaType} ${part.bytes} ${part.name} ${part.url}`;
+    case "value":
+      return `value ${part.name} ${json(part.value)}`;
+    case "result":
+      return `result ${part.id} ${part.name}${resultIn(part.result as never)}`;
+    case "call": {
+      const { id, name, args, state, result } = part;
+      return `call ${id} ${name} ${json(args)} ${state}${result === null ? "" : resultIn(result as never)}`;
+    }
+  }
+}
+
+/** What most tests look at: the role and the parts of a message. */
+const short = ({ role, parts }: ConversationMessage) => `${role}: ${parts.map(shown).join("; ")}`;
 
 const text = (said: string) => ({ type: "text", text: said });
 
@@ -28,9 +60,6 @@ const lc = (kind: string, kwargs: object) => ({
   id: ["langchain_core", "messages", `${kind}Message`],
   kwargs,
 });
-
-/** The result that is joined to a call. */
-const result = (path: string, parts: unknown[], isError = false) => ({ path, parts, isError, added: true });
 
 describe("messages of", () => {
   test("LangChain, as LangGraph stores them", async () => {
@@ -62,25 +91,11 @@ describe("messages of", () => {
       lc("Chat", { content: "narrated", role: "narrator" }),
     );
     expect(found.map(short)).toEqual([
-      ["system", [text("Be kind.")]],
-      ["user", [text("Hi"), { type: "media", mediaType: "image/png", bytes: 3, name: null, url: null }]],
-      [
-        "assistant",
-        [
-          { type: "reasoning", text: "hm" },
-          { type: "call", ...call, state: null, result: result("messages[3]", [text("Grand Hotel")]) },
-          {
-            type: "call",
-            id: "c2",
-            name: "book",
-            args: "{",
-            state: null,
-            result: result("messages[2]", [{ type: "error", text: "no JSON" }], true),
-          },
-        ],
-      ],
-      ["tool", [{ type: "result", id: "c9", name: "other", result: result("messages[4]", [text("lost")], true) }]],
-      ["narrator", [text("narrated")]],
+      "system: text Be kind.",
+      "user: text Hi; media image/png 3 null null",
+      'assistant: reasoning hm; call c1 find {"city":"Lisbon"} null -> messages[3] (text Grand Hotel); call c2 book "{" null -> failed messages[2] (error no JSON)',
+      "tool: result c9 other -> failed messages[4] (text lost)",
+      "narrator: text narrated",
     ]);
     expect(found[2]).toMatchObject({
       id: "a",
@@ -98,21 +113,9 @@ describe("messages of", () => {
       { type: "tool", content: "2", tool_call_id: "1" },
     );
     expect(found.map(short)).toEqual([
-      ["user", [text("Hi")]],
-      ["assistant", [{ type: "reasoning", text: "hm" }, text("Hello")]],
-      [
-        "assistant",
-        [
-          {
-            type: "call",
-            id: "1",
-            name: "add",
-            args: { a: 1 },
-            state: null,
-            result: result("messages[3]", [text("2")]),
-          },
-        ],
-      ],
+      "user: text Hi",
+      "assistant: reasoning hm; text Hello",
+      'assistant: call 1 add {"a":1} null -> messages[3] (text 2)',
     ]);
   });
 
@@ -135,28 +138,10 @@ describe("messages of", () => {
       { role: "assistant", content: null, refusal: "I can't.", reasoning_content: "hm" },
     );
     expect(found.map(short)).toEqual([
-      ["developer", [text("Be kind.")]],
-      ["user", [text("Hi"), { type: "media", mediaType: "application/pdf", bytes: 4, name: "a.pdf", url: null }]],
-      [
-        "assistant",
-        [
-          {
-            type: "call",
-            id: "1",
-            name: "add",
-            args: { a: 1 },
-            state: null,
-            result: result("messages[3]", [text("2")]),
-          },
-        ],
-      ],
-      [
-        "assistant",
-        [
-          { type: "reasoning", text: "hm" },
-          { type: "error", text: "refused: I can't." },
-        ],
-      ],
+      "developer: text Be kind.",
+      "user: text Hi; media application/pdf 4 a.pdf null",
+      'assistant: call 1 add {"a":1} null -> messages[3] (text 2)',
+      "assistant: reasoning hm; error refused: I can't.",
     ]);
   });
 
@@ -184,29 +169,14 @@ describe("messages of", () => {
     });
     expect(list).toBe("items");
     expect(messages.map(short)).toEqual([
-      [
-        "user",
-        [text("Hi"), { type: "media", mediaType: "image", bytes: null, name: null, url: "https://example.com/a.png" }],
-      ],
-      ["assistant", [{ type: "reasoning", text: "hm" }]],
-      [
-        "assistant",
-        [{ type: "call", id: "1", name: "add", args: { a: 1 }, state: null, result: result("items[3]", [text("2")]) }],
-      ],
-      [
-        "assistant",
-        [{ type: "call", id: "2", name: "add", args: {}, state: null, result: result("items[5]", [text("3")]) }],
-      ],
-      [
-        "assistant",
-        [{ type: "call", id: "w", name: "web_search", args: { query: "lamps" }, state: null, result: null }],
-      ],
-      [
-        "assistant",
-        [{ type: "call", id: "h", name: "search", args: {}, state: null, result: result("items[7]", [text("found")]) }],
-      ],
-      ["assistant", [text("Done")]],
-      ["assistant", [{ type: "call", id: "3", name: "last", args: {}, state: null, result: null }]],
+      "user: text Hi; media image null null https://example.com/a.png",
+      "assistant: reasoning hm",
+      'assistant: call 1 add {"a":1} null -> items[3] (text 2)',
+      "assistant: call 2 add {} null -> items[5] (text 3)",
+      'assistant: call w web_search {"query":"lamps"} null',
+      "assistant: call h search {} null -> items[7] (text found)",
+      "assistant: text Done",
+      "assistant: call 3 last {} null",
     ]);
   });
 
@@ -260,31 +230,11 @@ describe("messages of", () => {
     });
     expect(marked.messages.map(({ marks }) => marks)).toEqual([["meta"], ["sidechain"], undefined]);
     expect(messages.map(short)).toEqual([
-      ["system", [text("About lamps")]],
-      ["user", [text("Hi")]],
-      ["assistant", [{ type: "reasoning", text: "hm" }]],
-      [
-        "assistant",
-        [
-          { type: "reasoning", text: "" },
-          {
-            type: "call",
-            id: "t",
-            name: "Read",
-            args: { file: "a" },
-            state: null,
-            result: result(
-              "entries[4]",
-              [text("no such file"), { type: "media", mediaType: "image/webp", bytes: 3, name: null, url: null }],
-              true,
-            ),
-          },
-        ],
-      ],
-      [
-        "unknown",
-        [{ type: "value", name: "queue-operation", value: { type: "queue-operation", operation: "enqueue" } }],
-      ],
+      "system: text About lamps",
+      "user: text Hi",
+      "assistant: reasoning hm",
+      'assistant: reasoning ; call t Read {"file":"a"} null -> failed entries[4] (text no such file; media image/webp 3 null null)',
+      'unknown: value queue-operation {"type":"queue-operation","operation":"enqueue"}',
     ]);
     expect(messages[1]).toMatchObject({ id: "u1", at: Date.UTC(2026, 0, 31, 12) });
     expect(messages[3]).toMatchObject({
@@ -295,7 +245,6 @@ describe("messages of", () => {
   });
 
   test("the AI SDK: of its user interface, of its models, and of Mastra", async () => {
-    const call = { type: "call", id: "1", args: { a: 1 } };
     const found = await messagesOf(
       {
         id: "m",
@@ -357,45 +306,12 @@ describe("messages of", () => {
       },
       { role: "user", content: { format: 2, content: "Thanks", parts: [] } },
     );
-    const value = (of: unknown) => ({ type: "value", name: null, value: of });
     expect(found.map(short)).toEqual([
-      [
-        "assistant",
-        [
-          { type: "reasoning", text: "hm" },
-          { ...call, name: "add", state: "output-available", result: result("messages[0]", [value({ sum: 2 })]) },
-          {
-            type: "call",
-            id: "2",
-            name: "sub",
-            args: {},
-            state: "output-error",
-            result: result("messages[0]", [text("down")], true),
-          },
-          { type: "call", id: "3", name: "send", args: {}, state: "approval-requested", result: null },
-          {
-            type: "call",
-            id: "4",
-            name: "send",
-            args: {},
-            state: "output-denied",
-            result: result("messages[0]", [text("denied: no")], true),
-          },
-          { type: "media", mediaType: "image/png", bytes: 3, name: "a.png", url: null },
-          { type: "value", name: "data-weather", value: { type: "data-weather", data: { sun: true } } },
-          text("Done"),
-        ],
-      ],
-      [
-        "assistant",
-        [{ ...call, id: "5", name: "add", state: null, result: result("messages[2]", [value({ sum: 2 })]) }],
-      ],
-      [
-        "assistant",
-        [{ ...call, id: "6", name: "add", state: null, result: result("messages[4]", [text("down")], true) }],
-      ],
-      ["assistant", [{ ...call, id: "7", name: "add", state: "result", result: result("messages[5]", [text("2")]) }]],
-      ["user", [text("Thanks")]],
+      'assistant: reasoning hm; call 1 add {"a":1} output-available -> messages[0] (value null {"sum":2}); call 2 sub {} output-error -> failed messages[0] (text down); call 3 send {} approval-requested; call 4 send {} output-denied -> failed messages[0] (text denied: no); media image/png 3 a.png null; value data-weather {"type":"data-weather","data":{"sun":true}}; text Done',
+      'assistant: call 5 add {"a":1} null -> messages[2] (value null {"sum":2})',
+      'assistant: call 6 add {"a":1} null -> failed messages[4] (text down)',
+      'assistant: call 7 add {"a":1} result -> messages[5] (text 2)',
+      "user: text Thanks",
     ]);
     expect(found[0]).toMatchObject({
       model: "gpt-5",
@@ -416,27 +332,10 @@ describe("messages of", () => {
       },
       { role: "tool", toolCallId: "1", toolName: "sub", content: "0" },
     );
-    const sum = { type: "value", name: null, value: { sum: 2 } };
     expect(found.map(short)).toEqual([
-      ["user", [text("Hi"), { type: "media", mediaType: "image/png", bytes: 3, name: null, url: null }]],
-      [
-        "assistant",
-        [{ type: "call", id: "g", name: "add", args: { a: 1 }, state: null, result: result("messages[2]", [sum]) }],
-      ],
-      [
-        "assistant",
-        [
-          { type: "reasoning", text: "hm" },
-          {
-            type: "call",
-            id: "1",
-            name: "sub",
-            args: { a: 1 },
-            state: null,
-            result: result("messages[4]", [text("0")]),
-          },
-        ],
-      ],
+      "user: text Hi; media image/png 3 null null",
+      'assistant: call g add {"a":1} null -> messages[2] (value null {"sum":2})',
+      'assistant: reasoning hm; call 1 sub {"a":1} null -> messages[4] (text 0)',
     ]);
   });
 
@@ -451,10 +350,7 @@ describe("messages of", () => {
     ]);
     await using inspector = await openInspector(store);
     const { messages } = (await inspector.conversation({ space: "helix", run: "s" }))!;
-    expect(messages.map(short)).toEqual([
-      ["user", [text("Hi")]],
-      ["assistant", [{ type: "reasoning", text: "hm" }, text("Hello")]],
-    ]);
+    expect(messages.map(short)).toEqual(["user: text Hi", "assistant: reasoning hm; text Hello"]);
   });
 });
 
@@ -463,15 +359,7 @@ describe("values that are no usual messages", () => {
     ["nothing", null],
     ["a text", "messages"],
     ["an empty list", { messages: [] }],
-    [
-      "people with roles",
-      {
-        users: [
-          { role: "admin", name: "Ada" },
-          { role: "user", name: "Ben" },
-        ],
-      },
-    ],
+    ["people with roles", { users: ["admin", "user"].map((role) => ({ role, name: "Ada" })) }],
     ["parts without a message", { content: [text("a"), text("b")] }],
     ["a list of numbers", { messages: Array.from({ length: 100_000 }, (_, n) => n) }],
     ["a message that is too deep", { a: { b: { c: { d: { e: { messages: [{ role: "user", content: "x" }] } } } } } }],
@@ -530,13 +418,10 @@ describe("values that are no usual messages", () => {
     const { messages, total } = await read({ messages: [...good, ...shapes, ...good] });
     expect(total).toBe(60 + shapes.length);
     expect(messages.every(({ parts, role }) => Array.isArray(parts) && typeof role === "string")).toBe(true);
-    const shown = messages.map(({ parts }) => parts);
-    expect(shown[30 + 5]).toEqual([{ type: "value", name: null, value: {} }]);
-    expect(shown[30 + 11]).toEqual([
-      { type: "value", name: "constructor", value: { type: "constructor" } },
-      { type: "value", name: "toString", value: { type: "toString", a: 1 } },
-      { type: "value", name: null, value: { type: 7 } },
-    ]);
+    const all = messages.map(({ parts }) => parts.map(shown));
+    expect(all[30 + 5]).toEqual(["value null {}"]);
+    const odd = ['value constructor {"type":"constructor"}', 'value toString {"type":"toString","a":1}'];
+    expect(all[30 + 11]).toEqual([...odd, 'value null {"type":7}']);
   });
 
   test("shared, in Maps and behind a cycle are found", async () => {
@@ -544,13 +429,10 @@ describe("values that are no usual messages", () => {
     const cycle: { messages: unknown[]; self?: unknown } = { messages: [shared, shared] };
     cycle.self = cycle;
     const { messages } = await read(cycle);
-    expect(messages.map(short)).toEqual([
-      ["user", [text("Hi")]],
-      ["user", [text("Hi")]],
-    ]);
+    expect(messages.map(short)).toEqual(["user: text Hi", "user: text Hi"]);
     const inMap = await read(new Map([["chat", [new Map(Object.entries(shared))]]]));
     expect(inMap.list).toBe("chat");
-    expect(inMap.messages.map(short)).toEqual([["user", [text("Hi")]]]);
+    expect(inMap.messages.map(short)).toEqual(["user: text Hi"]);
   });
 
   test("a part that refers to the message before it does not repeat forever", async () => {

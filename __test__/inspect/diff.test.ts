@@ -7,21 +7,21 @@ import { fromJsonForm, toJsonForm } from "../../ts/bridge/json-form/to-json-form
 import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { changed, pick, random, randomValue } from "./random.js";
 
-/** A change in few words: its sign, its path, and the values. */
-type Short = [sign: "+" | "-" | "~", path: string, ...values: unknown[]];
-
 const signs = { add: "+", remove: "-", replace: "~" } as const;
 
-function diff(before: unknown, after: unknown): Short[] {
+/** A change in few words: its sign, its path, and the values. */
+const said = (sign: string, path: string, ...values: unknown[]) =>
+  `${sign} ${path}: ${values.map((value) => JSON.stringify(value)).join(" -> ")}`;
+
+function diff(before: unknown, after: unknown): string[] {
   const { changes, truncated } = diffValues("state", toJsonForm(before), toJsonForm(after), 10_000);
   expect(truncated).toBe(false);
-  return changes.map((change): Short => {
+  return changes.map((change) => {
     const values = [change.before, change.after].filter((value) => value !== undefined);
     expect(change.part).toBe("state");
     expect(Object.hasOwn(change, "before")).toBe(change.op !== "add");
     expect(Object.hasOwn(change, "after")).toBe(change.op !== "remove");
-    const start: unknown[] = [signs[change.op], change.path.join("/")];
-    return start.concat(values) as Short;
+    return said(signs[change.op], change.path.join("/"), ...values);
   });
 }
 
@@ -29,114 +29,75 @@ const message = (n: number, content = `message ${n}`) => ({ id: n, role: "user",
 const messages = (...numbers: number[]) => numbers.map((n) => message(n));
 
 describe("the rule", () => {
-  test.each<[string, unknown, unknown, Short[]]>([
+  test.each<[string, unknown, unknown, string[]]>([
     ["equal values have no change", { a: [1, { b: null }] }, { a: [1, { b: null }] }, []],
     ["the order of keys is no change", { a: 1, b: 2 }, { b: 2, a: 1 }, []],
-    ["a replaced leaf", { a: { b: 1 } }, { a: { b: 2 } }, [["~", "a/b", 1, 2]]],
+    ["a replaced leaf", { a: { b: 1 } }, { a: { b: 2 } }, ["~ a/b: 1 -> 2"]],
     [
       "keys in the order before, then added ones in theirs",
       { z: 1, m: 1, a: 1 },
       { q: 1, a: 2, b: 1, z: 2 },
-      [
-        ["~", "z", 1, 2],
-        ["-", "m", 1],
-        ["~", "a", 1, 2],
-        ["+", "q", 1],
-        ["+", "b", 1],
-      ],
+      ["~ z: 1 -> 2", "- m: 1", "~ a: 1 -> 2", "+ q: 1", "+ b: 1"],
     ],
-    ["-0 is not 0", { n: 0 }, { n: -0 }, [["~", "n", 0, { $type: "Number", value: "-0" }]]],
-    ["1 is no text", { n: 1 }, { n: "1" }, [["~", "n", 1, "1"]]],
-    ["null is not undefined", { n: null }, { n: undefined }, [["~", "n", null, { $type: "Undefined" }]]],
-    ["undefined is not missing", { n: undefined }, {}, [["-", "n", { $type: "Undefined" }]]],
-    ["a BigInt is no number", [1n], [1], [["~", "0", { $type: "BigInt", value: "1" }, 1]]],
+    ["-0 is not 0", { n: 0 }, { n: -0 }, ['~ n: 0 -> {"$type":"Number","value":"-0"}']],
+    ["1 is no text", { n: 1 }, { n: "1" }, ['~ n: 1 -> "1"']],
+    ["null is not undefined", { n: null }, { n: undefined }, ['~ n: null -> {"$type":"Undefined"}']],
+    ["undefined is not missing", { n: undefined }, {}, ['- n: {"$type":"Undefined"}']],
+    ["a BigInt is no number", [1n], [1], ['~ 0: {"$type":"BigInt","value":"1"} -> 1']],
     ["NaN is NaN", [Number.NaN], [Number.NaN], []],
     [
       "a Date is no text",
       { at: new Date(0) },
       { at: "1970-01-01T00:00:00.000Z" },
-      [["~", "at", { $type: "Date", value: "1970-01-01T00:00:00.000Z" }, "1970-01-01T00:00:00.000Z"]],
+      ['~ at: {"$type":"Date","value":"1970-01-01T00:00:00.000Z"} -> "1970-01-01T00:00:00.000Z"'],
     ],
     [
       "bytes of another class differ",
       { b: Buffer.from("a") },
       { b: new Uint8Array(Buffer.from("a")) },
-      [
-        [
-          "~",
-          "b",
-          { $type: "Bytes", view: "Buffer", value: "YQ==" },
-          { $type: "Bytes", view: "Uint8Array", value: "YQ==" },
-        ],
-      ],
+      ['~ b: {"$type":"Bytes","view":"Buffer","value":"YQ=="} -> {"$type":"Bytes","view":"Uint8Array","value":"YQ=="}'],
     ],
-    ["an object is no list", { a: { 0: 1 } }, { a: [1] }, [["~", "a", { 0: 1 }, [1]]]],
-    ["an object is no Map", { a: {} }, { a: new Map() }, [["~", "a", {}, { $type: "Map", value: [] }]]],
-    ["an appended message", { m: messages(1, 2) }, { m: messages(1, 2, 3) }, [["+", "m/2", message(3)]]],
-    ["a message before all", messages(1, 2), messages(0, 1, 2), [["+", "0", message(0)]]],
-    ["a message in the middle", messages(1, 2, 4), messages(1, 2, 3, 4), [["+", "2", message(3)]]],
-    ["one less", messages(1, 2, 3), messages(1, 3), [["-", "1", message(2)]]],
+    ["an object is no list", { a: { 0: 1 } }, { a: [1] }, ['~ a: {"0":1} -> [1]']],
+    ["an object is no Map", { a: {} }, { a: new Map() }, ['~ a: {} -> {"$type":"Map","value":[]}']],
+    [
+      "an appended message",
+      { m: messages(1, 2) },
+      { m: messages(1, 2, 3) },
+      ['+ m/2: {"id":3,"role":"user","content":"message 3"}'],
+    ],
+    ["a message before all", messages(1, 2), messages(0, 1, 2), ['+ 0: {"id":0,"role":"user","content":"message 0"}']],
+    [
+      "a message in the middle",
+      messages(1, 2, 4),
+      messages(1, 2, 3, 4),
+      ['+ 2: {"id":3,"role":"user","content":"message 3"}'],
+    ],
+    ["one less", messages(1, 2, 3), messages(1, 3), ['- 1: {"id":2,"role":"user","content":"message 2"}']],
     [
       "a list that drops its first and gains one",
       messages(1, 2, 3),
       messages(2, 3, 4),
-      [
-        ["-", "0", message(1)],
-        ["+", "2", message(4)],
-      ],
+      ['- 0: {"id":1,"role":"user","content":"message 1"}', '+ 2: {"id":4,"role":"user","content":"message 4"}'],
     ],
-    [
-      "the same of leaves",
-      [1, 2, 3],
-      [2, 3, 4],
-      [
-        ["-", "0", 1],
-        ["+", "2", 4],
-      ],
-    ],
-    ["equal items, one more", [1, 1, 1], [1, 1, 1, 1], [["+", "3", 1]]],
-    ["a replaced item", [1, 2, 3], [1, 9, 3], [["~", "1", 2, 9]]],
-    [
-      "a replaced item, and one more",
-      [1, 2, 3],
-      [1, 8, 9, 3],
-      [
-        ["~", "1", 2, 8],
-        ["+", "2", 9],
-      ],
-    ],
+    ["the same of leaves", [1, 2, 3], [2, 3, 4], ["- 0: 1", "+ 2: 4"]],
+    ["equal items, one more", [1, 1, 1], [1, 1, 1, 1], ["+ 3: 1"]],
+    ["a replaced item", [1, 2, 3], [1, 9, 3], ["~ 1: 2 -> 9"]],
+    ["a replaced item, and one more", [1, 2, 3], [1, 8, 9, 3], ["~ 1: 2 -> 8", "+ 2: 9"]],
     [
       "a changed message is compared inside",
       [...messages(1, 2), message(3, "old")],
       [...messages(1, 2), message(3, "new"), message(4)],
-      [
-        ["~", "2/content", "old", "new"],
-        ["+", "3", message(4)],
-      ],
+      ['~ 2/content: "old" -> "new"', '+ 3: {"id":4,"role":"user","content":"message 4"}'],
     ],
     [
       "items of one kind pair up, although others are between",
       [{ a: 1 }, "x", [1]],
       ["y", { a: 2 }, [2]],
-      [
-        ["+", "0", "y"],
-        ["~", "1/a", 1, 2],
-        ["-", "1", "x"],
-        ["~", "2/0", 1, 2],
-      ],
+      ['+ 0: "y"', "~ 1/a: 1 -> 2", '- 1: "x"', "~ 2/0: 1 -> 2"],
     ],
-    ["another kind in the place", [{ a: 1 }], [[1]], [["~", "0", { a: 1 }, [1]]]],
-    [
-      "a list within a list that moved",
-      [0, [1, 2], 3],
-      [3, [1, 2, 4]],
-      [
-        ["-", "0", 0],
-        ["-", "1", [1, 2]],
-        ["+", "1", [1, 2, 4]],
-      ],
-    ],
-    ["a hole is not undefined", [, 1], [undefined, 1], [["~", "0", { $type: "Hole" }, { $type: "Undefined" }]]], // oxlint-disable-line no-sparse-arrays
+    ["another kind in the place", [{ a: 1 }], [[1]], ['~ 0: {"a":1} -> [1]']],
+    ["a list within a list that moved", [0, [1, 2], 3], [3, [1, 2, 4]], ["- 0: 0", "- 1: [1,2]", "+ 1: [1,2,4]"]],
+    ["a hole is not undefined", [, 1], [undefined, 1], ['~ 0: {"$type":"Hole"} -> {"$type":"Undefined"}']], // oxlint-disable-line no-sparse-arrays
     [
       "Maps by key, in any order",
       new Map<unknown, unknown>([
@@ -149,11 +110,7 @@ describe("the rule", () => {
         ["a", { n: 2 }],
         ["d", 4],
       ]),
-      [
-        ["~", "a/n", 1, 2],
-        ["-", "b", 2],
-        ["+", "d", 4],
-      ],
+      ["~ a/n: 1 -> 2", "- b: 2", "+ d: 4"],
     ],
     [
       "a key that is no text has the place of its entry",
@@ -166,30 +123,19 @@ describe("the rule", () => {
         [2, "two"],
         [1, { n: 5 }],
       ]),
-      [
-        ["-", "a", 0],
-        ["~", "1/1/n", 1, 5],
-        ["-", "2", [{ k: 1 }, 2]],
-        ["+", "0", [2, "two"]],
-      ],
+      ["- a: 0", "~ 1/1/n: 1 -> 5", '- 2: [{"k":1},2]', '+ 0: [2,"two"]'],
     ],
     [
       "the key 1 of a Map is not the key 1 of text",
       new Map<unknown, unknown>([[1, "a"]]),
       new Map<unknown, unknown>([["1", "a"]]),
-      [
-        ["-", "0", [1, "a"]],
-        ["+", "1", "a"],
-      ],
+      ['- 0: [1,"a"]', '+ 1: "a"'],
     ],
     [
       "Sets by item, in any order",
       { s: new Set<unknown>(["a", "b", { n: 1 }]) },
       { s: new Set<unknown>([{ n: 1 }, "a", "c"]) },
-      [
-        ["-", "s/1", "b"],
-        ["+", "s/2", "c"],
-      ],
+      ['- s/1: "b"', '+ s/2: "c"'],
     ],
     [
       "two equal objects are two items of a Set, and two keys of a Map",
@@ -208,46 +154,38 @@ describe("the rule", () => {
           [{ k: 1 }, 4],
         ]),
       ],
-      [
-        ["-", "0/1", { n: 1 }],
-        ["~", "1/1/1", 2, 3],
-        ["+", "1/2", [{ k: 1 }, 4]],
-      ],
+      ['- 0/1: {"n":1}', "~ 1/1/1: 2 -> 3", '+ 1/2: [{"k":1},4]'],
     ],
     [
       "Errors by what they have",
       Object.assign(new Error("a"), { stack: "s", code: 1 }),
       Object.assign(new Error("b"), { stack: "s", code: 2 }),
-      [
-        ["~", "message", "a", "b"],
-        ["~", "code", 1, 2],
-      ],
+      ['~ message: "a" -> "b"', "~ code: 1 -> 2"],
     ],
     [
       "a list with properties as a whole",
       [Object.assign([1], { x: 1 })],
       [Object.assign([1], { x: 2 })],
-      [["~", "0", toJsonForm(Object.assign([1], { x: 1 })), toJsonForm(Object.assign([1], { x: 2 }))]],
+      [
+        '~ 0: {"$type":"Array","value":[1],"length":1,"properties":[["x",1]]} -> {"$type":"Array","value":[1],"length":1,"properties":[["x",2]]}',
+      ],
     ],
     [
       "a long text is one replace",
       { t: "a".repeat(1e5) },
       { t: "a".repeat(99_999) },
-      [["~", "t", "a".repeat(1e5), "a".repeat(99_999)]],
+      [said("~", "t", "a".repeat(1e5), "a".repeat(99_999))],
     ],
-    ["a key $type", { $type: "x", n: 1 }, { $type: "x", n: 2 }, [["~", "n", 1, 2]]],
-    ["an object gains a key $type", { n: 1 }, { n: 1, $type: "Date" }, [["+", "$type", "Date"]]],
+    ["a key $type", { $type: "x", n: 1 }, { $type: "x", n: 2 }, ["~ n: 1 -> 2"]],
+    ["an object gains a key $type", { n: 1 }, { n: 1, $type: "Date" }, ['+ $type: "Date"']],
     [
       "a key __proto__",
       JSON.parse('{"__proto__":{"a":1}}'),
       JSON.parse('{"__proto__":{"a":2},"constructor":1}'),
-      [
-        ["~", "__proto__/a", 1, 2],
-        ["+", "constructor", 1],
-      ],
+      ["~ __proto__/a: 1 -> 2", "+ constructor: 1"],
     ],
-    ["another kind of the whole", [1], { a: 1 }, [["~", "", [1], { a: 1 }]]],
-    ["a leaf", 1, 2, [["~", "", 1, 2]]],
+    ["another kind of the whole", [1], { a: 1 }, ['~ : [1] -> {"a":1}']],
+    ["a leaf", 1, 2, ["~ : 1 -> 2"]],
   ])("%s", (_, before, after, changes) => {
     expect(diff(before, after)).toEqual(changes);
     expect(diff(before, before)).toEqual([]);

@@ -167,16 +167,6 @@ describe("an effect that may have happened", () => {
     await wrongType(inspector.settleEffect(named, undefined));
   });
 
-  it("is found by the program with the result that was stored by hand", async () => {
-    const target = await killed();
-    {
-      await using inspector = await openInspector(target, { write: true });
-      await inspector.settleEffect({ ...run, key: "charge" }, { receipt: 7 });
-    }
-    await using store = await openStore(target);
-    expect(await effects(store)(run, "charge", () => "again", { onUnknown: "fail" })).toEqual({ receipt: 7 });
-  });
-
   it("is forgotten: the program runs it again, with another key", async () => {
     const target = await killed();
     let before: string;
@@ -211,55 +201,60 @@ describe("an effect that may have happened", () => {
   });
 });
 
-describe.each(everyKind)("copies of effects from %s", (from) => {
-  it.each(everyKind)("to %s: all of them, again after more, and those of chosen runs", async (to) => {
-    const [source, whole, part] = [await opened(place(from)), await opened(place(to)), await opened(place(to))];
-    await fill(source);
-    const once = effects(source);
-    const runs: RunRef[] = [
-      { space: "agentos", run: "run-1" },
-      { space: "agentium", run: "w" },
-      { space: "helix", run: "s" },
-      { space: "tinyagents", run: "t0" },
-      { space: "tinyagents", run: "t0", ns: ["inner"] },
-    ];
-    for (const of of runs) await once(of, "charge", () => ({ paid: of.run, at: new Date(0) }));
-    await once({ space: "agentos", run: "run-2" }, "charge", () => 2);
-    await rejection(once(runs[0]!, "mail", () => Promise.reject(new Error("no route"))));
-    const { checkpoints, lineages } = await source.stats();
-    const all = await copyStore(source, whole);
-    expect(all).toMatchObject({ checkpoints, lineages, effects: 7 });
-    expect(await whole.check()).toMatchObject({ ok: true, findings: [] });
-    for (const of of runs) {
-      expect(await effects(whole).list(of)).toEqual(await once.list(of));
-      expect(await effects(whole)(of, "charge", () => "again")).toEqual({ paid: of.run, at: new Date(0) });
-    }
-    expect(await copyStore(source, whole)).toEqual(all);
-
-    // The failed one succeeds, and there is a new one: both are copied, under the same idempotency key.
-    await once(runs[0]!, "mail", () => "sent");
-    await once(runs[1]!, "mail", () => "sent");
-    expect(await copyStore(source, whole)).toMatchObject({ checkpoints, effects: 8 });
-    expect(await effects(whole).list(runs[0]!)).toEqual(await once.list(runs[0]!));
-    expect(await effects(whole)(runs[0]!, "mail", () => "again")).toBe("sent");
-
-    const chosen = await copyStore(source, part, {
-      runs: [
-        { space: "tinyagents", run: "t0" },
+// copy-store.test.ts copies from each kind to each.
+describe.each(everyKind.map((from, at) => [from, everyKind.at(at - 1)!] as const))(
+  "copies of effects from %s",
+  (from, to) => {
+    it(`to ${to}: all of them, again after more, and those of chosen runs`, async () => {
+      const [source, whole, part] = [await opened(place(from)), await opened(place(to)), await opened(place(to))];
+      await fill(source);
+      const once = effects(source);
+      const runs: RunRef[] = [
         { space: "agentos", run: "run-1" },
-      ],
+        { space: "agentium", run: "w" },
+        { space: "helix", run: "s" },
+        { space: "tinyagents", run: "t0" },
+        { space: "tinyagents", run: "t0", ns: ["inner"] },
+      ];
+      for (const of of runs) await once(of, "charge", () => ({ paid: of.run, at: new Date(0) }));
+      await once({ space: "agentos", run: "run-2" }, "charge", () => 2);
+      await rejection(once(runs[0]!, "mail", () => Promise.reject(new Error("no route"))));
+      const { checkpoints, lineages } = await source.stats();
+      const all = await copyStore(source, whole);
+      expect(all).toMatchObject({ checkpoints, lineages, effects: 7 });
+      expect(await whole.check()).toMatchObject({ ok: true, findings: [] });
+      for (const of of runs) {
+        expect(await effects(whole).list(of)).toEqual(await once.list(of));
+        expect(await effects(whole)(of, "charge", () => "again")).toEqual({ paid: of.run, at: new Date(0) });
+      }
+      expect(await copyStore(source, whole)).toEqual(all);
+
+      // The failed one succeeds, and there is a new one: both are copied, under the same idempotency key.
+      await once(runs[0]!, "mail", () => "sent");
+      await once(runs[1]!, "mail", () => "sent");
+      expect(await copyStore(source, whole)).toMatchObject({ checkpoints, effects: 8 });
+      expect(await effects(whole).list(runs[0]!)).toEqual(await once.list(runs[0]!));
+      expect(await effects(whole)(runs[0]!, "mail", () => "again")).toBe("sent");
+
+      const chosen = await copyStore(source, part, {
+        runs: [
+          { space: "tinyagents", run: "t0" },
+          { space: "agentos", run: "run-1" },
+        ],
+      });
+      expect(chosen.effects).toBe(4);
+      for (const of of [runs[0]!, runs[3]!, runs[4]!])
+        expect(await effects(part).list(of)).toEqual(await once.list(of));
+      expect(await part.stats()).toMatchObject({ effects: 4 });
+      expect(await copyStore(source, part, { space: "helix" })).toMatchObject({ effects: 1 });
+      await effects(part).forget(runs[0]!, "mail");
+      await effects(part)(runs[0]!, "mail", () => "other");
+      await failure(copyStore(source, part, { runs: [{ space: "agentos", run: "run-1" }] }), "CONFLICT");
+      await copyStore(source, part, { runs: [{ space: "agentos", run: "run-1" }], onConflict: "replace" });
+      expect(await effects(part)(runs[0]!, "mail", () => "again")).toBe("sent");
     });
-    expect(chosen.effects).toBe(4);
-    for (const of of [runs[0]!, runs[3]!, runs[4]!]) expect(await effects(part).list(of)).toEqual(await once.list(of));
-    expect(await part.stats()).toMatchObject({ effects: 4 });
-    expect(await copyStore(source, part, { space: "helix" })).toMatchObject({ effects: 1 });
-    await effects(part).forget(runs[0]!, "mail");
-    await effects(part)(runs[0]!, "mail", () => "other");
-    await failure(copyStore(source, part, { runs: [{ space: "agentos", run: "run-1" }] }), "CONFLICT");
-    await copyStore(source, part, { runs: [{ space: "agentos", run: "run-1" }], onConflict: "replace" });
-    expect(await effects(part)(runs[0]!, "mail", () => "again")).toBe("sent");
-  });
-});
+  },
+);
 
 describe("damage", () => {
   /** A database with a thread and its effects, in which one byte of the text is another. */

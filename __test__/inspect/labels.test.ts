@@ -1,20 +1,14 @@
 // Tests labels of runs on every kind of store: setting them, the option of a store, and finding runs by them.
 import { join } from "node:path";
-import { CheckpointStore, type StoreOptions, copyStore, openStore } from "forkpoint";
+import { CheckpointStore, copyStore, openStore } from "forkpoint";
 import { ForkpointStorage, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import { type Inspector, type RunQuery, openInspector } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { inspected as opened } from "../contents.js";
 import { checkpoint as session, texts } from "../helix/helpers.js";
 import { checkpoint, failure, folder, kinds, place, rejection } from "../helpers.js";
-
-async function opened(target: string, options?: StoreOptions) {
-  const store = await openStore(target, options);
-  const inspector = await openInspector(store, { write: true });
-  onTestFinished(() => store.close());
-  return { store, inspector };
-}
 
 async function found(inspector: Inspector, query: RunQuery): Promise<string[]> {
   const runs: string[] = [];

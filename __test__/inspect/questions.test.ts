@@ -1,16 +1,9 @@
 // Tests what threads of TinyAgents ask, and the answers that are stored.
-import { openStore } from "forkpoint";
-import { type Inspector, openInspector } from "forkpoint/inspect";
+import { type Inspector } from "forkpoint/inspect";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { inspected as opened } from "../contents.js";
 import { failure, kinds, place } from "../helpers.js";
-
-async function opened(target: string) {
-  const store = await openStore(target);
-  const inspector = await openInspector(store, { write: true });
-  onTestFinished(() => store.close());
-  return { store, inspector };
-}
 
 interface State {
   log: unknown[];

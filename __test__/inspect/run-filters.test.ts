@@ -1,16 +1,10 @@
 // Tests that lists of runs with filters which no index has are complete, also where times are not in the order of the saves.
-import { CheckpointStore, copyStore, openStore } from "forkpoint";
+import { CheckpointStore, copyStore } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
-import { type Inspector, type RunQuery, openInspector } from "forkpoint/inspect";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { type Inspector, type RunQuery } from "forkpoint/inspect";
+import { describe, expect, test, vi } from "vitest";
+import { inspected as opened } from "../contents.js";
 import { checkpoint, kinds, place } from "../helpers.js";
-
-async function opened(target: string) {
-  const store = await openStore(target);
-  const inspector = await openInspector(store);
-  onTestFinished(() => store.close());
-  return { store, inspector };
-}
 
 async function found(inspector: Inspector, query: RunQuery): Promise<string[]> {
   const runs: string[] = [];

@@ -1,5 +1,5 @@
 // Tests the search in states: what it finds in every kind of store, and that a look at the bytes misses nothing.
-import { CheckpointStore, type StoreOptions, openStore } from "forkpoint";
+import { CheckpointStore, openStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import {
   type Inspector,
@@ -10,16 +10,10 @@ import {
 } from "forkpoint/inspect";
 import { SessionStore } from "forkpoint/helix";
 import { formatPath, toJsonForm, valueAt, parsePath } from "forkpoint/inspect";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { inspected as opened } from "../contents.js";
 import { texts } from "../helix/helpers.js";
 import { checkpoint, kinds, place, rejection, thrown } from "../helpers.js";
-
-async function opened(target: string, options?: StoreOptions) {
-  const store = await openStore(target, options);
-  const inspector = await openInspector(store, { write: true });
-  onTestFinished(() => store.close());
-  return { store, inspector };
-}
 
 async function all(inspector: Inspector, text: string, options?: SearchOptions): Promise<SearchHit[]> {
   const hits: SearchHit[] = [];
@@ -156,57 +150,13 @@ const values: Record<string, unknown> = {
 };
 
 const needles = [
-  "Grüße",
-  "🜁",
-  "„quoted“",
-  '"double"',
-  "back\\slash",
-  "line	tab",
-  "\n",
-  "/ slash",
-  "<b>",
-  "façade",
-  "ÿ",
-  "K",
-  "k",
-  "s",
-  "lons",
-  "istanbul",
-  "İ",
-  "a\ud800b",
-  "1e+21",
-  "-1.5",
-  "456",
-  "true",
-  "null",
-  "NaN",
-  "Infin",
-  "90123",
-  "2026-01-31T12",
-  "key one",
-  "inside",
-  "value two",
-  "seven",
-  "member",
-  "99",
-  "ab+c",
-  "failed",
-  "TypeError",
-  "E_X",
-  "need",
-  'key "1"',
-  "__proto__x",
-  "empty key",
-  "[0]",
-  "a.b",
-  "deep text",
-  "deep",
-  "message",
-  "stack",
-  "absent",
-  "7",
-  "e",
-  "T",
+  ...'Grüße|🜁|„quoted“|"double"|back\\slash|line\ttab|\n|/ slash|<b>|façade|ÿ|K|k|s|lons|istanbul|İ|a\ud800b'.split(
+    "|",
+  ),
+  ..."1e+21|-1.5|456|true|null|NaN|Infin|90123|2026-01-31T12|key one|inside|value two|seven|member|99|ab+c".split("|"),
+  ...'failed|TypeError|E_X|need|key "1"|__proto__x|empty key|[0]|a.b|deep text|deep|message|stack|absent|7|e|T'.split(
+    "|",
+  ),
 ];
 
 /** Finds a text as people would: in each shown key and value. */

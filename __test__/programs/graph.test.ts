@@ -1,5 +1,5 @@
 // Graphs that change while threads are open: what happens to a thread, by the change and by the place where it stopped.
-import { Checkpointer, END, Graph, type GraphConfig, START, Send } from "forkpoint/tinyagents";
+import { Checkpointer, Graph, type GraphConfig, START, Send } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { kinds, place } from "../helpers.js";
 
@@ -63,6 +63,12 @@ const replace =
   (from: number, ...by: unknown[]) =>
   (edges: Shape["edges"]) => [...edges.slice(0, from), ...by, ...edges.slice(from + 1)];
 
+/** Returns the graph with another name for a node, in its edges too. */
+function renamed(from: string, to: string): Shape {
+  const rename = (edge: unknown): unknown => (Array.isArray(edge) ? edge.map(rename) : edge === from ? to : edge);
+  return changed({ [from]: undefined, [to]: node(to) }, (edges) => edges.map(rename));
+}
+
 /** Where a thread stopped: in a (failed), in b while c has ended (failed), in d (waiting), in e, in the subgraph, at its end. */
 const places = ["a", "b", "d", "e", "s2", "end"] as const;
 type Place = (typeof places)[number];
@@ -89,13 +95,7 @@ const table: Array<[change: string, shape: () => Shape, says: Record<Place, stri
   ],
   [
     "b renamed",
-    () =>
-      changed({ b: undefined, b2: node("b2") }, (edges) => [
-        edges[0],
-        ["a", ["b2", "c"]],
-        [["b2", "c"], "d"],
-        ...edges.slice(3),
-      ]),
+    () => renamed("b", "b2"),
     {
       ...from("d", "`b`, which has run, is gone; `b2` is new"),
       b: "`b`, which is next, is gone; `b2` is new",
@@ -103,13 +103,7 @@ const table: Array<[change: string, shape: () => Shape, says: Record<Place, stri
   ],
   [
     "c, which the barrier waits for, renamed",
-    () =>
-      changed({ c: undefined, c2: node("c2") }, (edges) => [
-        edges[0],
-        ["a", ["b", "c2"]],
-        [["b", "c2"], "d"],
-        ...edges.slice(3),
-      ]),
+    () => renamed("c", "c2"),
     from("b", "`c`, which has run, is gone; `c2` is new"),
   ],
   [
@@ -272,12 +266,7 @@ describe.each(kinds.filter((kind) => kind !== "jsonl"))("%s", (kind) => {
   it("a thread that was forced fits the version that continued it", async () => {
     const checkpointer = open();
     const threadId = await stopped(checkpointer, "d");
-    const shape = changed({ b: undefined, b2: node("b2") }, (edges) => [
-      edges[0],
-      ["a", ["b2", "c"]],
-      [["b2", "c"], "d"],
-      ...edges.slice(3),
-    ]);
+    const shape = renamed("b", "b2");
     failing = "e";
     const next = make(checkpointer, shape, { version: "2" });
     await expect(next.resume(threadId, { resume: "yes" }, { force: true })).rejects.toThrow("e failed");
@@ -317,13 +306,7 @@ describe.each(kinds.filter((kind) => kind !== "jsonl"))("%s", (kind) => {
   it("a barrier of which no node has run may wait for others", async () => {
     const checkpointer = open();
     const threadId = await stopped(checkpointer, "a");
-    const shape = changed({ c: undefined, c2: node("c2") }, (edges) => [
-      edges[0],
-      ["a", ["b", "c2"]],
-      [["b", "c2"], "d"],
-      ...edges.slice(3),
-    ]);
-    const next = make(checkpointer, shape);
+    const next = make(checkpointer, renamed("c", "c2"));
     await next.resume(threadId);
     expect((await next.resume(threadId, { resume: "yes" })).state.trace).toEqual(["a", "b", "c2", "d yes", "e", "s2"]);
   });
@@ -376,52 +359,4 @@ describe.each(kinds.filter((kind) => kind !== "jsonl"))("%s", (kind) => {
     await expect(make("b2").resume("t")).rejects.toThrow(/continues with node "b", which the graph no longer has/);
     expect(Object.keys((await own.list("t"))[0]!.metadata)).toEqual(["source", "step", "graph", "createdAt"]);
   });
-});
-
-it("workers of two versions finish all threads, each the threads that fit it", async () => {
-  const target = place("sqlite");
-  const stores = [0, 1].map(() => new Checkpointer<State>(target));
-  onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))));
-  const graph = (at: number, second: string, by: string) =>
-    new Graph<State, string>({
-      nodes: Object.fromEntries(["a", second, "c"].map((name) => [name, () => `${node(name)()}${by}`])),
-      edges: [
-        [START, "a"],
-        ["a", second],
-        [second, "c"],
-        ["c", END],
-      ],
-      reducer,
-      checkpointer: stores[at]!,
-      lease: true,
-    });
-  const stops = ["a", "b", "c"];
-  const threads = Array.from({ length: 30 }, (_, at) => ({ threadId: `t${at}`, at: stops[at % 3]! }));
-  for (const { threadId, at } of threads) {
-    failing = at;
-    await expect(graph(0, "b", "1").invoke({ trace: [] }, { threadId })).rejects.toThrow(`${at} failed`);
-  }
-  failing = undefined;
-  const workers = [graph(0, "b", "1"), graph(1, "b2", "2")];
-  const refused = new Set<string>();
-  const work = async (worker: Graph<State, string>, at: number) => {
-    for (const { threadId } of at === 0 ? threads : threads.toReversed()) {
-      try {
-        await worker.resume(threadId);
-      } catch (error) {
-        expect(error).toMatchObject({ code: "CONFLICT" });
-        if ((error as Error).message.includes("does not fit")) refused.add(`${at} ${threadId}`);
-      }
-    }
-  };
-  // The new version comes first, then both at once, and at last whoever is left.
-  await work(workers[1]!, 1);
-  await Promise.all(workers.map(work));
-  for (const [at, worker] of workers.entries()) await work(worker, at);
-  for (const { threadId, at } of threads) {
-    const { trace } = (await stores[0]!.get(threadId))!.state;
-    expect(trace.join(" "), threadId).toBe(at === "a" ? "a2 b22 c2" : "a1 b1 c1");
-    expect(refused.has(`1 ${threadId}`), threadId).toBe(at !== "a");
-  }
-  expect((await stores[0]!.threads()).threads.map(({ status }) => status)).toEqual(threads.map(() => "finished"));
 });
