@@ -171,15 +171,16 @@ async function play(contract: Contract, kind: (typeof sharedKinds)[number], rand
   return ended;
 }
 
+const meetings = amount("FORKPOINT_TEST_MEETINGS", 1);
+
 describe.each(sharedKinds)("on %s", (kind) => {
   it.each(contracts)(
     "%s: no work is lost, nothing is paid twice, and nothing that was deleted is left",
     async (contract) => {
       let ended = 0;
-      for (let at = 0; at < amount("FORKPOINT_TEST_MEETINGS", 1); at += 1)
-        ended += await play(contract, kind, seed + at);
+      for (let at = 0; at < meetings; at += 1) ended += await play(contract, kind, seed + at);
       expect(ended).toBeGreaterThan(ROUNDS / 2);
     },
-    600_000,
+    600_000 + meetings * 60_000,
   );
 });

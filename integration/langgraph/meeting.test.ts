@@ -196,13 +196,15 @@ async function play(kind: (typeof kinds)[number], random: number): Promise<numbe
   return checked;
 }
 
+const meetings = amount("FORKPOINT_TEST_MEETINGS", 2);
+
 describe.each(kinds)("on %s", (kind) => {
   it(
     "no turn is lost, no payment is made twice, and nothing that was deleted is left",
-    { timeout: 600_000 },
+    { timeout: 600_000 + meetings * 60_000 },
     async () => {
       let actors = 0;
-      for (let at = 0; at < amount("FORKPOINT_TEST_MEETINGS", 2); at += 1) actors += await play(kind, seed + at);
+      for (let at = 0; at < meetings; at += 1) actors += await play(kind, seed + at);
       expect(actors).toBeGreaterThan(ROUNDS);
     },
   );
