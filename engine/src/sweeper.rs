@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn one_of_several_sweepers_works() {
-        let mut backend = Taken;
+        let mut backend = Fake::Taken;
         let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), ..Policy::default() });
         sweeper.after_commit(&mut backend);
         assert!(sweeper.turn(&mut backend).unwrap() > AWAY / 2);
@@ -468,35 +468,15 @@ mod tests {
         }
     }
 
-    /// A backend that another sweeper sweeps.
-    struct Taken;
-
-    impl Backend for Taken {
-        fn apply(&mut self, _: &[Unit]) -> Vec<Result<Applied>> {
-            Vec::new()
-        }
-
-        fn answer(&mut self, _: &Query) -> Result<Answer> {
-            Err(Error::closed())
-        }
-
-        fn may_sweep(&mut self, _: i64) -> Result<bool> {
-            Ok(false)
-        }
-
-        fn prune(&mut self, _: &Prune) -> Result<Pruned> {
-            panic!("another sweeper works")
-        }
-
-        fn vacuum(&mut self) -> Result<()> {
-            Ok(())
-        }
+    /// What a [`Fake`] answers to the wish to sweep.
+    enum Fake {
+        /// Another sweeper sweeps.
+        Taken,
+        Fails,
+        Succeeds,
     }
 
-    /// A backend whose prunes fail if the field is true.
-    struct Failing(bool);
-
-    impl Backend for Failing {
+    impl Backend for Fake {
         fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
             batch.iter().map(|_| Ok(Applied::default())).collect()
         }
@@ -505,9 +485,17 @@ mod tests {
             Err(Error::closed())
         }
 
+        fn may_sweep(&mut self, _: i64) -> Result<bool> {
+            Ok(!matches!(self, Self::Taken))
+        }
+
         fn prune(&mut self, _: &Prune) -> Result<Pruned> {
             let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);
-            if self.0 { Err(Error::new(Code::Full, "no room").with_cause(cause)) } else { Ok(Pruned::default()) }
+            match self {
+                Self::Taken => panic!("another sweeper works"),
+                Self::Fails => Err(Error::new(Code::Full, "no room").with_cause(cause)),
+                Self::Succeeds => Ok(Pruned::default()),
+            }
         }
 
         fn vacuum(&mut self) -> Result<()> {
@@ -523,7 +511,8 @@ mod tests {
         // A successful sweep takes one batch of each of the two rules.
         let mut sweeps = |failing: bool, many: usize| {
             for _ in 0..many {
-                sweep(&mut sweeper, &mut Failing(failing), times(TTL + 1));
+                let mut backend = if failing { Fake::Fails } else { Fake::Succeeds };
+                sweep(&mut sweeper, &mut backend, times(TTL + 1));
             }
             warnings.try_iter().map(warning).collect::<Vec<_>>()
         };

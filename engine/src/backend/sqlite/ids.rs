@@ -90,24 +90,11 @@ mod tests {
     use rusqlite::{Connection, params};
 
     use super::*;
-    use crate::record::{ContractId, SortKey, Status};
+    use crate::record::{ContractId, SortKey};
 
     fn header(group: &str, id: &str, sort_key: &[u8], parent: Option<&str>, depends_on_parent: bool) -> Header {
-        Header {
-            contract: ContractId(1),
-            lineage: "run".to_owned(),
-            id: id.to_owned(),
-            parent: parent.map(str::to_owned),
-            group: group.to_owned(),
-            label: String::new(),
-            sort_key: SortKey(sort_key.to_vec()),
-            saved_at: 0,
-            age_offset: 0,
-            depends_on_parent,
-            exempt: false,
-            status: Status::Unknown,
-            meta: Vec::new(),
-        }
+        let (group, parent, sort_key) = (group.to_owned(), parent.map(str::to_owned), SortKey(sort_key.to_vec()));
+        Header { parent, group, sort_key, depends_on_parent, ..Header::new(ContractId(1), "run", id) }
     }
 
     /// Reads the ids back, and the id with the expression too.

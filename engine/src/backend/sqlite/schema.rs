@@ -298,27 +298,4 @@ mod tests {
         assert_eq!(number(&connection, "SELECT count(*) FROM lease"), 1);
         assert_eq!(number(&connection, "SELECT count(*) FROM write"), 1);
     }
-
-    #[test]
-    fn the_settings_of_a_newer_format_say_which_releases_may_use_it() {
-        let connection = Connection::open_in_memory().unwrap();
-        prepare(&connection, Migrate::Create).unwrap();
-        UserVersion { tables: 2, ..UserVersion::read(&connection).unwrap() }.write(&connection).unwrap();
-        for (oldest_reader, oldest_writer, expected) in [
-            (0, 0, [false, false]),
-            (2, 2, [false, false]),
-            (1, 2, [true, false]),
-            (1, 1, [true, true]),
-            (2, 1, [false; 2]),
-        ] {
-            setting::set_number(&connection, setting::OLDEST_READER, oldest_reader).unwrap();
-            setting::set_number(&connection, setting::OLDEST_WRITER, oldest_writer).unwrap();
-            let found = [require_readable(&connection, 2), require_writable(&connection)];
-            assert_eq!(found.each_ref().map(Result::is_ok), expected, "{oldest_reader} {oldest_writer}");
-            for error in found.into_iter().filter_map(Result::err) {
-                assert!(error.message().contains("format 2"), "{error}");
-                assert!(!error.retryable());
-            }
-        }
-    }
 }
