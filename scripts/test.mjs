@@ -38,11 +38,14 @@ function tagged(tag) {
 
 const projects = (names) => names.flatMap((name) => ["--project", name]);
 
-/** The part of the suite of every backend that runs on a version of Postgres. `cargo test` runs all on the distribution's. */
-const onVersions = { oldest: "backend_contract::postgres", newest: "backend_contract::shared_postgres" };
+/** The tests of every backend that run on a version of Postgres. `cargo test` runs all on the distribution's. */
+const onVersions = {
+  oldest: ["backend_contract::postgres", "model::a_server"],
+  newest: ["backend_contract::shared_postgres", "model::time::a_server"],
+};
 
 function onPostgres(version, programs) {
-  run("cargo", ["test", "--locked", "--workspace", "--test", "suite", "--", onVersions[version]], {
+  run("cargo", ["test", "--locked", "--workspace", "--test", "suite", "--", ...onVersions[version]], {
     env: { FORKPOINT_POSTGRES: programs(version) },
   });
 }

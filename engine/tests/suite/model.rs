@@ -6,29 +6,12 @@ mod time;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::common::{self, draft, log_range, noise, part, sqlite};
-use forkpoint_engine::backend::jsonl::{self, Jsonl};
-use forkpoint_engine::backend::memory::Memory;
+use crate::common::prelude::*;
 #[cfg(all(feature = "postgres", unix))]
 use forkpoint_engine::backend::postgres::Postgres;
-use forkpoint_engine::backend::sqlite::Journal;
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::check::{CheckCursor, Finding, FindingCode, Severity};
 use forkpoint_engine::codec::frame;
-use forkpoint_engine::error::{Code, Error};
-use forkpoint_engine::op::{Appended, Applied, Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
-use forkpoint_engine::query::{
-    ActivityOrder, Ancestors, Answer, LogRange, LogSide, MetaFilter, Of, Page, Pick, Query, Recent, RowOrder, Rows,
-    RowsFrom,
-};
-use forkpoint_engine::record::{
-    Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Labels, Lineage, LineageStats, Listed, LogMark, LogPage,
-    LogPin, LogRun, Logged, OpenLineage, OpenLineages, Order, Origin, Part, Payload, Record, RowPage, Saved, Sizes,
-    SortKey, Start, Status, TaskState, Tuple, TuplePage, Write, Written,
-};
-use forkpoint_engine::retention::{Cursor, Prune, Rule};
+use forkpoint_engine::record::Draft;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// A record with a unique number. The number distinguishes records with equal content.
 type Numbered = (u64, Record);
@@ -533,13 +516,24 @@ impl Model {
         }
     }
 
+    /// Returns the number of stored records. What nothing names is freed.
+    fn records(&self, contract: Option<ContractId>, how: Records) -> u64 {
+        let logs = self.logs.iter().map(|((of, lineage, _), records)| (*of, lineage, records));
+        let kept = self.saved.iter().map(|row| &row.header).flat_map(|Header { contract: of, lineage, id, .. }| {
+            self.kept[&(*of, id.clone())].iter().map(move |(_, records)| (*of, lineage, records))
+        });
+        let all = logs.chain(kept).filter(|(of, ..)| contract.is_none_or(|contract| contract == *of));
+        let all = all.flat_map(|(_, lineage, records)| {
+            let lineage = (how == Records::OfLineages).then_some(lineage);
+            records.iter().map(move |(number, _)| (lineage, number))
+        });
+        all.collect::<BTreeSet<_>>().len() as u64
+    }
+
     /// Returns the statistics that every backend reports. Figures that only one backend reports are left out.
-    fn stats(&self, contract: Option<ContractId>) -> (Sizes, Vec<LineageStats>) {
+    fn stats(&self, contract: Option<ContractId>, records: Records) -> (Sizes, Vec<LineageStats>) {
         let of = |other: ContractId| contract.is_none_or(|contract| contract == other);
-        let logs = self.logs.iter().filter(|((contract, ..), _)| of(*contract)).map(|(_, records)| records);
-        let kept = self.kept.iter().filter(|((contract, _), _)| of(*contract)).flat_map(|(_, kept)| kept);
-        let all = logs.chain(kept.map(|(_, records)| records)).flatten();
-        let records = all.map(|(number, _)| number).collect::<BTreeSet<_>>().len() as u64;
+        let records = self.records(contract, records);
         let (mut sizes, mut lineages) = (Sizes { records, ..Sizes::default() }, Vec::new());
         let with_checkpoints: BTreeSet<_> =
             self.listed().into_iter().map(|begun| (begun.contract, &begun.name)).collect();
@@ -895,6 +889,13 @@ enum Step {
     Rewind,
 }
 
+/// Makes the values of a kind from a strategy for each field.
+macro_rules! made {
+    ($($kind:ident)::+ { $($field:ident: $of:expr),* $(,)? }) => {
+        ($($of,)*).prop_map(|($($field,)*)| $($kind)::+ { $($field),* })
+    };
+}
+
 fn contract() -> impl Strategy<Value = ContractId> {
     prop_oneof![12 => Just(ContractId(1)), 1 => Just(ContractId(2)), 1 => Just(ContractId(4))]
 }
@@ -910,6 +911,11 @@ fn id() -> impl Strategy<Value = String> {
 fn run() -> impl Strategy<Value = String> {
     prop_oneof![5 => Just("r1"), 3 => Just("r2"), 2 => Just("r3"), 1 => Just("_"), 1 => Just("f1"), 1 => Just("f2")]
         .prop_map(str::to_owned)
+}
+
+/// A number that is small, or the largest of all.
+fn or_all(small: std::ops::Range<u64>) -> impl Strategy<Value = u64> {
+    prop_oneof![9 => small, 1 => Just(u64::MAX)]
 }
 
 fn log() -> impl Strategy<Value = String> {
@@ -944,7 +950,8 @@ fn sort_key() -> impl Strategy<Value = SortKey> {
     let number = || prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]).prop_map(SortKey::from_f64);
     let numbers = (number(), prop::option::of(number()));
     let numbers = numbers.prop_map(|(sort_key, age)| age.iter().fold(sort_key, SortKey::then));
-    prop_oneof![8 => numbers, 1 => Just(SortKey(vec![0]))]
+    // Many are equal.
+    prop_oneof![8 => numbers, 8 => Just(SortKey::from_f64(1.0)), 1 => Just(SortKey(vec![0]))]
 }
 
 fn put() -> impl Strategy<Value = Op> {
@@ -981,12 +988,16 @@ fn put() -> impl Strategy<Value = Op> {
                 1 => vec![String::new(), "v".to_owned(), "none".to_owned()],
                 _ => Vec::new(),
             };
-            made.0.payload.parts.extend((version % 2 == 0).then(|| part("w\0 1", "t", version.to_string())));
+            // The stem of a name ends at its last NUL.
+            let stem = if version % 4 == 0 { "w\0w\0 1" } else { "w\0 1" };
+            made.0.payload.parts.extend((version % 2 == 0).then(|| part(stem, "t", version.to_string())));
             // The expected content of some inherited parts. It may or may not match a payload.
             if version % 3 == 0 {
                 made.1.like = parts(version / 2).into_iter().take(2).collect();
             }
-            let Op::Put(mut draft) = made.meta(&version.to_le_bytes()).put() else { unreachable!("a put") };
+            let [first, rest @ ..] = version.to_le_bytes();
+            let meta = [&[first % 4][..], &rest].concat();
+            let Op::Put(mut draft) = made.meta(&meta).put() else { unreachable!("a put") };
             draft.labels = labels;
             draft.order = [Order::SortKey, Order::Save, Order::SaveOfNumber][version as usize % 3];
             Op::Put(draft)
@@ -1028,43 +1039,34 @@ fn append() -> impl Strategy<Value = Op> {
         });
     let must = prop_oneof![
         8 => Just(LogMust::BeAny),
-        1 => (0..5_u64).prop_map(LogMust::HaveLength),
+        1 => or_all(0..5).prop_map(LogMust::HaveLength),
         2 => Just(LogMust::LackTheKeys),
     ];
-    (contract(), run(), log(), prop::collection::vec(record, 0..4), must)
-        .prop_map(|(contract, lineage, log, records, must)| Op::Append { contract, lineage, log, records, must })
+    let records = prop::collection::vec(record, 0..4);
+    made!(Op::Append { contract: contract(), lineage: run(), log: log(), records: records, must: must })
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let keep_last = (contract(), run(), 1..4_u64, id()).prop_map(|(contract, lineage, keep, pinned)| Op::KeepLast {
-        contract,
-        lineage,
-        keep,
-        pinned,
-    });
+    let keep_last = made!(Op::KeepLast { contract: contract(), lineage: run(), keep: or_all(1..4), pinned: id() });
     let from = prop_oneof![1 => Just(SortKey::default()), 3 => sort_key()];
-    let remove_from = (contract(), run(), from).prop_map(|(contract, lineage, sort_key)| Op::RemoveFrom {
-        contract,
-        lineage,
-        sort_key,
+    let remove_from = made!(Op::RemoveFrom { contract: contract(), lineage: run(), sort_key: from });
+    let remove = made!(Op::Remove { contract: contract(), id: id() });
+    let touch = made!(Op::Touch { contract: contract(), id: id(), saved_at: 0..7_i64 });
+    let prefix = name(&["", "f", "r", "r1", "_", "%"]);
+    let remove_lineages = made!(Op::RemoveLineages { contract: contract(), prefix: prefix });
+    let remove_logs = made!(Op::RemoveLogs { contract: contract(), lineage: run() });
+    let end = prop_oneof![4 => or_all(0..6).prop_map(LogEnd::Length), 1 => id().prop_map(LogEnd::Checkpoint)];
+    let truncate = made!(Op::Truncate { contract: contract(), lineage: run(), log: log(), to: end });
+    let fork = made!(Fork {
+        contract: contract(),
+        source: id(),
+        id: id(),
+        lineage: run(),
+        sort_key: sort_key(),
+        saved_at: 0..5_i64,
+        labels: labels(),
     });
-    let remove = (contract(), id()).prop_map(|(contract, id)| Op::Remove { contract, id });
-    let touch = (contract(), id(), 0..7_i64).prop_map(|(contract, id, saved_at)| Op::Touch { contract, id, saved_at });
-    let remove_lineages = (contract(), name(&["", "f", "r", "r1", "_", "%"]))
-        .prop_map(|(contract, prefix)| Op::RemoveLineages { contract, prefix });
-    let remove_logs = (contract(), run()).prop_map(|(contract, lineage)| Op::RemoveLogs { contract, lineage });
-    let end = prop_oneof![4 => (0..6_u64).prop_map(LogEnd::Length), 1 => id().prop_map(LogEnd::Checkpoint)];
-    let truncate = (contract(), run(), log(), end).prop_map(|(contract, lineage, log, to)| Op::Truncate {
-        contract,
-        lineage,
-        log,
-        to,
-    });
-    let fork = (contract(), id(), id(), run(), sort_key(), 0..5_i64, labels()).prop_map(
-        |(contract, source, id, lineage, sort_key, saved_at, labels)| {
-            Op::Fork(Box::new(Fork { contract, source, id, lineage, sort_key, saved_at, labels }))
-        },
-    );
+    let fork = fork.prop_map(|fork| Op::Fork(Box::new(fork)));
     let claimed_by = prop::option::weighted(0.2, id());
     let writes = prop::collection::vec((name(&["t1", "t2"]), -2..3_i64, any::<u16>(), claimed_by, state()), 0..4);
     let write = (contract(), id(), writes, any::<bool>()).prop_map(|(contract, id, writes, replace)| {
@@ -1074,16 +1076,11 @@ fn op() -> impl Strategy<Value = Op> {
         });
         Op::Write { contract, id, writes: made.collect(), replace, encoded: None }
     });
-    let release = (contract(), id()).prop_map(|(contract, id)| Op::Reopen { contract, id });
-    let claim = (contract(), id(), id()).prop_map(|(contract, id, claimed_by)| Op::Claim { contract, id, claimed_by });
-    let remove_writes = (contract(), name(&["", "a", "a\0", "%", "b"]))
-        .prop_map(|(contract, prefix)| Op::RemoveWrites { contract, prefix });
+    let release = made!(Op::Reopen { contract: contract(), id: id() });
+    let claim = made!(Op::Claim { contract: contract(), id: id(), claimed_by: id() });
+    let remove_writes = made!(Op::RemoveWrites { contract: contract(), prefix: name(&["", "a", "a\0", "%", "b"]) });
     let changes = prop::collection::btree_map(name(&["k", "l", "m"]), prop::option::of(name(&["", "v"])), 0..3);
-    let set_labels = (contract(), run(), changes).prop_map(|(contract, lineage, changes)| Op::SetLabels {
-        contract,
-        lineage,
-        changes,
-    });
+    let set_labels = made!(Op::SetLabels { contract: contract(), lineage: run(), changes: changes });
     prop_oneof![
         20 => put().boxed(),
         3 => set_labels,
@@ -1105,11 +1102,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn prune() -> impl Strategy<Value = Step> {
     let rule = prop_oneof![(0..6_i64).prop_map(Rule::SavedBefore), (0..4_u64).prop_map(Rule::KeepLast)];
-    (prop::option::of(contract()), rule, 1..4_usize).prop_map(|(contract, rule, most)| Step::Prune {
-        contract,
-        rule,
-        most,
-    })
+    made!(Step::Prune { contract: prop::option::of(contract()), rule: rule, most: 1..4_usize })
 }
 
 fn query() -> impl Strategy<Value = Query> {
@@ -1119,27 +1112,35 @@ fn query() -> impl Strategy<Value = Query> {
     ]
 }
 
-fn rows_from() -> impl Strategy<Value = RowsFrom> {
-    prop_oneof![Just(RowsFrom::End), (-4..4_i64).prop_map(RowsFrom::Step), id().prop_map(RowsFrom::Id)]
+fn row_order() -> impl Strategy<Value = RowOrder> {
+    prop::sample::select(&[RowOrder::NewestFirst, RowOrder::OldestFirst][..])
 }
 
-#[expect(clippy::too_many_lines, reason = "all queries, one after the other")]
+fn pick() -> impl Strategy<Value = Pick> {
+    prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)]
+}
+
+fn rows_from() -> impl Strategy<Value = RowsFrom> {
+    let step = prop_oneof![8 => -4..4_i64, 1 => Just(i64::MIN), 1 => Just(i64::MAX)];
+    prop_oneof![Just(RowsFrom::End), step.prop_map(RowsFrom::Step), id().prop_map(RowsFrom::Id)]
+}
+
 fn one_query() -> impl Strategy<Value = Query> {
     let limit = || prop_oneof![Just(None), (0..4_usize).prop_map(Some), Just(Some(usize::MAX))];
     let of = prop_oneof![
         Just(Of::Contract),
         run().prop_map(Of::Lineage),
         name(&["", "r", "f", "r1", "_"]).prop_map(Of::Lineages),
-        (name(&["", "r", "f", "r1"]), word()).prop_map(|(prefix, label)| Of::Labelled { prefix, label }),
+        made!(Of::Labelled { prefix: name(&["", "r", "f", "r1"]), label: word() }),
         word().prop_map(Of::Group),
-        (run(), word()).prop_map(|(lineage, group)| Of::LineageInGroup { lineage, group }),
+        made!(Of::LineageInGroup { lineage: run(), group: word() }),
     ];
     let prefix =
         (sort_key(), 0..9_usize).prop_map(|(sort_key, length)| sort_key.0[..length.min(sort_key.0.len())].to_vec());
     prop_oneof![
-        (contract(), of.clone(), prefix).prop_map(|(contract, of, prefix)| Query::Whole { contract, of, prefix }),
-        (contract(), id()).prop_map(|(contract, id)| Query::Get { contract, id }),
-        (contract(), run()).prop_map(|(contract, lineage)| Query::Forks { contract, lineage }),
+        made!(Query::Whole { contract: contract(), of: of.clone(), prefix: prefix }),
+        made!(Query::Get { contract: contract(), id: id() }),
+        made!(Query::Forks { contract: contract(), lineage: run() }),
         (contract(), run(), 0..4_usize).prop_map(|(contract, run, length)| {
             let prefix = run.chars().take(length).collect();
             Query::Names { contract, prefix }
@@ -1147,56 +1148,44 @@ fn one_query() -> impl Strategy<Value = Query> {
         (contract(), prop::collection::vec(status(), 0..3), labels(), any::<bool>(), any::<bool>(), 0..6_usize)
             .prop_map(|(contract, statuses, labels, named_as_group, latest, limit)| {
                 let order = if latest { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
-                Query::Recent(Recent {
-                    contracts: vec![contract],
-                    named_as_group,
-                    matching: String::new(),
-                    statuses,
-                    labels,
-                    order,
-                    after: None,
-                    limit,
-                })
+                let contracts = vec![contract];
+                Query::Recent(Recent { contracts, named_as_group, statuses, labels, order, limit, ..common::recent() })
             }),
-        (contract(), run(), rows_from(), any::<bool>(), 0..4_usize).prop_map(
-            |(contract, lineage, from, newest, limit)| {
-                let order = if newest { RowOrder::NewestFirst } else { RowOrder::OldestFirst };
-                Query::Rows(Rows { contract, lineage, from, order, limit, sums: false })
-            }
-        ),
-        contract().prop_map(|contract| Query::Open { contract, most: 1_000 }),
-        (contract(), run()).prop_map(|(contract, lineage)| Query::Logs { contract, lineage }),
-        (contract(), of.clone()).prop_map(|(contract, of)| Query::Count { contract, of }),
-        (contract(), run(), log(), prop::option::of(id())).prop_map(|(contract, lineage, log, at)| Query::LogRuns {
-            contract,
-            lineage,
-            log,
-            at
-        }),
-        (prop::option::of((contract(), id())), 0..400_usize).prop_map(|(after, bytes)| Query::Writes { after, bytes }),
-        (0..3000_usize).prop_map(|bytes| Query::Saves { after: None, bytes }),
-        (0..4_usize).prop_map(|limit| Query::Starts { after: None, limit }),
-        (contract(), run()).prop_map(|(contract, lineage)| Query::Start { contract, lineage }),
-        (contract(), run(), log(), prop::option::of(id()), any::<bool>(), 0..6_u64, 0..6_usize).prop_map(
-            |(contract, lineage, log, at, first, skip, limit)| {
-                let from = if first { LogSide::First } else { LogSide::Last };
-                Query::Log(LogRange { contract, lineage, log, at, from, skip, limit })
-            }
-        ),
-        (contract(), run(), prop::option::of(word())).prop_map(|(contract, lineage, label)| Query::Newest {
-            contract,
-            lineage,
-            label
-        }),
-        (contract(), prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)])
-            .prop_map(|(contract, pick)| Query::Tuple { contract, pick }),
-        (contract(), prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)], log())
-            .prop_map(|(contract, pick, log)| Query::Logged { contract, pick, log }),
+        made!(Rows {
+            contract: contract(),
+            lineage: run(),
+            from: rows_from(),
+            order: row_order(),
+            limit: 0..4_usize,
+            sums: Just(false),
+        })
+        .prop_map(Query::Rows),
+        made!(Query::Open { contract: contract(), most: Just(1_000) }),
+        made!(Query::Logs { contract: contract(), lineage: run() }),
+        made!(Query::Count { contract: contract(), of: of.clone() }),
+        made!(Query::LogRuns { contract: contract(), lineage: run(), log: log(), at: prop::option::of(id()) }),
+        made!(Query::Writes { after: prop::option::of((contract(), id())), bytes: 0..400_usize }),
+        made!(Query::Saves { after: Just(None), bytes: 0..3000_usize }),
+        made!(Query::Starts { after: Just(None), limit: 0..4_usize }),
+        made!(Query::Start { contract: contract(), lineage: run() }),
+        made!(LogRange {
+            contract: contract(),
+            lineage: run(),
+            log: log(),
+            at: prop::option::of(id()),
+            from: prop::sample::select(&[LogSide::First, LogSide::Last][..]),
+            skip: or_all(0..6),
+            limit: or_all(0..6).prop_map(|limit| usize::try_from(limit).unwrap()),
+        })
+        .prop_map(Query::Log),
+        made!(Query::Newest { contract: contract(), lineage: run(), label: prop::option::of(word()) }),
+        made!(Query::Tuple { contract: contract(), pick: pick() }),
+        made!(Query::Logged { contract: contract(), pick: pick(), log: log() }),
         (contract(), id(), 0..4_usize, 0..6_usize).prop_map(|(contract, id, wanted, limit)| Query::Ancestors(
             Ancestors {
                 contract,
                 id,
-                stems: ["w", "none", "w"].iter().take(wanted).map(|stem| (*stem).to_owned()).collect(),
+                stems: ["w", "none", "w\0w"].iter().take(wanted).map(|stem| (*stem).to_owned()).collect(),
                 writes: vec!["channel 0".to_owned(), "channel 1".to_owned()],
                 limit,
             }
@@ -1215,26 +1204,11 @@ fn one_query() -> impl Strategy<Value = Query> {
                 });
                 // A backend may look at more checkpoints of several lineages.
                 let looks = if matches!(of, Of::Lineages(_)) { usize::MAX } else { looks };
-                Query::Page(Page {
-                    contract,
-                    of,
-                    order,
-                    after: None,
-                    skip,
-                    filter,
-                    limit,
-                    bytes: usize::MAX,
-                    looks,
-                    short_keys: limit % 2 == 0,
-                })
+                let short_keys = limit % 2 == 0;
+                Query::Page(Page { contract, order, skip, filter, looks, short_keys, ..common::first_page(of, limit) })
             }
         ),
-        (contract(), of, prop::option::of(sort_key()), limit()).prop_map(|(contract, of, before, limit)| Query::List {
-            contract,
-            of,
-            before,
-            limit
-        }),
+        made!(Query::List { contract: contract(), of: of, before: prop::option::of(sort_key()), limit: limit() }),
     ]
 }
 
@@ -1278,41 +1252,41 @@ fn age_offset(lineage: &str) -> u8 {
 
 fn step() -> impl Strategy<Value = Step> {
     let unit = || {
-        let expect = (contract(), run(), prop::option::of(id()), id())
-            .prop_map(|(contract, lineage, newest, or)| Expect::Newest { contract, lineage, newest, or });
-        let save = (contract(), run(), prop::option::of(sort_key()), sort_key())
-            .prop_map(|(contract, lineage, newest, or)| Expect::NewestSave { contract, lineage, newest, or });
+        let otherwise = || Just(Error::new(Code::Unsupported, "another state was expected"));
+        let (some_id, some_place) = (prop::option::of(id()), prop::option::of(sort_key()));
+        let newest = made!(Expect::Newest { contract: contract(), lineage: run(), newest: some_id, or: id() });
+        let newest_save =
+            made!(Expect::NewestSave { contract: contract(), lineage: run(), newest: some_place, or: sort_key() });
         let must = prop_oneof![
             (0..6_i64).prop_map(Must::BeSavedSince),
             (0..6_i64).prop_map(Must::NotBeSavedSince),
             sort_key().prop_map(Must::HaveSortKey),
             run().prop_map(Must::BelongTo),
+            prop::collection::vec(0..4_u8, 0..2).prop_map(Must::HaveMeta),
         ];
-        let checkpoint = (contract(), id(), must).prop_map(|(contract, id, must)| {
-            let otherwise = Error::new(Code::Unsupported, "another state was expected");
-            Expect::Checkpoint { contract, id, must, otherwise }
-        });
-        let slot = (contract(), id(), name(&["t1", "t2"]), -2..3_i64)
-            .prop_map(|(contract, id, task, index)| Expect::FreeSlot { contract, id, task, index });
+        let checkpoint =
+            made!(Expect::Checkpoint { contract: contract(), id: id(), must: must, otherwise: otherwise() });
+        let (task, index) = (name(&["t1", "t2"]), -2..3_i64);
+        let slot = made!(Expect::FreeSlot { contract: contract(), id: id(), task: task, index: index });
+        let (some_id, some_run) = (prop::option::of(id()), prop::option::of(run()));
         let stored =
-            (contract(), prop::option::of(id()), prop::option::of(run())).prop_map(|(contract, id, lineage)| {
-                let otherwise = Error::new(Code::Unsupported, "what it belongs to was expected");
-                Expect::Stored { contract, id, lineage, otherwise }
-            });
-        let incarnation = (contract(), run(), 1..8_i64).prop_map(|(contract, lineage, position)| {
-            let otherwise = Error::new(Code::Unsupported, "another incarnation was expected");
-            Expect::Incarnation { contract, lineage, position, otherwise }
+            made!(Expect::Stored { contract: contract(), id: some_id, lineage: some_run, otherwise: otherwise() });
+        let incarnation = made!(Expect::Incarnation {
+            contract: contract(),
+            lineage: run(),
+            position: 1..8_i64,
+            otherwise: otherwise(),
         });
-        let none = Just(Vec::new());
+        let one = prop_oneof![newest, newest_save, checkpoint, stored, slot, incarnation].boxed();
         let expect = prop_oneof![
-            16 => none,
-            4 => prop_oneof![expect.boxed(), save.boxed(), checkpoint.boxed(), stored.boxed(), slot.boxed(), incarnation.boxed()].prop_map(|expect| vec![expect]),
+            16 => Just(Vec::new()),
+            4 => one.prop_map(|expect| vec![expect]),
             1 => prop::collection::vec((contract(), id(), run()), 2).prop_map(|both| {
-                let otherwise = || Error::new(Code::Unsupported, "another lineage was expected");
-                let of = |(contract, id, lineage)| Expect::Checkpoint {
-                    contract, id, must: Must::BelongTo(lineage), otherwise: otherwise()
+                // The first condition that does not hold says which error it is.
+                let of = |((contract, id, lineage), code)| Expect::Checkpoint {
+                    contract, id, must: Must::BelongTo(lineage), otherwise: Error::new(code, "another lineage was expected")
                 };
-                both.into_iter().map(of).collect()
+                both.into_iter().zip([Code::Unsupported, Code::NotFound]).map(of).collect()
             }),
         ];
         let ops = prop_oneof![5 => prop::collection::vec(op().boxed(), 0..4), 1 => story().boxed()];
@@ -1322,8 +1296,7 @@ fn step() -> impl Strategy<Value = Step> {
         12 => unit().boxed().prop_map(|unit| Step::Apply(vec![unit])),
         3 => prop::collection::vec(unit().boxed(), 0..5).prop_map(Step::Apply),
         6 => query().boxed().prop_map(Step::Ask),
-        4 => (contract(), word(), 0..4_usize)
-            .prop_map(|(contract, group_prefix, limit)| Step::Page { contract, group_prefix, limit }),
+        4 => made!(Step::Page { contract: contract(), group_prefix: word(), limit: 0..4_usize }),
         1 => prune(),
         2 => prop::option::of(contract()).prop_map(Step::Stats),
         1 => prop_oneof![1..5_usize, Just(usize::MAX)].prop_map(Step::Check),
@@ -1340,10 +1313,15 @@ impl Lineages {
     fn apply(&mut self, batch: Vec<Unit>, model: &mut Model, backend: &mut dyn Backend) -> Result<(), TestCaseError> {
         let (ours, theirs) = self.both(batch);
         let mut expected: Vec<_> = ours.iter().map(|unit| model.apply(unit)).collect();
+        let done = backend.apply(&theirs);
+        prop_assert_eq!(done.len(), theirs.len(), "one result per unit");
+        for (unit, done) in theirs.iter().zip(&done) {
+            let puts = unit.ops.iter().any(|op| matches!(op, Op::Put(_)));
+            prop_assert!(!puts || done.as_ref().map_or(true, |done| done.stored_bytes.is_some()), "{:?}", done);
+        }
         // The model does not know how much room a backend takes.
         let told = |applied: Applied| Applied { stored_bytes: None, ..applied };
-        let done = backend.apply(&theirs).into_iter();
-        let mut done: Vec<_> = done.map(|done| done.map(told).map_err(|error| error.code())).collect();
+        let mut done: Vec<_> = done.into_iter().map(|done| done.map(told).map_err(|error| error.code())).collect();
         self.learn(&mut expected, &mut done)?;
         prop_assert_eq!(done, expected);
         Ok(())
@@ -1433,6 +1411,82 @@ fn comparable(answer: Answer) -> Answer {
     }
 }
 
+/// The query for the whole list of which a query asks for a page.
+fn whole(query: &Query) -> Option<Query> {
+    Some(match query {
+        Query::Page(page) => Query::Page(Page { skip: 0, limit: usize::MAX, looks: usize::MAX, ..page.clone() }),
+        Query::Rows(rows) => Query::Rows(Rows { from: RowsFrom::End, limit: usize::MAX, ..rows.clone() }),
+        Query::Recent(recent) => Query::Recent(Recent { limit: usize::MAX, ..recent.clone() }),
+        Query::Saves { .. } => Query::Saves { after: None, bytes: usize::MAX },
+        Query::Starts { .. } => Query::Starts { after: None, limit: usize::MAX },
+        _ => return None,
+    })
+}
+
+/// Reads pages of at most this length until one is empty.
+fn pages<T, C>(limit: usize, mut read: impl FnMut(Option<C>) -> Vec<T>, cursor: impl Fn(&T) -> C) -> Vec<T> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let page = read(after);
+        assert!(page.len() <= limit);
+        let Some(last) = page.last() else { return all };
+        after = Some(cursor(last));
+        all.extend(page);
+    }
+}
+
+/// Reads a whole list page by page.
+fn walked(backend: &mut dyn Backend, list: &Query, limit: usize) -> Answer {
+    let mut ask = |query: Query| backend.answer(&query).unwrap();
+    // Most pages end with the second payload, if the limit does not end them.
+    let bytes = limit * 900;
+    match list.clone() {
+        Query::Page(mut page) => {
+            (page.limit, page.bytes, page.looks) = (limit, bytes, limit);
+            let mut all = TuplePage::default();
+            loop {
+                let found = ask(Query::Page(page.clone())).into_page().unwrap();
+                assert!(found.tuples.len() <= limit);
+                all.tuples.extend(found.tuples);
+                page.after = found.next;
+                if page.after.is_none() {
+                    return Answer::Page(all);
+                }
+            }
+        }
+        Query::Rows(rows) => {
+            let mut about = RowPage::default();
+            let read = |place: Option<(SortKey, Seq)>| {
+                let from = place.map_or(RowsFrom::End, |(sort_key, seq)| RowsFrom::After(sort_key, seq));
+                let page = ask(Query::Rows(Rows { from, limit, ..rows.clone() })).into_rows().unwrap();
+                about = RowPage { rows: Vec::new(), ..page.clone() };
+                page.rows
+            };
+            let rows = pages(limit, read, |last| (last.header.sort_key.clone(), last.seq));
+            Answer::Rows(RowPage { rows, ..about })
+        }
+        Query::Recent(list) => {
+            let page = |after| Query::Recent(Recent { after, limit, ..list.clone() });
+            Answer::Recent(pages(limit, |after| ask(page(after)).into_recent().unwrap(), |last| last.seq))
+        }
+        Query::Starts { .. } => {
+            let read = |after| ask(Query::Starts { after, limit }).into_starts().unwrap();
+            Answer::Starts(pages(limit, read, |last| last.position))
+        }
+        Query::Saves { .. } => {
+            let read = |after| ask(Query::Saves { after, bytes }).into_saves().unwrap();
+            let saves = pages(usize::MAX, read, |last| last.seq);
+            let starts = ask(Query::Starts { after: None, limit: usize::MAX }).into_starts().unwrap();
+            for Saved { lineage, checkpoint, .. } in &saves {
+                let start = starts.iter().find(|start| start.position == *lineage).unwrap();
+                assert_eq!((start.contract, &start.name), (checkpoint.header.contract, &checkpoint.header.lineage));
+            }
+            Answer::Saves(saves)
+        }
+        _ => unreachable!("no list"),
+    }
+}
+
 /// Returns queries of every kind. Together these queries ask for all stored data.
 fn everything() -> Vec<Query> {
     let mut all = vec![
@@ -1470,7 +1524,9 @@ fn check(steps: &[Step], open: impl FnMut() -> Option<Box<dyn Backend>>) -> Resu
 enum Records {
     /// Once.
     Shared,
-    /// Once or more often. A copy or a fork may store a record again.
+    /// Once for each lineage. A fork copies the records of its source.
+    OfLineages,
+    /// Once or more often. A copy of a store may store a record again.
     Any,
 }
 
@@ -1495,7 +1551,7 @@ fn check_in_time(
     let (mut machine, mut copy) = (machine, None);
     let mut backend = open().unwrap();
     let mut lineages = Lineages::default();
-    let as_shared = |found: u64, shared: u64| if records == Records::Any { found.min(shared) } else { found };
+    let as_stored = |found: u64, stored: u64| if records == Records::Any { found.min(stored) } else { found };
     let (mut ours, mut theirs): (Place, Place) = (None, None);
     let asks = everything().into_iter().map(Step::Ask).chain([Step::Stats(None), Step::Check(3)]);
     for step in steps.iter().cloned().chain([Step::Reopen]).chain(asks) {
@@ -1512,6 +1568,10 @@ fn check_in_time(
                     prop_assert_eq!(Ok(&at_once), found.as_ref(), "at once: {:?}", query);
                 }
                 prop_assert_eq!(found, Ok(comparable(model.answer(&query))), "{:?}", query);
+                for (list, limit) in whole(&query).into_iter().flat_map(|list| [(list.clone(), 1), (list, 3)]) {
+                    let found = comparable(walked(&mut *backend, &list, limit));
+                    prop_assert_eq!(found, comparable(model.answer(&list)), "{:?} by {}", list, limit);
+                }
             }
             Step::Page { contract, group_prefix, limit } => {
                 let query = |before| Query::Lineages { contract, group_prefix: group_prefix.clone(), before, limit };
@@ -1522,15 +1582,9 @@ fn check_in_time(
             Step::Prune { contract, rule, most } => {
                 let asked = Query::Prunable { contract, rules: vec![rule] };
                 let planned = backend.answer(&asked).unwrap().into_pruned().unwrap();
-                let (mut checkpoints, mut lineages) = (0, 0);
-                let mut next = Some(Cursor::default());
-                while let Some(cursor) = next {
-                    let done = backend.prune(&Prune { contract, rule, cursor, most }).unwrap();
-                    prop_assert!(done.checkpoints <= most as u64);
-                    checkpoints += done.checkpoints;
-                    lineages += done.lineages;
-                    next = done.next;
-                }
+                let done = common::prune(&mut *backend, Prune { contract, ..common::batch(rule, most) });
+                let checkpoints = done.iter().map(|done| done.checkpoints).sum::<u64>();
+                let lineages = done.iter().map(|done| done.lineages).sum::<u64>();
                 prop_assert_eq!((planned.checkpoints, planned.lineages), (checkpoints, lineages), "as planned");
                 let expected = model.prune(contract, rule);
                 prop_assert_eq!((checkpoints, lineages), (expected.0 as u64, expected.1 as u64), "{:?}", rule);
@@ -1549,12 +1603,12 @@ fn check_in_time(
                     (lineage.stored_bytes, lineage.record_bytes) = (0, 0);
                 }
                 largest.sort_by(|a, b| (a.contract, &a.lineage).cmp(&(b.contract, &b.lineage)));
-                let (expected, lineages) = model.stats(contract);
-                sizes.records = as_shared(sizes.records, expected.records);
+                let (expected, lineages) = model.stats(contract, records);
+                sizes.records = as_stored(sizes.records, expected.records);
                 prop_assert_eq!((sizes, largest), (expected, lineages));
             }
             Step::Check(limit) => {
-                let (mut counted, mut next) = ((0, 0, 0), Some(CheckCursor::default()));
+                let (mut counted, mut done, mut next) = ((0, 0, 0), 0, Some(CheckCursor::default()));
                 while let Some(cursor) = next {
                     let page = backend.answer(&Query::Check { cursor, limit }).unwrap().into_checked().unwrap();
                     // The backend may report an orphan, because a caller may remove a checkpoint that another
@@ -1562,13 +1616,15 @@ fn check_in_time(
                     let left_alone =
                         |found: &Finding| found.code == FindingCode::Orphan && found.severity != Severity::Error;
                     prop_assert!(page.findings.iter().all(left_alone), "{:?}", page.findings);
+                    prop_assert!(page.done >= done && page.of >= page.done, "{:?}", page);
+                    done = page.done;
                     let part = page.counted;
                     counted = (counted.0 + part.checkpoints, counted.1 + part.payloads, counted.2 + part.records);
                     next = page.next;
                 }
-                let (saved, shared) = (model.saved.len() as u64, model.stats(None).0.records);
-                counted.2 = as_shared(counted.2, shared);
-                prop_assert_eq!(counted, (saved, saved, shared));
+                let (saved, stored) = (model.saved.len() as u64, model.records(None, records));
+                counted.2 = as_stored(counted.2, stored);
+                prop_assert_eq!(counted, (saved, saved, stored));
             }
             Step::Reopen => {
                 if let Some(opened) = open() {
@@ -1591,53 +1647,46 @@ fn check_in_time(
     Ok(())
 }
 
-/// Two backends on one folder. Each call goes to the other backend, so each one learns what the other did. Now and then
-/// one of them writes all files anew.
-struct Turns {
-    backends: [Jsonl; 2],
+/// Several backends on one database. Each call goes to another one, in an order without a short period, so each one learns
+/// what the others did.
+struct Several {
+    backends: Vec<Box<dyn Backend>>,
     calls: usize,
+    /// Whether one of them vacuums now and then, before the next change.
+    vacuums: bool,
 }
 
-impl Turns {
-    fn next(&mut self) -> &mut Jsonl {
+impl Several {
+    fn next(&mut self) -> &mut dyn Backend {
         self.calls += 1;
-        // Sometimes a backend has two turns.
-        &mut self.backends[(self.calls * 7 / 5) % 2]
+        let at = (self.calls * 7 / 5) % self.backends.len();
+        &mut *self.backends[at]
     }
 }
 
-impl Backend for Turns {
-    fn apply(&mut self, batch: &[Unit]) -> Vec<forkpoint_engine::error::Result<Applied>> {
-        if self.calls % 5 < 2 {
+impl Backend for Several {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        if self.vacuums && self.calls % 5 < 2 {
             self.next().vacuum().unwrap();
         }
         self.next().apply(batch)
     }
 
-    fn answer(&mut self, query: &Query) -> forkpoint_engine::error::Result<Answer> {
+    fn answer(&mut self, query: &Query) -> Result<Answer> {
         self.next().answer(query)
     }
 
-    fn prune(&mut self, prune: &Prune) -> forkpoint_engine::error::Result<forkpoint_engine::retention::Pruned> {
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
         self.next().prune(prune)
     }
 
-    fn vacuum(&mut self) -> forkpoint_engine::error::Result<()> {
+    fn vacuum(&mut self) -> Result<()> {
         self.next().vacuum()
     }
 }
 
-/// Every run of the tests uses the same sequences. `PROPTEST_RNG_SEED` selects other sequences. `PROPTEST_CASES` sets
-/// the number of sequences.
 fn config(cases: u32) -> ProptestConfig {
-    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if config.rng_seed == RngSeed::Random {
-        config.rng_seed = RngSeed::Fixed(0x0f0c_4b01);
-    }
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = cases;
-    }
-    config
+    common::same_cases(cases, 0x0f0c_4b01)
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -1645,8 +1694,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn check_file(steps: &[Step], journal: Journal) -> Result<(), TestCaseError> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.db");
+    let (_folder, path) = temporary("model.db");
     // This test does not depend on syncs to the disk, so syncs are turned off.
     check(steps, || Some(Box::new(sqlite(&path, journal, Durability::Off).unwrap())))?;
     prop_assert_eq!(common::integrity(&path), "ok");
@@ -1680,8 +1728,8 @@ proptest! {
     fn text_files_that_two_use_answer_as_the_model(steps in steps()) {
         let folder = tempfile::tempdir().unwrap();
         let options = jsonl::Options { durability: Durability::Off, ..jsonl::Options::new(folder.path().join("model")) };
-        let one = || Jsonl::open(&options).unwrap();
-        check(&steps, || Some(Box::new(Turns { backends: [one(), one()], calls: 0 })))?;
+        let one = || -> Box<dyn Backend> { Box::new(Jsonl::open(&options).unwrap()) };
+        check(&steps, || Some(Box::new(Several { backends: vec![one(), one()], calls: 0, vacuums: true })))?;
     }
 
     #[cfg(all(feature = "postgres", unix))]
@@ -1689,8 +1737,7 @@ proptest! {
     fn a_server_answers_as_the_model(steps in steps()) {
         if let Some(server) = common::postgres::server() {
             let (url, options) = server.options();
-            // A fork copies the records of its source.
-            check_from(Model::default(), Records::Any, &steps, || Some(Box::new(Postgres::open(&url, &options).unwrap())))?;
+            check_from(Model::default(), Records::OfLineages, &steps, || Some(Box::new(Postgres::open(&url, &options).unwrap())))?;
         }
     }
 

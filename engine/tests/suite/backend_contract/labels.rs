@@ -1,14 +1,6 @@
-//! Tests the labels of lineages: how they change, when they go, and how lineages are found by them.
+//! Tests how lineages are found by their labels. How labels change and go is in the model.
 
-use std::collections::BTreeMap;
-
-use forkpoint_engine::backend::Backend;
-use forkpoint_engine::error::Code;
-use forkpoint_engine::op::{LogEnd, LogMust, Op, Unit};
-use forkpoint_engine::query::{ActivityOrder, Query, Recent, RowOrder, Rows, RowsFrom};
-use forkpoint_engine::record::{Labels, Record, Seq, Status};
-
-use crate::common::{CONTRACT_ID, Draft, apply, draft, fork, lineages, remove, save};
+use crate::common::prelude::*;
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
     Labels(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
@@ -26,31 +18,8 @@ fn labelled(made: Draft, pairs: &[(&str, &str)]) -> Op {
     Op::Put(draft)
 }
 
-/// The labels of a lineage, which every query must tell.
-fn of(backend: &mut dyn Backend, lineage: &str) -> Labels {
-    let lineage = lineage.to_owned();
-    let rows = |from, limit, sums| {
-        let order = RowOrder::NewestFirst;
-        Query::Rows(Rows { contract: CONTRACT_ID, lineage: lineage.clone(), from, order, limit, sums })
-    };
-    let pages = [rows(RowsFrom::End, 1, false), rows(RowsFrom::Step(0), 9, true)];
-    let [one, other] = pages.map(|query| backend.answer(&query).unwrap().into_rows().unwrap().labels);
-    let start = backend.answer(&Query::Start { contract: CONTRACT_ID, lineage }).unwrap().into_starts().unwrap().pop();
-    assert_eq!((&one, &one), (&other, &start.map_or_else(Labels::default, |start| start.labels)));
-    one
-}
-
 fn recent(wanted: &[(&str, &str)]) -> Recent {
-    Recent {
-        contracts: vec![CONTRACT_ID],
-        named_as_group: false,
-        matching: String::new(),
-        statuses: Vec::new(),
-        labels: labels(wanted),
-        order: ActivityOrder::LatestFirst,
-        after: None,
-        limit: 1_000,
-    }
+    Recent { labels: labels(wanted), limit: 1_000, ..common::recent() }
 }
 
 fn found(backend: &mut dyn Backend, recent: Recent) -> Vec<(Seq, String)> {
@@ -63,101 +32,17 @@ fn with(backend: &mut dyn Backend, wanted: &[(&str, &str)]) -> Vec<String> {
     found(backend, recent(wanted)).into_iter().map(|(_, name)| name).collect()
 }
 
-fn append(lineage: &str) -> Op {
-    let record = Record { key: None, tag: String::new(), bytes: bytes::Bytes::from_static(b"a") };
-    let (lineage, log) = (lineage.to_owned(), "log".to_owned());
-    Op::Append { contract: CONTRACT_ID, lineage, log, records: vec![record], must: LogMust::BeAny }
-}
-
-pub(crate) fn labels_are_merged_and_removed(backend: &mut dyn Backend) {
-    save(backend, [draft("run", "a").sort_key(1.0), draft("other", "b")]);
-    assert_eq!(of(backend, "run"), Labels::default());
-    apply(backend, vec![set("run", &[("customer", Some("acme")), ("plan", Some("free"))])]).unwrap();
-    apply(backend, vec![set("run", &[("plan", None), ("é\n", Some("\0 \"'{}")), ("none", None)])]).unwrap();
-    let expected = labels(&[("customer", "acme"), ("é\n", "\0 \"'{}")]);
-    assert_eq!(of(backend, "run"), expected);
-    assert_eq!(with(backend, &[("é\n", "\0 \"'{}")]), ["run"]);
-    assert_eq!(of(backend, "other"), Labels::default());
-    // A save keeps them, also one that replaces the only checkpoint of the run, and so does a change to nothing.
-    save(backend, [draft("run", "a").sort_key(2.0)]);
-    apply(backend, vec![set("run", &[("customer", Some("acme"))])]).unwrap();
-    save(backend, [draft("run", "c").sort_key(3.0)]);
-    apply(backend, vec![remove("a")]).unwrap();
-    assert_eq!(of(backend, "run"), expected);
-    apply(backend, vec![set("run", &[("customer", None), ("é\n", None)])]).unwrap();
-    assert_eq!(of(backend, "run"), Labels::default());
-    // In the unit that begins the run, and in one batch.
-    apply(backend, vec![draft("new", "n").put(), set("new", &[("a", Some(""))])]).unwrap();
-    let units: [Unit; 3] = [
-        vec![draft("newer", "m").put()].into(),
-        vec![set("newer", &[("a", Some("1"))])].into(),
-        vec![set("newer", &[("a", Some("2")), ("b", Some("3"))])].into(),
-    ];
-    assert!(backend.apply(&units).iter().all(Result::is_ok));
-    assert_eq!([of(backend, "new"), of(backend, "newer")], [labels(&[("a", "")]), labels(&[("a", "2"), ("b", "3")])]);
-}
-
-pub(crate) fn labels_need_a_run_and_are_at_most_32(backend: &mut dyn Backend) {
-    apply(backend, vec![append("logs")]).unwrap();
-    for lineage in ["none", "logs"] {
-        let refused = apply(backend, vec![draft("run", "a").put(), set(lineage, &[("a", Some("b"))])]).unwrap_err();
-        assert_eq!(refused.code(), Code::NotFound, "{refused}");
-        assert!(lineages(backend, "", None, 9).is_empty(), "nothing of the unit was stored");
-    }
-    let many: BTreeMap<String, String> = (0..32).map(|n| (format!("key {n}"), "x".repeat(500))).collect();
-    let many = Labels(many);
+pub(crate) fn a_run_has_at_most_32_labels(backend: &mut dyn Backend) {
+    let long = "x".repeat(500);
+    let many = Labels((0..32).map(|n| (format!("key {n}"), long.clone())).collect());
     save(backend, [draft("run", "a")]);
     let op = Op::SetLabels { contract: CONTRACT_ID, lineage: "run".to_owned(), changes: many.changes() };
     apply(backend, vec![op]).unwrap();
     let refused = apply(backend, vec![set("run", &[("key 1", Some("")), ("one more", Some(""))])]).unwrap_err();
     assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
-    assert_eq!(of(backend, "run"), many);
-    apply(backend, vec![set("run", &[("key 1", None), ("one more", Some(""))])]).unwrap();
-    assert_eq!(with(backend, &[("one more", ""), ("key 2", &"x".repeat(500))]), ["run"]);
-}
-
-pub(crate) fn a_run_begins_with_the_labels_of_its_first_put(backend: &mut dyn Backend) {
-    apply(backend, vec![labelled(draft("run", "a").sort_key(1.0), &[("service", "support"), ("a", "b")])]).unwrap();
-    apply(backend, vec![labelled(draft("run", "b").sort_key(2.0), &[("service", "other"), ("c", "d")])]).unwrap();
-    apply(backend, vec![labelled(draft("run", "b").sort_key(2.0), &[("service", "other")])]).unwrap();
-    assert_eq!(of(backend, "run"), labels(&[("service", "support"), ("a", "b")]));
-    // Several runs of one batch.
-    let unit = |name: &str, pairs: &[(&str, &str)]| Unit::from(vec![labelled(draft(name, name), pairs)]);
-    let units = [unit("one", &[("n", "1"), ("m", "1")]), unit("none", &[]), unit("two", &[("n", "2")])];
-    assert!(backend.apply(&units).iter().all(Result::is_ok));
-    let of_all = ["one", "none", "two"].map(|name| of(backend, name));
-    assert_eq!(of_all, [labels(&[("n", "1"), ("m", "1")]), Labels::default(), labels(&[("n", "2")])]);
-    // A run that had only logs before its first checkpoint.
-    apply(backend, vec![append("logs")]).unwrap();
-    assert_eq!(of(backend, "logs"), Labels::default());
-    apply(backend, vec![labelled(draft("logs", "c"), &[("service", "support")])]).unwrap();
-    assert_eq!(of(backend, "logs"), labels(&[("service", "support")]));
-    // A fork gets its own, and none of its source.
-    apply(backend, vec![fork("a", "f", "fork")]).unwrap();
-    let Op::Fork(mut other) = fork("a", "g", "other fork") else { unreachable!("a fork") };
-    other.labels = labels(&[("service", "forks")]);
-    apply(backend, vec![Op::Fork(other)]).unwrap();
-    assert_eq!([of(backend, "fork"), of(backend, "other fork")], [Labels::default(), labels(&[("service", "forks")])]);
-}
-
-pub(crate) fn labels_go_with_their_run(backend: &mut dyn Backend) {
-    let begin = || labelled(draft("run", "a").sort_key(1.0), &[("service", "support")]);
-    apply(backend, vec![begin(), append("run")]).unwrap();
-    apply(backend, vec![remove("a")]).unwrap();
-    // The log is left.
-    assert_eq!((of(backend, "run"), with(backend, &[("service", "support")])), (Labels::default(), vec![]));
-    save(backend, [draft("run", "a")]);
-    assert_eq!(of(backend, "run"), Labels::default());
-    apply(backend, vec![set("run", &[("service", Some("support"))])]).unwrap();
-    let to = LogEnd::Length(0);
-    let cut = Op::Truncate { contract: CONTRACT_ID, lineage: "run".to_owned(), log: "log".to_owned(), to };
-    apply(backend, vec![cut, remove("a"), draft("run", "b").put()]).unwrap();
-    assert_eq!((of(backend, "run"), with(backend, &[("service", "support")])), (Labels::default(), vec![]));
-    // The checkpoint moves to another run.
-    apply(backend, vec![set("run", &[("service", Some("support"))])]).unwrap();
-    save(backend, [draft("other", "b")]);
-    assert_eq!(of(backend, "other"), Labels::default());
-    assert_eq!(with(backend, &[("service", "support")]), [""; 0]);
+    assert_eq!(with(backend, &[("key 1", &long)]), ["run"], "nothing of the change");
+    apply(backend, vec![set("run", &[("key 1", None), ("é\n", Some("\0 \"'{}"))])]).unwrap();
+    assert_eq!(with(backend, &[("é\n", "\0 \"'{}"), ("key 2", &long)]), ["run"]);
 }
 
 pub(crate) fn lineages_are_found_by_their_labels(backend: &mut dyn Backend) {

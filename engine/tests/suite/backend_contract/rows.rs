@@ -1,68 +1,19 @@
 //! Lists of checkpoints with their places and sizes, and what is saved by whatever process.
 
-use super::*;
-use forkpoint_engine::op::{LogEnd, LogMust};
-use forkpoint_engine::query::{Feed, RowOrder, Rows, RowsFrom};
-use forkpoint_engine::record::{FeedPage, RowPage};
+use crate::common::prelude::*;
 
 fn rows(backend: &mut dyn Backend, lineage: &str, from: RowsFrom, order: RowOrder, limit: usize) -> RowPage {
     let rows = Rows { contract: CONTRACT_ID, lineage: lineage.to_owned(), from, order, limit, sums: true };
     backend.answer(&Query::Rows(rows)).unwrap().into_rows().unwrap()
 }
 
-/// The ids of a page with their places.
-fn places(page: &RowPage) -> Vec<(String, u64)> {
-    page.rows.iter().map(|row| (row.header.id.clone(), row.step)).collect()
-}
-
-pub(super) fn checkpoints_are_listed_with_their_places(backend: &mut dyn Backend) {
-    use RowOrder::{NewestFirst, OldestFirst};
-    // They are saved in another order than they are in.
-    for (id, sort_key) in [("b", 2.0), ("a", 1.0), ("d", 4.0), ("c", 3.0), ("e", 4.0)] {
-        save(backend, [draft("run", id).sort_key(sort_key)]);
-    }
-    save(backend, [draft("other", "x")]);
-    let expected = ["a", "b", "c", "d", "e"];
-    for limit in 1..7 {
-        for (order, expected) in [(OldestFirst, expected.to_vec()), (NewestFirst, expected.into_iter().rev().collect())]
-        {
-            let (mut seen, mut from) = (Vec::new(), RowsFrom::End);
-            loop {
-                let page = rows(backend, "run", from, order, limit);
-                assert_eq!(page.checkpoints, 5);
-                assert!(page.rows.len() <= limit);
-                let Some(last) = page.rows.last() else { break };
-                from = RowsFrom::After(last.header.sort_key.clone(), last.seq);
-                seen.extend(places(&page));
-            }
-            assert_eq!(seen.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), expected);
-            let step = |id: &str| expected_step(&["a", "b", "c", "d", "e"], id);
-            assert!(seen.iter().all(|(id, place)| *place == step(id)), "{seen:?}");
-        }
-    }
-    for (step, id) in [(0, "a"), (3, "d"), (4, "e"), (-1, "e"), (-5, "a")] {
-        let page = rows(backend, "run", RowsFrom::Step(step), OldestFirst, 1);
-        assert_eq!(page.rows[0].header.id, id, "{step}");
-    }
-    for step in [5, -6, i64::MIN, i64::MAX] {
-        assert_eq!(rows(backend, "run", RowsFrom::Step(step), OldestFirst, 1).rows, []);
-    }
-    let before = rows(backend, "run", RowsFrom::Id("c".to_owned()), NewestFirst, 2);
-    assert_eq!(places(&before), [("c".to_owned(), 2), ("b".to_owned(), 1)]);
-    // The id of another lineage is not found.
-    for id in ["x", "no such id"] {
-        assert_eq!(rows(backend, "run", RowsFrom::Id(id.to_owned()), OldestFirst, 9).rows, []);
-    }
-    assert_eq!(rows(backend, "no such run", RowsFrom::End, OldestFirst, 9), RowPage::default());
-    // A page goes on although its last checkpoint was removed.
-    let page = rows(backend, "run", RowsFrom::End, OldestFirst, 2);
+pub(super) fn a_page_goes_on_although_its_last_checkpoint_was_removed(backend: &mut dyn Backend) {
+    save(backend, ["a", "b", "c"].map(|id| draft("run", id)));
+    let page = rows(backend, "run", RowsFrom::End, RowOrder::OldestFirst, 2);
     apply(backend, vec![remove("b")]).unwrap();
     let from = RowsFrom::After(page.rows[1].header.sort_key.clone(), page.rows[1].seq);
-    assert_eq!(places(&rows(backend, "run", from, OldestFirst, 1)), [("c".to_owned(), 1)]);
-}
-
-fn expected_step(all: &[&str], id: &str) -> u64 {
-    all.iter().position(|one| *one == id).unwrap() as u64
+    let next = rows(backend, "run", from, RowOrder::OldestFirst, 1).rows;
+    assert_eq!((next[0].header.id.as_str(), next[0].step), ("c", 1));
 }
 
 pub(super) fn sizes_are_those_of_the_statistics(backend: &mut dyn Backend) {
@@ -70,8 +21,7 @@ pub(super) fn sizes_are_those_of_the_statistics(backend: &mut dyn Backend) {
         save(backend, [draft("run", &number.to_string()).sort_key(f64::from(number))]);
     }
     let page = rows(backend, "run", RowsFrom::End, RowOrder::OldestFirst, 99);
-    let stats = Query::Stats { contract: Some(CONTRACT_ID), largest: 9, by_status: true };
-    let stats = backend.answer(&stats).unwrap().into_stats().unwrap().of(CONTRACT_ID);
+    let stats = stats(backend, 9).of(CONTRACT_ID);
     let sums = page.sums.unwrap();
     assert_eq!((sums.logical_bytes, sums.stored_bytes), (stats.logical_bytes, stats.stored_bytes));
     assert_eq!(page.rows.iter().map(|row| row.logical_bytes).sum::<u64>(), sums.logical_bytes);
@@ -83,12 +33,7 @@ pub(super) fn sizes_are_those_of_the_statistics(backend: &mut dyn Backend) {
 
 /// A session has its messages in a log. A cut message is still there if a checkpoint names it.
 pub(super) fn records_are_part_of_the_size_of_a_lineage(backend: &mut dyn Backend) {
-    let log = || ("run".to_owned(), "messages".to_owned());
-    let append = |text: &str| {
-        let (lineage, log) = log();
-        let records = vec![Record { key: None, tag: "json".to_owned(), bytes: text.repeat(100).into_bytes().into() }];
-        Op::Append { contract: CONTRACT_ID, lineage, log, records, must: LogMust::BeAny }
-    };
+    let append = |text: &str| super::append("run", "messages", vec![common::record(text.repeat(100))]);
     let size = |backend: &mut dyn Backend| {
         let sums = rows(backend, "run", RowsFrom::End, RowOrder::OldestFirst, 9).sums.unwrap();
         let stats = Query::Stats { contract: Some(CONTRACT_ID), largest: 9, by_status: false };
@@ -108,25 +53,12 @@ pub(super) fn records_are_part_of_the_size_of_a_lineage(backend: &mut dyn Backen
     apply(backend, vec![append("b")]).unwrap();
     let (two, _) = size(backend);
     assert!(two > one);
-    let (lineage, log) = log();
-    let cut = Op::Truncate { contract: CONTRACT_ID, lineage, log, to: LogEnd::Length(0) };
-    apply(backend, vec![cut]).unwrap();
+    apply(backend, vec![common::truncate("run", "messages", 0)]).unwrap();
     assert_eq!(size(backend).0, one, "the checkpoint still names it");
     apply(backend, vec![append("c")]).unwrap();
     assert!(size(backend).0 > one);
     apply(backend, vec![remove("c")]).unwrap();
     assert!(size(backend).0 < two);
-}
-
-pub(super) fn a_fork_names_its_origin(backend: &mut dyn Backend) {
-    save(backend, [draft("run", "a"), draft("run", "b").sort_key(2.0).parent("a")]);
-    save(backend, [draft("fork", "f").parent("b")]);
-    let page = rows(backend, "fork", RowsFrom::End, RowOrder::OldestFirst, 9);
-    assert_eq!(page.origin, Some(("b".to_owned(), Some("run".to_owned()))));
-    assert_eq!(rows(backend, "run", RowsFrom::End, RowOrder::OldestFirst, 9).origin, None);
-    apply(backend, vec![remove("a"), remove("b")]).unwrap();
-    let page = rows(backend, "fork", RowsFrom::End, RowOrder::OldestFirst, 9);
-    assert_eq!(page.origin.unwrap().0, "b", "also if it does not exist any more");
 }
 
 fn feed(backend: &mut dyn Backend, after: Seq, limit: usize, version: Option<i64>) -> FeedPage {

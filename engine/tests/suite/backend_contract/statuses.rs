@@ -1,139 +1,17 @@
-//! Tests the status of lineages: what it follows from, and how lineages are found by it.
+//! Tests how lineages are found and counted by their status. What a status follows from is in the model.
 
-use forkpoint_engine::backend::Backend;
-use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::{ActivityOrder, Query, Recent};
-use forkpoint_engine::record::{ContractId, Labels, OpenLineages, Sizes, Status, TaskState, Write};
+use crate::common::prelude::*;
 
-use crate::common::{CONTRACT_ID, Draft, append, apply, draft, lineages, part, record, remove, save};
-
-/// A checkpoint whose run has a status if no task has stopped.
+/// A checkpoint that gives its run a status.
 fn at(lineage: &str, id: &str, sort_key: f64, status: Status) -> Draft {
-    let mut made = draft(lineage, id).sort_key(sort_key);
-    made.0.header.status = status;
-    made
-}
-
-fn told(id: &str, task: &str, state: TaskState) -> Op {
-    let part = part("channel", "t", "value");
-    let write = Write { task: task.to_owned(), index: 0, claimed_by: None, state, part };
-    Op::Write { contract: CONTRACT_ID, id: id.to_owned(), writes: vec![write], replace: true, encoded: None }
-}
-
-fn tell(backend: &mut dyn Backend, id: &str, task: &str, state: TaskState) {
-    apply(backend, vec![told(id, task, state)]).unwrap();
-}
-
-/// The status of a lineage, which every listing must tell.
-fn status(backend: &mut dyn Backend, lineage: &str) -> Status {
-    let found: Vec<Status> = lineages(backend, "", None, 100)
-        .into_iter()
-        .filter(|found| found.newest.lineage == lineage)
-        .map(|found| found.status)
-        .collect();
-    let [status] = found[..] else { panic!("{lineage} has {} rows", found.len()) };
-    assert!(with(backend, &[status]).contains(&lineage.to_owned()), "the index has it");
-    status
+    draft(lineage, id).sort_key(sort_key).status(status)
 }
 
 /// The lineages with one of these statuses, the one that was active last first.
 fn with(backend: &mut dyn Backend, statuses: &[Status]) -> Vec<String> {
-    let recent = Recent {
-        contracts: vec![CONTRACT_ID],
-        named_as_group: false,
-        matching: String::new(),
-        statuses: statuses.to_vec(),
-        labels: Labels::default(),
-        order: ActivityOrder::LatestFirst,
-        after: None,
-        limit: 1_000,
-    };
+    let recent = Recent { statuses: statuses.to_vec(), limit: 1_000, ..recent() };
     let found = backend.answer(&Query::Recent(recent)).unwrap().into_recent().unwrap();
     found.into_iter().map(|active| active.newest.lineage).collect()
-}
-
-pub(crate) fn a_status_follows_from_the_newest_checkpoint_and_its_tasks(backend: &mut dyn Backend) {
-    save(backend, [at("run", "a", 1.0, Status::Unfinished)]);
-    assert_eq!(status(backend, "run"), Status::Unfinished);
-    tell(backend, "a", "one", TaskState::ENDED);
-    assert_eq!(status(backend, "run"), Status::Unfinished);
-    tell(backend, "a", "two", TaskState::ASKS);
-    assert_eq!(status(backend, "run"), Status::Waiting);
-    tell(backend, "a", "three", TaskState::FAILED);
-    assert_eq!(status(backend, "run"), Status::Failed);
-    // The tasks go on, one after the other.
-    tell(backend, "a", "three", TaskState::ENDED);
-    assert_eq!(status(backend, "run"), Status::Waiting);
-    tell(backend, "a", "two", TaskState::ENDED);
-    assert_eq!(status(backend, "run"), Status::Unfinished);
-    // The next checkpoint has no writes. One that is not the newest changes nothing.
-    tell(backend, "a", "four", TaskState::FAILED);
-    let claim = Op::Claim { contract: CONTRACT_ID, id: "a".to_owned(), claimed_by: "b".to_owned() };
-    apply(backend, vec![at("run", "b", 2.0, Status::Finished).put(), claim]).unwrap();
-    assert_eq!(status(backend, "run"), Status::Finished);
-    save(backend, [at("run", "early", 0.0, Status::Waiting)]);
-    tell(backend, "early", "one", TaskState::FAILED);
-    assert_eq!(status(backend, "run"), Status::Finished);
-    // Saved again, it may have another status.
-    save(backend, [at("run", "b", 2.0, Status::Unfinished)]);
-    assert_eq!(status(backend, "run"), Status::Unfinished);
-}
-
-pub(crate) fn an_answer_ends_a_question_until_a_task_asks_again(backend: &mut dyn Backend) {
-    save(backend, [at("run", "a", 1.0, Status::Unfinished)]);
-    for task in ["one", "two"] {
-        tell(backend, "a", task, TaskState::ASKS);
-    }
-    tell(backend, "a", "nobody", TaskState::ANSWERS);
-    assert_eq!(status(backend, "run"), Status::Unfinished);
-    tell(backend, "a", "two", TaskState::ASKS);
-    assert_eq!(status(backend, "run"), Status::Waiting);
-    tell(backend, "a", "nobody", TaskState::ANSWERS);
-    assert_eq!(status(backend, "run"), Status::Unfinished);
-    // A question and its answer in one unit.
-    apply(backend, vec![told("a", "two", TaskState::ASKS), told("a", "nobody", TaskState::ANSWERS)]).unwrap();
-    assert_eq!(status(backend, "run"), Status::Unfinished);
-    // An answer to one task, and an error that a handler has taken.
-    tell(backend, "a", "one", TaskState::ASKS);
-    tell(backend, "a", "one", TaskState::HANDLED);
-    tell(backend, "a", "three", TaskState::FAILED | TaskState::HANDLED);
-    assert_eq!(status(backend, "run"), Status::Unfinished);
-    // A failed task needs more than an answer.
-    tell(backend, "a", "four", TaskState::FAILED);
-    tell(backend, "a", "nobody", TaskState::ANSWERS);
-    assert_eq!(status(backend, "run"), Status::Failed);
-}
-
-pub(crate) fn a_status_goes_back_with_the_newest_checkpoint(backend: &mut dyn Backend) {
-    save(backend, [at("run", "a", 1.0, Status::Unfinished)]);
-    tell(backend, "a", "one", TaskState::ASKS);
-    save(backend, [at("run", "b", 2.0, Status::Finished)]);
-    assert_eq!(status(backend, "run"), Status::Finished);
-    apply(backend, vec![remove("b")]).unwrap();
-    assert_eq!(status(backend, "run"), Status::Waiting);
-    let prefix = "a".to_owned();
-    apply(backend, vec![Op::RemoveWrites { contract: CONTRACT_ID, prefix }]).unwrap();
-    assert_eq!(status(backend, "run"), Status::Unfinished);
-    // The checkpoint moves to another lineage.
-    save(backend, [at("run", "b", 2.0, Status::Finished), at("other", "b", 0.0, Status::Failed)]);
-    assert_eq!([status(backend, "run"), status(backend, "other")], [Status::Unfinished, Status::Failed]);
-    // Claimed writes count again when they are opened.
-    tell(backend, "a", "one", TaskState::FAILED);
-    apply(backend, vec![Op::Claim { contract: CONTRACT_ID, id: "a".to_owned(), claimed_by: "c".to_owned() }]).unwrap();
-    assert_eq!(status(backend, "run"), Status::Unfinished);
-    apply(backend, vec![Op::Reopen { contract: CONTRACT_ID, id: "a".to_owned() }]).unwrap();
-    assert_eq!(status(backend, "run"), Status::Failed);
-}
-
-pub(crate) fn writes_may_come_before_the_checkpoint_whose_status_they_decide(backend: &mut dyn Backend) {
-    tell(backend, "a", "one", TaskState::ASKS);
-    save(backend, [at("run", "a", 1.0, Status::Unfinished)]);
-    assert_eq!(status(backend, "run"), Status::Waiting);
-    // In one batch too.
-    let units =
-        [vec![told("b", "one", TaskState::FAILED)].into(), vec![at("run", "b", 2.0, Status::Finished).put()].into()];
-    assert!(backend.apply(&units).iter().all(Result::is_ok));
-    assert_eq!(status(backend, "run"), Status::Failed);
 }
 
 pub(crate) fn open_lineages_are_counted_and_spread(backend: &mut dyn Backend) {
@@ -181,8 +59,7 @@ pub(crate) fn lineages_are_found_and_counted_by_their_status(backend: &mut dyn B
     // The index follows later saves.
     save(backend, [at("w1", "w1 later", 2.0, Status::Finished), at("done 3", "done 3 later", 2.0, Status::Waiting)]);
     assert_eq!(with(backend, &[Status::Waiting]), ["done 3", "w2"]);
-    let stats =
-        backend.answer(&Query::Stats { contract: None, largest: 0, by_status: true }).unwrap().into_stats().unwrap();
+    let stats = stats(backend, 0);
     let [unknown, waiting, failed, unfinished, finished] = stats.of(CONTRACT_ID).statuses;
     assert_eq!((unknown, waiting, failed, unfinished, finished), (1, 2, 1, 0, 1_100));
     assert!(!stats.is_estimate);

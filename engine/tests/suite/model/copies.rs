@@ -3,10 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use forkpoint_engine::backend::Durability;
 use forkpoint_engine::copy::{Copy, CopyOptions};
-use forkpoint_engine::store::{Options, Store};
-use forkpoint_engine::target::Target;
+use forkpoint_engine::store::Options;
 
 use super::*;
 
@@ -15,19 +13,19 @@ use super::*;
 struct Shared(Arc<Mutex<Memory>>);
 
 impl Backend for Shared {
-    fn apply(&mut self, batch: &[Unit]) -> Vec<forkpoint_engine::error::Result<Applied>> {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         self.0.lock().unwrap().apply(batch)
     }
 
-    fn answer(&mut self, query: &Query) -> forkpoint_engine::error::Result<Answer> {
+    fn answer(&mut self, query: &Query) -> Result<Answer> {
         self.0.lock().unwrap().answer(query)
     }
 
-    fn prune(&mut self, prune: &Prune) -> forkpoint_engine::error::Result<forkpoint_engine::retention::Pruned> {
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
         self.0.lock().unwrap().prune(prune)
     }
 
-    fn vacuum(&mut self) -> forkpoint_engine::error::Result<()> {
+    fn vacuum(&mut self) -> Result<()> {
         Ok(())
     }
 }
@@ -88,10 +86,7 @@ fn fill(backend: &mut dyn Backend, steps: Vec<Step>) -> Model {
                 lineages.apply(batch, &mut model, backend).unwrap();
             }
             Step::Prune { contract, rule, .. } => {
-                let mut next = Some(Cursor::default());
-                while let Some(cursor) = next {
-                    next = backend.prune(&Prune { contract, rule, cursor, most: 100 }).unwrap().next;
-                }
+                common::prune(backend, Prune { contract, ..common::batch(rule, 100) });
                 model.prune(contract, rule);
             }
             _ => {}
@@ -134,16 +129,7 @@ fn check_copy(
         asks.push(Step::Ask(Query::List { contract, of: Of::Contract, before: None, limit: None }));
         asks.push(Step::Ask(Query::Lineages { contract, group_prefix: String::new(), before: None, limit: 100 }));
         for order in [ActivityOrder::LatestFirst, ActivityOrder::EarliestFirst] {
-            let recent = Recent {
-                contracts: vec![contract],
-                named_as_group: false,
-                matching: String::new(),
-                statuses: Vec::new(),
-                labels: Labels::default(),
-                order,
-                after: None,
-                limit: 100,
-            };
+            let recent = Recent { contracts: vec![contract], order, limit: 100, ..common::recent() };
             asks.push(Step::Ask(Query::Recent(recent)));
         }
     }

@@ -5,13 +5,8 @@ use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use crate::common::{apply, call, draft, get, ids, lineage, pending, save, sqlite, store_get, store_ids};
-use forkpoint_engine::backend::sqlite::{self, Journal, Sqlite};
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::error::{Code, Error};
-use forkpoint_engine::op::Unit;
-use forkpoint_engine::store::{Options, Store};
-use forkpoint_engine::target::Target;
+use crate::common::prelude::*;
+use forkpoint_engine::store::Options;
 use rusqlite::Connection;
 
 const SHORT: Duration = Duration::from_millis(30);
@@ -36,8 +31,7 @@ fn assert_busy(error: &Error) {
 
 #[test]
 fn a_lock_held_too_long_is_busy_and_nothing_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("busy.db");
+    let (_folder, path) = temporary("busy.db");
     let store = store(&path, SHORT);
     let lock = lock(&path);
     for _ in 0..2 {
@@ -56,8 +50,7 @@ fn a_lock_held_too_long_is_busy_and_nothing_is_written() {
 
 #[test]
 fn everyone_in_a_batch_hears_of_the_lock() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("busy.db");
+    let (_folder, path) = temporary("busy.db");
     let mut backend = Sqlite::open(&sqlite::Options { busy_timeout: SHORT, ..sqlite::Options::new(&path) }).unwrap();
     let lock = lock(&path);
     let batch = [vec![draft("run", "a").put()], Vec::new(), vec![draft("run", "b").put()]].map(Unit::from);
@@ -73,8 +66,7 @@ fn everyone_in_a_batch_hears_of_the_lock() {
 
 #[test]
 fn a_lock_held_for_less_than_the_timeout_is_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("busy.db");
+    let (_folder, path) = temporary("busy.db");
     let store = store(&path, Duration::from_secs(30));
     let lock = lock(&path);
     let saved = pending(|reply| store.apply(vec![draft("run", "patient").put()].into(), reply));
@@ -88,8 +80,7 @@ fn a_lock_held_for_less_than_the_timeout_is_waited_for() {
 
 #[test]
 fn a_locked_file_is_opened_once_the_lock_is_gone() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("busy.db");
+    let (_folder, path) = temporary("busy.db");
     // The file has no tables yet, so opening the store has to write to the file.
     std::fs::write(&path, b"").unwrap();
     let locked = Connection::open(&path).unwrap();
@@ -107,8 +98,7 @@ fn a_locked_file_is_opened_once_the_lock_is_gone() {
 
 #[test]
 fn with_a_rollback_journal_a_reader_makes_the_commit_wait() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("busy.db");
+    let (_folder, path) = temporary("busy.db");
     let options =
         sqlite::Options { journal: Some(Journal::Rollback), busy_timeout: SHORT, ..sqlite::Options::new(&path) };
     let mut backend = Sqlite::open(&options).unwrap();
