@@ -5,21 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use forkpoint_engine::Reply;
-use forkpoint_engine::backend::Durability;
-use forkpoint_engine::backend::sqlite::{self, Journal, Sqlite};
-use forkpoint_engine::cache::PayloadCache;
-use forkpoint_engine::check::CheckCursor;
-use forkpoint_engine::error::{Code, Error, Result};
-use forkpoint_engine::op::Op;
-use forkpoint_engine::query::Query;
-use forkpoint_engine::retention::{Cursor, Prune, Rule};
-use forkpoint_engine::store::{Options, Store};
+use crate::common::prelude::*;
+use forkpoint_engine::store::Options;
 
-use crate::common::{
-    CONTRACT_ID, append, draft, findings, fork, get_query, group, ids, lineage, list_query, noise, part, pending,
-    record, remove,
-};
 use crate::seed::{Random, Seed, number};
 use crate::vfs::{Call, Disk, Fault};
 use crate::work::open;
@@ -96,8 +84,7 @@ impl Run<'_> {
         );
         drop(self.ask(Query::Logs { contract: CONTRACT_ID, lineage: "run".to_owned() }));
         self.change("1", Known::Removed, vec![remove("1")]);
-        let prune = Prune { contract: None, rule: Rule::KeepLast(9), cursor: Cursor::default(), most: 100 };
-        drop(self.call("prune", |store, reply| store.prune(prune, reply)));
+        drop(self.call("prune", |store, reply| store.prune(batch(Rule::KeepLast(9), 100), reply)));
         drop(self.call("check", |store, reply| store.check(CheckCursor::default(), 100, reply)));
         drop(self.call("vacuum", Store::vacuum));
         self.save("4");
@@ -165,7 +152,7 @@ fn run(which: &str, journal: Journal, fault: Option<Fault>) -> ([u64; Call::ALL.
 
 fn every_call_fails(journal: Journal, share: u64) {
     let seed = Seed::or(5000);
-    let mut random = Random::new(seed.0);
+    let mut random = Random(seed.0);
     let share = number("FORKPOINT_FAULTS").unwrap_or(share);
     let (counts, ..) = run("no fault", journal, None);
     let (mut faults, mut hits, mut slowest) = (0, 0, (Duration::ZERO, String::new()));

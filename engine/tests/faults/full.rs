@@ -3,17 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use forkpoint_engine::backend::sqlite::{Journal, Sqlite};
-use forkpoint_engine::backend::{Backend, Durability};
+use crate::common::prelude::*;
 use forkpoint_engine::copy::{Copy, CopyOptions};
-use forkpoint_engine::error::{Code, Result};
-use forkpoint_engine::op::Applied;
-use forkpoint_engine::retention::{Cursor, Prune, Rule};
-use forkpoint_engine::store::{Options as StoreOptions, Store};
-use forkpoint_engine::target::Target;
+use forkpoint_engine::store::Options as StoreOptions;
 use tempfile::TempDir;
 
-use crate::common::{apply, call, draft, findings, get, noise, part, remove};
 use crate::vfs::Disk;
 use crate::work::open;
 
@@ -141,14 +135,7 @@ fn a_copy_that_does_not_fit_goes_on_when_there_is_room() {
 
 /// Removes the oldest checkpoints until few are left.
 fn prune(full: &mut Full) {
-    let mut cursor = Cursor::default();
-    loop {
-        let prune = Prune { contract: None, rule: Rule::KeepLast(3), cursor, most: 100 };
-        match full.backend().prune(&prune).expect("a prune frees room").next {
-            Some(next) => cursor = next,
-            None => break,
-        }
-    }
+    crate::common::prune(full.backend(), batch(Rule::KeepLast(3), 100));
     let left = full.saved.split_off(full.saved.len() - 3);
     full.saved = left;
 }

@@ -3,15 +3,10 @@
 //! frame before it, because nothing tells such a log from one that a power loss has torn. A cut log looks like the log of
 //! an earlier time.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
-use forkpoint_engine::backend::Durability;
-use forkpoint_engine::backend::sqlite::Journal;
-use forkpoint_engine::error::Code;
+use crate::common::prelude::*;
 
-use crate::common::{apply, draft, noise, part};
 use crate::seed::{Random, Seed, number};
 use crate::vfs::Disk;
 use crate::work::{contents, open};
@@ -54,11 +49,6 @@ enum Outcome {
     Restored(usize),
 }
 
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let all = fs::read_dir(folder).unwrap().map(|file| file.unwrap());
-    all.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect()
-}
-
 fn outcome(which: &str, known: &Logged, log: &[u8]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap().join("log.db");
@@ -90,7 +80,7 @@ fn outcome(which: &str, known: &Logged, log: &[u8]) -> Outcome {
 #[test]
 fn a_damaged_log_loses_nothing_without_a_word_but_its_last_commit() {
     let seed = Seed::or(6000);
-    let mut random = Random::new(seed.0);
+    let mut random = Random(seed.0);
     let known = logged();
     let last = known.contents.len() - 1;
     assert_eq!(outcome("whole", &known, &known.log), Outcome::Restored(last));
@@ -143,7 +133,7 @@ fn a_damaged_log_loses_nothing_without_a_word_but_its_last_commit() {
 
 #[test]
 fn a_cut_log_restores_what_is_whole() {
-    let mut random = Random::new(Seed::or(7000).0);
+    let mut random = Random(Seed::or(7000).0);
     let known = logged();
     for cut in 0..number("FORKPOINT_DAMAGES").unwrap_or(300) / 4 {
         let length = random.below(known.log.len());
@@ -160,8 +150,7 @@ fn without_the_look_commits_are_lost() {
     let mut log = known.log.clone();
     log[known.lengths[2] + 100] ^= 1;
     assert_eq!(outcome("a flipped bit", &known, &log), Outcome::Refused);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("log.db");
+    let (folder, path) = temporary("log.db");
     fs::write(&path, &known.database).unwrap();
     fs::write(folder.path().join("log.db-wal"), &log).unwrap();
     let alone = rusqlite::Connection::open(&path).unwrap();

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use forkpoint_engine::backend::Durability;
-use forkpoint_engine::backend::sqlite::{Journal, Sqlite};
+use crate::common::prelude::*;
 
-use crate::common::{draft, findings, get, save};
 use crate::seed::{Random, Seed, number};
 use crate::vfs::{Disk, Event};
 use crate::work::{Work, contents, open, perform};
@@ -222,7 +220,7 @@ fn each_image(
         // A short workload is cut in the creation of the database more often.
         let steps = if workload.is_multiple_of(5) { 1 } else { 30 };
         let recording = record(seed, journal, durability, steps, lie);
-        let mut random = Random::new(seed ^ 0x00ca_fe00);
+        let mut random = Random(seed ^ 0x00ca_fe00);
         for number in 0..EACH.min(count - workload * EACH) {
             let events = &recording.events[..=random.below(recording.events.len())];
             let outcome = restore(&image(events, &mut random), &recording, journal, durability);

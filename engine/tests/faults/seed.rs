@@ -1,36 +1,6 @@
-//! Random numbers from a seed, and the environment variables of the suite.
+//! The seed of a test.
 
-/// Random numbers (splitmix64). The same seed gives the same numbers.
-#[derive(Clone)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `limit`, which must not be 0.
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(limit).unwrap()).unwrap()
-    }
-
-    pub(crate) fn one_in(&mut self, of: usize) -> bool {
-        self.below(of) == 0
-    }
-}
-
-/// A number from an environment variable.
-pub(crate) fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok().map(|text| text.parse().expect(variable))
-}
+pub(crate) use crate::common::{Random, number};
 
 /// The seed of a test. If the test fails, the seed is printed.
 pub(crate) struct Seed(pub(crate) u64);

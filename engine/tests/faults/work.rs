@@ -4,17 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::error::Result;
-use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::{Of, Pick, Query};
-use forkpoint_engine::record::{SortKey, TaskState, Write};
-use forkpoint_engine::retention::{Cursor, Prune, Rule};
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 
-use crate::common::{
-    CONTRACT_ID, append, draft, fork, group, list_query, log_range, noise, part, record, remove, truncate,
-};
 use crate::seed::Random;
 
 const RUNS: [&str; 4] = ["a", "b", "c", "d"];
@@ -79,7 +71,7 @@ pub(crate) struct Work {
 
 impl Work {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { random: Random::new(seed), number: 0, newest: BTreeMap::new() }
+        Self { random: Random(seed), number: 0, newest: BTreeMap::new() }
     }
 
     fn run(&mut self) -> &'static str {
@@ -119,7 +111,7 @@ impl Work {
             4 => Step::Prune(Rule::SavedBefore(i64::try_from(number).unwrap() - 12)),
             5 => Step::ListGroup,
             6 => Step::Sweep,
-            7 => Step::Apply(vec![vec![Op::RemoveLineages { contract: CONTRACT_ID, prefix: lineage }].into()]),
+            7 => Step::Apply(vec![vec![remove_lineages(run)].into()]),
             8 | 9 => match known {
                 Some(id) => Step::Apply(vec![vec![remove(&id)].into()]),
                 None => Step::Sweep,
@@ -134,16 +126,10 @@ impl Work {
             }
             14 => Step::Apply(vec![vec![truncate(run, LOG, 2)].into()]),
             15 | 16 => {
-                let write = Write {
-                    task: format!("task {}", number % 3),
-                    index: 0,
-                    claimed_by: None,
-                    state: [TaskState::ASKS, TaskState::FAILED, TaskState::ENDED][self.random.below(3)],
-                    part: part("channel", "t", noise(number, 50)),
-                };
+                let state = [TaskState::ASKS, TaskState::FAILED, TaskState::ENDED][self.random.below(3)];
+                let write = Write { state, ..write(&format!("task {}", number % 3), 0, noise(number, 50)) };
                 let id = known.unwrap_or_else(|| "not there".to_owned());
-                let op = Op::Write { contract: CONTRACT_ID, id, writes: vec![write], replace: true, encoded: None };
-                Step::Apply(vec![vec![op].into()])
+                Step::Apply(vec![vec![write_to(&id, true, vec![write])].into()])
             }
             // The source may be gone. A fork of nothing fails and changes nothing.
             17 | 18 => {

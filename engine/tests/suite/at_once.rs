@@ -6,18 +6,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::common::{
-    apply, both, call, draft, get_query, group, lineage, list_query, newest_query, noise, part, pending, sqlite, texts,
-};
-use forkpoint_engine::backend::memory::Memory;
-use forkpoint_engine::backend::sqlite::Journal;
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::error::{Code, Error, Result};
-use forkpoint_engine::op::{Applied, Op, Unit};
-use forkpoint_engine::query::{Answer, Of, Query};
-use forkpoint_engine::retention::{Prune, Pruned};
-use forkpoint_engine::store::{Options, Store};
-use forkpoint_engine::target::Target;
+use crate::common::prelude::*;
+use forkpoint_engine::store::Options;
 
 fn open(path: &Path, options: Options) -> Store {
     Store::open(&Target::Sqlite(path.to_owned()), options).unwrap()
@@ -105,7 +95,7 @@ fn what_takes_much_work_is_left_to_the_threads() {
         let found = ask(&store, &query).unwrap();
         assert_eq!(soon(&store, &query), found, "{query:?}");
     }
-    for query in [Query::Stats { contract: None, largest: 0, by_status: true }, Query::QuickCheck, Query::Clock] {
+    for query in [stats_query(0), Query::QuickCheck, Query::Clock] {
         assert_eq!(at_once(&store, &query), None, "{query:?}");
     }
     store.shutdown();
@@ -113,8 +103,7 @@ fn what_takes_much_work_is_left_to_the_threads() {
 
 #[test]
 fn what_others_save_and_restore_is_seen() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
+    let (_folder, path) = temporary("a.db");
     let store = open(&path, Options::default());
     save(&store, draft("run", "mine").sort_key(1.0).put());
     let newest = || soon(&store, &newest_query("run", None)).into_checkpoint().unwrap().unwrap().header.id;
@@ -134,8 +123,7 @@ fn what_others_save_and_restore_is_seen() {
 
 #[test]
 fn a_lost_file_and_a_rollback_journal_give_no_answer() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
+    let (folder, path) = temporary("a.db");
     let store = open(&path, Options::default());
     save(&store, draft("run", "c").put());
     soon(&store, &get_query("c"));

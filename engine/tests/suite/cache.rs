@@ -1,8 +1,8 @@
 //! Tests the cache of payloads: what makes room, and what is not believed any more.
 
+use crate::common::prelude::*;
 use bytes::Bytes;
-use forkpoint_engine::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
-use forkpoint_engine::record::{ContractId, PayloadKey, Seq};
+use forkpoint_engine::cache::{CachedPayload, LineageTip, NewEntry};
 
 fn key(seq: Seq) -> PayloadKey {
     PayloadKey { seq, sum: 0 }

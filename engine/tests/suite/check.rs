@@ -6,46 +6,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::{self, CONTRACT_ID, Draft, apply, call, draft, get, noise, part, pending, save, sqlite, store_get};
-use forkpoint_engine::backend::memory::Memory;
-use forkpoint_engine::backend::sqlite::{Journal, Sqlite};
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
-use forkpoint_engine::error::{Code, Result};
-use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::{Answer, MetaFilter, MetaKey, Of, Page, Query, RowOrder};
-use forkpoint_engine::record::{TaskState, Write};
-use forkpoint_engine::retention::{Prune, Pruned};
-use forkpoint_engine::store::{Options, Store};
-use forkpoint_engine::target::Target;
+use crate::common::prelude::*;
+use forkpoint_engine::store::Options;
 use rusqlite::Connection;
 
 fn open(path: &Path) -> Sqlite {
     sqlite(path, Journal::Rollback, Durability::Off).unwrap()
 }
 
-/// Runs a check to its end. Returns one page with all results, and the number of pages.
-fn check(backend: &mut dyn Backend, limit: usize) -> (CheckPage, usize) {
-    let (mut all, mut pages) = (CheckPage::default(), 0);
-    let mut cursor = Some(CheckCursor::default());
-    while let Some(at) = cursor {
-        let page = backend.answer(&Query::Check { cursor: at, limit }).unwrap().into_checked().unwrap();
-        assert!(page.counted.checkpoints <= limit as u64, "a page is bounded");
-        assert!(page.done >= all.done && page.of >= page.done, "it goes on");
-        all.counted.checkpoints += page.counted.checkpoints;
-        all.counted.payloads += page.counted.payloads;
-        all.counted.writes += page.counted.writes;
-        all.findings.extend(page.findings);
-        (all.done, all.of) = (page.done, page.of);
-        cursor = page.next;
-        pages += 1;
-        assert!(pages < 10_000, "it ends");
-    }
-    (all, pages)
-}
-
 fn findings(path: &Path) -> Vec<Finding> {
-    check(&mut open(path), 100).0.findings
+    check(&mut open(path), 100).1
 }
 
 fn large(id: &str, step: u64) -> Draft {
@@ -66,24 +36,7 @@ fn database(folder: &Path) -> std::path::PathBuf {
         ],
     );
     save(&mut backend, [draft("a fork", "f").parent("a")]);
-    let write = Write {
-        task: "t".to_owned(),
-        index: 0,
-        claimed_by: None,
-        state: TaskState::default(),
-        part: part("channel", "json", "1"),
-    };
-    apply(
-        &mut backend,
-        vec![Op::Write {
-            contract: CONTRACT_ID,
-            id: "b".to_owned(),
-            writes: vec![write],
-            replace: true,
-            encoded: None,
-        }],
-    )
-    .unwrap();
+    apply(&mut backend, vec![write_to("b", true, vec![write("t", 0, "1")])]).unwrap();
     // These queries build the indexes of groups, of forks and of a key of the metadata.
     common::ids(&mut backend, common::group("g"));
     backend.answer(&Query::Forks { contract: CONTRACT_ID, lineage: "run".to_owned() }).unwrap();
@@ -95,22 +48,11 @@ fn database(folder: &Path) -> std::path::PathBuf {
         key: Some(Box::new(key)),
         test: None,
     });
-    let page = Page {
-        contract: CONTRACT_ID,
-        of: Of::Contract,
-        after: None,
-        filter,
-        limit: 9,
-        bytes: usize::MAX,
-        looks: usize::MAX,
-        skip: 0,
-        order: RowOrder::NewestFirst,
-        short_keys: false,
-    };
+    let page = Page { filter, ..common::first_page(Of::Contract, 9) };
     let found = backend.answer(&Query::Page(page)).unwrap().into_page().unwrap();
     let found: Vec<_> = found.tuples.iter().map(|one| &*one.checkpoint.header.id).collect();
     assert_eq!(found, ["b"], "the index leaves out what lacks the key");
-    assert_eq!(check(&mut backend, 2).0.findings, []);
+    assert_eq!(check(&mut backend, 2).1, []);
     path
 }
 
@@ -233,13 +175,13 @@ fn logged(folder: &Path) -> std::path::PathBuf {
     let shortened = vec![common::truncate("run", "log", 1), common::append("run", "log", vec![record(3)])];
     apply(backend, shortened).unwrap();
     apply(backend, vec![common::append("run", "other", vec![record(4)])]).unwrap();
-    assert_eq!(check(backend, 2).0.findings, []);
+    assert_eq!(check(backend, 2).1, []);
     path
 }
 
 /// Checks in pages of two rows. Returns the findings as text.
 fn said(path: &Path) -> Vec<String> {
-    let findings = check(&mut open(path), 2).0.findings;
+    let findings = check(&mut open(path), 2).1;
     let shown = |finding: Finding| format!("{} {}: {}", finding.code.name(), finding.severity.name(), finding.message);
     findings.into_iter().map(shown).collect()
 }
@@ -294,8 +236,7 @@ fn an_index_of_logs_that_has_lost_its_rows_is_named() {
 
 #[test]
 fn a_long_check_is_bounded_pages_and_ends() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("long.db");
+    let (_folder, path) = temporary("long.db");
     let mut backend = open(&path);
     let all = 10_000;
     for lineage in 0..10 {
@@ -303,9 +244,8 @@ fn a_long_check_is_bounded_pages_and_ends() {
             |number| draft(&format!("run {lineage}"), &format!("{lineage}/{number}")).sort_key(f64::from(number)).put();
         apply(&mut backend, (0..all / 10).map(put).collect::<Vec<_>>()).unwrap();
     }
-    let (page, pages) = check(&mut backend, 700);
-    assert_eq!((page.counted.checkpoints, page.counted.payloads), (10_000, 10_000));
-    assert_eq!((page.done, page.of, page.findings.len()), (10_000, 10_000, 0));
+    let (counted, found, pages) = check(&mut backend, 700);
+    assert_eq!((counted.checkpoints, counted.payloads, found.len()), (10_000, 10_000, 0));
     assert!((15..40).contains(&pages), "{pages}");
     drop(backend);
 
@@ -313,12 +253,9 @@ fn a_long_check_is_bounded_pages_and_ends() {
     let hand = Connection::open(&path).unwrap();
     hand.execute_batch("UPDATE checkpoint SET seq = -seq WHERE seq % 100 = 0").unwrap();
     drop(hand);
-    let (page, _) = check(&mut open(&path), 700);
-    assert_eq!(page.counted.checkpoints, 10_000);
-    assert_eq!(
-        page.findings.iter().filter(|found| found.code == FindingCode::Corrupt && found.id.is_some()).count(),
-        100
-    );
+    let (counted, found, _) = check(&mut open(&path), 700);
+    assert_eq!(counted.checkpoints, 10_000);
+    assert_eq!(found.iter().filter(|found| found.code == FindingCode::Corrupt && found.id.is_some()).count(), 100);
 
     // Overwrites a page in the middle of the file with another page.
     let mut bytes = std::fs::read(&path).unwrap();
@@ -326,50 +263,6 @@ fn a_long_check_is_bounded_pages_and_ends() {
     bytes.copy_within(quarter..quarter + 4096, middle);
     std::fs::write(&path, bytes).unwrap();
     assert!(!findings(&path).is_empty());
-}
-
-#[test]
-fn a_damaged_checkpoint_can_be_saved_again_or_deleted() {
-    for column in ["saved_at = saved_at + 1", "meta = x'00'", "chain = x'00'", "parent = 'x'", "sum = 0", "body = x''"]
-    {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("mended.db");
-        let mut backend = open(&path);
-        save(&mut backend, [large("a", 1), large("b", 2), large("c", 3)]);
-        let hand = Connection::open(&path).unwrap();
-        hand.execute(&format!("UPDATE checkpoint SET {column} WHERE id IN ('b', 'c')"), []).unwrap();
-        drop((backend, hand));
-        let mut backend = open(&path);
-        assert_eq!(common::try_get(&mut backend, "b").unwrap_err().code(), Code::Corrupt, "{column}");
-        save(&mut backend, [large("b", 4)]);
-        apply(&mut backend, vec![common::remove("c")]).unwrap();
-        assert_eq!(get(&mut backend, "b"), Some(large("b", 4).0), "{column}");
-        assert_eq!(get(&mut backend, "c"), None, "{column}");
-        assert_eq!(get(&mut backend, "a"), Some(large("a", 1).0), "{column}");
-        assert_eq!(common::ids(&mut backend, common::lineage("run")), ["b", "a"], "{column}");
-        assert_eq!(check(&mut backend, 10).0.findings, [], "{column}");
-    }
-}
-
-#[test]
-fn a_store_checks_whatever_its_target() {
-    let folder = tempfile::tempdir().unwrap();
-    for target in [Target::Memory, Target::Sqlite(folder.path().join("store.db"))] {
-        let store = Store::open(&target, Options::default()).unwrap();
-        call(|reply| store.apply(vec![draft("run", "a").put()].into(), reply)).unwrap();
-        let (mut cursor, mut checkpoints) = (Some(CheckCursor::default()), 0);
-        while let Some(at) = cursor {
-            let page: CheckPage = call(|reply| store.check(at, 10, reply)).unwrap();
-            assert_eq!(page.findings, []);
-            checkpoints += page.counted.checkpoints;
-            cursor = page.next;
-        }
-        assert_eq!(checkpoints, 1);
-        store.drain();
-        store.shutdown();
-        let refused = call(|reply| store.check(CheckCursor::default(), 10, reply));
-        assert_eq!(refused.unwrap_err().code(), Code::Closed);
-    }
 }
 
 /// A backend that reports the start of a check, or of a search for the largest lineages, and then waits at a gate until
@@ -381,7 +274,7 @@ struct Slow {
 }
 
 impl Backend for Slow {
-    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<forkpoint_engine::op::Applied>> {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         self.memory.lock().unwrap().apply(batch)
     }
 
@@ -422,45 +315,36 @@ fn slow_store() -> (Store, Arc<Mutex<usize>>, Receiver<()>, Sender<()>) {
     (store, opened, begun, go)
 }
 
-#[test]
-fn reads_and_saves_go_on_while_a_page_is_checked() {
+/// While a thread of its own is at work on the first call, reads and saves go on.
+fn goes_on_beside<T: Send + 'static>(hand_in: impl Fn(&Store, Reply<T>)) {
     let (store, opened, begun, go) = slow_store();
     call(|reply| store.apply(vec![draft("run", "a").put()].into(), reply)).unwrap();
     store_get(&store, "a").unwrap().unwrap();
     assert_eq!(*opened.lock().unwrap(), 1, "one thread saves and reads, as long as no call waits for another");
-
-    let page = pending(|reply| store.check(CheckCursor::default(), 10, reply));
+    let slow = pending(|reply| hand_in(&store, reply));
     begun.recv_timeout(Duration::from_secs(30)).unwrap();
     call(|reply| store.apply(vec![draft("run", "b").put()].into(), reply)).unwrap();
     store_get(&store, "b").unwrap().unwrap();
-    assert!(page.try_recv().is_err(), "the check still waits");
+    assert!(slow.try_recv().is_err(), "it still waits");
     go.send(()).unwrap();
-    assert!(page.recv_timeout(Duration::from_secs(30)).unwrap().is_ok());
-    assert_eq!(*opened.lock().unwrap(), 2);
-    store.shutdown();
-}
-
-#[test]
-fn reads_and_saves_go_on_while_something_takes_long() {
-    let (store, opened, begun, go) = slow_store();
-    call(|reply| store.apply(vec![draft("run", "a").put()].into(), reply)).unwrap();
-    let stats = Query::Stats { contract: None, largest: 1, by_status: true };
-    let found = pending(|reply| store.ask(stats.clone(), reply));
-    begun.recv_timeout(Duration::from_secs(30)).unwrap();
-    store_get(&store, "a").unwrap().unwrap();
-    call(|reply| store.apply(vec![draft("run", "b").put()].into(), reply)).unwrap();
-    store_get(&store, "b").unwrap().unwrap();
-    assert!(found.try_recv().is_err(), "it still waits");
-    go.send(()).unwrap();
-    let found = found.recv_timeout(Duration::from_secs(30)).unwrap().unwrap().into_stats().unwrap();
-    assert_eq!(found.largest.len(), 1);
+    assert!(slow.recv_timeout(Duration::from_secs(30)).unwrap().is_ok());
     assert_eq!(*opened.lock().unwrap(), 2);
 
-    let last = pending(|reply| store.ask(stats.clone(), reply));
+    let last = pending(|reply| hand_in(&store, reply));
     begun.recv_timeout(Duration::from_secs(30)).unwrap();
     go.send(()).unwrap();
     store.shutdown();
     assert!(last.recv_timeout(Duration::from_secs(30)).unwrap().is_ok(), "the end waits for it");
-    let refused = call(|reply| store.ask(stats, reply));
-    assert_eq!(refused.unwrap_err().code(), Code::Closed);
+    let refused = call(|reply| hand_in(&store, reply));
+    assert_eq!(refused.map(drop).unwrap_err().code(), Code::Closed);
+}
+
+#[test]
+fn reads_and_saves_go_on_while_a_page_is_checked() {
+    goes_on_beside(|store, reply| store.check(CheckCursor::default(), 10, reply));
+}
+
+#[test]
+fn reads_and_saves_go_on_while_something_takes_long() {
+    goes_on_beside(|store, reply| store.ask(stats_query(1), reply));
 }

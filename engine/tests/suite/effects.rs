@@ -1,10 +1,7 @@
 //! Tests the effects of runs through their calls, as JavaScript uses them, on a store in memory.
 
+use crate::common::prelude::*;
 use crate::contracts::{call, code, store, with};
-use forkpoint_engine::error::Code;
-use forkpoint_engine::retention::Policy;
-use forkpoint_engine::store::{Options, Store};
-use forkpoint_engine::target::Target;
 use serde_json::{Value as Json, json};
 
 fn run() -> Json {
@@ -143,19 +140,6 @@ fn the_effects_of_a_run_go_with_it() {
     let of = json!({ "space": "agentos", "run": "run", "ns": "" });
     call(&store, "inspect", "remove", &json!({ "of": of, "ids": null, "reopen": [] }), 0).unwrap();
     assert_eq!(found(&store), Json::Null);
-}
-
-#[test]
-fn a_limit_on_the_checkpoints_of_a_run_removes_no_effect() {
-    let retention = Policy { keep_last: Some(1), ..Policy::default() };
-    let store = Store::open(&Target::Memory, Options { retention, ..Options::default() }).unwrap();
-    for key in ["a", "b", "c"] {
-        let effect = json!({ "of": run(), "key": key, "branch": 0 });
-        let fields = json!({ "effect": effect, "token": 1, "entry": {}, "result": null, "savedAt": 1, "seen": null });
-        call(&store, "effect", "begin", &fields, 0).unwrap();
-    }
-    let listed = call(&store, "effect", "list", &json!({ "of": run() }), 0).unwrap();
-    assert_eq!(listed["effects"].as_array().unwrap().len(), 3);
 }
 
 #[test]

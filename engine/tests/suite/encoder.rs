@@ -4,16 +4,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::{CONTRACT_ID, draft, part, rewind};
-use forkpoint_engine::Reply;
-use forkpoint_engine::backend::sqlite::{self, Sqlite};
-use forkpoint_engine::backend::{Backend, PreEncode};
-use forkpoint_engine::cache::PayloadCache;
-use forkpoint_engine::error::{Code, Result};
-use forkpoint_engine::op::{Applied, Op};
-use forkpoint_engine::query::{Answer, Of, Query};
-use forkpoint_engine::record::{TaskState, Write};
-use forkpoint_engine::store::{Options, Store};
+use crate::common::prelude::*;
+use forkpoint_engine::store::Options;
 
 /// A fake encoder for tests. It reports when it begins, and then waits at a gate instead of encoding.
 struct Gated {
@@ -73,27 +65,8 @@ fn a_large_unit_is_overtaken_by_what_has_nothing_to_do_with_it() {
 
     apply("its run", vec![put("a", "its run", None, 10)]);
     apply("its fork", vec![put("c", "its fork", Some("large"), 10)]);
-    let write = Write {
-        task: "t".to_owned(),
-        index: 0,
-        claimed_by: None,
-        state: TaskState::default(),
-        part: part("", "", [1]),
-    };
-    apply(
-        "its write",
-        vec![Op::Write {
-            contract: CONTRACT_ID,
-            id: "large".to_owned(),
-            writes: vec![write],
-            replace: true,
-            encoded: None,
-        }],
-    );
-    apply(
-        "its cap",
-        vec![Op::KeepLast { contract: CONTRACT_ID, lineage: "a".to_owned(), keep: 9, pinned: String::new() }],
-    );
+    apply("its write", vec![write_to("large", true, vec![write("t", 0, [1])])]);
+    apply("its cap", vec![keep_last("a", 9)]);
     // The truncated log and the checkpoint belong to different lineages. The engine cannot know the checkpoint's
     // lineage before the checkpoint is saved.
     let rewound_sender = sender.clone();
@@ -104,9 +77,8 @@ fn a_large_unit_is_overtaken_by_what_has_nothing_to_do_with_it() {
     store.apply(vec![rewind("e", "log", "large")].into(), refused);
     apply("what follows the fork", vec![put("c", "what follows the fork", None, 10)]);
     let question_sender = sender.clone();
-    let list = Query::List { contract: CONTRACT_ID, of: Of::Lineage("a".to_owned()), before: None, limit: None };
     store.ask(
-        list,
+        list_query(lineage("a"), None),
         Reply::new(move |answer: Result<Answer>| {
             assert_eq!(answer.unwrap().into_headers().unwrap().len(), 2, "it sees what was handed in before it");
             question_sender.send("a question").unwrap();
@@ -114,7 +86,7 @@ fn a_large_unit_is_overtaken_by_what_has_nothing_to_do_with_it() {
     );
     apply("another", vec![put("b", "another", None, 10)]);
     assert_eq!(next(), "another", "a question lets others past");
-    apply("a removal", vec![Op::Remove { contract: CONTRACT_ID, id: "of who knows which run".to_owned() }]);
+    apply("a removal", vec![remove("of who knows which run")]);
     apply("behind it", vec![put("d", "behind it", None, 10)]);
     let closed_sender = sender.clone();
     store.close(Reply::new(move |outcome: Result<()>| {

@@ -3,7 +3,8 @@
 use std::error::Error as _;
 use std::io;
 
-use forkpoint_engine::error::{Cause, Code, Error};
+use crate::common::prelude::*;
+use forkpoint_engine::error::Cause;
 
 #[test]
 fn an_error_keeps_its_source() {

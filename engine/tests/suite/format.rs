@@ -5,26 +5,18 @@
 mod logs;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::common::{self, Draft, apply, draft, headers, lineage, lineages, noise, part, save, try_get};
-use forkpoint_engine::backend::Backend;
-use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
-use forkpoint_engine::check::CheckCursor;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 use forkpoint_engine::codec::envelope;
 use forkpoint_engine::contract::call::PartName;
 use forkpoint_engine::contract::{agentium, agentos, langgraph};
-use forkpoint_engine::error::Code;
-use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::{Of, Pick, Query};
-use forkpoint_engine::record::{
-    Checkpoint, ContractId, Header, LabelChanges, Labels, Part, Payload, SortKey, Status, TaskState, Write,
-};
 use logs::Log;
 use rusqlite::{Connection, Row};
+use serde_json::{Value as Json, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The bytes that V8 of Node 20 wrote for
@@ -132,12 +124,9 @@ fn langgraph_put(id: &str, parent: Option<&str>, depends_on_parent: bool) -> Dra
 const WRITTEN_TO: &str = "several parts";
 
 fn writes() -> [Write; 2] {
-    let write = |task: &str, index, claimed_by: Option<&str>, state, bytes: Vec<u8>| Write {
-        task: task.to_owned(),
-        index,
-        claimed_by: claimed_by.map(str::to_owned),
-        state,
-        part: part("канал", "json", bytes),
+    let write = |task: &str, index, claimed_by: Option<&str>, state, bytes: Vec<u8>| {
+        let (claimed_by, part) = (claimed_by.map(str::to_owned), part("канал", "json", bytes));
+        Write { claimed_by, state, part, ..common::write(task, index, "") }
     };
     [
         write("t1", -1, Some("no parts"), TaskState::ASKS | TaskState::FAILED, b"null".to_vec()),
@@ -291,72 +280,55 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     (all.collect(), logs)
 }
 
-// The expected content of a fixture, as JSON. SQLite parses the JSON, so no other parser is needed.
-
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => write!(out, "\\{letter}").unwrap(),
-            letter if letter < ' ' => write!(out, "\\u{:04x}", u32::from(letter)).unwrap(),
-            letter => out.push(letter),
-        }
-    }
-    out + "\""
-}
+// The expected content of a fixture, as JSON.
 
 fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |out, byte| format!("{out}{byte:02x}"))
 }
 
-/// The bytes of a part or a record, as a JSON field.
-fn bytes_as_json(tag: &str, bytes: &[u8]) -> String {
+/// The bytes of a part or a record, with its tag.
+fn describe_bytes(tag: &str, bytes: &[u8]) -> Json {
     match std::str::from_utf8(bytes) {
-        Ok(text) if tag == "json" => format!("\"text\": {}", quoted(text)),
-        _ => format!("\"hex\": {}", quoted(&to_hex(bytes))),
+        Ok(text) if tag == "json" => json!({ "tag": tag, "text": text }),
+        _ => json!({ "tag": tag, "hex": to_hex(bytes) }),
     }
+}
+
+fn read_bytes(described: &Json) -> (String, Vec<u8>) {
+    let bytes = described["hex"].as_str().map(hex);
+    (text(&described["tag"]), bytes.unwrap_or_else(|| text(&described["text"]).into_bytes()))
+}
+
+fn text(json: &Json) -> String {
+    json.as_str().unwrap().to_owned()
 }
 
 fn describe(path: &Path, (checkpoints, logs): &(Vec<Checkpoint>, Vec<Log>)) -> String {
     let rows = decode(path).checkpoints;
-    let mut out = String::from("{\n  \"version\": 1,\n  \"checkpoints\": [");
-    for (at, Checkpoint { header, payload, logs }) in checkpoints.iter().enumerate() {
+    let described = checkpoints.iter().map(|Checkpoint { header, payload, logs }| {
         let row = rows.values().find(|row| row.header.id == header.id).unwrap();
-        let base = row.base.map_or("null".to_owned(), |base| quoted(&rows[&base].header.id));
-        let parent = header.parent.as_deref().map_or("null".to_owned(), quoted);
-        write!(out, "{}\n    {{\n", if at > 0 { "," } else { "" }).unwrap();
-        let fields = [
-            ("id", quoted(&header.id)),
-            ("contract", header.contract.0.to_string()),
-            ("lineage", quoted(&header.lineage)),
-            ("parent", parent),
-            ("group", quoted(&header.group)),
-            ("label", quoted(&header.label)),
-            ("sortKey", quoted(&to_hex(&header.sort_key.0))),
-            ("meta", quoted(&to_hex(&header.meta))),
-            ("savedAt", header.saved_at.to_string()),
-            ("ageOffset", header.age_offset.to_string()),
-            ("dependsOnParent", header.depends_on_parent.to_string()),
-            ("status", (header.status as u8).to_string()),
-            ("format", row.body[0].to_string()),
-            ("base", base),
-            ("logs", logs::describe_marks(logs)),
-        ];
-        for (name, value) in fields {
-            writeln!(out, "      \"{name}\": {value},").unwrap();
-        }
+        let parts = payload.parts.iter().map(|part| {
+            let mut described = describe_bytes(&part.tag, &part.bytes);
+            described["name"] = json!(part.name);
+            described
+        });
+        let mut described = json!({
+            "id": header.id, "contract": header.contract.0, "lineage": header.lineage, "parent": header.parent,
+            "group": header.group, "label": header.label, "sortKey": to_hex(&header.sort_key.0),
+            "meta": to_hex(&header.meta), "savedAt": header.saved_at, "ageOffset": header.age_offset,
+            "dependsOnParent": header.depends_on_parent, "status": header.status as u8, "format": row.body[0],
+            "base": row.base.map(|base| rows[&base].header.id.clone()), "logs": logs::describe_marks(logs),
+            "parts": parts.collect::<Vec<_>>(),
+        });
         if header.contract == agentos::CONTRACT_ID {
             let metadata = agentos::metadata(header.clone()).unwrap();
-            writeln!(out, "      \"timestamp\": {:?},", metadata.timestamp).unwrap();
-            writeln!(out, "      \"hasMemorySnapshot\": {},", metadata.has_memory_snapshot).unwrap();
+            described["timestamp"] = json!(metadata.timestamp);
+            described["hasMemorySnapshot"] = json!(metadata.has_memory_snapshot);
         }
-        let parts = payload.parts.iter().map(|part| {
-            let bytes = bytes_as_json(&part.tag, &part.bytes);
-            format!("\n        {{ \"name\": {}, \"tag\": {}, {bytes} }}", quoted(&part.name), quoted(&part.tag))
-        });
-        write!(out, "      \"parts\": [{}\n      ]\n    }}", parts.collect::<Vec<_>>().join(",")).unwrap();
-    }
-    format!("{out}\n  ],\n  \"logs\": [{}\n  ]\n}}\n", logs::describe(logs))
+        described
+    });
+    let all = json!({ "version": 1, "checkpoints": described.collect::<Vec<_>>(), "logs": logs::describe(logs) });
+    serde_json::to_string_pretty(&all).unwrap()
 }
 
 /// One expected checkpoint.
@@ -369,68 +341,41 @@ struct Expected {
 }
 
 fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
-    let connection = Connection::open_in_memory().unwrap();
-    let checkpoint = |row: &Row<'_>| {
+    let all: Json = serde_json::from_str(json).unwrap();
+    let read = |described: &Json| {
+        let text = |name: &str| text(&described[name]);
+        let number = |name: &str| u8::try_from(described[name].as_u64().unwrap()).unwrap();
+        let optional = |name: &str| described[name].as_str().map(str::to_owned);
         let header = Header {
-            contract: ContractId(row.get("contract")?),
-            lineage: row.get("lineage")?,
-            id: row.get("id")?,
-            parent: row.get("parent")?,
-            group: row.get("group")?,
-            label: row.get("label")?,
-            sort_key: SortKey(row.get("sort_key")?),
-            meta: row.get("meta")?,
-            saved_at: row.get("saved_at")?,
-            age_offset: row.get("age_offset")?,
-            depends_on_parent: row.get("depends_on_parent")?,
+            contract: ContractId(number("contract")),
+            lineage: text("lineage"),
+            id: text("id"),
+            parent: optional("parent"),
+            group: text("group"),
+            label: text("label"),
+            sort_key: SortKey(hex(&text("sortKey"))),
+            meta: hex(&text("meta")),
+            saved_at: described["savedAt"].as_i64().unwrap(),
+            age_offset: number("ageOffset"),
+            depends_on_parent: described["dependsOnParent"].as_bool().unwrap(),
             exempt: false,
-            status: Status::numbered(row.get("status")?).unwrap(),
+            status: Status::numbered(number("status")).unwrap(),
         };
-        let timestamp: Option<f64> = row.get("timestamp")?;
-        let expected = Expected {
-            checkpoint: Checkpoint { header, payload: Payload::default(), logs: Vec::new() },
-            format: row.get("format")?,
-            base: row.get("base")?,
-            agentos: timestamp.map(|timestamp| (timestamp, row.get_unwrap("snapshot"))),
-        };
-        Ok((expected, row.get::<_, String>("parts")?, row.get::<_, String>("logs")?))
+        let parts = described["parts"].as_array().unwrap().iter().map(|described| {
+            let (tag, bytes) = read_bytes(described);
+            part(described["name"].as_str().unwrap(), &tag, bytes)
+        });
+        let (payload, logs) = (Payload { parts: parts.collect() }, logs::read_marks(&described["logs"]));
+        Expected {
+            checkpoint: Checkpoint { header, payload, logs },
+            format: number("format"),
+            base: optional("base"),
+            agentos: described["timestamp"].as_f64().zip(described["hasMemorySnapshot"].as_bool()),
+        }
     };
-    let mut checkpoints = connection
-        .prepare(
-            "SELECT value ->> 'contract' AS contract, value ->> 'lineage' AS lineage, value ->> 'id' AS id,
-                    value ->> 'parent' AS parent, value ->> 'group' AS \"group\", value ->> 'label' AS label,
-                    unhex(value ->> 'sortKey') AS sort_key, unhex(value ->> 'meta') AS meta, value ->> 'savedAt' AS saved_at,
-                    value ->> 'ageOffset' AS age_offset, value ->> 'dependsOnParent' AS depends_on_parent,
-                    coalesce(value ->> 'status', 0) AS status,
-                    value ->> 'format' AS format,
-                    value ->> 'base' AS base, value ->> 'timestamp' AS timestamp,
-                    value ->> 'hasMemorySnapshot' AS snapshot, value -> 'parts' AS parts,
-                    value -> 'logs' AS logs
-             FROM json_each(?, '$.checkpoints') ORDER BY key",
-        )
-        .unwrap();
-    let mut parts = connection
-        .prepare(
-            "SELECT value ->> 'name', value ->> 'tag',
-                    coalesce(unhex(value ->> 'hex'), CAST(value ->> 'text' AS BLOB))
-             FROM json_each(?) ORDER BY key",
-        )
-        .unwrap();
-    let mut read = Vec::new();
-    for found in checkpoints.query_map([json], checkpoint).unwrap() {
-        let (mut expected, json, marks) = found.unwrap();
-        let found = parts
-            .query_map([json], |row| {
-                Ok(part(&row.get::<_, String>(0)?, &row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
-            })
-            .unwrap();
-        expected.checkpoint.payload.parts = found.map(Result::unwrap).collect();
-        expected.checkpoint.logs = logs::read_marks(&connection, &marks);
-        read.push(expected);
-    }
-    assert!(!read.is_empty());
-    let logs = logs::read_description(&connection, json);
-    (read, logs)
+    let checkpoints: Vec<Expected> = all["checkpoints"].as_array().unwrap().iter().map(read).collect();
+    assert!(!checkpoints.is_empty());
+    (checkpoints, logs::read_description(&all["logs"]))
 }
 
 // Reading a fixture with the engine.
@@ -471,13 +416,10 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
     assert_eq!(forks, [("copy", "t1"), ("fork", "t1")].map(|(fork, origin)| (fork.to_owned(), origin.to_owned())));
     // The sizes of the stored records. A record that several logs share counts once.
     let records: Vec<i64> = decode(path).logs.records().map(|record| record.body.len().try_into().unwrap()).collect();
-    check(&mut backend, expected.len() as u64, records.len() as u64);
-    let stats = backend
-        .answer(&Query::Stats { contract: None, largest: 0, by_status: true })
-        .unwrap()
-        .into_stats()
-        .unwrap()
-        .total();
+    let (counted, findings, _) = common::check(&mut backend, 10);
+    let expected_counts = (expected.len() as u64, records.len() as u64);
+    assert_eq!((counted.checkpoints, counted.records, findings), (expected_counts.0, expected_counts.1, vec![]));
+    let stats = common::stats(&mut backend, 0).total();
     let raw = |one: &Expected| forkpoint_engine::codec::frame::length(&one.checkpoint.payload) as u64;
     assert_eq!((stats.checkpoints, stats.logical_bytes), (expected.len() as u64, expected.iter().map(raw).sum()));
     let bytes = records.iter().sum::<i64>().cast_unsigned();
@@ -515,13 +457,7 @@ fn uses(backend: &mut Sqlite) {
     let contract = OTHER;
     let begun = || draft("begun", "begun 1").contract(contract).status(Status::Waiting);
     save(backend, [begun()]);
-    let write = |task: &str, state| Write {
-        task: task.to_owned(),
-        index: 0,
-        claimed_by: None,
-        state,
-        part: part("channel", "json", b"1".to_vec()),
-    };
+    let write = |task: &str, state| Write { state, ..common::write(task, 0, "1") };
     let id = || "begun 1".to_owned();
     for task in ["asks", "asks too"] {
         let writes = vec![write(task, TaskState::ASKS)];
@@ -536,19 +472,6 @@ fn uses(backend: &mut Sqlite) {
 
 fn format_of(path: &Path) -> u8 {
     version(&Connection::open(path).unwrap()).try_into().unwrap()
-}
-
-/// Runs a full check. The check must count exactly the given numbers of checkpoints and records.
-fn check(backend: &mut Sqlite, checkpoints: u64, records: u64) {
-    let (mut cursor, mut seen) = (CheckCursor::default(), (0, 0));
-    loop {
-        let page = backend.answer(&Query::Check { cursor, limit: 10 }).unwrap().into_checked().unwrap();
-        assert_eq!(page.findings, []);
-        seen = (seen.0 + page.counted.checkpoints, seen.1 + page.counted.records);
-        let Some(next) = page.next else { break };
-        cursor = next;
-    }
-    assert_eq!(seen, (checkpoints, records));
 }
 
 // A decoder written from docs/internals/format.md. It panics on damage, where the engine would return CORRUPT.

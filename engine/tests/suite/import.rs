@@ -1,16 +1,13 @@
 //! Tests the import of a `SqliteSaver` database. These tests cover the cases that are not in the database of the
 //! TypeScript tests.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::{env, fs};
 
+use crate::common::prelude::*;
 use forkpoint_engine::contract::langgraph::import::{SqliteSaver, split};
-use forkpoint_engine::error::Code;
-use forkpoint_engine::record::Part;
 use rusqlite::Connection;
+use tempfile::TempDir;
 
 const TABLES: &str = "
     CREATE TABLE checkpoints (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
@@ -20,12 +17,16 @@ const TABLES: &str = "
       task_id TEXT NOT NULL, idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, value BLOB,
       PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx));";
 
+fn saver() -> (TempDir, PathBuf, Connection) {
+    let (folder, path) = temporary("saver.db");
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(TABLES).unwrap();
+    (folder, path, connection)
+}
+
 #[test]
 fn pages_go_on_behind_a_namespace_and_an_id() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("saver.db");
-    let writing = Connection::open(&path).unwrap();
-    writing.execute_batch(TABLES).unwrap();
+    let (_folder, path, writing) = saver();
     for thread in ["t", "other"] {
         for namespace in ["", "a", "a|b"] {
             for id in 0..5 {
@@ -56,10 +57,7 @@ fn pages_go_on_behind_a_namespace_and_an_id() {
 
 #[test]
 fn what_has_no_type_is_json_and_writes_need_no_checkpoint() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("saver.db");
-    let writing = Connection::open(&path).unwrap();
-    writing.execute_batch(TABLES).unwrap();
+    let (_folder, path, writing) = saver();
     let write = "INSERT INTO writes VALUES ('t', 'ns', 'gone', ?, ?, 'c', ?, ?)";
     writing.execute(write, ("b", 1, None::<&str>, "1")).unwrap();
     writing.execute(write, ("a", -3, Some("bytes"), [0_u8, 255])).unwrap();
@@ -79,8 +77,7 @@ fn what_has_no_type_is_json_and_writes_need_no_checkpoint() {
 
 #[test]
 fn another_database_is_told_from_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("other.db");
+    let (folder, path) = temporary("other.db");
     let writing = Connection::open(&path).unwrap();
     let refused = || SqliteSaver::new(&path).threads().unwrap_err().code();
     writing.execute_batch("CREATE TABLE checkpoints (id INTEGER)").unwrap();
@@ -101,22 +98,8 @@ fn insert(connection: &Connection, ids: std::ops::Range<u32>) {
     }
 }
 
-/// Returns the files of a folder and their bytes.
-fn files(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
-    let read = |entry: fs::DirEntry| (entry.file_name(), fs::read(entry.path()).unwrap());
-    fs::read_dir(folder).unwrap().map(|entry| read(entry.unwrap())).collect()
-}
-
-/// Copies the files of a database while it is open, as a killed process leaves them behind.
-fn copy(from: &Path, to: &Path, suffixes: &[&str]) {
-    for suffix in suffixes {
-        let name = |path: &Path| format!("{}{suffix}", path.display());
-        fs::copy(name(from), name(to)).unwrap();
-    }
-}
-
 /// Makes a database in each state that a program can leave it in. Returns its path and the number of its checkpoints.
-fn left_behind(folder: &Path) -> Vec<(PathBuf, u32)> {
+fn states(folder: &Path) -> Vec<(PathBuf, u32)> {
     let place = |name: &str| {
         let folder = folder.join(name);
         fs::create_dir(&folder).unwrap();
@@ -137,14 +120,14 @@ fn left_behind(folder: &Path) -> Vec<(PathBuf, u32)> {
     let open = make(&place("open"), "WAL");
     let open_at = PathBuf::from(open.path().unwrap());
     let (log, log_and_index) = (place("log"), place("log and index"));
-    copy(&open_at, &log, &["", "-wal"]);
-    copy(&open_at, &log_and_index, &["", "-wal", "-shm"]);
+    left_behind(&open_at, &log, &["", "-wal"]);
+    left_behind(&open_at, &log_and_index, &["", "-wal", "-shm"]);
     // A transaction that is half in the file: it must be rolled back.
     let half = make(&place("half"), "DELETE");
     half.execute_batch("PRAGMA cache_size = 1; BEGIN").unwrap();
     insert(&half, 20..200);
     let hot = place("hot journal");
-    copy(Path::new(half.path().unwrap()), &hot, &["", "-journal"]);
+    left_behind(Path::new(half.path().unwrap()), &hot, &["", "-journal"]);
     closed.into_iter().chain([(log, 20), (log_and_index, 20), (hot, 20)]).collect()
 }
 
@@ -157,14 +140,13 @@ fn count(path: &Path) -> usize {
 #[test]
 fn a_read_changes_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    for (path, checkpoints) in left_behind(folder.path()) {
+    for (path, checkpoints) in states(folder.path()) {
         let here = path.parent().unwrap();
         let before = files(here);
         assert_eq!(count(&path), checkpoints as usize, "{}", path.display());
         // A reader of a database in WAL mode writes to the `-shm` file, because another process may use the database.
-        let shared = |files: BTreeMap<OsString, Vec<u8>>| -> BTreeMap<_, _> {
-            files.into_iter().filter(|(name, _)| !name.to_string_lossy().ends_with("-shm")).collect()
-        };
+        let shared =
+            |files: Files| -> Files { files.into_iter().filter(|(name, _)| !name.ends_with("-shm")).collect() };
         assert!(shared(files(here)) == shared(before), "{} was changed", path.display());
     }
 }
@@ -172,50 +154,24 @@ fn a_read_changes_no_file() {
 #[cfg(unix)]
 #[test]
 fn a_read_only_folder_can_be_read() {
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::process::CommandExt;
-
     if let (Some(path), Ok(checkpoints)) = (env::var_os(READ.0), env::var(READ.1)) {
         let path = PathBuf::from(path);
         fs::write(path.with_file_name("new"), "").expect_err("this user must not be able to write here");
         assert_eq!(count(&path).to_string(), checkpoints);
         return;
     }
-    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    mode(folder.path(), 0o755);
-    // No mode stops root, so root's child is another user. That user must be able to run this program.
-    let root = fs::metadata(folder.path()).map(|found| std::os::unix::fs::MetadataExt::uid(&found)).unwrap() == 0;
-    let program = folder.path().join("program");
-    fs::copy(env::current_exe().unwrap(), &program).unwrap();
-    mode(&program, 0o755);
-    for (path, checkpoints) in left_behind(folder.path()) {
-        let here = path.parent().unwrap();
-        let before = files(here);
-        for name in before.keys() {
-            mode(&here.join(name), 0o444);
-        }
-        mode(here, 0o555);
-        let mut child = Command::new(&program);
-        if root {
-            child.uid(65_534).gid(65_534);
-        }
-        child.args(["--exact", "import::a_read_only_folder_can_be_read"]).current_dir("/");
-        let output = child.env(READ.0, &path).env(READ.1, checkpoints.to_string()).output().unwrap();
-        mode(here, 0o755);
-        assert!(output.status.success(), "{}: {output:?}", path.display());
-        assert!(
-            String::from_utf8_lossy(&output.stdout).contains(" 1 passed;"),
-            "the child has run this test: {output:?}"
-        );
-        assert!(files(here) == before, "{} was changed", path.display());
+    let other = OtherUser::new();
+    for (path, checkpoints) in states(folder.path()) {
+        let checkpoints = checkpoints.to_string();
+        let variables = [(READ.0, path.as_os_str()), (READ.1, checkpoints.as_ref())];
+        other.run("import::a_read_only_folder_can_be_read", path.parent().unwrap(), &variables);
     }
 }
 
 #[test]
 fn a_file_that_changes_during_the_import_is_noticed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("saver.db");
+    let (_folder, path) = temporary("saver.db");
     let writing = Connection::open(&path).unwrap();
     writing.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
     writing.execute_batch(TABLES).unwrap();
@@ -235,10 +191,7 @@ fn a_file_that_changes_during_the_import_is_noticed() {
 
 #[test]
 fn threads_are_listed_by_their_last_checkpoint() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("saver.db");
-    let writing = Connection::open(&path).unwrap();
-    writing.execute_batch(TABLES).unwrap();
+    let (_folder, path, writing) = saver();
     for (thread, namespace, id) in
         [("late", "", "1"), ("early", "", "2"), ("late", "", "3"), ("early", "sub", "9"), ("inner", "sub", "8")]
     {

@@ -1,23 +1,13 @@
 //! The backend that stores a folder of text files: crashes at every byte, damage, names, several users, and what a
 //! person reads in the files.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{
-    self, CONTRACT_ID, Process, append, apply, draft, findings, fork, get, ids, keyed, lineage, log, log_at, names,
-    newest, part, record, remove, rewind, role, say, told, truncate, try_get,
-};
-use forkpoint_engine::backend::jsonl::{Jsonl, Options};
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::error::{Code, Error};
-use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::{Of, Pick, Query};
-use forkpoint_engine::record::{ContractId, TaskState, Write};
-use forkpoint_engine::retention::{Cursor, Prune, Rule};
-use tempfile::TempDir;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::jsonl::Options;
 
 fn options(folder: &Path) -> Options {
     Options { names: &[(CONTRACT_ID, "agents")], ..Options::new(folder) }
@@ -31,34 +21,11 @@ fn open_with(folder: &Path, durability: Durability) -> Jsonl {
     Jsonl::open(&Options { durability, ..options(folder) }).unwrap()
 }
 
-/// A new place for a store. The folder itself does not exist yet.
-fn place() -> (TempDir, PathBuf) {
-    let parent = tempfile::tempdir().unwrap();
-    let folder = parent.path().join("store");
-    (parent, folder)
-}
-
-fn json_part(name: &str, json: &str) -> forkpoint_engine::record::Part {
+fn json_part(name: &str, json: &str) -> Part {
     part(name, "json", json)
 }
 
-/// All files of a store, by their paths in the folder.
-type Snapshot = BTreeMap<String, Vec<u8>>;
-
-fn snapshot(folder: &Path) -> Snapshot {
-    let mut found = Snapshot::new();
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let name = entry.file_name().into_string().unwrap();
-        if entry.file_type().unwrap().is_dir() {
-            found.extend(snapshot(&entry.path()).into_iter().map(|(path, bytes)| (format!("{name}/{path}"), bytes)));
-        } else {
-            found.insert(name, fs::read(entry.path()).unwrap());
-        }
-    }
-    found
-}
-
-fn restore(folder: &Path, files: &Snapshot) {
+fn restore(folder: &Path, files: &Files) {
     if folder.exists() {
         fs::remove_dir_all(folder).unwrap();
     }
@@ -93,34 +60,25 @@ fn dump(backend: &mut dyn Backend) -> String {
 }
 
 fn write(id: &str, task: &str, text: &str) -> Op {
-    let write = Write {
-        task: task.to_owned(),
-        index: 0,
-        claimed_by: None,
-        state: TaskState::default(),
-        part: json_part("channel", text),
-    };
-    Op::Write { contract: CONTRACT_ID, id: id.to_owned(), writes: vec![write], replace: false, encoded: None }
+    write_to(id, false, vec![common::write(task, 0, text)])
 }
 
 /// Batches that use every kind of line.
 fn history() -> Vec<Vec<Unit>> {
-    let claim = Op::Claim { contract: CONTRACT_ID, id: "a1".to_owned(), claimed_by: "a2".to_owned() };
     let touch = Op::Touch { contract: CONTRACT_ID, id: "a1".to_owned(), saved_at: 9 };
     let logs_of_a = Op::RemoveLogs { contract: CONTRACT_ID, lineage: "a".to_owned() };
-    let all_of = |prefix: &str| Op::RemoveLineages { contract: CONTRACT_ID, prefix: prefix.to_owned() };
     let writes = Op::RemoveWrites { contract: CONTRACT_ID, prefix: "a".to_owned() };
     let state = |id: &str| draft(&id[..1], id).parts(vec![json_part("state", "{\"n\":1}"), part("raw", "v8", id)]);
     let records = |texts: &[&str]| texts.iter().map(|text| keyed(text, *text)).collect::<Vec<_>>();
     let units: Vec<Vec<Vec<Op>>> = vec![
         vec![vec![append("a", "log", records(&["1", "2"])), state("a1").pin_live("log").put()]],
         vec![vec![write("a1", "t", "1"), write("b1", "u", "[2]")], vec![state("b1").group("g").put()]],
-        vec![vec![state("a2").parent("a1").inherit(&["state"]).put(), claim, touch]],
+        vec![vec![state("a2").parent("a1").inherit(&["state"]).put(), claim("a1", "a2"), touch]],
         vec![vec![truncate("a", "log", 1), append("a", "log", records(&["3"]))], vec![fork("a1", "f1", "f")]],
         vec![vec![remove("a2")], vec![rewind("a", "log", "a1"), append("a", "log", records(&["4"]))]],
         vec![vec![remove("b1"), state("a3").put()]],
-        vec![vec![logs_of_a, all_of("a"), writes]],
-        vec![vec![state("a1").put()], vec![all_of("f")], vec![state("b1").put()]],
+        vec![vec![logs_of_a, remove_lineages("a"), writes]],
+        vec![vec![state("a1").put()], vec![remove_lineages("f")], vec![state("b1").put()]],
     ];
     units.into_iter().map(|batch| batch.into_iter().map(Unit::from).collect()).collect()
 }
@@ -131,15 +89,15 @@ fn run(backend: &mut dyn Backend, batch: &[Unit]) {
 
 #[test]
 fn a_crash_at_any_byte_leaves_a_batch_whole_or_absent() {
-    let (_parent, folder) = place();
-    let (_other, crashed) = place();
+    let (_parent, folder) = temporary("store");
+    let (_other, crashed) = temporary("store");
     let mut store = open(&folder);
     let mut states = 0;
     for batch in history() {
-        let (before, expected) = (snapshot(&folder), dump(&mut store));
+        let (before, expected) = (files(&folder), dump(&mut store));
         run(&mut store, &batch);
-        let (after, committed) = (snapshot(&folder), dump(&mut store));
-        let mut check = |files: &Snapshot, expected: &str, what: &str| {
+        let (after, committed) = (files(&folder), dump(&mut store));
+        let mut check = |files: &Files, expected: &str, what: &str| {
             restore(&crashed, files);
             let mut reopened = open(&crashed);
             assert!(dump(&mut reopened) == expected, "{what}");
@@ -154,45 +112,45 @@ fn a_crash_at_any_byte_leaves_a_batch_whole_or_absent() {
         };
         // First the lines are written to the files of the lineages, in the order of the files' numbers. Here any of them
         // may be written first.
-        let mut files = before.clone();
+        let mut now = before.clone();
         let data = after.iter().filter(|(path, bytes)| *path != "order.jsonl" && before.get(*path) != Some(bytes));
         for (path, bytes) in data {
             let kept = before.get(path).map_or(0, Vec::len);
             assert!(bytes.starts_with(before.get(path).map_or(&[][..], |bytes| bytes)), "files only grow");
             for length in kept..=bytes.len() {
-                files.insert(path.clone(), bytes[..length].to_vec());
-                check(&files, &expected, &format!("{path} has {length} bytes"));
+                now.insert(path.clone(), bytes[..length].to_vec());
+                check(&now, &expected, &format!("{path} has {length} bytes"));
             }
         }
         // Then the line in the commit log.
         let order = &after["order.jsonl"];
         for length in before["order.jsonl"].len()..order.len() {
-            files.insert("order.jsonl".to_owned(), order[..length].to_vec());
-            check(&files, &expected, &format!("the commit log has {length} bytes"));
+            now.insert("order.jsonl".to_owned(), order[..length].to_vec());
+            check(&now, &expected, &format!("the commit log has {length} bytes"));
         }
         // Then the files that were removed are deleted.
-        files.insert("order.jsonl".to_owned(), order.clone());
-        check(&files, &committed, "committed");
-        restore(&crashed, &files);
+        now.insert("order.jsonl".to_owned(), order.clone());
+        check(&now, &committed, "committed");
+        restore(&crashed, &now);
         drop(open(&crashed));
-        assert_eq!(snapshot(&crashed), after, "what was removed is deleted");
+        assert_eq!(files(&crashed), after, "what was removed is deleted");
     }
     assert!(states > 3000, "{states}");
 }
 
 #[test]
 fn a_power_failure_takes_the_last_commits_that_were_not_synced() {
-    let (_parent, folder) = place();
-    let (_other, crashed) = place();
+    let (_parent, folder) = temporary("store");
+    let (_other, crashed) = temporary("store");
     let mut store = open_with(&folder, Durability::Normal);
     let mut dumps = vec![dump(&mut store)];
-    let mut before = Snapshot::new();
+    let mut before = Files::new();
     for batch in &history()[..3] {
-        before = snapshot(&folder);
+        before = files(&folder);
         run(&mut store, batch);
         dumps.push(dump(&mut store));
     }
-    let after = snapshot(&folder);
+    let after = files(&folder);
     for (path, bytes) in after.iter().filter(|(path, bytes)| before.get(*path) != Some(bytes)) {
         let kept = before.get(path).map_or(0, Vec::len);
         if kept == bytes.len() {
@@ -216,7 +174,7 @@ fn a_power_failure_takes_the_last_commits_that_were_not_synced() {
     // With full durability the same is damage.
     let mut store = open(&folder);
     run(&mut store, &history()[3]);
-    let mut files = snapshot(&folder);
+    let mut files = files(&folder);
     let bytes = files.get_mut("agents/a.jsonl").unwrap();
     let at = bytes.len() - 30;
     bytes[at..].fill(0);
@@ -236,10 +194,10 @@ fn damaged(folder: &Path) -> Error {
 
 #[test]
 fn a_line_that_was_changed_by_hand_is_named() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let mut store = open(&folder);
     history()[..5].iter().for_each(|batch| run(&mut store, batch));
-    let whole = snapshot(&folder);
+    let whole = files(&folder);
     for path in ["agents/a.jsonl", "agents/@writes.jsonl", "order.jsonl"] {
         let lines = file_of(&folder, path);
         for at in 0..lines.len() {
@@ -283,7 +241,7 @@ fn a_line_that_was_changed_by_hand_is_named() {
 
 #[test]
 fn a_line_is_whole_at_its_place_only() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     common::save(&mut open(&folder), [draft("a", "a1"), draft("b", "b1")]);
     let [a, b] = ["agents/a.jsonl", "agents/b.jsonl"].map(|path| folder.join(path));
     let (of_a, of_b) = (fs::read(&a).unwrap(), fs::read(&b).unwrap());
@@ -303,7 +261,7 @@ fn a_line_is_whole_at_its_place_only() {
 
 #[test]
 fn an_open_store_reports_damage_where_it_reads() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let mut store = open(&folder);
     common::save(&mut store, [draft("a", "a1"), draft("a", "a2")]);
     let path = folder.join("agents/a.jsonl");
@@ -318,23 +276,23 @@ fn an_open_store_reports_damage_where_it_reads() {
 
 #[test]
 fn a_missing_commit_log_is_said_and_not_guessed() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     run(&mut open(&folder), &history()[0]);
     let mut store = open(&folder);
     fs::remove_file(folder.join("order.jsonl")).unwrap();
-    let before = snapshot(&folder);
+    let before = files(&folder);
     for error in [Jsonl::open(&options(&folder)).unwrap_err(), try_get(&mut store, "a1").unwrap_err()] {
         assert_eq!(error.code(), Code::Corrupt);
         assert!(error.message().contains("order.jsonl is missing"), "{error}");
     }
-    assert_eq!(snapshot(&folder), before);
+    assert_eq!(files(&folder), before);
     fs::remove_dir_all(folder.join("agents")).unwrap();
     assert_eq!(get(&mut open(&folder), "a1"), None, "an empty folder is a new store");
 }
 
 #[test]
 fn a_missing_file_is_named() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     run(&mut open(&folder), &history()[0]);
     fs::remove_file(folder.join("agents/a.jsonl")).unwrap();
     let error = damaged(&folder);
@@ -345,22 +303,22 @@ fn a_missing_file_is_named() {
 #[test]
 fn a_folder_of_others_is_refused_untouched() {
     for (name, what) in [("notes.txt", "hello"), ("order.jsonl", "{\"id\":1}\n"), ("agents", "")] {
-        let (_parent, folder) = place();
+        let (_parent, folder) = temporary("store");
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join(name), what).unwrap();
-        let before = snapshot(&folder);
+        let before = files(&folder);
         let error = Jsonl::open(&options(&folder)).unwrap_err();
         assert_eq!(error.code(), Code::Unsupported, "{name}: {error}");
-        assert_eq!(snapshot(&folder), before);
+        assert_eq!(files(&folder), before);
     }
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     drop(open(&folder));
     let order = fs::read_to_string(folder.join("order.jsonl")).unwrap();
     fs::write(folder.join("order.jsonl"), order.replace("\"version\":1", "\"version\":2")).unwrap();
     let error = Jsonl::open(&options(&folder)).unwrap_err();
     assert!(error.code() == Code::Unsupported && error.message().contains("update Forkpoint"), "{error}");
 
-    let (parent, file) = place();
+    let (parent, file) = temporary("store");
     fs::write(&file, "").unwrap();
     assert_eq!(Jsonl::open(&options(&file)).unwrap_err().code(), Code::InvalidArgument);
     let missing = parent.path().join("missing/store");
@@ -372,7 +330,7 @@ fn a_folder_of_others_is_refused_untouched() {
 fn files_are_private_and_links_are_refused() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    let (parent, folder) = place();
+    let (parent, folder) = temporary("store");
     run(&mut open(&folder), &history()[1]);
     let mode = |path: &str| fs::metadata(folder.join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!(["", "agents"].map(mode), [0o700; 2]);
@@ -386,7 +344,7 @@ fn files_are_private_and_links_are_refused() {
 
 #[test]
 fn a_write_that_fails_changes_nothing_and_the_store_goes_on() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let mut store = open(&folder);
     // A file is where the folder of the contract must be.
     fs::write(folder.join("agents"), "").unwrap();
@@ -400,38 +358,12 @@ fn a_write_that_fails_changes_nothing_and_the_store_goes_on() {
 
 #[test]
 fn any_name_has_a_safe_file() {
-    let (parent, folder) = place();
+    let (parent, folder) = temporary("store");
     let long = ["x".repeat(300), "x".repeat(301), "ü".repeat(2048), "Y".repeat(4096), "y".repeat(4096)];
+    #[rustfmt::skip]
     let given = [
-        "../../x",
-        "CON",
-        "con",
-        "aux.txt",
-        "AUX.TXT",
-        "🜁",
-        "a\0b",
-        "trailing. ",
-        "trailing.",
-        "trailing",
-        "..",
-        ".",
-        "/",
-        "Run",
-        "run",
-        "RUN",
-        "%72un",
-        "run@2",
-        "@writes",
-        "~",
-        "a/b",
-        "a\\b",
-        "C:\\x",
-        " ",
-        ".hidden",
-        "-rf",
-        "com1",
-        "nul.",
-        "console",
+        "CON", "con", "aux.txt", "AUX.TXT", "a\0b", "trailing. ", "trailing.", "trailing", "..", ".", "/", "Run", "run", "RUN",
+        "%72un", "run@2", "@writes", "~", "a/b", "a\\b", "C:\\x", ".hidden", "-rf", "com1", "nul.", "console",
     ];
     let all: Vec<&str> = given.into_iter().chain(long.iter().map(String::as_str)).chain(common::HOSTILE).collect();
     let mut store = open(&folder);
@@ -448,7 +380,7 @@ fn any_name_has_a_safe_file() {
         assert_eq!(get(&mut store, name).unwrap(), draft(name, name).0);
     }
     assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1, "nothing is outside of the folder");
-    let files = snapshot(&folder);
+    let files = files(&folder);
     assert_eq!(files.len(), expected.len() + 2);
     let without_case: BTreeSet<String> = files.keys().map(|path| path.to_lowercase()).collect();
     assert_eq!(without_case.len(), files.len(), "names differ where case is ignored");
@@ -464,7 +396,7 @@ fn any_name_has_a_safe_file() {
 
 #[test]
 fn every_line_is_json_that_a_person_can_read() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let mut store = open(&folder);
     let state = r#"{"messages":[{"role":"user","content":"Grüße \"🜁\""}],"n":1.50}"#;
     let saved =
@@ -478,7 +410,7 @@ fn every_line_is_json_that_a_person_can_read() {
     apply(&mut store, unit).unwrap();
     apply(&mut store, vec![saved.clone().put(), write("a1", "task", "[1]")]).unwrap();
     let (mut checkpoints, mut records, mut written) = (0, 0, 0);
-    for (path, bytes) in snapshot(&folder).into_iter().filter(|(path, _)| path.strip_suffix(".jsonl").is_some()) {
+    for (path, bytes) in files(&folder).into_iter().filter(|(path, _)| path.strip_suffix(".jsonl").is_some()) {
         for line in std::str::from_utf8(&bytes).unwrap().lines() {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
             assert!(line["sum"].is_string(), "{path}");
@@ -506,7 +438,7 @@ fn every_line_is_json_that_a_person_can_read() {
 
 #[test]
 fn a_value_is_embedded_where_that_is_exact() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let deep = |levels| "[".repeat(levels) + &"]".repeat(levels);
     let json = ["null", "{\"a\": 1e400,  \"a\":[\"\\ud800 \u{2028}\\\"[\"]}", "\"\"", "-0", "1.0", &deep(100)];
     let deeper = deep(101);
@@ -525,7 +457,7 @@ fn a_value_is_embedded_where_that_is_exact() {
 
 #[test]
 fn the_format_does_not_change() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let mut store = open(&folder);
     let saved = draft("run-1", "a1").sort_key(1.0).meta(b"{}").parts(vec![json_part("state", "{\"n\":1}")]);
     apply(&mut store, vec![append("run-1", "chat", vec![keyed("k", "hi")]), saved.pin_live("chat").put()]).unwrap();
@@ -550,7 +482,7 @@ const EXPECTED_ORDER: [&str; 2] = [
 
 #[test]
 fn vacuum_leaves_only_what_is_stored() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let mut store = open(&folder);
     history()[..6].iter().for_each(|batch| run(&mut store, batch));
     let mut reader = open(&folder);
@@ -562,54 +494,50 @@ fn vacuum_leaves_only_what_is_stored() {
     assert_eq!(dump(&mut store), before);
     assert_eq!(dump(&mut reader), before, "others go on");
     assert_eq!(dump(&mut open(&folder)), before);
-    let files = snapshot(&folder);
-    assert!(copy.exists() && files.contains_key("agents/notes.txt"), "what a person put there stays");
+    let left = files(&folder);
+    assert!(copy.exists() && left.contains_key("agents/notes.txt"), "what a person put there stays");
     assert_eq!(file_of(&folder, "order.jsonl").len(), 1);
-    let text: String = files.values().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
+    let text: String = left.values().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
     for needless in ["\"removed\"", "\"touched\"", "\"cut\"", "\"claimed\"", "\"id\":\"a2\""] {
         assert!(!text.contains(needless), "{needless}");
     }
-    let again = snapshot(&folder);
+    let again = files(&folder);
     store.vacuum().unwrap();
-    let data = |files: &Snapshot| files.iter().filter(|(path, _)| *path != "order.jsonl").count();
-    assert_eq!(data(&snapshot(&folder)), data(&again));
+    let data = |files: &Files| files.iter().filter(|(path, _)| *path != "order.jsonl").count();
+    assert_eq!(data(&files(&folder)), data(&again));
     for path in again.keys().filter(|path| *path != "order.jsonl") {
-        assert_eq!(snapshot(&folder)[path], again[path], "there was nothing to do");
+        assert_eq!(files(&folder)[path], again[path], "there was nothing to do");
     }
 }
 
 #[test]
 fn a_run_that_keeps_its_newest_does_not_grow_for_ever() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let mut store = open_with(&folder, Durability::Off);
     let mut reader = open(&folder);
     let mut largest = 0;
     for n in 0..3000_usize {
         let state = format!("\"{}\"", "x".repeat(1000));
         let put = draft("run", &n.to_string()).parts(vec![json_part("state", &state)]).put();
-        let pinned = n.to_string();
-        let keep = Op::KeepLast { contract: CONTRACT_ID, lineage: "run".to_owned(), keep: 10, pinned };
-        apply(&mut store, vec![put, keep]).unwrap();
+        apply(&mut store, vec![put, keep_last("run", 10)]).unwrap();
         store.sweep().unwrap();
         if n % 100 == 0 {
-            let query = Query::Stats { contract: None, largest: 0, by_status: true };
-            let bytes = reader.answer(&query).unwrap().into_stats().unwrap().file_bytes.unwrap();
+            let bytes = stats(&mut reader, 0).file_bytes.unwrap();
             largest = largest.max(bytes);
             assert_eq!(ids(&mut reader, lineage("run")).len(), 10.min(n + 1));
         }
     }
     assert!(largest < 1_500_000, "{largest}");
     assert_eq!(newest(&mut reader, "run", None).as_deref(), Some("2999"));
-    let files = snapshot(&folder);
+    let files = files(&folder);
     assert_eq!(files.keys().filter(|path| *path != "order.jsonl.old").count(), 3, "old files are deleted");
-    let rule = Rule::KeepLast(1);
-    store.prune(&Prune { contract: None, rule, cursor: Cursor::default(), most: 99 }).unwrap();
+    store.prune(&batch(Rule::KeepLast(1), 99)).unwrap();
     assert_eq!(ids(&mut reader, lineage("run")), ["2999"]);
 }
 
 #[test]
 fn a_lock_that_is_held_is_waited_for_and_then_busy() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let mut store = Jsonl::open(&Options { busy_timeout: Duration::from_millis(50), ..options(&folder) }).unwrap();
     let lock = fs::File::open(folder.join("forkpoint.lock")).unwrap();
     lock.lock().unwrap();
@@ -658,7 +586,7 @@ fn turn(store: &mut Jsonl, n: usize) {
 
 #[test]
 fn two_processes_take_turns() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let mut store = open(&folder);
     let mut other = Process::start(module_path!(), "child", format!("turns|{}", folder.display()));
     for n in 0..20 {
@@ -682,18 +610,17 @@ fn step(name: &str, n: usize) -> Vec<Op> {
         vec![part("noise", "t", common::noise(seed, usize::try_from(seed % 20_000).unwrap()))]
     };
     let put = |id: String, run: &str| draft(run, &id).parts(noise(&id)).pin_live("log");
-    let keep = Op::KeepLast { contract: CONTRACT_ID, lineage: "kept".to_owned(), keep: 3, pinned: String::new() };
     vec![
         append("run", "log", vec![record(id.clone())]),
         put(format!("{id}.a"), "run").put(),
         draft("kept", &format!("{id}.b")).parts(noise(&id)).put(),
-        keep,
+        keep_last("kept", 3),
     ]
 }
 
 #[test]
 fn what_was_acknowledged_survives_a_kill() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     let mut acknowledged: Vec<String> = Vec::new();
     for cycle in 0..8_usize {
         let name = format!("cycle {cycle}");
@@ -727,7 +654,7 @@ fn what_was_acknowledged_survives_a_kill() {
 
 #[test]
 fn contracts_without_a_name_have_a_folder_with_their_number() {
-    let (_parent, folder) = place();
+    let (_parent, folder) = temporary("store");
     common::save(&mut open(&folder), [draft("run", "a").contract(ContractId(9))]);
     assert!(folder.join("contract-9/run.jsonl").exists());
 }

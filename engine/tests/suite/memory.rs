@@ -7,16 +7,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::{draft, noise, part, pending, store_get};
-use forkpoint_engine::backend::memory::Memory;
-use forkpoint_engine::backend::sqlite::{self, Sqlite};
-use forkpoint_engine::backend::{Backend, Limits, PreEncode, PreEncoder};
-use forkpoint_engine::cache::PayloadCache;
-use forkpoint_engine::error::{Code, Error, Result};
-use forkpoint_engine::op::{Applied, Op, Unit};
-use forkpoint_engine::query::{Answer, Query};
-use forkpoint_engine::retention::{Prune, Pruned};
-use forkpoint_engine::store::{Options, Store};
+use crate::common::prelude::*;
+use forkpoint_engine::backend::Limits;
+use forkpoint_engine::store::Options;
 use rusqlite::Connection;
 
 const MIB: usize = 1 << 20;
@@ -71,8 +64,7 @@ fn lock(path: &Path) -> Connection {
 
 #[test]
 fn the_encoder_stays_32_mib_ahead_of_the_writer() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let (begins, begun) = channel();
     let store = store_at(&path, |cache| Some(Arc::new(Told { encoder: PreEncoder::new(cache), begins })));
     let lock = lock(&path);
@@ -94,8 +86,7 @@ fn the_encoder_stays_32_mib_ahead_of_the_writer() {
 
 #[test]
 fn a_store_that_ends_does_not_wait_for_its_encoder_forever() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let (begins, begun) = channel();
     let store = store_at(&path, |cache| Some(Arc::new(Told { encoder: PreEncoder::new(cache), begins })));
     let lock = lock(&path);
@@ -110,8 +101,7 @@ fn a_store_that_ends_does_not_wait_for_its_encoder_forever() {
 
 #[test]
 fn a_transaction_takes_32_mib() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let store = store_at(&path, |_| None);
     let lock = lock(&path);
     let mut saves: Vec<_> = (1..25).map(|number| apply(&store, put(number, 3 * MIB))).collect();
@@ -131,8 +121,7 @@ fn a_transaction_takes_32_mib() {
 /// What is inherited does not count in a batch, so the transaction forgets payloads and reads them again.
 #[test]
 fn a_transaction_that_inherits_more_than_it_keeps_stores_the_right_payloads() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let store = store_at(&path, |_| None);
     let lock = lock(&path);
     let heir = |run: usize, step: u8| {

@@ -6,11 +6,8 @@ mod reference;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use forkpoint_engine::error::Result;
-use forkpoint_engine::record::{ContractId, Seq};
-use forkpoint_engine::retention::{
-    BATCH, Catalog, Cursor, Entry, Leases, Plan, Prune, Rule, SavedList, Stored, plan, preview,
-};
+use crate::common::prelude::*;
+use forkpoint_engine::retention::{BATCH, Catalog, Entry, Leases, Plan, SavedList, Stored, plan, preview};
 use proptest::prelude::*;
 
 /// The contract of all checkpoints of a [`FakeCatalog`], and the time on its clock.

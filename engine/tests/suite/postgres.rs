@@ -1,7 +1,7 @@
 //! The URLs of Postgres servers. What a server does is tested by the modules that run over every backend.
 
+use crate::common::prelude::*;
 use forkpoint_engine::backend::postgres::url::{SslMode, Url};
-use forkpoint_engine::error::Code;
 
 #[test]
 fn a_password_never_gets_into_a_message() {
@@ -81,63 +81,20 @@ fn encryption_may_be_asked_for_in_the_words_of_other_drivers() {
 /// The strings that providers and other programs show, with invented names.
 #[test]
 fn strings_of_providers_are_understood() {
-    for (url, user, host, port) in [
-        (
-            "//agent:pw@agents.abc123.eu-west-1.rds.amazonaws.com:5432/agents?sslmode=verify-full&sslrootcert=rds.pem",
-            "agent",
-            "agents.abc123.eu-west-1.rds.amazonaws.com",
-            5432,
-        ),
+    #[rustfmt::skip]
+    let strings = [
+        ("//agent:pw@agents.abc123.eu-west-1.rds.amazonaws.com:5432/agents?sslmode=verify-full&sslrootcert=rds.pem", "agent", "agents.abc123.eu-west-1.rds.amazonaws.com", 5432),
         ("//postgres:pw@db.abcdefgh.supabase.co:5432/postgres", "postgres", "db.abcdefgh.supabase.co", 5432),
-        (
-            "//postgres.abcdefgh:pw@aws-0-eu-west-1.pooler.supabase.com:6543/postgres?pgbouncer=true&connection_limit=1",
-            "postgres.abcdefgh",
-            "aws-0-eu-west-1.pooler.supabase.com",
-            6543,
-        ),
-        (
-            "//postgres.abcdefgh:pw@aws-0-eu-west-1.pooler.supabase.com:6543/postgres?sslmode=require&supa=base-pooler.x",
-            "postgres.abcdefgh",
-            "aws-0-eu-west-1.pooler.supabase.com",
-            6543,
-        ),
-        (
-            "//me:pw@ep-cool-rain-123-pooler.us-east-2.aws.neon.tech/neondb?sslmode=require&channel_binding=require",
-            "me",
-            "ep-cool-rain-123-pooler.us-east-2.aws.neon.tech",
-            5432,
-        ),
-        (
-            "//me:pw@ep-cool-rain-123.us-east-2.aws.neon.tech/neondb?sslmode=require&options=endpoint%3Dep-cool-rain-123",
-            "me",
-            "ep-cool-rain-123.us-east-2.aws.neon.tech",
-            5432,
-        ),
-        (
-            "//u1:pw@ec2-1-2-3-4.compute-1.amazonaws.com:5432/d1?sslmode=no-verify",
-            "u1",
-            "ec2-1-2-3-4.compute-1.amazonaws.com",
-            5432,
-        ),
-        (
-            "//agent:pw@localhost/agents?host=/cloudsql/project:region:instance",
-            "agent",
-            "/cloudsql/project:region:instance",
-            5432,
-        ),
-        (
-            "//agent:pw@%2Fcloudsql%2Fproject%3Aregion%3Ainstance/agents",
-            "agent",
-            "/cloudsql/project:region:instance",
-            5432,
-        ),
-        (
-            "//me:pw@localhost:5432/app?schema=public&connect_timeout=15&pool_timeout=15&socket_timeout=10",
-            "me",
-            "localhost",
-            5432,
-        ),
-    ] {
+        ("//postgres.abcdefgh:pw@aws-0-eu-west-1.pooler.supabase.com:6543/postgres?pgbouncer=true&connection_limit=1", "postgres.abcdefgh", "aws-0-eu-west-1.pooler.supabase.com", 6543),
+        ("//postgres.abcdefgh:pw@aws-0-eu-west-1.pooler.supabase.com:6543/postgres?sslmode=require&supa=base-pooler.x", "postgres.abcdefgh", "aws-0-eu-west-1.pooler.supabase.com", 6543),
+        ("//me:pw@ep-cool-rain-123-pooler.us-east-2.aws.neon.tech/neondb?sslmode=require&channel_binding=require", "me", "ep-cool-rain-123-pooler.us-east-2.aws.neon.tech", 5432),
+        ("//me:pw@ep-cool-rain-123.us-east-2.aws.neon.tech/neondb?sslmode=require&options=endpoint%3Dep-cool-rain-123", "me", "ep-cool-rain-123.us-east-2.aws.neon.tech", 5432),
+        ("//u1:pw@ec2-1-2-3-4.compute-1.amazonaws.com:5432/d1?sslmode=no-verify", "u1", "ec2-1-2-3-4.compute-1.amazonaws.com", 5432),
+        ("//agent:pw@localhost/agents?host=/cloudsql/project:region:instance", "agent", "/cloudsql/project:region:instance", 5432),
+        ("//agent:pw@%2Fcloudsql%2Fproject%3Aregion%3Ainstance/agents", "agent", "/cloudsql/project:region:instance", 5432),
+        ("//me:pw@localhost:5432/app?schema=public&connect_timeout=15&pool_timeout=15&socket_timeout=10", "me", "localhost", 5432),
+    ];
+    for (url, user, host, port) in strings {
         let parsed = Url::parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
         assert_eq!(parsed.hosts, [(host.to_owned(), port)], "{url}");
         assert!(parsed.place().contains(host) && !format!("{parsed:?}").contains("pw"), "{url}");

@@ -1,19 +1,12 @@
 //! Looks at databases and folders without changing them.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::common::{self, append, apply, call, draft, fork, group, ids, keyed, lineage, names, remove, save, sqlite};
-use forkpoint_engine::backend::jsonl::{self, Jsonl};
-use forkpoint_engine::backend::sqlite::{Journal, Options, ReadOnly, Sqlite};
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::error::Code;
-use forkpoint_engine::query::{Feed, Query, RowOrder};
-use forkpoint_engine::retention::{Cursor, Prune, Rule};
-use forkpoint_engine::store::{self, Store};
-use forkpoint_engine::target::Target;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
+use forkpoint_engine::store;
 
 fn look(path: &Path) -> ReadOnly {
     ReadOnly::open(path, Duration::from_secs(5), 1 << 20).unwrap()
@@ -28,12 +21,6 @@ fn fill(path: &Path, journal: Journal) -> Sqlite {
     apply(&mut writer, vec![fork("c3", "f", "forked")]).unwrap();
     apply(&mut writer, vec![append("run", "log", vec![keyed("k", "record")])]).unwrap();
     writer
-}
-
-/// The names and the contents of all files of a folder.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
-    files.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
 }
 
 /// Asks the queries that would build an index in a database that may be changed.
@@ -51,8 +38,7 @@ fn ask(backend: &mut dyn Backend) {
 #[test]
 fn a_closed_database_is_read_and_no_file_changes() {
     for journal in [Journal::Wal, Journal::Rollback] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.db");
+        let (folder, path) = temporary("a.db");
         drop(fill(&path, journal));
         let before = files(folder.path());
         let mut reader = look(&path);
@@ -65,8 +51,7 @@ fn a_closed_database_is_read_and_no_file_changes() {
 
 #[test]
 fn a_group_is_listed_without_its_index() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
+    let (_folder, path) = temporary("a.db");
     let mut writer = sqlite(&path, Journal::Wal, Durability::Off).unwrap();
     let begin = |name: String, group: &str| draft(&name, &name).group(group).put();
     let rare = ["a", "b"].map(|name| begin(name.to_owned(), "rare"));
@@ -88,8 +73,7 @@ fn a_group_is_listed_without_its_index() {
 #[test]
 fn what_others_save_meanwhile_is_seen() {
     for journal in [Journal::Wal, Journal::Rollback] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.db");
+        let (_folder, path) = temporary("a.db");
         drop(fill(&path, journal));
         let mut reader = look(&path);
         ask(&mut reader);
@@ -120,8 +104,7 @@ fn what_others_save_meanwhile_is_seen() {
 #[test]
 fn the_version_of_a_feed_belongs_to_a_connection() {
     for journal in [Journal::Wal, Journal::Rollback] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.db");
+        let (_folder, path) = temporary("a.db");
         let mut writer = fill(&path, journal);
         let mut sqlites = [0; 2].map(|_| sqlite(&path, journal, Durability::Off).unwrap());
         let mut readers = [0; 2].map(|_| look(&path));
@@ -141,20 +124,9 @@ fn the_version_of_a_feed_belongs_to_a_connection() {
     }
 }
 
-/// Copies the files of a database that a process has open, as if the process had been killed.
-fn left_behind(from: &Path, to: &Path, suffixes: &[&str]) {
-    for suffix in suffixes {
-        let with = |path: &Path| format!("{}{suffix}", path.display());
-        if Path::new(&with(from)).exists() {
-            fs::copy(with(from), with(to)).unwrap();
-        }
-    }
-}
-
 #[test]
 fn what_a_killed_process_left_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
+    let (_folder, path) = temporary("a.db");
     let writer = fill(&path, Journal::Wal);
     for suffixes in [&["", "-wal"][..], &["", "-wal", "-shm"][..]] {
         let other = tempfile::tempdir().unwrap();
@@ -221,8 +193,7 @@ fn a_look_at_a_database_takes_no_lock_from_this_process() {
     use std::os::unix::fs::MetadataExt;
 
     for journal in [Journal::Wal, Journal::Rollback] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.db");
+        let (_folder, path) = temporary("a.db");
         let _writer = fill(&path, journal);
         // A writer with a rollback journal has no locks between its calls, so another connection has one.
         let holder = rusqlite::Connection::open(&path).unwrap();
@@ -272,14 +243,13 @@ fn what_is_no_database_is_refused_and_not_created() {
 
 #[test]
 fn every_change_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
+    let (folder, path) = temporary("a.db");
     drop(fill(&path, Journal::Wal));
     let options = store::Options { read_only: true, ..store::Options::default() };
     let store = Store::open(&Target::Sqlite(path.clone()), options).unwrap();
     let before = files(folder.path());
     let unit = || vec![draft("run", "x").put()].into();
-    let prune = Prune { contract: None, rule: Rule::KeepLast(1), cursor: Cursor::default(), most: 9 };
+    let prune = common::batch(Rule::KeepLast(1), 9);
     assert_eq!(call(|reply| store.apply(unit(), reply)).unwrap_err().code(), Code::Unsupported);
     assert_eq!(call(|reply| store.prune(prune, reply)).unwrap_err().code(), Code::Unsupported);
     assert_eq!(call(|reply| store.vacuum(reply)).unwrap_err().code(), Code::Unsupported);
@@ -292,24 +262,9 @@ fn every_change_is_refused() {
     assert_eq!(reader.vacuum().unwrap_err().code(), Code::Unsupported);
 }
 
-#[test]
-fn a_folder_of_text_files_is_read_while_others_write() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a");
-    let mut writer = Jsonl::open(&jsonl::Options::new(&path)).unwrap();
-    save(&mut writer, [draft("run", "a")]);
-    let mut reader = Jsonl::open(&jsonl::Options { read_only: true, ..jsonl::Options::new(&path) }).unwrap();
-    assert_eq!(ids(&mut reader, lineage("run")), ["a"]);
-    save(&mut writer, [draft("run", "b").sort_key(2.0)]);
-    assert_eq!(ids(&mut reader, lineage("run")), ["b", "a"]);
-}
-
 #[cfg(unix)]
 #[test]
 fn a_read_only_folder_can_be_read() {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    use std::os::unix::process::CommandExt;
-
     const READ: &str = "FORKPOINT_TEST_READ";
     if let Some(path) = std::env::var_os(READ) {
         let path = std::path::PathBuf::from(path);
@@ -322,15 +277,7 @@ fn a_read_only_folder_can_be_read() {
         }
         return;
     }
-    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    mode(folder.path(), 0o755);
-    // No mode stops root, so root's child is another user. That user must be able to run this program.
-    let root = fs::metadata(folder.path()).unwrap().uid() == 0;
-    let program = folder.path().join("program");
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    mode(&program, 0o755);
-
     let (closed, killed, text) =
         (folder.path().join("closed"), folder.path().join("killed"), folder.path().join("text"));
     for each in [&closed, &killed, &text] {
@@ -342,41 +289,9 @@ fn a_read_only_folder_can_be_read() {
     let mut jsonl = Jsonl::open(&jsonl::Options::new(text.join("a"))).unwrap();
     save(&mut jsonl, [draft("run", "a")]);
     drop(jsonl);
+    let other = common::OtherUser::new();
     for path in [closed.join("a.db"), killed.join("a.db"), text.join("a")] {
-        let here = path.parent().unwrap();
-        let files: Vec<_> = walk(here);
-        for file in &files {
-            mode(file, if file.is_dir() { 0o555 } else { 0o444 });
-        }
-        mode(here, 0o555);
-        let mut child = std::process::Command::new(&program);
-        if root {
-            child.uid(65_534).gid(65_534);
-        }
-        child.args(["--exact", "read_only::a_read_only_folder_can_be_read"]).current_dir("/");
-        let output = child.env(READ, &path).output().unwrap();
-        for file in [here.to_owned()].iter().chain(&files) {
-            mode(file, 0o755);
-        }
-        assert!(output.status.success(), "{}: {output:?}", path.display());
-        assert!(
-            String::from_utf8_lossy(&output.stdout).contains(" 1 passed;"),
-            "the child has run this test: {output:?}"
-        );
-        assert_eq!(walk(here), files, "{} was changed", path.display());
+        let variables = [(READ, path.as_os_str())];
+        other.run("read_only::a_read_only_folder_can_be_read", path.parent().unwrap(), &variables);
     }
-}
-
-/// All files and folders below a folder, each folder before what it holds.
-#[cfg(unix)]
-fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
-    let mut found: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    found.sort();
-    for at in (0..found.len()).rev() {
-        if found[at].is_dir() {
-            let inside = walk(&found[at]);
-            found.extend(inside);
-        }
-    }
-    found
 }

@@ -1,6 +1,6 @@
 //! Tests the values of records that are more than their fields: content in pieces, and sort keys of numbers.
 
-use forkpoint_engine::record::{Content, SortKey};
+use crate::common::prelude::*;
 
 #[test]
 fn pieces_are_one_content() {

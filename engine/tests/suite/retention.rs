@@ -5,13 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::common::{self, CONTRACT_ID, apply, draft, get, ids, lineage, log, log_at, noise, part, texts, truncate};
-use forkpoint_engine::backend::sqlite::{Options, Sqlite};
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::Query;
-use forkpoint_engine::record::{Checkpoint, LogMark, Stats};
-use forkpoint_engine::retention::{Cursor, Prune, Pruned, Rule};
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -25,30 +20,15 @@ struct Place {
 }
 
 fn place() -> Place {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (folder, path) = temporary("agent.db");
     let options = Options { durability: Durability::Off, ..Options::new(&path) };
     let cold = Options { cache_bytes: 0, ..options.clone() };
     let (warm, cold) = (Sqlite::open(&options).unwrap(), Sqlite::open(&cold).unwrap());
     Place { _folder: folder, path, warm, cold }
 }
 
-fn stats(backend: &mut dyn Backend) -> Stats {
-    backend
-        .answer(&Query::Stats { contract: None, largest: usize::MAX, by_status: true })
-        .unwrap()
-        .into_stats()
-        .unwrap()
-}
-
-fn prune(backend: &mut dyn Backend, rule: Rule, most: usize) -> Vec<Pruned> {
-    let (mut batches, mut next) = (Vec::new(), Some(Cursor::default()));
-    while let Some(cursor) = next {
-        let done = backend.prune(&Prune { contract: Some(CONTRACT_ID), rule, cursor, most }).unwrap();
-        next = done.next;
-        batches.push(done);
-    }
-    batches
+fn pruned(backend: &mut dyn Backend, rule: Rule, most: usize) -> Vec<Pruned> {
+    prune(backend, Prune { contract: Some(CONTRACT_ID), ..batch(rule, most) })
 }
 
 /// Saves a run that grows a little at each step: the first payload is whole, the others are deltas.
@@ -63,86 +43,24 @@ fn grow(backend: &mut dyn Backend, run: &str, steps: usize) -> Vec<Checkpoint> {
     (0..steps).map(step).collect()
 }
 
-/// How a payload is stored: numbers from the payload's column `chain`.
-#[derive(Debug, PartialEq, Eq)]
-struct Row {
-    base: Option<i64>,
-    first_dependant: Option<i64>,
-    next_sibling: Option<i64>,
-    body: Vec<u8>,
-}
-
-/// Reads every row, by its save number. The connection does not use the engine.
-fn rows(path: &Path) -> BTreeMap<i64, Row> {
-    let connection = rusqlite::Connection::open(path).unwrap();
-    let mut statement = connection.prepare("SELECT seq, chain, body FROM checkpoint").unwrap();
-    let read = |row: &rusqlite::Row<'_>| {
-        let (seq, chain): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
-        let chain = common::chain_of(seq, &chain);
-        let number = |at: usize| Some(chain[at]).filter(|number| *number != 0);
-        let row = Row { base: number(0), first_dependant: number(4), next_sibling: number(5), body: row.get(2)? };
-        Ok((seq, row))
-    };
-    statement.query_map([], read).unwrap().collect::<Result<_, _>>().unwrap()
-}
-
-/// Checks the lists of dependants. Each delta must be in the list of its base exactly once. The lists must have no
-/// other entries.
-fn check_dependants(path: &Path) {
-    let rows = rows(path);
-    let mut listed: BTreeMap<i64, i64> = BTreeMap::new();
-    for (base, row) in &rows {
-        let mut next = row.first_dependant;
-        while let Some(dependant) = next {
-            assert_eq!(listed.insert(dependant, *base), None, "{dependant} is listed once");
-            next = rows[&dependant].next_sibling;
-        }
-    }
-    let expected = rows.iter().filter_map(|(seq, row)| Some((*seq, row.base?))).collect();
-    assert_eq!(listed, expected);
-}
-
 #[test]
 fn only_what_stays_behind_a_removed_base_is_written_anew() {
     let mut place = place();
     let kept = grow(&mut place.warm, "run", 100);
-    let before = rows(&place.path);
+    let before = stored(&place.path);
     assert_eq!(before.values().filter(|row| row.base.is_none()).count(), 1, "one chain");
-    let batches = prune(&mut place.warm, Rule::KeepLast(10), 500);
+    let batches = pruned(&mut place.warm, Rule::KeepLast(10), 500);
     assert_eq!((batches.len(), batches[0].checkpoints), (1, 90));
-    let after = rows(&place.path);
+    let after = stored(&place.path);
     assert_eq!(after.len(), 10);
     let (first, row) = after.first_key_value().unwrap();
     assert_eq!((*first, row.base), (91, None), "the oldest that stays is whole now");
     for (seq, row) in after.iter().skip(1) {
         assert_eq!(row, &before[seq], "and no other was touched");
     }
-    check_dependants(&place.path);
     for made in &kept[90..] {
         assert_eq!(get(&mut place.cold, &made.header.id).as_ref(), Some(made));
     }
-}
-
-#[test]
-fn a_fork_keeps_what_it_was_made_from_without_keeping_the_run() {
-    let mut place = place();
-    let made = grow(&mut place.warm, "run", 20);
-    let mut forks = Vec::new();
-    for (n, source) in made.iter().enumerate().step_by(5) {
-        let fork = draft(&format!("fork{n}"), &format!("f{n}")).parent(&source.header.id).saved_at(9);
-        let fork = fork.parts(source.payload.parts.clone()).0;
-        apply(&mut place.warm, vec![Op::Put(Box::new(fork.clone().into()))]).unwrap();
-        forks.push(fork);
-    }
-    let batches = prune(&mut place.warm, Rule::SavedBefore(9), 3);
-    assert_eq!(batches.iter().map(|batch| (batch.checkpoints, batch.lineages)).max(), Some((3, 0)));
-    assert_eq!(batches.iter().map(|batch| batch.lineages).sum::<u64>(), 1);
-    for fork in &forks {
-        assert_eq!(get(&mut place.cold, &fork.header.id).as_ref(), Some(fork));
-    }
-    assert!(rows(&place.path).values().all(|row| row.base.is_none()));
-    check_dependants(&place.path);
-    assert_eq!(stats(&mut place.cold).total().checkpoints, 4);
 }
 
 #[test]
@@ -153,13 +71,11 @@ fn a_save_that_prunes_removes_no_more_than_it_must() {
         state.extend(noise(n + 5, 20));
         let id = n.to_string();
         let made = draft("run", &id).parts(vec![part("state", "t", state.clone())]);
-        let keep = Op::KeepLast { contract: CONTRACT_ID, lineage: "run".to_owned(), keep: 4, pinned: id.clone() };
-        apply(&mut place.warm, Unit::from(vec![made.clone().put(), keep])).unwrap();
+        apply(&mut place.warm, vec![made.clone().put(), keep_last("run", 4)]).unwrap();
         assert_eq!(get(&mut place.cold, &id), Some(made.0));
     }
     assert_eq!(ids(&mut place.cold, lineage("run")), ["29", "28", "27", "26"]);
-    assert_eq!(rows(&place.path).values().filter(|row| row.base.is_none()).count(), 1);
-    check_dependants(&place.path);
+    assert_eq!(stored(&place.path).values().filter(|row| row.base.is_none()).count(), 1);
 }
 
 #[test]
@@ -167,23 +83,23 @@ fn a_dry_run_tells_what_is_removed_and_a_prune_what_is_freed() {
     let mut place = place();
     grow(&mut place.warm, "a", 50);
     grow(&mut place.warm, "bb", 50);
-    let before = stats(&mut place.cold).total().stored_bytes;
+    let before = stats(&mut place.cold, 0).total().stored_bytes;
     // Each run is a keyframe of 40,000 bytes with small deltas. The space of a keyframe is freed only when its whole
     // run is removed.
     let limit = before - 2_000;
-    let stored = rows(&place.path);
+    let all = stored(&place.path);
     let asked = Query::Prunable { contract: None, rules: vec![Rule::MaxBytes(limit)] };
     let planned = place.cold.answer(&asked).unwrap().into_pruned().unwrap();
-    let done = prune(&mut place.warm, Rule::MaxBytes(limit), 500);
+    let done = pruned(&mut place.warm, Rule::MaxBytes(limit), 500);
     let bytes: i64 = done.iter().map(|batch| batch.bytes).sum();
-    let after = stats(&mut place.cold).total().stored_bytes;
+    let after = stats(&mut place.cold, 0).total().stored_bytes;
     assert_eq!(i64::try_from(before).unwrap() - i64::try_from(after).unwrap(), bytes, "the truth");
     // A dry run tells what the removed checkpoints took. Those that stay are stored again where it is needed.
-    let left = rows(&place.path);
-    let taken: usize = stored.iter().filter(|(seq, _)| !left.contains_key(seq)).map(|(_, row)| row.body.len()).sum();
+    let left = stored(&place.path);
+    let taken: usize = all.iter().filter(|(seq, _)| !left.contains_key(seq)).map(|(_, row)| row.body.len()).sum();
     assert_eq!(planned.bytes, i64::try_from(taken).unwrap());
     assert!(bytes <= planned.bytes, "{planned:?} {bytes}");
-    assert_eq!(stats(&mut place.cold).total().lineages, 2, "each run keeps its newest");
+    assert_eq!(stats(&mut place.cold, 0).total().lineages, 2, "each run keeps its newest");
 }
 
 #[test]
@@ -195,7 +111,7 @@ fn vacuum_gives_the_room_back() {
     let size = |path: &Path| std::fs::metadata(path).unwrap().len();
     place.warm.vacuum().unwrap();
     let before = size(&place.path);
-    prune(&mut place.warm, Rule::KeepLast(0), 7);
+    pruned(&mut place.warm, Rule::KeepLast(0), 7);
     place.warm.vacuum().unwrap();
     assert!(size(&place.path) < before / 5, "{} of {before}", size(&place.path));
     assert_eq!(common::integrity(&place.path), "ok");
@@ -280,10 +196,10 @@ proptest! {
                     kept.push(made);
                 }
                 Step::Prune { rule, most } => {
-                    let before = stats(&mut place.cold).total();
+                    let before = stats(&mut place.cold, 0).total();
                     let listed = common::names(&mut place.cold, "").len();
-                    let batches = prune(if n % 2 == 0 { &mut place.warm } else { &mut place.cold }, rule, most);
-                    let after = stats(&mut place.cold).total();
+                    let batches = pruned(if n % 2 == 0 { &mut place.warm } else { &mut place.cold }, rule, most);
+                    let after = stats(&mut place.cold, 0).total();
                     let sum = |of: fn(&Pruned) -> i64| batches.iter().map(of).sum::<i64>();
                     let fewer = |before: u64, after: u64| before.cast_signed() - after.cast_signed();
                     prop_assert!(batches.iter().all(|batch| batch.checkpoints <= most as u64));
@@ -292,7 +208,7 @@ proptest! {
                     let unlisted = listed - common::names(&mut place.cold, "").len();
                     prop_assert_eq!(batches.iter().map(|batch| batch.lineages).sum::<u64>(), unlisted as u64);
                     prop_assert_eq!(sum(|of| of.bytes), fewer(before.stored_bytes, after.stored_bytes));
-                    let ids: BTreeSet<String> = rows_ids(&place.path);
+                    let ids: BTreeSet<String> = stored(&place.path).into_values().map(|row| row.id).collect();
                     let mut newest: BTreeMap<&str, &str> = BTreeMap::new();
                     newest.extend(kept.iter().map(|row| (row.header.lineage.as_str(), row.header.id.as_str())));
                     let is_newest = |row: &Checkpoint| newest.values().any(|id| *id == row.header.id);
@@ -325,8 +241,8 @@ proptest! {
                 }
             }
         }
-        prune(&mut place.warm, Rule::KeepLast(3), 4);
-        let ids = rows_ids(&place.path);
+        pruned(&mut place.warm, Rule::KeepLast(3), 4);
+        let ids: BTreeSet<String> = stored(&place.path).into_values().map(|row| row.id).collect();
         for row in kept {
             let expected = ids.contains(&row.header.id).then_some(&row);
             let (cold, warm) = (get(&mut place.cold, &row.header.id), get(&mut place.warm, &row.header.id));
@@ -342,12 +258,5 @@ proptest! {
             prop_assert_eq!(found.as_ref(), Some(records));
         }
         prop_assert_eq!(common::integrity(&place.path), "ok");
-        check_dependants(&place.path);
     }
-}
-
-fn rows_ids(path: &Path) -> BTreeSet<String> {
-    let connection = rusqlite::Connection::open(path).unwrap();
-    let mut statement = connection.prepare("SELECT id FROM checkpoint").unwrap();
-    statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }

@@ -6,12 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{call, draft, get_query, lineage, list_query, pending};
-use forkpoint_engine::error::{Code, Result};
-use forkpoint_engine::op::Unit;
-use forkpoint_engine::retention::{Cursor, Prune, Rule};
-use forkpoint_engine::store::{Options, Store};
-use forkpoint_engine::target::Target;
+use crate::common::prelude::*;
+use forkpoint_engine::store::Options;
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -90,8 +86,7 @@ fn outcomes(store: &Store) -> Vec<Result<()>> {
     thread::sleep(Duration::from_millis(200));
     let got = pending(|reply| store.ask(get_query("a"), reply));
     let listed = pending(|reply| store.ask(list_query(lineage("run"), None), reply));
-    let prune = Prune { contract: None, rule: Rule::KeepLast(1), cursor: Cursor::default(), most: 10 };
-    let pruned = pending(|reply| store.prune(prune, reply));
+    let pruned = pending(|reply| store.prune(batch(Rule::KeepLast(1), 10), reply));
     let later = pending(|reply| store.apply(put("b"), reply));
     vec![
         ready.recv().unwrap().map(drop),

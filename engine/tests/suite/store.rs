@@ -7,20 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::common::{
-    call, draft, get, get_query, lent, lineage, noise, part, pending, remove, sqlite, store_get, store_ids,
-};
-use forkpoint_engine::Reply;
-use forkpoint_engine::backend::memory::Memory;
-use forkpoint_engine::backend::sqlite::Journal;
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::error::{Code, Error, Result};
-use forkpoint_engine::op::{Applied, Op, Unit};
-use forkpoint_engine::query::{Answer, Query};
-use forkpoint_engine::record::{Notice, Part};
-use forkpoint_engine::retention::{Cursor, Policy, Prune, Pruned, Rule};
-use forkpoint_engine::store::{Event, Options, Store};
-use forkpoint_engine::target::Target;
+use crate::common::prelude::*;
+use forkpoint_engine::store::Options;
 use tempfile::TempDir;
 
 /// Opens a store of each kind. The SQLite store has its own folder.
@@ -111,9 +99,6 @@ impl Backend for Double {
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
         let _ = self.seen.send(Seen::Prune(prune.rule));
-        if prune.rule == Rule::MaxBytes(13) {
-            return Err(Error::new(Code::Unavailable, "as the test wants"));
-        }
         self.memory.lock().unwrap().prune(prune)
     }
 
@@ -193,30 +178,6 @@ fn a_sweep_follows_a_commit() {
 }
 
 #[test]
-fn a_sweep_that_keeps_failing_is_told_to_whoever_listens() {
-    let (store, _log, go) = doubles(keeping(Policy { max_bytes: Some(13), ..Policy::default() }));
-    drop(go);
-    let (told, warnings) = channel();
-    store.on_event(move |event| {
-        if let Event::Warning(warning) = event {
-            told.send(warning).unwrap();
-        }
-    });
-    // A save starts a sweep. At most one sweep starts in a second.
-    let mut ids = 0..;
-    let warning = loop {
-        save(&store, &ids.next().unwrap().to_string()).unwrap();
-        if let Ok(warning) = warnings.recv_timeout(Duration::from_millis(50)) {
-            break warning;
-        }
-        assert!(ids.start < 1000, "no warning after a thousand saves");
-    };
-    assert_eq!(warning.code, "FORKPOINT_SWEEP_FAILS");
-    assert!(warning.error.message().ends_with("UNAVAILABLE: as the test wants"), "{warning:?}");
-    store.shutdown();
-}
-
-#[test]
 fn what_has_expired_is_gone_when_the_next_question_is_answered() {
     let folder = tempfile::tempdir().unwrap();
     for target in [Target::Memory, Target::Sqlite(folder.path().join("store.db"))] {
@@ -229,10 +190,9 @@ fn what_has_expired_is_gone_when_the_next_question_is_answered() {
 
 #[test]
 fn pruning_comes_after_what_was_handed_in_before_it() {
-    let prune = |rule| Prune { contract: None, rule, cursor: Cursor::default(), most: 100 };
     for (store, _folder) in stores() {
         let saves: Vec<_> = (0..50).map(|n| pending(|reply| store.apply(put(&n.to_string()), reply))).collect();
-        let pruned = call(|reply| store.prune(prune(Rule::KeepLast(1)), reply)).unwrap();
+        let pruned = call(|reply| store.prune(common::batch(Rule::KeepLast(1), 100), reply)).unwrap();
         assert_eq!(pruned, Pruned { checkpoints: 49, bytes: pruned.bytes, lineages: 0, next: None, met: true });
         for save in saves {
             save.recv().unwrap().unwrap();
@@ -240,7 +200,10 @@ fn pruning_comes_after_what_was_handed_in_before_it() {
         call(|reply| store.vacuum(reply)).unwrap();
         assert_eq!(store_ids(&store, lineage("run")).unwrap(), ["49"]);
         close(&store).unwrap();
-        assert_eq!(call(|reply| store.prune(prune(Rule::KeepLast(1)), reply)).unwrap_err().code(), Code::Closed);
+        assert_eq!(
+            call(|reply| store.prune(common::batch(Rule::KeepLast(1), 100), reply)).unwrap_err().code(),
+            Code::Closed
+        );
         assert_eq!(call(|reply| store.vacuum(reply)).unwrap_err().code(), Code::Closed);
     }
 }
@@ -272,22 +235,6 @@ fn call_order_is_save_order_across_callers() {
         let mut called = called.into_inner().unwrap();
         called.reverse();
         assert_eq!(store_ids(&store, lineage("run")).unwrap(), called);
-        store.shutdown();
-    }
-}
-
-#[test]
-fn a_question_sees_what_was_handed_in_before_it() {
-    for (store, _folder) in stores() {
-        for n in 0..100 {
-            let id = n.to_string();
-            let saved = pending(|reply| store.apply(put(&id), reply));
-            let removed = pending(|reply| store.apply(vec![remove(&(n - 1).to_string())].into(), reply));
-            assert!(store_get(&store, &id).unwrap().is_some(), "{n}");
-            assert_eq!(store_ids(&store, lineage("run")).unwrap(), [id]);
-            saved.recv().unwrap().unwrap();
-            removed.recv().unwrap().unwrap();
-        }
         store.shutdown();
     }
 }
@@ -462,20 +409,6 @@ fn dropping_a_store_still_does_what_was_queued() {
 }
 
 #[test]
-fn dropping_a_store_on_a_file_keeps_what_was_queued() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.db");
-    let store = Store::open(&Target::Sqlite(path.clone()), Options::default()).unwrap();
-    let saves: Vec<_> = (0..50).map(|n| pending(|reply| store.apply(put(&n.to_string()), reply))).collect();
-    drop(store);
-    for saved in saves {
-        saved.recv().unwrap().unwrap();
-    }
-    let mut backend = sqlite(&path, Journal::Wal, Durability::Full).unwrap();
-    assert!((0..50).all(|n| get(&mut backend, &n.to_string()).is_some()));
-}
-
-#[test]
 fn drain_waits_and_the_store_goes_on() {
     for (store, _folder) in stores() {
         store.drain();
@@ -612,8 +545,7 @@ fn a_payload_that_is_too_large_is_refused_before_anything_is_written() {
 
 #[test]
 fn a_target_that_cannot_be_opened_is_told_to_everyone_until_it_can() {
-    let folder = tempfile::tempdir().unwrap();
-    let missing = folder.path().join("missing");
+    let (_folder, missing) = temporary("missing");
     let store = Store::open(&Target::Sqlite(missing.join("store.db")), Options::default()).unwrap();
     for _ in 0..2 {
         let saves: Vec<_> = (0..5).map(|n| pending(|reply| store.apply(put(&n.to_string()), reply))).collect();
@@ -803,8 +735,7 @@ fn all_work_that_is_left_when_the_process_ends_shares_one_deadline() {
     let first = pending(|reply| store.apply(put("first"), reply));
     assert_eq!(log.recv().unwrap(), batch(["first"]), "before the end there is no deadline");
     let saved = pending(|reply| store.apply(put("left"), reply));
-    let prune = Prune { contract: None, rule: Rule::KeepLast(1), cursor: Cursor::default(), most: 100 };
-    let pruned = pending(|reply| store.prune(prune, reply));
+    let pruned = pending(|reply| store.prune(common::batch(Rule::KeepLast(1), 100), reply));
     let vacuumed = pending(|reply| store.vacuum(reply));
     let before = Instant::now();
     store.ending();

@@ -1,8 +1,6 @@
 //! Tests which texts are targets, and how the others are refused.
 
-use forkpoint_engine::backend::sqlite::{self, Sqlite};
-use forkpoint_engine::error::Code;
-use forkpoint_engine::target::Target;
+use crate::common::prelude::*;
 
 #[test]
 fn paths_and_urls() {

@@ -7,23 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 
-use crate::common::{
-    self, Draft, append, apply, draft, fork, group, is_damage, keyed, lineage, log_range, noise, part, record, remove,
-    rewind, save,
-};
-use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::check::{CheckCursor, Counted, Finding, Severity};
-use forkpoint_engine::error::{Code, Error, Result};
-use forkpoint_engine::op::Op;
-use forkpoint_engine::query::{
-    ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Page, Pick, Query, Recent, RowOrder,
-};
-use forkpoint_engine::record::{
-    Checkpoint, ContractId, Header, Labels, Lineage, LogPage, OpenLineage, Record, SortKey, Stats, TaskState, Tuple,
-    Write,
-};
-use forkpoint_engine::retention::Rule;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 use rusqlite::Connection;
 
 pub(crate) const OTHER: ContractId = ContractId(2);
@@ -72,19 +57,13 @@ pub(crate) fn step(contract: ContractId, run: &str, number: u64) -> Draft {
     }
 }
 
-pub(crate) fn write(task: &str, index: i64, content: &str) -> Write {
-    let part = part("channel", "json", content);
-    Write { task: task.to_owned(), index, claimed_by: None, state: TaskState::default(), part }
-}
-
 pub(crate) fn writes(contract: ContractId, id: &str, writes: Vec<Write>) -> Op {
     Op::Write { contract, id: id.to_owned(), writes, replace: true, encoded: None }
 }
 
 /// Builds a database that has an example of everything. Returns the bytes of the database file.
 pub(crate) fn build(page_size: u32) -> Vec<u8> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("flips.db");
+    let (_folder, path) = temporary("flips.db");
     let mut backend = open(&path).unwrap();
     let b = &mut backend;
 
@@ -93,7 +72,7 @@ pub(crate) fn build(page_size: u32) -> Vec<u8> {
     save(b, [draft("before", "before")]);
     apply(b, bulk).unwrap();
     b.sweep().unwrap();
-    apply(b, vec![Op::RemoveLineages { contract: common::CONTRACT_ID, prefix: "b".to_owned() }]).unwrap();
+    apply(b, vec![remove_lineages("b")]).unwrap();
 
     for contract in SPACES {
         (0..9).for_each(|number| save(b, [step(contract, "run", number).group(GROUPS[0])]));
@@ -138,7 +117,7 @@ pub(crate) fn build(page_size: u32) -> Vec<u8> {
         apply(b, vec![Op::Claim { contract, id: id.to_owned(), claimed_by: claimed_by.to_owned() }]).unwrap();
         apply(b, vec![writes(contract, id, vec![write("task 1", 0, "4")])]).unwrap();
     }
-    apply(b, vec![writes(common::CONTRACT_ID, "run/8", vec![write("task 1", -1, &"long ".repeat(200))])]).unwrap();
+    apply(b, vec![writes(common::CONTRACT_ID, "run/8", vec![write("task 1", -1, "long ".repeat(200))])]).unwrap();
     apply(b, vec![writes(common::CONTRACT_ID, "not there yet", vec![write("task 1", 0, "5")])]).unwrap();
     let messages = |from: u64, to: u64| -> Vec<Record> {
         (from..to)
@@ -226,37 +205,15 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
             all.push(Question { query: Query::List { contract, of: of.clone(), before, limit: Some(2) }, whole });
             let whole = Some(all.len());
             for (after, limit) in [(None, 100), (None, 1), (Some((SortKey::from_f64(2.0), i64::MAX)), 1)] {
-                let (of, bytes, looks) = (of.clone(), usize::MAX, usize::MAX);
-                let page = Page {
-                    contract,
-                    of,
-                    order: RowOrder::NewestFirst,
-                    after,
-                    skip: 0,
-                    filter: None,
-                    limit,
-                    bytes,
-                    looks,
-                    short_keys: false,
-                };
+                let page = Page { contract, after, ..first_page(of.clone(), limit) };
                 all.push(Question { query: Query::Page(page), whole });
             }
             all.push(one(Query::Whole { contract, of, prefix: SortKey::from_f64(2.0).0[..2].to_vec() }));
         }
         for order in [ActivityOrder::LatestFirst, ActivityOrder::EarliestFirst] {
             let whole = Some(all.len());
-            let ask = |after, limit| {
-                Query::Recent(Recent {
-                    contracts: vec![contract],
-                    named_as_group: false,
-                    matching: String::new(),
-                    statuses: Vec::new(),
-                    labels: Labels::default(),
-                    order,
-                    after,
-                    limit,
-                })
-            };
+            let ask =
+                |after, limit| Query::Recent(Recent { contracts: vec![contract], order, after, limit, ..recent() });
             all.push(one(ask(None, usize::MAX)));
             all.push(Question { query: ask(Some(6), 2), whole });
         }
@@ -484,27 +441,6 @@ pub(crate) fn same_writes(known: &Known, found: &Tuple) -> bool {
     within(&found.writes, &before.writes, PartialEq::eq)
 }
 
-/// Runs a check to its end, page by page.
-pub(crate) fn check(backend: &mut dyn Backend, limit: usize) -> Result<(Counted, Vec<Finding>)> {
-    let (mut cursor, mut findings, mut counted) = (Some(CheckCursor::default()), Vec::new(), Counted::default());
-    let mut pages = 0;
-    while let Some(at) = cursor {
-        let page = backend.answer(&Query::Check { cursor: at, limit })?.into_checked()?;
-        counted.checkpoints += page.counted.checkpoints;
-        counted.payloads += page.counted.payloads;
-        counted.writes += page.counted.writes;
-        let Counted { checkpoints, writes, records, .. } = page.counted;
-        assert!(checkpoints.max(writes).max(records) <= limit as u64, "a page is bounded");
-        counted.records += records;
-        assert!(page.of >= page.done);
-        findings.extend(page.findings.into_iter().filter(is_damage));
-        cursor = page.next;
-        pages += 1;
-        assert!(pages < 1000, "a check ends");
-    }
-    Ok((counted, findings))
-}
-
 // The look -------------------------------------------------------------------------------------------------------------------------
 
 #[derive(Default)]
@@ -564,8 +500,8 @@ pub(crate) fn look(known: &Known, path: &Path, tally: &mut Tally) -> Outcome {
             (Verdict::Wrong(why), _) => outcome.violations.push(shorten(format!("{query:?} answers {why}"))),
         }
     }
-    match check(&mut backend, 20) {
-        Ok((_, findings)) => outcome.reported = findings.iter().any(|finding| finding.severity == Severity::Error),
+    match try_check(&mut backend, 20) {
+        Ok((_, findings, _)) => outcome.reported = findings.iter().any(|finding| finding.severity == Severity::Error),
         Err(error) => outcome.violations.push(format!("the check fails: {error:?}")),
     }
     if !outcome.reported

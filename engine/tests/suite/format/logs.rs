@@ -2,17 +2,12 @@
 //! written from docs/internals/format.md alone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
-use forkpoint_engine::backend::Backend;
-use forkpoint_engine::backend::sqlite::Sqlite;
-use forkpoint_engine::op::{Fork, LogEnd, LogMust, Op};
-use forkpoint_engine::query::{LogRange, LogSide, Query};
-use forkpoint_engine::record::{Checkpoint, Labels, LogMark, Record, SortKey};
+use crate::common::prelude::*;
 use rusqlite::{Connection, Row};
+use serde_json::{Value as Json, json};
 
-use super::{Bytes, CheckpointRow, Decoded, OTHER, Values, bytes_as_json, open, parts, quoted, read};
-use crate::common::{Draft, apply, draft, keyed, noise, record};
+use super::{Bytes, CheckpointRow, Decoded, OTHER, Values, describe_bytes, open, parts, read, read_bytes, text};
 
 /// A log with all of its records: either the present log, or the log as a checkpoint keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,55 +141,41 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
 
 // The expected content of a fixture, as JSON.
 
-pub(crate) fn describe_marks(marks: &[LogMark]) -> String {
-    let mark = |mark: &LogMark| format!("{{ \"log\": {}, \"length\": {} }}", quoted(&mark.log), mark.length);
-    format!("[{}]", marks.iter().map(mark).collect::<Vec<_>>().join(", "))
+pub(crate) fn describe_marks(marks: &[LogMark]) -> Vec<Json> {
+    marks.iter().map(|mark| json!({ "log": mark.log, "length": mark.length })).collect()
 }
 
-pub(crate) fn describe(logs: &[Log]) -> String {
-    let mut out = String::new();
-    let or_null = |text: &Option<String>| text.as_deref().map_or("null".to_owned(), quoted);
-    for (at, log) in logs.iter().enumerate() {
-        let Log { lineage, name, at: checkpoint, records } = log;
-        let (lineage, log, checkpoint) = (quoted(lineage), quoted(name), or_null(checkpoint));
-        let comma = if at > 0 { "," } else { "" };
-        write!(out, "{comma}\n    {{ \"lineage\": {lineage}, \"log\": {log}, \"at\": {checkpoint}, \"records\": [")
-            .unwrap();
-        let records = records.iter().map(|(key, tag, bytes)| {
-            let (key, bytes) = (or_null(key), bytes_as_json(tag, bytes));
-            format!("\n      {{ \"key\": {key}, \"tag\": {}, {bytes} }}", quoted(tag))
-        });
-        write!(out, "{}\n    ] }}", records.collect::<Vec<_>>().join(",")).unwrap();
-    }
-    out
+pub(crate) fn describe(logs: &[Log]) -> Vec<Json> {
+    let record = |(key, tag, bytes): &(Option<String>, String, Vec<u8>)| {
+        let mut described = describe_bytes(tag, bytes);
+        described["key"] = json!(key);
+        described
+    };
+    let log = |Log { lineage, name, at, records }: &Log| {
+        let records: Vec<Json> = records.iter().map(record).collect();
+        json!({ "lineage": lineage, "log": name, "at": at, "records": records })
+    };
+    logs.iter().map(log).collect()
 }
 
-pub(crate) fn read_marks(connection: &Connection, json: &str) -> Vec<LogMark> {
-    let sql = "SELECT value ->> 'log', value ->> 'length' FROM json_each(?) ORDER BY key";
-    let mark = |row: &Row<'_>| Ok(LogMark { log: row.get(0)?, length: row.get::<_, i64>(1)?.cast_unsigned() });
-    let mut statement = connection.prepare(sql).unwrap();
-    statement.query_map([json], mark).unwrap().map(Result::unwrap).collect()
+pub(crate) fn read_marks(described: &Json) -> Vec<LogMark> {
+    let mark = |mark: &Json| LogMark { log: text(&mark["log"]), length: mark["length"].as_u64().unwrap() };
+    described.as_array().unwrap().iter().map(mark).collect()
 }
 
-pub(crate) fn read_description(connection: &Connection, json: &str) -> Vec<Log> {
-    let sql = "SELECT value ->> 'lineage', value ->> 'log', value ->> 'at', value -> 'records'
-               FROM json_each(?, '$.logs') ORDER BY key";
-    let mut logs = connection.prepare(sql).unwrap();
-    let sql =
-        "SELECT value ->> 'key', value ->> 'tag', coalesce(unhex(value ->> 'hex'), CAST(value ->> 'text' AS BLOB))
-               FROM json_each(?) ORDER BY key";
-    let mut records = connection.prepare(sql).unwrap();
-    let found = logs.query_map([json], |row| {
-        let records =
-            records.query_map([row.get::<_, String>(3)?], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        Ok(Log {
-            lineage: row.get(0)?,
-            name: row.get(1)?,
-            at: row.get(2)?,
-            records: records.collect::<Result<_, _>>()?,
-        })
-    });
-    let found: Vec<Log> = found.unwrap().map(Result::unwrap).collect();
+pub(crate) fn read_description(described: &Json) -> Vec<Log> {
+    let optional = |json: &Json| json.as_str().map(str::to_owned);
+    let record = |described: &Json| {
+        let (tag, bytes) = read_bytes(described);
+        (optional(&described["key"]), tag, bytes)
+    };
+    let log = |described: &Json| Log {
+        lineage: text(&described["lineage"]),
+        name: text(&described["log"]),
+        at: optional(&described["at"]),
+        records: described["records"].as_array().unwrap().iter().map(record).collect(),
+    };
+    let found: Vec<Log> = described.as_array().unwrap().iter().map(log).collect();
     assert!(found.is_sorted() && !found.is_empty());
     found
 }
@@ -203,15 +184,7 @@ pub(crate) fn read_description(connection: &Connection, json: &str) -> Vec<Log> 
 
 pub(crate) fn read_back(backend: &mut Sqlite, expected: &[Log]) {
     for Log { lineage, name, at, records } in expected {
-        let asked = LogRange {
-            contract: OTHER,
-            lineage: lineage.clone(),
-            log: name.clone(),
-            at: at.clone(),
-            from: LogSide::First,
-            skip: 0,
-            limit: usize::MAX,
-        };
+        let asked = LogRange { contract: OTHER, ..log_range(lineage, name, at.as_deref()) };
         let page = backend.answer(&Query::Log(asked)).unwrap().into_log().unwrap().unwrap();
         assert_eq!((page.length, page.start), (records.len() as u64, 0));
         let found: Vec<_> =

@@ -3,9 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use forkpoint_engine::error::Result;
-use forkpoint_engine::record::Seq;
-use forkpoint_engine::retention::{Catalog, Cursor, Entry, Prune, Rule, SavedList, Stored};
+use crate::common::prelude::*;
+use forkpoint_engine::retention::{Catalog, Entry, SavedList, Stored};
 
 #[derive(Default)]
 pub(super) struct Ledger {

@@ -4,11 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{draft, findings, noise, part, save, sqlite};
-use forkpoint_engine::backend::Durability;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 use forkpoint_engine::backend::sqlite::backup::{Phase, Progress, backup};
-use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
-use forkpoint_engine::error::{Code, Error};
 
 const COUNT: u64 = 40;
 

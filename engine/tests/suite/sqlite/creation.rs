@@ -2,15 +2,12 @@
 
 use std::sync::Barrier;
 
-use crate::common::{draft, save, sqlite};
-use forkpoint_engine::backend::Durability;
-use forkpoint_engine::backend::sqlite::Journal;
+use crate::common::prelude::*;
 
 #[test]
 fn a_file_may_be_created_by_several_at_once() {
     for round in 0..200 {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("created.db");
+        let (_folder, path) = temporary("created.db");
         let start = Barrier::new(4);
         std::thread::scope(|scope| {
             for opener in 0..4 {

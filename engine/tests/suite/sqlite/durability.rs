@@ -1,8 +1,7 @@
 //! Tests the `SQLite` settings of each durability and the version of `SQLite`.
 
-use crate::common::{self, draft, get, save, sqlite};
-use forkpoint_engine::backend::Durability;
-use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 
 #[test]
 fn each_durability_sets_its_level_of_the_pragma_synchronous() {
@@ -16,8 +15,7 @@ fn each_durability_sets_its_level_of_the_pragma_synchronous() {
         (Journal::Rollback, Durability::Off, "delete", "0"),
     ];
     for (journal, durability, mode, synchronous) in levels {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("levels.db");
+        let (_folder, path) = temporary("levels.db");
         // The first round creates the file. The second round opens the existing file.
         for _ in 0..2 {
             let mut backend = sqlite(&path, journal, durability).unwrap();
@@ -45,8 +43,7 @@ fn the_defaults_are_full_and_a_log() {
 
 #[test]
 fn a_file_changes_its_journal_when_it_is_asked_to() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("changing.db");
+    let (_folder, path) = temporary("changing.db");
     for (n, journal) in [Journal::Wal, Journal::Rollback, Journal::Rollback, Journal::Wal].into_iter().enumerate() {
         let mut backend = sqlite(&path, journal, Durability::Full).unwrap();
         assert_eq!(backend.pragma("journal_mode").unwrap(), if journal == Journal::Wal { "wal" } else { "delete" });

@@ -10,36 +10,12 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::common::{self, Draft, append, apply, draft, log_range, part, record, save};
-use crate::damage::{Known, LINEAGES, Outcome, PAGE_SIZES, Tally, build, check, look, open, shorten, state};
-use forkpoint_engine::backend::Backend;
-use forkpoint_engine::backend::sqlite::Sqlite;
-use forkpoint_engine::check::Severity;
-use forkpoint_engine::error::{Code, Result};
-use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::{Answer, LogRange, LogSide, Query};
-use forkpoint_engine::record::{Checkpoint, ContractId, LogPage};
-use forkpoint_engine::retention::{Cursor, Prune, Rule};
+use crate::common::prelude::*;
+use crate::damage::{Known, LINEAGES, Outcome, PAGE_SIZES, Tally, build, look, open, shorten, state};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
 // The flips ------------------------------------------------------------------------------------------------------------------------
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % end as u64).unwrap()
-    }
-
-    fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
-    }
-}
 
 /// A database to flip bits of.
 struct Subject {
@@ -60,12 +36,11 @@ struct Subject {
 impl Subject {
     fn new(page_size: u32) -> Self {
         let bytes = build(page_size);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("subject.db");
+        let (_folder, path) = temporary("subject.db");
         fs::write(&path, &bytes).unwrap();
         let mut backend = open(&path).unwrap();
         let known = Known::of(&mut backend);
-        let (counted, findings) = check(&mut backend, 7).unwrap();
+        let (counted, findings, _) = check(&mut backend, 7);
         assert_eq!(findings, [], "a clean database has no finding");
         assert_eq!(counted.checkpoints, known.checkpoints.len() as u64);
         assert_eq!(counted.payloads, counted.checkpoints);
@@ -230,8 +205,7 @@ fn prune(backend: &mut Sqlite, rule: Rule, violations: &mut Vec<String>) {
 
 /// The checkpoints that a rule removes from the undamaged database after the new checkpoints are saved.
 fn victims(subject: &Subject, rule: Rule) -> BTreeSet<(ContractId, String)> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("whole.db");
+    let (_folder, path) = temporary("whole.db");
     fs::write(&path, &subject.bytes).unwrap();
     let mut backend = open(&path).unwrap();
     for new in new_checkpoints() {
@@ -284,8 +258,8 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
             return violations;
         }
     };
-    let reported = match check(&mut backend, 20) {
-        Ok((_, findings)) => findings.iter().any(|finding| finding.severity == Severity::Error),
+    let reported = match try_check(&mut backend, 20) {
+        Ok((_, findings, _)) => findings.iter().any(|finding| finding.severity == Severity::Error),
         Err(error) => {
             violations.push(format!("the check afterwards fails: {error:?}"));
             false
@@ -332,23 +306,19 @@ fn go_on(subject: &Subject, number: usize, random: &mut Random, path: &Path, bef
     violations
 }
 
-fn number(name: &str, default: usize) -> usize {
-    std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
-}
-
 #[test]
 fn one_flipped_bit_is_never_another_answer() {
-    let seed = number("FORKPOINT_TEST_SEED", 1);
-    let flips = number("FORKPOINT_TEST_FLIPS", 800);
-    let only = std::env::var("FORKPOINT_TEST_ONLY").ok().map(|only| only.parse::<usize>().unwrap());
+    let number = |name: &str| common::number(name).map(|number| usize::try_from(number).unwrap());
+    let seed = number("FORKPOINT_TEST_SEED").unwrap_or(1);
+    let flips = number("FORKPOINT_TEST_FLIPS").unwrap_or(800);
+    let only = number("FORKPOINT_TEST_ONLY");
     let begun = std::time::Instant::now();
     let subjects = PAGE_SIZES.map(Subject::new);
     let (next, tally, violations) = (AtomicUsize::new(0), Mutex::new(Tally::default()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                let folder = tempfile::tempdir().unwrap();
-                let path = folder.path().join("flipped.db");
+                let (_folder, path) = temporary("flipped.db");
                 let mut mine = Tally::default();
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);

@@ -4,11 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::common::{append, apply, draft, findings, get, ids, keyed, lineage, save, try_get};
-use forkpoint_engine::backend::Backend;
-use forkpoint_engine::backend::sqlite::{Options, ReadOnly, Sqlite};
-use forkpoint_engine::error::{Code, Error};
-use forkpoint_engine::query::Query;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 use rusqlite::Connection;
 
 /// Makes a file with all tables, and changes it by hand.
@@ -127,7 +124,7 @@ fn a_scan_of_pages_that_are_no_tree_ends_and_so_do_the_next_reads() {
     file[28..32].copy_from_slice(&(pages + 18).to_be_bytes());
     fs::write(&path, file).unwrap();
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
-    let stats = Query::Stats { contract: None, largest: 10, by_status: true };
+    let stats = stats_query(10);
     for _ in 0..2 {
         let error = backend.answer(&stats).unwrap_err();
         assert_eq!(error.code(), Code::Corrupt, "{error}");

@@ -6,12 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::file::{contents, refused_and_unchanged, set_tables};
-use crate::common::{self, draft, save};
-use forkpoint_engine::backend::Backend;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 use forkpoint_engine::backend::sqlite::restore::restore;
-use forkpoint_engine::backend::sqlite::{Options, ReadOnly, Sqlite};
-use forkpoint_engine::error::{Code, Error};
-use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use forkpoint_engine::store::Migrate;
 use rusqlite::Connection;
 
@@ -52,16 +49,15 @@ fn a_newer_format_says_which_releases_may_use_it() {
         let mut reader = ReadOnly::open(path, Duration::ZERO, 0)?;
         Ok::<_, Error>(common::try_get(&mut reader, "a").unwrap().unwrap().header.lineage)
     };
-    for (oldest_reader, oldest_writer) in [(2, 2), (1, 2), (1, 1)] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("newer.db");
+    for (oldest_reader, oldest_writer) in [(2, 2), (2, 1), (1, 2), (1, 1)] {
+        let (_folder, path) = temporary("newer.db");
         of_next_format(&path, oldest_reader, oldest_writer);
         if oldest_reader == 2 {
             assert_eq!(read(&path).unwrap_err().code(), Code::Unsupported);
         } else {
             assert_eq!(read(&path).unwrap(), "run");
         }
-        if oldest_writer == 2 {
+        if oldest_reader == 2 || oldest_writer == 2 {
             refused_and_unchanged(&path, &path, Code::Unsupported);
             continue;
         }
@@ -80,8 +76,7 @@ fn a_newer_format_says_which_releases_may_use_it() {
 #[test]
 fn a_store_that_was_open_during_an_upgrade_reads_on_but_does_not_write_against_it() {
     for oldest_writer in [1, 2] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("upgraded.db");
+        let (_folder, path) = temporary("upgraded.db");
         let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
         save(&mut backend, [draft("run", "a")]);
         upgrade(&path, 1, oldest_writer);
@@ -94,8 +89,7 @@ fn a_store_that_was_open_during_an_upgrade_reads_on_but_does_not_write_against_i
         let error = saved.unwrap_err();
         assert_eq!((error.code(), error.retryable()), (Code::Unsupported, false), "{error}");
         assert!(error.message().contains("format 2"), "{error}");
-        let prune = Prune { rule: Rule::SavedBefore(1), contract: None, cursor: Cursor::default(), most: 10 };
-        assert_eq!(backend.prune(&prune).unwrap_err().code(), Code::Unsupported);
+        assert_eq!(backend.prune(&common::batch(Rule::SavedBefore(1), 10)).unwrap_err().code(), Code::Unsupported);
     }
 }
 
@@ -118,8 +112,7 @@ fn a_newer_format_must_not_run_anything() {
         "ALTER TABLE lineage ADD COLUMN more TEXT AS (hex(zeroblob(100)))",
         "CREATE INDEX more ON lineage (hex(name))",
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("newer.db");
+        let (_folder, path) = temporary("newer.db");
         of_next_format(&path, 1, 1);
         Connection::open(&path).unwrap().execute_batch(statement).unwrap();
         refused_and_unchanged(&path, &path, Code::Unsupported);
@@ -129,8 +122,7 @@ fn a_newer_format_must_not_run_anything() {
 
 #[test]
 fn a_database_that_must_not_be_made_is_not_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (folder, path) = temporary("agent.db");
     let never = Options { migrate: Migrate::Never, ..Options::new(&path) };
     assert_eq!(Sqlite::open(&never).unwrap_err().code(), Code::NotFound);
     assert_eq!(contents(folder.path()).len(), 0);

@@ -9,23 +9,15 @@
 //! it depends on is missing.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use crate::common::{
-    self, Process, append, call, draft, findings, fork, group, headers, keyed, lineages, list_query, log, log_at, logs,
-    noise, part, record, remove, rewind, role, say, truncate, try_get,
-};
-use forkpoint_engine::Reply;
-use forkpoint_engine::backend::PreEncoder;
-use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
-use forkpoint_engine::cache::PayloadCache;
-use forkpoint_engine::op::{Applied, Fork, Op, Unit};
-use forkpoint_engine::record::{Checkpoint, Header, LogMark, SortKey};
-use forkpoint_engine::store::{self, Store};
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
+use forkpoint_engine::store;
 use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// `FORKPOINT_TEST_SEED` selects another sequence of random choices. A failed test prints its seed.
@@ -66,7 +58,7 @@ impl Random {
 
 /// The recipe of a state: pairs of a seed and the last version whose edits come from that seed. A fork adds a pair,
 /// because the fork continues with a seed of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Recipe(Vec<(u64, u64)>);
 
 impl Recipe {
@@ -78,18 +70,6 @@ impl Recipe {
         let mut recipe = self.clone();
         recipe.0.last_mut().unwrap().1 = version;
         recipe
-    }
-
-    fn write(&self) -> String {
-        self.0.iter().map(|(seed, version)| format!("{seed}:{version}")).collect::<Vec<_>>().join("/")
-    }
-
-    fn read(text: &str) -> Self {
-        let pair = |pair: &str| {
-            let (seed, version) = pair.split_once(':').unwrap();
-            (seed.parse().unwrap(), version.parse().unwrap())
-        };
-        Self(text.split('/').map(pair).collect())
     }
 
     /// Returns the number of blocks in the first version, and the number of blocks that each later version adds. Some
@@ -111,7 +91,7 @@ impl Recipe {
         });
         let (blocks, growth) = self.size();
         let version = self.version();
-        let mut state = format!("{{\"recipe\":\"{}\",\"blocks\":[", self.write()).into_bytes();
+        let mut state = format!("{{\"recipe\":{:?},\"blocks\":[", self.0).into_bytes();
         for block in 0..blocks + growth * version {
             let begun = block.saturating_sub(blocks).div_ceil(growth);
             // Finds the last edit of this block in the last 12 versions. An edit expires after 12 versions, and the
@@ -142,7 +122,7 @@ impl Recipe {
 }
 
 /// The description of a checkpoint. The test makes the checkpoint from its description.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Spec {
     id: String,
     lineage: String,
@@ -153,17 +133,9 @@ struct Spec {
 }
 
 impl Spec {
-    fn write(&self) -> String {
-        let Spec { id, lineage, parent, .. } = self;
-        format!("put {id} {lineage} {} {}", parent.as_deref().unwrap_or("-"), self.meta())
-    }
-
-    fn meta(&self) -> String {
-        format!("{} {}", self.recipe.write(), if self.logged { "logged" } else { "plain" })
-    }
-
     fn header(&self) -> Header {
-        let made = draft(&self.lineage, &self.id).group("all").label("node").meta(self.meta().as_bytes());
+        let meta = serde_json::to_vec(&(&self.recipe, self.logged)).unwrap();
+        let made = draft(&self.lineage, &self.id).group("all").label("node").meta(&meta);
         Header { parent: self.parent.clone(), sort_key: self.sort_key(), ..made.0.header }
     }
 
@@ -173,14 +145,9 @@ impl Spec {
     }
 
     fn of(header: &Header) -> Self {
-        let (recipe, logged) = std::str::from_utf8(&header.meta).unwrap().split_once(' ').unwrap();
-        Self {
-            id: header.id.clone(),
-            lineage: header.lineage.clone(),
-            parent: header.parent.clone(),
-            recipe: Recipe::read(recipe),
-            logged: logged == "logged",
-        }
+        let (recipe, logged) = serde_json::from_slice(&header.meta).unwrap();
+        let Header { id, lineage, parent, .. } = header.clone();
+        Self { id, lineage, parent, recipe, logged }
     }
 
     /// Returns the description of the copy that a fork makes.
@@ -195,7 +162,7 @@ impl Spec {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Change {
     Put(Spec),
     Remove(String),
@@ -219,43 +186,6 @@ enum Change {
         lineage: String,
         to: String,
     },
-}
-
-impl Change {
-    fn write(&self) -> String {
-        match self {
-            Change::Put(spec) => spec.write(),
-            Change::Remove(id) => format!("remove {id}"),
-            Change::Fork { source, id, lineage } => format!("fork {id} {lineage} {}", source.write()),
-            Change::Append { lineage, records } => format!("append {lineage} {}", records.join(" ")),
-            Change::Cut { lineage, length } => format!("cut {lineage} {length}"),
-            Change::Rewind { lineage, to } => format!("rewind {lineage} {to}"),
-        }
-    }
-
-    fn read(text: &str) -> Self {
-        match text.split(' ').collect::<Vec<_>>()[..] {
-            ["put", id, lineage, parent, recipe, logged] => Change::Put(Spec {
-                id: id.to_owned(),
-                lineage: lineage.to_owned(),
-                parent: (parent != "-").then(|| parent.to_owned()),
-                recipe: Recipe::read(recipe),
-                logged: logged == "logged",
-            }),
-            ["remove", id] => Change::Remove(id.to_owned()),
-            ["fork", id, lineage, ..] => {
-                let Change::Put(source) = Change::read(text.splitn(4, ' ').last().unwrap()) else { panic!("{text}") };
-                Change::Fork { source, id: id.to_owned(), lineage: lineage.to_owned() }
-            }
-            ["append", lineage, ref records @ ..] => {
-                let records = records.iter().map(|record| (*record).to_owned()).collect();
-                Change::Append { lineage: lineage.to_owned(), records }
-            }
-            ["cut", lineage, length] => Change::Cut { lineage: lineage.to_owned(), length: length.parse().unwrap() },
-            ["rewind", lineage, to] => Change::Rewind { lineage: lineage.to_owned(), to: to.to_owned() },
-            _ => panic!("{text}"),
-        }
-    }
 }
 
 // The child process.
@@ -452,11 +382,7 @@ fn work(store: &Store, world: &Mutex<World>, cycle: usize, thread: usize) {
         }
         let changes = world.lock().unwrap().plan(&mut random, cycle, thread);
         let unit = Unit::from(changes.iter().map(|change| made(change, thread)).collect::<Vec<Op>>());
-        let mut announced = format!("try {thread} {n} ");
-        for (at, change) in changes.iter().enumerate() {
-            write!(announced, "{}{}", if at > 0 { ", " } else { "" }, change.write()).unwrap();
-        }
-        say(&announced);
+        say(&format!("try {thread} {n} {}", serde_json::to_string(&changes).unwrap()));
         let (told, done) = channel();
         // Reports the acknowledgement directly from the store's callback.
         let acknowledge = Reply::new(move |outcome: forkpoint_engine::error::Result<Applied>| {
@@ -613,7 +539,7 @@ fn hear(heard: &mut [Heard], line: &str) -> bool {
         "try" => {
             let (n, changes) = rest.split_once(' ').unwrap();
             assert_eq!(n.parse(), Ok(heard.announced.len()));
-            heard.announced.push(changes.split(", ").map(Change::read).collect());
+            heard.announced.push(serde_json::from_str(changes).unwrap());
             false
         }
         "ok" => {
@@ -756,32 +682,19 @@ fn lineages_with_logs(path: &Path) -> BTreeSet<String> {
     names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Makes a table from the column `chain`. Checks that each base lists all of its dependants and nothing else.
-fn read_chains(connection: &Connection) {
+/// Makes a table from the column `chain`.
+fn read_chains(connection: &Connection, path: &Path) {
     let sql = "CREATE TEMP TABLE payload (seq INTEGER PRIMARY KEY, base, depth, body)";
     connection.execute_batch(sql).unwrap();
-    let mut chains: BTreeMap<i64, [i64; 7]> = BTreeMap::new();
-    let mut statement = connection.prepare("SELECT seq, chain, body FROM main.checkpoint").unwrap();
-    let mut rows = statement.query([]).unwrap();
-    while let Some(row) = rows.next().unwrap() {
-        let (seq, chain, body): (i64, Vec<u8>, Vec<u8>) = (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(2));
-        let numbers = common::chain_of(seq, &chain);
-        let base = (numbers[0] != 0).then_some(numbers[0]);
-        connection.execute("INSERT INTO payload VALUES (?, ?, ?, ?)", (seq, base, numbers[1], body)).unwrap();
-        chains.insert(seq, numbers);
-    }
-    for (base, [.., first, _, _]) in &chains {
-        let next = |seq: &i64| chains.get(seq).map(|chain| chain[5]);
-        let listed: Vec<i64> = std::iter::successors(Some(*first), next).take_while(|seq| *seq != 0).collect();
-        let built: Vec<i64> = chains.iter().rev().filter(|(_, chain)| chain[0] == *base).map(|(seq, _)| *seq).collect();
-        assert_eq!(listed, built, "what is built on row {base} is in its list, the newest first");
+    for (seq, Stored { base, chain, body, .. }) in stored(path) {
+        connection.execute("INSERT INTO payload VALUES (?, ?, ?, ?)", (seq, base, chain[1], body)).unwrap();
     }
 }
 
 /// Checks the invariants of the tables, through a connection that does not use the engine.
 fn check_rows(path: &Path, seen: &mut Seen) -> BTreeSet<String> {
     let connection = look_at(path);
-    read_chains(&connection);
+    read_chains(&connection, path);
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     for (what, sql) in [
         ("a checkpoint has a lineage", "SELECT count(*) FROM checkpoint WHERE lin NOT IN (SELECT lin FROM lineage)"),
@@ -844,8 +757,7 @@ fn check_rows(path: &Path, seen: &mut Seen) -> BTreeSet<String> {
 }
 
 fn run(cycles: usize, journal: Journal) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("chains.db");
+    let (_folder, path) = temporary("chains.db");
     let mut saved = vec![Part::default(); THREADS];
     let mut bases = BTreeSet::new();
     let mut seen = Seen::default();

@@ -2,11 +2,8 @@
 
 use std::path::Path;
 
-use crate::common::{CONTRACT_ID, apply, draft, noise, part, remove};
-use forkpoint_engine::backend::Backend;
-use forkpoint_engine::backend::sqlite::{Options, Sqlite};
-use forkpoint_engine::query::Query;
-use forkpoint_engine::record::{ContractId, Stats};
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 use proptest::prelude::*;
 
 /// One change of the database.
@@ -66,7 +63,7 @@ proptest! {
                 }
                 Change::Remove(of) if !saved.is_empty() => {
                     let (contract, id) = saved.swap_remove(of.index(saved.len()));
-                    let op = forkpoint_engine::op::Op::Remove { contract, id };
+                    let op = Op::Remove { contract, id };
                     apply(&mut backend, vec![op]).unwrap();
                 }
                 Change::Remove(_) => {}

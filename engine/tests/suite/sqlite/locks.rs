@@ -5,10 +5,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{self, Process, apply, draft, role, save, say, sqlite};
-use forkpoint_engine::backend::Durability;
-use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
-use forkpoint_engine::error::Code;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 
 /// Another process that tries to save.
 #[test]
@@ -30,8 +28,7 @@ fn child() {
 
 #[test]
 fn a_transaction_keeps_its_lock_while_the_same_process_opens_the_file_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("locked.db");
+    let (_folder, path) = temporary("locked.db");
     save(&mut sqlite(&path, Journal::Rollback, Durability::Full).unwrap(), [draft("run", "first")]);
     // Uses the engine's own SQLite library and holds a lock, like an engine connection in the middle of a batch.
     let writing = rusqlite::Connection::open(&path).unwrap();

@@ -5,12 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{self, Process, apply, draft, get, role, say, told};
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 use forkpoint_engine::backend::sqlite::backup::backup;
 use forkpoint_engine::backend::sqlite::restore::restore;
-use forkpoint_engine::backend::sqlite::{Options, ReadOnly, Sqlite};
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::error::{Code, Error};
 use rusqlite::Connection;
 
 /// The saves of a child before and after its files are lost.
@@ -24,103 +22,71 @@ fn away(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(format!("away.db{suffix}"))
 }
 
-/// What happens to the files, and how an operator undoes it after the process has ended.
-struct Loss {
-    name: &'static str,
-    lose: fn(&Path),
-    undo: fn(&Path),
-    /// Whether what was saved before must be there after the undo.
-    keeps: bool,
-    says: &'static str,
+fn remove(path: &Path, suffixes: &[&str]) {
+    for suffix in suffixes {
+        fs::remove_file(beside(path, suffix)).unwrap();
+    }
 }
+
+/// Moves files away.
+fn move_away(path: &Path, suffixes: &[&str]) {
+    for suffix in suffixes {
+        fs::rename(beside(path, suffix), away(path, suffix)).unwrap();
+    }
+}
+
+fn move_back(path: &Path, suffixes: &[&str]) {
+    for suffix in suffixes {
+        fs::rename(away(path, suffix), beside(path, suffix)).unwrap();
+    }
+}
+
+/// What happens to the files, how an operator undoes it after the process has ended, and what the process says.
+type Loss = (&'static str, fn(&Path), fn(&Path), &'static str);
 
 fn nothing(_: &Path) {}
 
-const LOSSES: [Loss; 9] = [
-    Loss {
-        name: "the log is removed",
-        lose: |path| fs::remove_file(beside(path, "-wal")).unwrap(),
-        undo: nothing,
-        keeps: true,
-        says: "All earlier saves were written to the database file",
-    },
-    Loss {
-        name: "the log is moved",
-        lose: |path| fs::rename(beside(path, "-wal"), away(path, "-wal")).unwrap(),
-        undo: nothing,
-        keeps: true,
-        says: "All earlier saves were written to the database file",
-    },
-    Loss {
-        name: "the log is replaced by an empty file",
-        lose: |path| {
-            fs::remove_file(beside(path, "-wal")).unwrap();
-            fs::write(beside(path, "-wal"), "").unwrap();
-        },
-        undo: nothing,
-        keeps: true,
-        says: "All earlier saves were written to the database file",
-    },
-    Loss {
-        name: "the index is removed",
-        lose: |path| fs::remove_file(beside(path, "-shm")).unwrap(),
-        undo: nothing,
-        keeps: true,
-        says: "All earlier saves are in the database and its log",
-    },
-    Loss {
-        name: "the log and the index are removed",
-        lose: |path| {
-            fs::remove_file(beside(path, "-wal")).unwrap();
-            fs::remove_file(beside(path, "-shm")).unwrap();
-        },
-        undo: nothing,
-        keeps: true,
-        says: "All earlier saves were written to the database file",
-    },
-    Loss {
-        name: "the database is moved, without its log",
-        lose: |path| fs::rename(path, away(path, "")).unwrap(),
-        undo: |path| fs::rename(away(path, ""), path).unwrap(),
-        keeps: true,
-        says: "removed, moved or replaced",
-    },
-    Loss {
-        name: "all files are moved",
-        lose: |path| {
-            for suffix in ["", "-wal", "-shm"] {
-                fs::rename(beside(path, suffix), away(path, suffix)).unwrap();
-            }
-        },
-        undo: |path| {
-            for suffix in ["", "-wal"] {
-                fs::rename(away(path, suffix), beside(path, suffix)).unwrap();
-            }
-        },
-        keeps: true,
-        says: "removed, moved or replaced",
-    },
-    Loss {
-        name: "a backup is renamed to the database",
-        lose: |path| {
-            make_backup(path);
-            fs::rename(away(path, ".bak"), path).unwrap();
-        },
-        undo: without_log,
-        keeps: false,
-        says: "removed, moved or replaced",
-    },
-    Loss {
-        name: "a backup is copied over the database",
-        lose: |path| {
-            make_backup(path);
-            fs::copy(away(path, ".bak"), path).unwrap();
-        },
-        undo: without_log,
-        keeps: false,
-        says: "belongs to another state of the database",
-    },
+const WRITTEN: &str = "All earlier saves were written to the database file";
+const GONE: &str = "removed, moved or replaced";
+
+/// After these, everything that was saved before must be there.
+const LOSSES: [Loss; 7] = [
+    ("the log is removed", |path| remove(path, &["-wal"]), nothing, WRITTEN),
+    ("the log is moved", |path| move_away(path, &["-wal"]), nothing, WRITTEN),
+    ("the log is emptied by another file", |path| replace_log(path), nothing, WRITTEN),
+    (
+        "the index is removed",
+        |path| remove(path, &["-shm"]),
+        nothing,
+        "All earlier saves are in the database and its log",
+    ),
+    ("the log and the index are removed", |path| remove(path, &["-wal", "-shm"]), nothing, WRITTEN),
+    ("the database is moved", |path| move_away(path, &[""]), |path| move_back(path, &[""]), GONE),
+    ("all are moved", |path| move_away(path, &["", "-wal", "-shm"]), |path| move_back(path, &["", "-wal"]), GONE),
 ];
+
+/// After these, the database has the content of the backup.
+const RESTORED: [Loss; 2] = [
+    (
+        "a backup is renamed to the database",
+        |path| restore_by(path, |from, to| fs::rename(from, to)),
+        without_log,
+        GONE,
+    ),
+    ("a backup is copied over", |path| restore_by(path, |from, to| fs::copy(from, to).map(drop)), without_log, FOREIGN),
+];
+
+const FOREIGN: &str = "belongs to another state of the database";
+
+fn replace_log(path: &Path) {
+    remove(path, &["-wal"]);
+    fs::write(beside(path, "-wal"), "").unwrap();
+}
+
+fn restore_by(path: &Path, restore: fn(&Path, &Path) -> std::io::Result<()>) {
+    make_backup(path);
+    restore(&away(path, ".bak"), path).unwrap();
+}
 
 /// Makes a backup of a database that another process has open.
 fn make_backup(path: &Path) {
@@ -139,7 +105,7 @@ fn without_log(path: &Path) {
 
 fn assert_foreign(error: &Error) {
     assert_eq!((error.code(), error.retryable()), (Code::Unavailable, false), "{error}");
-    assert!(error.message().contains("belongs to another state of the database"), "{error}");
+    assert!(error.message().contains(FOREIGN), "{error}");
     assert!(error.message().contains("forkpoint restore"), "it says what to do: {error}");
 }
 
@@ -189,9 +155,9 @@ fn go_on(process: &mut Process) -> Vec<String> {
 
 #[test]
 fn no_save_is_acknowledged_that_is_lost() {
-    for Loss { name, lose, undo, keeps, says } in LOSSES {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("agent.db");
+    let all = LOSSES.map(|loss| (loss, true)).into_iter().chain(RESTORED.map(|loss| (loss, false)));
+    for ((name, lose, undo, says), keeps) in all {
+        let (_folder, path) = temporary("agent.db");
         let mut process = saving(&path);
         lose(&path);
         for answer in go_on(&mut process) {
@@ -212,8 +178,7 @@ fn no_save_is_acknowledged_that_is_lost() {
 
 #[test]
 fn an_idle_store_rescues_its_log() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     common::save(&mut backend, [draft("run", "a")]);
     fs::remove_file(beside(&path, "-wal")).unwrap();
@@ -227,8 +192,7 @@ fn an_idle_store_rescues_its_log() {
 
 #[test]
 fn a_second_process_continues_after_the_index_was_removed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let mut process = saving(&path);
     fs::remove_file(beside(&path, "-shm")).unwrap();
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
@@ -250,8 +214,7 @@ fn a_second_process_continues_after_the_index_was_removed() {
 
 #[test]
 fn a_second_process_is_refused_while_the_log_is_missing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let mut process = saving(&path);
     fs::remove_file(beside(&path, "-wal")).unwrap();
     let error = Sqlite::open(&Options::new(&path)).map(drop).unwrap_err();
@@ -265,8 +228,7 @@ fn a_second_process_is_refused_while_the_log_is_missing() {
 
 #[test]
 fn a_backup_is_restored_into_a_database_in_use() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let mut process = saving(&path);
     make_backup(&path);
     assert_eq!(go_on(&mut process), (SAVES..2 * SAVES).map(id).collect::<Vec<_>>());
@@ -285,8 +247,7 @@ fn a_backup_is_restored_into_a_database_in_use() {
 
 #[test]
 fn a_restore_that_is_ended_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     common::save(&mut backend, [draft("run", "a")]);
     make_backup(&path);
@@ -342,8 +303,7 @@ fn what_was_written_without_a_sync_opens_with_full_durability() {
 
 #[test]
 fn full_durability_forgets_what_was_written_without_a_sync() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let unsynced = || {
         let file = Connection::open(&path).unwrap();
         file.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0)).unwrap() & 256 != 0

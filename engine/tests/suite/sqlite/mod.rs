@@ -10,7 +10,6 @@ mod file;
 mod flips;
 mod foreign;
 mod formats;
-mod kill;
 mod kill_chains;
 mod largest;
 mod locks;

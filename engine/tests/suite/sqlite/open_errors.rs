@@ -8,9 +8,8 @@ use std::ffi::{c_char, c_int};
 use std::ptr::null;
 use std::sync::OnceLock;
 
-use crate::common::{self, draft, get, save};
-use forkpoint_engine::backend::sqlite::{Options, Sqlite};
-use forkpoint_engine::error::Code;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 use rusqlite::ffi;
 
 type Open = unsafe extern "C" fn(*const c_char, c_int, c_int) -> c_int;
@@ -54,8 +53,7 @@ fn replace_open() {
 #[test]
 fn every_open_that_fails_once_is_unavailable_and_the_next_try_works() {
     replace_open();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
+    let (_folder, path) = temporary("a.db");
     save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "first")]);
     let mut failures = 0;
     for at in 0.. {

@@ -2,13 +2,8 @@
 
 use std::path::Path;
 
-use crate::common::{CONTRACT_ID, append, call, draft, keyed, leb128, log_range, part, store_get};
-use forkpoint_engine::error::{Code, Error, Result};
-use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::Query;
-use forkpoint_engine::record::{TaskState, Write};
-use forkpoint_engine::store::{Options, Store};
-use forkpoint_engine::target::Target;
+use crate::common::prelude::*;
+use forkpoint_engine::store::Options;
 use rusqlite::Connection;
 
 const MIB: usize = 1 << 20;
@@ -22,20 +17,9 @@ fn apply(store: &Store, unit: impl Into<Unit>) -> Result<()> {
     call(|reply| store.apply(unit.into(), reply)).map(drop)
 }
 
-fn write(task: &str, index: i64, bytes: Vec<u8>) -> Op {
-    let write = Write {
-        task: task.into(),
-        index,
-        claimed_by: None,
-        state: TaskState::default(),
-        part: part("channel", "json", bytes),
-    };
-    Op::Write { contract: CONTRACT_ID, id: "a".into(), writes: vec![write], replace: false, encoded: None }
-}
-
 /// Reads the checkpoint, its writes and the log of its run.
 fn read(store: &Store) -> [Result<()>; 3] {
-    let tuple = Query::Tuple { contract: CONTRACT_ID, pick: forkpoint_engine::query::Pick::Id("small".into()) };
+    let tuple = Query::Tuple { contract: CONTRACT_ID, pick: Pick::Id("small".into()) };
     let log = Query::Log(log_range("run", "log", None));
     [
         store_get(store, "a").map(drop),
@@ -73,23 +57,15 @@ fn filled(path: &Path) {
     for id in ["a", "small"] {
         apply(&store, vec![draft("run", id).put()]).unwrap();
     }
-    let small = Write {
-        task: "t".into(),
-        index: 0,
-        claimed_by: None,
-        state: TaskState::default(),
-        part: part("channel", "json", "1"),
-    };
-    let op =
-        Op::Write { contract: CONTRACT_ID, id: "small".into(), writes: vec![small], replace: false, encoded: None };
-    apply(&store, vec![op, append("run", "log", vec![keyed("k", "record")])]).unwrap();
+    let unit =
+        vec![write_to("small", false, vec![write("t", 0, "1")]), append("run", "log", vec![keyed("k", "record")])];
+    apply(&store, unit).unwrap();
     store.shutdown();
 }
 
 #[test]
 fn a_small_row_that_claims_a_gigabyte_is_refused_and_costs_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("bomb.db");
+    let (_folder, path) = temporary("bomb.db");
     filled(&path);
     let store = open(&path, 64 * MIB);
     assert!(read(&store).iter().all(Result::is_ok));
@@ -112,8 +88,7 @@ fn a_small_row_that_claims_a_gigabyte_is_refused_and_costs_nothing() {
 
 #[test]
 fn a_text_or_a_blob_that_is_too_large_is_refused_before_it_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("blob.db");
+    let (_folder, path) = temporary("blob.db");
     filled(&path);
     let hand = Connection::open(&path).unwrap();
     hand.execute("UPDATE checkpoint SET body = zeroblob(?) WHERE id = 'a'", [100_i64 << 20]).unwrap();
@@ -132,8 +107,7 @@ fn a_text_or_a_blob_that_is_too_large_is_refused_before_it_is_read() {
 
 #[test]
 fn a_payload_that_only_another_store_may_save_is_opened_with_its_option() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("large.db");
+    let (_folder, path) = temporary("large.db");
     let large = draft("run", "a").parts(vec![part("state", "json", vec![b' '; 80 * MIB])]);
     let store = open(&path, 100 * MIB);
     apply(&store, vec![large.clone().put()]).unwrap();
@@ -152,8 +126,7 @@ fn a_payload_that_only_another_store_may_save_is_opened_with_its_option() {
 
 #[test]
 fn what_would_be_too_large_together_is_refused_when_it_is_saved() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("together.db");
+    let (_folder, path) = temporary("together.db");
     // A store opens 64 MiB whatever its option is.
     let store = open(&path, 40 * MIB);
     let zeros = || vec![0; 40 * MIB];
@@ -163,12 +136,13 @@ fn what_would_be_too_large_together_is_refused_when_it_is_saved() {
     assert_eq!(error.code(), Code::InvalidArgument, "{error}");
     assert!(error.message().contains("maxPayloadBytes") && error.message().contains("\"b\""), "{error}");
 
-    apply(&store, vec![write("t", 0, zeros())]).unwrap();
-    let error = apply(&store, vec![write("t", 1, zeros())]).unwrap_err();
+    let write = |task, index| apply(&store, vec![write_to("a", false, vec![write(task, index, zeros())])]);
+    write("t", 0).unwrap();
+    let error = write("t", 1).unwrap_err();
     assert_eq!(error.code(), Code::InvalidArgument, "{error}");
     assert!(error.message().contains("maxPayloadBytes"), "{error}");
-    apply(&store, vec![write("another", 1, zeros())]).unwrap();
-    let tuple = Query::Tuple { contract: CONTRACT_ID, pick: forkpoint_engine::query::Pick::Id("a".into()) };
+    write("another", 1).unwrap();
+    let tuple = Query::Tuple { contract: CONTRACT_ID, pick: Pick::Id("a".into()) };
     let tuple = call(|reply| store.ask(tuple, reply)).unwrap().into_tuple().unwrap().unwrap();
     assert_eq!(tuple.writes.len(), 2);
     store.shutdown();

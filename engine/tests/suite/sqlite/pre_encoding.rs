@@ -1,15 +1,9 @@
 //! Tests large puts that are encoded before they are applied. If nothing has changed since a put was encoded, its
 //! encoded bytes are stored. In every case each checkpoint must read back exactly.
 
-use crate::common::{self, CONTRACT_ID, apply, draft, get, noise, part, remove};
-use forkpoint_engine::backend::PreEncoder;
-use forkpoint_engine::backend::memory::Memory;
-use forkpoint_engine::backend::sqlite::{Options, Sqlite};
-use forkpoint_engine::backend::{Backend, PreEncode};
-use forkpoint_engine::cache::PayloadCache;
-use forkpoint_engine::op::Op;
-use forkpoint_engine::query::{Pick, Query};
-use forkpoint_engine::record::{Draft, Part, TaskState, Write};
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
+use forkpoint_engine::record::Draft;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -46,12 +40,8 @@ fn drafted(made: common::Draft) -> Draft {
 
 /// Returns the base and the body of the newest row.
 fn stored(folder: &TempDir) -> (Option<i64>, Vec<u8>) {
-    let rows = Connection::open(folder.path().join("agent.db")).unwrap();
-    let newest = "SELECT seq, chain, body FROM checkpoint ORDER BY seq DESC LIMIT 1";
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let (seq, chain, body): (i64, Vec<u8>, Vec<u8>) = rows.query_row(newest, [], read).unwrap();
-    let base = common::chain_of(seq, &chain)[0];
-    ((base != 0).then_some(base), body)
+    let (_, newest) = common::stored(&folder.path().join("agent.db")).pop_last().unwrap();
+    (newest.base, newest.body)
 }
 
 #[test]
@@ -105,21 +95,6 @@ fn what_is_inherited_is_encoded_too() {
     next.header.id = "2".to_owned();
     encode(&pre_encoder, &mut next);
     assert_eq!(next.encoded, None);
-}
-
-#[test]
-fn where_nothing_is_cached_nothing_is_encoded_early() {
-    let folder = tempfile::tempdir().unwrap();
-    let (mut warm, pre_encoder, mut cold) = open(&folder, 0);
-    for step in 0..3u16 {
-        let mut checkpoint = drafted(draft("run", &step.to_string()).sort_key(f64::from(step)));
-        checkpoint.payload.parts = vec![part("state", "v8", [noise(1, 100_000), noise(u64::from(step), 9)].concat())];
-        encode(&pre_encoder, &mut checkpoint);
-        assert_eq!(checkpoint.encoded, None);
-        apply(&mut warm, vec![put(&checkpoint)]).unwrap();
-        assert_eq!(get(&mut cold, &checkpoint.header.id).unwrap().payload, checkpoint.payload);
-    }
-    assert!(stored(&folder).0.is_some(), "the difference is found all the same");
 }
 
 #[derive(Clone, Debug)]
@@ -225,16 +200,6 @@ proptest! {
     }
 }
 
-fn written(task: &str, index: i64, length: usize, seed: u64) -> Write {
-    Write {
-        task: task.to_owned(),
-        index,
-        claimed_by: None,
-        state: TaskState::default(),
-        part: part("channel", "json", noise(seed, length)),
-    }
-}
-
 #[test]
 fn writes_are_encoded_for_a_task_that_has_not_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -243,6 +208,7 @@ fn writes_are_encoded_for_a_task_that_has_not_written() {
     apply(&mut warm, vec![draft("thread", "c").put()]).unwrap();
     apply(&mut model, vec![draft("thread", "c").put()]).unwrap();
     let large = 300_000;
+    let written = |task, index, length, seed| write(task, index, noise(seed, length));
     let owned = Write { claimed_by: Some("child".to_owned()), ..written("owned", 0, large, 9) };
     for (writes, replace, expected) in [
         // Two writes with the same task and index, without `replace`: the first one stays.
@@ -254,7 +220,7 @@ fn writes_are_encoded_for_a_task_that_has_not_written() {
         (vec![written("c", 0, large, 8), written("d", 0, 10, 8)], true, false),
         (vec![owned], true, false),
     ] {
-        let mut op = Op::Write { contract: CONTRACT_ID, id: "c".to_owned(), writes, replace, encoded: None };
+        let mut op = write_to("c", replace, writes);
         assert!(pre_encoder.size_if_long(&op).is_some());
         apply(&mut model, vec![op.clone()]).unwrap();
         pre_encoder.encode(&mut op);

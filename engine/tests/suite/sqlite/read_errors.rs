@@ -11,13 +11,9 @@ use std::ptr::null;
 use std::sync::{Once, OnceLock};
 
 use crate::at_once::soon;
-use crate::common::{self, draft, get, save};
-use forkpoint_engine::backend::Backend;
-use forkpoint_engine::backend::sqlite::{Options, Sqlite};
-use forkpoint_engine::error::Code;
-use forkpoint_engine::query::Answer;
-use forkpoint_engine::store::{self, Store};
-use forkpoint_engine::target::Target;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
+use forkpoint_engine::store;
 use rusqlite::ffi;
 
 type Read = unsafe extern "C" fn(c_int, *mut c_void, usize, i64) -> isize;
@@ -64,8 +60,7 @@ fn replace() {
 #[test]
 fn every_read_that_fails_once_is_an_io_error_and_the_next_call_works() {
     replace_read();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
+    let (_folder, path) = temporary("a.db");
     let names: Vec<String> = (0..40).map(|at| format!("checkpoint-{at}")).collect();
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     for name in &names {
@@ -108,8 +103,7 @@ fn every_read_that_fails_once_is_an_io_error_and_the_next_call_works() {
 #[test]
 fn what_is_not_in_memory_is_not_answered_at_once() {
     replace_read();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
+    let (_folder, path) = temporary("a.db");
     let bytes = |seed| vec![common::part("p", "json", common::noise(seed, 3_000))];
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     for at in 0..200 {

@@ -3,11 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{self, append, apply, draft, keyed, noise, part, remove, save};
-use forkpoint_engine::backend::Backend;
-use forkpoint_engine::backend::sqlite::{Options, Sqlite};
-use forkpoint_engine::op::Op;
-use forkpoint_engine::retention::{Cursor, Prune, Rule};
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 
 fn open(path: &Path, secure_delete: bool) -> Sqlite {
     Sqlite::open(&Options { secure_delete, ..Options::new(path) }).unwrap()
@@ -38,17 +35,14 @@ fn deleted_data_are_overwritten() {
         apply(backend, vec![remove("secret")]).unwrap();
     };
     let by_lineage: Delete = |backend| {
-        let contract = common::CONTRACT_ID;
-        apply(backend, vec![Op::RemoveLineages { contract, prefix: "user".into() }]).unwrap();
+        apply(backend, vec![remove_lineages("user")]).unwrap();
     };
     let by_age: Delete = |backend| {
-        let prune = Prune { contract: None, rule: Rule::SavedBefore(i64::MAX), cursor: Cursor::default(), most: 100 };
-        backend.prune(&prune).unwrap();
+        backend.prune(&batch(Rule::SavedBefore(i64::MAX), 100)).unwrap();
     };
     for (name, delete) in [("by id", by_id), ("by lineage", by_lineage), ("by age", by_age)] {
         for size in [300, 3_000, 100_000] {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("agent.db");
+            let (_folder, path) = temporary("agent.db");
             let mut backend = open(&path, true);
             save(&mut backend, [draft("other", "kept")]);
             save(&mut backend, [personal("secret", size)]);
@@ -66,8 +60,7 @@ fn deleted_data_are_overwritten() {
 
 #[test]
 fn without_the_option_deleted_data_stay_until_a_vacuum() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let mut backend = open(&path, false);
     save(&mut backend, [personal("secret", 100_000)]);
     apply(&mut backend, vec![remove("secret")]).unwrap();
@@ -78,11 +71,10 @@ fn without_the_option_deleted_data_stay_until_a_vacuum() {
 
 #[test]
 fn removed_records_are_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("agent.db");
+    let (_folder, path) = temporary("agent.db");
     let mut backend = open(&path, true);
     apply(&mut backend, vec![append("user", "messages", vec![keyed("a", secret(5_000))])]).unwrap();
     assert!(is_found(&path, &secret(5_000)[..100]));
-    apply(&mut backend, vec![Op::RemoveLineages { contract: common::CONTRACT_ID, prefix: "user".into() }]).unwrap();
+    apply(&mut backend, vec![remove_lineages("user")]).unwrap();
     assert!(!is_found(&path, &secret(5_000)[..100]));
 }

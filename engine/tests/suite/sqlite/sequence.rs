@@ -3,14 +3,11 @@
 
 use std::collections::HashSet;
 
-use crate::common::{apply, draft, fork, remove, save, sqlite, texts, truncate};
-use forkpoint_engine::backend::sqlite::Journal;
-use forkpoint_engine::backend::{Backend, Durability};
+use crate::common::prelude::*;
 
 #[test]
 fn no_number_is_given_out_twice() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sequence.db");
+    let (_folder, path) = temporary("sequence.db");
     let open = || sqlite(&path, Journal::Wal, Durability::Off).unwrap();
     let (mut one, mut two) = (open(), open());
     let hand = rusqlite::Connection::open(&path).unwrap();
@@ -48,8 +45,7 @@ fn no_number_is_given_out_twice() {
 
 #[test]
 fn the_number_of_a_branch_is_not_given_out_twice() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("branches.db");
+    let (_folder, path) = temporary("branches.db");
     let mut greatest = 0;
     for round in 0..4 {
         let mut backend = sqlite(&path, Journal::Wal, Durability::Off).unwrap();

@@ -3,9 +3,8 @@
 
 use std::sync::Barrier;
 
-use crate::common::{call, draft, group, list_query, pending, store_ids};
-use forkpoint_engine::store::{Options, Store};
-use forkpoint_engine::target::Target;
+use crate::common::prelude::*;
+use forkpoint_engine::store::Options;
 
 const STORES: usize = 3;
 const THREADS: usize = 2;
@@ -13,8 +12,7 @@ const SAVES: usize = 40;
 
 #[test]
 fn stores_and_threads_share_one_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("shared.db");
+    let (_folder, path) = temporary("shared.db");
     let target = Target::Sqlite(path.clone());
     let start = Barrier::new(STORES * THREADS);
     std::thread::scope(|scope| {

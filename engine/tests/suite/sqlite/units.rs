@@ -3,10 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::{append, apply, draft, get, ids, lineage, log, names, record, remove, save, sqlite};
-use forkpoint_engine::backend::sqlite::{Journal, Sqlite};
-use forkpoint_engine::backend::{Backend, Durability};
-use forkpoint_engine::op::Unit;
+use crate::common::prelude::*;
 
 /// The ways in which a trigger can make a statement fail. ROLLBACK also ends the engine's transaction.
 const STRENGTHS: [&str; 3] = ["ABORT", "FAIL", "ROLLBACK"];
@@ -47,8 +44,7 @@ fn remove_traps(path: &Path) {
 #[test]
 fn a_unit_that_fails_leaves_nothing_and_takes_no_other_along() {
     for strength in STRENGTHS {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("units.db");
+        let (_folder, path) = temporary("units.db");
         let mut backend = trapped(&path, strength);
         let batch = [
             put("a"),
@@ -91,8 +87,7 @@ fn a_unit_that_fails_leaves_nothing_and_takes_no_other_along() {
 #[test]
 fn a_unit_that_fails_alone_is_absent() {
     for strength in STRENGTHS {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("units.db");
+        let (_folder, path) = temporary("units.db");
         let mut backend = trapped(&path, strength);
         for _ in 0..2 {
             let unit = vec![draft("run", "a").put(), remove("before"), draft("run", "bad").put()];
@@ -114,8 +109,7 @@ fn tables_of_logs(path: &Path) -> i64 {
 
 #[test]
 fn the_first_log_creates_the_tables_of_logs_and_open_connections_see_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("units.db");
+    let (_folder, path) = temporary("units.db");
     let [mut first, mut second] = [open(&path), open(&path)];
     save(&mut first, [draft("run", "before"), draft("other", "moved")]);
     trap(&path, "ABORT");

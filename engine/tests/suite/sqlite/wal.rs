@@ -5,11 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{CONTRACT_ID, draft, noise, part};
-use forkpoint_engine::backend::Backend;
-use forkpoint_engine::backend::sqlite::{Options, Sqlite};
-use forkpoint_engine::op::Unit;
-use forkpoint_engine::query::Query;
+use crate::common::prelude::*;
+use forkpoint_engine::backend::sqlite::Options;
 
 const MIB: u64 = 1 << 20;
 
@@ -48,8 +45,7 @@ fn all_there(path: &Path, count: u64) {
 
 #[test]
 fn where_many_save_at_once_the_log_is_copied_in_the_background() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("many.db");
+    let (_folder, path) = temporary("many.db");
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     // The loop saves 20 MiB. That is enough for the background thread to copy the log, but not enough for a commit to
     // copy it.
@@ -73,8 +69,7 @@ fn where_many_save_at_once_the_log_is_copied_in_the_background() {
 
 #[test]
 fn where_few_save_the_log_starts_again_and_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("few.db");
+    let (_folder, path) = temporary("few.db");
     let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
     save(&mut backend, 0..1500, 4);
     let log = length(&path, "-wal");
