@@ -15,7 +15,6 @@ use forkpoint_engine::contract::tinyagents::graph::protocol::{
 };
 use forkpoint_engine::contract::tinyagents::graph::run::Run;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// A state: the updates of the tasks that made it.
 type State = Vec<String>;
@@ -490,19 +489,8 @@ fn durabilities() -> impl Strategy<Value = Durability> {
     prop::sample::select(&[Durability::Sync, Durability::Async, Durability::Exit][..])
 }
 
-fn config() -> ProptestConfig {
-    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if config.rng_seed == RngSeed::Random {
-        config.rng_seed = RngSeed::Fixed(0x0f0c_4b02);
-    }
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = 2000;
-    }
-    config
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(crate::common::same_cases(2000, 0x0f0c_4b02))]
     #[test]
     fn a_run_survives_everything(graph in graphs(), durability in durabilities(), plays in plays()) {
         let expected = finish(&graph, &mut Store::default(), Durability::Sync, "expected");
@@ -561,43 +549,20 @@ proptest! {
     }
 }
 
-fn node(name: &str) -> Node {
-    Node { name: name.to_owned(), ..Node::default() }
-}
-
-/// A graph that runs its nodes one after the other.
-fn chain(nodes: Vec<Node>, checkpoint: Policy) -> Definition {
+/// Returns the steps whose checkpoints are put while a graph of nodes, one after the other, runs without failures.
+fn puts(nodes: Vec<Node>, checkpoint: Policy, durability: Durability) -> Vec<i64> {
     let edges = (0..nodes.len()).map(|to| Edge { from: to.checked_sub(1), to }).collect();
-    Definition { nodes, edges, checkpoint, max_supersteps: 100, ..Definition::default() }
-}
-
-fn run(definition: Definition, mode: Mode, durability: Durability) -> Run {
-    let options = Options { mode, durability, persist: true, prefix: "p".to_owned() };
-    Run::new(Arc::new(definition), options)
-}
-
-fn stored(node: &str, task: &str) -> Stored {
-    Stored { node: node.to_owned(), task: task.to_owned(), ..Stored::default() }
-}
-
-fn base(tasks: Vec<Stored>) -> Base {
-    Base { id: "base".to_owned(), step: 3, latest: true, tasks, arrivals: Vec::new() }
-}
-
-/// Returns the steps whose checkpoints are put while a graph runs without failures.
-fn puts(definition: Definition, durability: Durability) -> Vec<i64> {
-    let mut run = run(definition, Mode::Input, durability);
-    let (mut steps, mut puts, mut here) = (HashMap::new(), Vec::new(), String::new());
+    let definition = Definition { nodes, edges, checkpoint, max_supersteps: 100, ..Definition::default() };
+    let options = Options { mode: Mode::Input, durability, persist: true, prefix: "p".to_owned() };
+    let mut run = Run::new(Arc::new(definition), options);
+    let (mut steps, mut puts) = (HashMap::new(), Vec::new());
     let mut todo = vec![Event::Started];
     while let Some(event) = todo.pop() {
         for command in run.on(event) {
             match command {
                 Command::Load { .. } => todo.push(Event::Loaded { base: None }),
                 Command::Enter { .. } | Command::Commit { .. } => todo.push(Event::Made { routes: Vec::new() }),
-                Command::Boundary { boundary } => {
-                    here.clone_from(&boundary.id);
-                    steps.insert(boundary.id, boundary.step);
-                }
+                Command::Boundary { boundary } => drop(steps.insert(boundary.id, boundary.step)),
                 Command::Run { task, attempt } => todo.push(Event::Ran { task, attempt, goto: Vec::new() }),
                 Command::Put { write, id, .. } => {
                     puts.push(steps[&id]);
@@ -614,9 +579,8 @@ fn puts(definition: Definition, durability: Durability) -> Vec<i64> {
 #[test]
 fn the_policies_decide_which_boundaries_are_stored() {
     use NodePolicy::{After, Before, Both};
-    let with = |policy: [Option<NodePolicy>; 3], checkpoint| {
-        let nodes = policy.map(|checkpoint| Node { checkpoint, ..node("n") });
-        chain(nodes.into(), checkpoint)
+    let with = |policy: [Option<NodePolicy>; 3]| {
+        policy.map(|checkpoint| Node { name: "n".to_owned(), checkpoint, ..Node::default() }).into()
     };
     let none = Some(NodePolicy::None);
     for (policy, graph, durability, expected) in [
@@ -630,119 +594,6 @@ fn the_policies_decide_which_boundaries_are_stored() {
         ([Some(Before), None, Some(Both)], Policy::Explicit, Durability::Sync, &[0, 2, 3]),
         ([Some(Both), Some(Both), None], Policy::None, Durability::Sync, &[]),
     ] {
-        assert_eq!(puts(with(policy, graph), durability), expected, "{policy:?} {graph:?} {durability:?}");
+        assert_eq!(puts(with(policy), graph, durability), expected, "{policy:?} {graph:?} {durability:?}");
     }
-}
-
-#[test]
-fn only_interrupted_tasks_get_an_answer_and_the_others_keep_waiting() {
-    let definition = chain(vec![node("a"), node("b")], Policy::EveryNode);
-    let answers = Answers::Tasks(vec!["a:1".to_owned()]);
-    let mode = Mode::Continue { from: None, update: false, goto: Vec::new(), answers };
-    let mut run = run(definition, mode, Durability::Sync);
-    run.on(Event::Started);
-    let asks = |task: Stored| Stored { interrupts: 1, ..task };
-    let done = Stored { done: Some(Vec::new()), ..stored("a", "a:3") };
-    let tasks = vec![asks(stored("a", "a:1")), asks(stored("b", "b:2")), done];
-    let commands = run.on(Event::Loaded { base: Some(base(tasks)) });
-    assert!(matches!(&commands[1], Command::Answer { tasks } if tasks == &[0]), "{commands:?}");
-    assert_eq!(commands[2], Command::Record { write: 0, id: "base".to_owned(), tasks: vec![0] });
-    assert_eq!(commands.len(), 3, "the task waits until its answer is stored");
-    let commands = run.on(Event::Written { write: 0 });
-    assert_eq!(commands, [Command::Begin { step: 4 }, Command::Run { task: 0, attempt: 0 }]);
-    let commands = run.on(Event::Ran { task: 0, attempt: 0, goto: Vec::new() });
-    assert_eq!(commands, [Command::Record { write: 1, id: "base".to_owned(), tasks: vec![0] }]);
-    assert_eq!(run.on(Event::Written { write: 1 }), [Command::Suspend { tasks: vec![1] }]);
-}
-
-#[test]
-fn an_update_as_a_node_replaces_its_task_and_adds_its_successors() {
-    for (as_node, expected) in
-        [(None, &["a", "b"][..]), (Some(0), &["b"]), (Some(1), &["a", "c"]), (Some(2), &["a", "b"])]
-    {
-        let definition = chain(vec![node("a"), node("b"), node("c")], Policy::None);
-        let mut run = run(definition, Mode::Update { as_node }, Durability::Exit);
-        run.on(Event::Started);
-        let tasks = vec![stored("a", "a:1"), stored("b", "b:2")];
-        run.on(Event::Loaded { base: Some(base(tasks)) });
-        let commands = run.on(Event::Made { routes: Vec::new() });
-        let [Command::Boundary { boundary }, Command::Put { write: 0, id, parent }] = &commands[..] else {
-            panic!("{commands:?}")
-        };
-        let names: Vec<_> = boundary.tasks.iter().map(|task| ["a", "b", "c"][task.node]).collect();
-        assert_eq!((&names[..], boundary.step), (expected, 4), "{as_node:?}");
-        assert_eq!((id, parent.as_deref()), (&boundary.id, Some("base")));
-        assert_eq!(run.on(Event::Written { write: 0 }), [Command::Finish]);
-    }
-}
-
-#[test]
-fn a_checkpoint_of_another_graph_is_refused() {
-    let mut run = run(chain(vec![node("a")], Policy::EveryNode), resume(None), Durability::Sync);
-    run.on(Event::Started);
-    let commands = run.on(Event::Loaded { base: Some(base(vec![stored("old", "t")])) });
-    assert!(
-        matches!(&commands[..], [Command::Fail { why: Reason::Mismatch { message } }] if message.contains("\"old\""))
-    );
-}
-
-#[test]
-fn a_failed_write_surfaces_at_the_next_boundary_of_an_async_run() {
-    let mut run = run(chain(vec![node("a"), node("b")], Policy::EveryNode), Mode::Input, Durability::Async);
-    run.on(Event::Started);
-    run.on(Event::Loaded { base: None });
-    run.on(Event::Made { routes: Vec::new() });
-    assert_eq!(run.on(Event::WriteFailed { write: 0 }), [], "the superstep ends first");
-    run.on(Event::Ran { task: 0, attempt: 0, goto: Vec::new() });
-    let commands = run.on(Event::Made { routes: Vec::new() });
-    assert_eq!(commands.last(), Some(&Command::Fail { why: Reason::Host }));
-    assert!(!commands.iter().any(|command| matches!(command, Command::Put { .. } | Command::Begin { .. })));
-}
-
-#[test]
-fn an_endless_graph_ends_at_its_limit() {
-    let mut definition = chain(vec![node("a")], Policy::None);
-    definition.edges.push(Edge { from: Some(0), to: 0 });
-    definition.max_supersteps = 2;
-    let mut run = run(definition, Mode::Input, Durability::Sync);
-    run.on(Event::Started);
-    let mut commands = run.on(Event::Made { routes: Vec::new() });
-    for _ in 0..2 {
-        assert!(commands.contains(&Command::Run { task: 0, attempt: 0 }), "{commands:?}");
-        run.on(Event::Ran { task: 0, attempt: 0, goto: Vec::new() });
-        commands = run.on(Event::Made { routes: Vec::new() });
-    }
-    assert!(commands.contains(&Command::Fail { why: Reason::Limit { supersteps: 2 } }), "{commands:?}");
-}
-
-#[test]
-fn a_task_is_recorded_while_others_of_its_superstep_still_run() {
-    let mut definition = chain(vec![node("a"), node("b")], Policy::EveryNode);
-    definition.edges = vec![Edge { from: None, to: 0 }, Edge { from: None, to: 1 }];
-    let mut run = run(definition, Mode::Input, Durability::Sync);
-    run.on(Event::Started);
-    run.on(Event::Loaded { base: None });
-    run.on(Event::Made { routes: Vec::new() });
-    run.on(Event::Written { write: 0 });
-    let id = "p-000000".to_owned();
-    let commands = run.on(Event::Ran { task: 1, attempt: 0, goto: Vec::new() });
-    assert_eq!(commands, [Command::Record { write: 1, id, tasks: vec![1] }]);
-}
-
-#[test]
-fn an_older_checkpoint_is_continued_as_a_copy_with_new_tasks_and_their_records() {
-    let mode = Mode::Continue { from: Some("base".to_owned()), update: false, goto: Vec::new(), answers: Answers::All };
-    let mut run = run(chain(vec![node("a"), node("b")], Policy::EveryNode), mode, Durability::Sync);
-    run.on(Event::Started);
-    let done = Stored { done: Some(Vec::new()), ..stored("a", "a:1") };
-    let asks = Stored { interrupts: 1, answers: 1, ..stored("b", "b:2") };
-    let commands = run.on(Event::Loaded { base: Some(Base { latest: false, ..base(vec![done, asks]) }) });
-    let [Command::Boundary { boundary }, Command::Answer { tasks }, Command::Put { id, parent, .. }] = &commands[..]
-    else {
-        panic!("{commands:?}")
-    };
-    assert_eq!((boundary.origin, boundary.step, parent.as_deref()), (Some(Origin::Fork), 3, Some("base")));
-    assert!(boundary.tasks.iter().all(|task| task.task.contains(&boundary.id)), "{boundary:?}");
-    assert_eq!(tasks, &[1], "the other task has asked nothing");
-    assert_eq!(run.on(Event::Written { write: 0 }), [Command::Record { write: 1, id: id.clone(), tasks: vec![0, 1] }]);
 }

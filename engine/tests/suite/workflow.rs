@@ -12,7 +12,6 @@ use forkpoint_engine::contract::agentium::workflow::protocol::{
 use forkpoint_engine::contract::agentium::workflow::run::Run;
 use forkpoint_engine::contract::retry::Retry;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// A state: the ids of the tasks that made it.
 type Made = Vec<NodeId>;
@@ -166,7 +165,8 @@ impl Host<'_> {
                     drawn => Event::Evaluated { step: node, attempt, holds: drawn > 2 },
                 })
             }
-            Command::Wait { step: node, ms, .. } => {
+            Command::Wait { step: node, attempt, ms } => {
+                assert_eq!(ms.to_bits(), self.retry_of(node).wait_ms(attempt).to_bits());
                 assert!(ms > 0.0);
                 Some(Event::Waited { step: node })
             }
@@ -189,9 +189,14 @@ impl Host<'_> {
         })
     }
 
-    /// Checks that a step is not tried more often than its own retry rule says, or the workflow's if it has none.
+    /// The retry rule of a step: its own, or the workflow's if it has none.
+    fn retry_of(&self, node: NodeId) -> Retry {
+        self.definition.nodes[node].step.retry.unwrap_or(self.definition.retry)
+    }
+
+    /// Checks that a step is not tried more often than its rule says.
     fn check_attempt(&self, node: NodeId, attempt: u32) {
-        let own = self.definition.nodes[node].step.retry.unwrap_or(self.definition.retry);
+        let own = self.retry_of(node);
         assert!(attempt <= own.max_retries, "step {node} is tried for the {attempt}th time, with {own:?}");
     }
 
@@ -276,19 +281,8 @@ fn plays() -> impl Strategy<Value = Vec<(u8, u8, Vec<u8>)>> {
     prop::collection::vec((any::<u8>(), any::<u8>(), prop::collection::vec(any::<u8>(), 0..120)), 1..8)
 }
 
-fn config() -> ProptestConfig {
-    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if config.rng_seed == RngSeed::Random {
-        config.rng_seed = RngSeed::Fixed(0x0f0c_4b01);
-    }
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = 3000;
-    }
-    config
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(crate::common::same_cases(3000, 0x0f0c_4b01))]
     #[test]
     fn a_run_survives_everything(
         trees in prop::collection::vec(tree(), 0..6),
@@ -375,33 +369,6 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn a_changed_definition_is_noticed(steps in 1..6_usize, done in 0..6_usize, renamed in 0..6_usize, force: bool) {
-        let (done, renamed) = (done % (steps + 1), renamed % steps);
-        let trees = vec![Tree::Task; steps];
-        let base = |definition: &Definition| Base {
-            id: "x:y".to_owned(),
-            run_id: "x".to_owned(),
-            step_index: i64::try_from(done).unwrap() - 1,
-            step_name: done.checked_sub(1).map_or("initial".to_owned(), |at| definition.top_name(at).unwrap().to_owned()),
-        };
-        let old = base(&definition(&trees, Retry::default()));
-        let mut new = definition(&trees, Retry::default());
-        new.nodes[renamed].step.name = "other".to_owned();
-        let options = Options { run_id: "x".to_owned(), mode: Mode::Resume, force, on_error: OnError::Fail };
-        let mut run = Run::new(Arc::new(new), options);
-        prop_assert_eq!(run.on(Event::Started), [Command::Load { id: None }]);
-        let commands = run.on(Event::Loaded { base: Some(old.clone()) });
-        if done == renamed + 1 && !force {
-            let [Command::Fail { why: Reason::Mismatch { message: why } }] = &commands[..] else { panic!("{commands:?}") };
-            prop_assert!(why.contains(&format!("{:?}", old.step_name)) && why.contains("\"other\""), "{}", why);
-        } else if done == steps {
-            prop_assert_eq!(commands, [Command::Finish { slot: ENTRY }]);
-        } else {
-            prop_assert_eq!(commands, [Command::Began { step: done }, Command::Run { step: done, attempt: 0, slot: ENTRY }]);
-        }
-    }
 }
 
 fn tasks(count: usize, retry: Retry) -> Arc<Definition> {
@@ -413,39 +380,6 @@ fn begun(definition: &Arc<Definition>, on_error: OnError) -> Run {
     let mut run = Run::new(Arc::clone(definition), options);
     run.on(Event::Started);
     run
-}
-
-#[test]
-fn a_shorter_definition_is_noticed() {
-    let options = |force| Options { run_id: "r".to_owned(), mode: Mode::Resume, force, on_error: OnError::Fail };
-    let base = Base { id: "r:step-3".to_owned(), run_id: "r".to_owned(), step_index: 2, step_name: "s2".to_owned() };
-    for (force, ends) in [(false, false), (true, true)] {
-        let mut run = Run::new(tasks(2, Retry::default()), options(force));
-        run.on(Event::Started);
-        let commands = run.on(Event::Loaded { base: Some(base.clone()) });
-        assert_eq!(commands == [Command::Finish { slot: ENTRY }], ends, "{commands:?}");
-        assert_eq!(matches!(&commands[..], [Command::Fail { why: Reason::Mismatch { .. } }]), !ends);
-    }
-}
-
-#[test]
-fn a_checkpoint_fits_if_its_step_has_the_same_name() {
-    let definition = Arc::new(definition(&[Tree::Task, Tree::Task], Retry::default()));
-    let why = |step_index, name: &str, force| {
-        let base = Base { id: "c".to_owned(), run_id: "r".to_owned(), step_index, step_name: name.to_owned() };
-        let options = Options { run_id: "r".to_owned(), mode: Mode::Resume, force, on_error: OnError::Fail };
-        let mut run = Run::new(Arc::clone(&definition), options);
-        run.on(Event::Started);
-        match run.on(Event::Loaded { base: Some(base) }).pop() {
-            Some(Command::Fail { why: Reason::Mismatch { message } }) => message,
-            _ => String::new(),
-        }
-    };
-    assert_eq!([why(-1, "initial", false), why(1, "s1", false)], ["", ""]);
-    assert!(why(1, "s0", false).contains("is now called \"s1\""));
-    assert!(why(2, "s2", false).contains("now has 2 steps"));
-    assert_eq!([why(1, "s0", true), why(i64::MAX, "s2", true)], ["", ""]);
-    assert!(why(-2, "x", true).contains("the lowest possible step index is -1"));
 }
 
 #[test]
@@ -467,40 +401,6 @@ fn waits_double_and_end() {
 }
 
 #[test]
-fn retries_wait_longer_each_time_and_then_the_step_has_failed() {
-    let mut run = begun(&tasks(1, Retry { max_retries: 2, backoff_ms: 10.0 }), OnError::Fail);
-    assert_eq!(run.on(Event::Threw { step: 0, attempt: 0 }), [Command::Wait { step: 0, attempt: 0, ms: 10.0 }]);
-    assert_eq!(run.on(Event::Threw { step: 0, attempt: 0 }), [], "an attempt fails once");
-    assert_eq!(run.on(Event::Waited { step: 0 }), [Command::Run { step: 0, attempt: 1, slot: ENTRY }]);
-    assert_eq!(run.on(Event::Threw { step: 0, attempt: 1 }), [Command::Wait { step: 0, attempt: 1, ms: 20.0 }]);
-    assert_eq!(run.on(Event::Waited { step: 0 }), [Command::Run { step: 0, attempt: 2, slot: ENTRY }]);
-    assert_eq!(
-        run.on(Event::Threw { step: 0, attempt: 2 }),
-        [Command::Cancel, Command::Fail { why: Reason::Step { step: 0 } }]
-    );
-}
-
-#[test]
-fn a_steps_own_retry_rule_replaces_the_workflows() {
-    let mut two = definition(&[Tree::Task, Tree::Task], Retry { max_retries: 1, backoff_ms: 10.0 });
-    two.nodes[0].step.retry = Some(Retry::default());
-    two.nodes[1].step.retry = Some(Retry { max_retries: 2, backoff_ms: 3.0 });
-    let two = Arc::new(two);
-    let mut run = begun(&two, OnError::Fail);
-    assert_eq!(
-        run.on(Event::Threw { step: 0, attempt: 0 }),
-        [Command::Cancel, Command::Fail { why: Reason::Step { step: 0 } }]
-    );
-    let mut run = begun(&two, OnError::Continue);
-    run.on(Event::Threw { step: 0, attempt: 0 });
-    assert_eq!(run.on(Event::Threw { step: 1, attempt: 0 }), [Command::Wait { step: 1, attempt: 0, ms: 3.0 }]);
-    run.on(Event::Waited { step: 1 });
-    assert_eq!(run.on(Event::Threw { step: 1, attempt: 1 }), [Command::Wait { step: 1, attempt: 1, ms: 6.0 }]);
-    run.on(Event::Waited { step: 1 });
-    assert!(matches!(run.on(Event::Threw { step: 1, attempt: 2 })[..], [Command::Ended { how: How::Failed, .. }, ..]));
-}
-
-#[test]
 fn a_failed_branch_ends_the_run_when_the_others_have_ended() {
     let parallel =
         Arc::new(definition(&[Tree::Parallel(vec![Tree::Task; 3])], Retry { max_retries: 1, backoff_ms: 5.0 }));
@@ -514,43 +414,26 @@ fn a_failed_branch_ends_the_run_when_the_others_have_ended() {
 }
 
 #[test]
-fn parallel_results_are_merged_where_there_are_several() {
+fn a_branch_that_failed_is_left_out_of_the_merge() {
     let parallel = Arc::new(definition(&[Tree::Parallel(vec![Tree::Task; 3])], Retry::default()));
     let mut run = begun(&parallel, OnError::Continue);
-    assert_eq!(run.on(Event::Ran { step: 3, attempt: 0 }), [Command::Ended { step: 3, how: How::Done }]);
-    assert_eq!(run.on(Event::Threw { step: 2, attempt: 0 }), [Command::Ended { step: 2, how: How::Failed }]);
-    assert_eq!(
-        run.on(Event::Ran { step: 1, attempt: 0 }),
-        [Command::Ended { step: 1, how: How::Done }, Command::Merge { step: 0, base: ENTRY, branches: vec![2, 4] }]
-    );
-    let end = [Command::Ended { step: 0, how: How::Done }, Command::Keep { slot: 1 }, Command::Finish { slot: 1 }];
-    assert_eq!(run.on(Event::Merged { step: 0 }), end);
+    run.on(Event::Ran { step: 3, attempt: 0 });
+    run.on(Event::Threw { step: 2, attempt: 0 });
+    let merge = Command::Merge { step: 0, base: ENTRY, branches: vec![2, 4] };
+    assert_eq!(run.on(Event::Ran { step: 1, attempt: 0 }).last(), Some(&merge));
     let mut run = begun(&parallel, OnError::Continue);
     run.on(Event::Threw { step: 1, attempt: 0 });
     run.on(Event::Threw { step: 2, attempt: 0 });
-    let end = [
-        Command::Ended { step: 3, how: How::Done },
-        Command::Ended { step: 0, how: How::Done },
-        Command::Keep { slot: 4 },
-        Command::Finish { slot: 4 },
-    ];
-    assert_eq!(run.on(Event::Ran { step: 3, attempt: 0 }), end, "what one branch alone has changed is the result");
+    let alone = [Command::Keep { slot: 4 }, Command::Finish { slot: 4 }];
+    assert!(run.on(Event::Ran { step: 3, attempt: 0 }).ends_with(&alone), "it is the result");
 }
 
 #[test]
-fn a_drain_finishes_the_step_but_waits_for_no_retry() {
-    let mut run = begun(&tasks(2, Retry { max_retries: 1, backoff_ms: 5.0 }), OnError::Fail);
-    assert_eq!(run.on(Event::DrainRequested), []);
-    let end =
-        [Command::Ended { step: 0, how: How::Done }, Command::Keep { slot: 1 }, Command::Fail { why: Reason::Drained }];
-    assert_eq!(run.on(Event::Ran { step: 0, attempt: 0 }), end);
-    let mut run = begun(&tasks(1, Retry { max_retries: 1, backoff_ms: 5.0 }), OnError::Fail);
-    run.on(Event::Threw { step: 0, attempt: 0 });
-    assert_eq!(run.on(Event::DrainRequested), [Command::Cancel, Command::Fail { why: Reason::Drained }]);
+fn the_last_step_ends_the_run_drained_or_not() {
     let mut run = begun(&tasks(1, Retry::default()), OnError::Fail);
     run.on(Event::DrainRequested);
     let end = [Command::Ended { step: 0, how: How::Done }, Command::Keep { slot: 1 }, Command::Finish { slot: 1 }];
-    assert_eq!(run.on(Event::Ran { step: 0, attempt: 0 }), end, "the last step ends the run, drained or not");
+    assert_eq!(run.on(Event::Ran { step: 0, attempt: 0 }), end);
 }
 
 #[test]
