@@ -41,7 +41,7 @@ const projects = (names) => names.flatMap((name) => ["--project", name]);
 /** The tests of every backend that run on a version of Postgres. `cargo test` runs all on the distribution's. */
 const onVersions = {
   oldest: ["backend_contract::postgres", "model::a_server"],
-  newest: ["backend_contract::shared_postgres", "model::time::a_server"],
+  newest: ["backend_contract::shared_postgres", "model::a_server"],
 };
 
 function onPostgres(version, programs) {
