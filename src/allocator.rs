@@ -1,10 +1,10 @@
-//! The allocator of the addon: mimalloc for small blocks, and the C library's for large ones.
+//! The addon's allocator: mimalloc for small blocks, and the C library's allocator for large blocks.
 //!
-//! A listing allocates hundreds of small texts on one thread, and the C libraries of Linux do that slowly.
+//! A listing allocates hundreds of small texts on one thread. The C libraries of Linux are slow at this.
 //!
-//! Most large blocks are allocated on one thread and freed on another. mimalloc then keeps such a block until the first
-//! thread has made a hundred more allocations of this kind. With states of 16 MB, it kept more than a gigabyte. The C
-//! library frees the block immediately.
+//! Most large blocks are allocated on one thread and freed on another. mimalloc keeps such a block until the first
+//! thread has made about a hundred more such allocations: with states of 16 MB, more than a gigabyte. The C library
+//! frees the block immediately.
 
 #![expect(
     unsafe_code,

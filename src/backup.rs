@@ -1,4 +1,4 @@
-//! The native object behind a backup of a store, and behind a restore.
+//! The native object of a backup or a restore of a store.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::store::Options;
 use forkpoint_engine::target::Target;
 
-/// What the thread of the work and JavaScript's thread share.
+/// The state that the working thread shares with JavaScript's thread.
 #[derive(Default)]
 struct Shared {
     progress: Mutex<Option<Progress>>,
@@ -61,7 +61,7 @@ impl NativeBackup {
         Self::of(of, store, Job::Backup { to: Path::new(&to).to_owned(), overwrite })
     }
 
-    /// The object of a restore.
+    /// Creates the object of a restore.
     #[napi(factory)]
     pub fn restore(store: &NativeStore, from: String) -> napi::Result<Self, &'static str> {
         let of = match &store.target {
@@ -83,7 +83,7 @@ impl NativeBackup {
         Ok(Self { of, store: store.store().options().clone(), job, shared: Arc::default() })
     }
 
-    /// Does the work, on a thread of Node's thread pool. The outcome is what was done, in JSON.
+    /// Runs the backup or restore on a thread of Node's thread pool. The outcome is a report in JSON.
     #[napi]
     pub fn run(&self) -> AsyncTask<Work> {
         let (of, store, job) = (self.of.clone(), self.store.clone(), self.job.clone());
@@ -110,7 +110,7 @@ impl NativeBackup {
         progress.map(|progress| Response::json(&progress).map(|response| response.text)).transpose().map_err(thrown)
     }
 
-    /// Ends the work soon. It then fails. A backup leaves no file, and a restore changes nothing.
+    /// Cancels the work, which soon fails. A cancelled backup leaves no file, and a cancelled restore changes nothing.
     #[napi]
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);

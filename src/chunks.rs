@@ -1,8 +1,8 @@
 //! The chunks of memory that JavaScript fills with serialized values.
 //!
-//! A value that grows from save to save consists of many bytes that earlier saves have written into chunks, and a few new
-//! bytes. Its calls refer to the chunks by their numbers. A call need not make a reference to each chunk, and
-//! JavaScript need not release it after each call.
+//! A value that grows from save to save consists mostly of bytes that earlier saves have written into chunks. Its calls
+//! refer to these chunks by number. A call then need not create a reference to each chunk, and JavaScript need not
+//! release one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ impl Chunks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a chunk. Returns its number, which is not 0.
+    /// Stores a chunk. Returns its number, which is never 0.
     pub(super) fn keep(&self, bytes: Bytes) -> u32 {
         let mut table = self.table();
         loop {
@@ -37,7 +37,7 @@ impl Chunks {
         }
     }
 
-    /// Returns the memory of a chunk. The caller reads only what was written before its call: see
+    /// Returns the memory of a chunk. The caller must read only bytes that were written before its call: see
     /// [`keep_chunk`](crate::completion::Completions::keep_chunk).
     pub(super) fn get(&self, number: u32) -> Option<Bytes> {
         self.table().chunks.get(&number).cloned()

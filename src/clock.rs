@@ -1,4 +1,4 @@
-//! The native object that notices when the clock of the machine is set.
+//! The native object that notices when the machine's clock is set.
 
 use napi_derive::napi;
 
@@ -14,8 +14,8 @@ impl NativeClockWatch {
         Self(ClockWatch::start())
     }
 
-    /// Returns null if the clock may tell how old something is. Otherwise returns the code and the message of a warning, or no
-    /// texts if it has warned.
+    /// Returns null if the machine's clock is reliable. Returns the code and the message of a warning when the clock
+    /// was set. Returns an empty array while the clock is unreliable after that warning.
     #[napi]
     pub fn compare(&mut self) -> Option<Vec<String>> {
         match self.0.compare() {

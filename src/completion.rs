@@ -1,10 +1,10 @@
 //! The completion queue: carries the outcomes of calls to JavaScript.
 //!
-//! The threads of the stores push outcomes. When JavaScript wakes up, it takes all outcomes that are waiting. The queue
-//! does not keep the process alive. `ts/bridge/native.ts` keeps the process alive while a promise is pending.
+//! The threads of the stores push outcomes. When JavaScript wakes up, it takes all waiting outcomes. The queue does not
+//! keep the process alive: `ts/bridge/native.ts` does so while a promise is pending.
 //!
-//! After JavaScript has taken several outcomes together, it checks the queue again in the next turn of its event loop.
-//! JavaScript needs no wake-up under load, and its timers still run between two turns.
+//! After JavaScript has taken several outcomes together, it polls the queue in the next turn of its event loop. Under
+//! load, no wake-ups are needed, and timers still run between two turns.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::Result;
 use forkpoint_engine::store::{Event, Store, Warning};
 
-/// The maximum number of different failures that are written to the standard error.
+/// The maximum number of different failures that are written to standard error.
 const MOST_TOLD: usize = 10;
 
 /// The call id of an event. No call has this id.
@@ -44,11 +44,11 @@ pub struct CompletionQueue {
 /// The outcomes that JavaScript has not taken yet.
 #[derive(Default)]
 struct Waiting {
-    /// The ids of the calls in the order of their outcomes, so that promises are settled in this order. Most calls resolve to null.
+    /// The ids of finished calls, in the order in which their promises are settled. Most calls resolve to null.
     ended: Vec<u32>,
-    /// All other outcomes, in the same order.
+    /// The outcomes other than null, in the same order.
     others: Vec<Settled>,
-    /// True if JavaScript will look at the queue without a wake-up. In this case, a push does not wake JavaScript.
+    /// True if JavaScript will poll the queue. A push then does not wake JavaScript.
     watched: bool,
 }
 
@@ -67,7 +67,7 @@ impl CompletionQueue {
         });
     }
 
-    /// Adds what has happened in the background of the store at `target`. May be called from any thread.
+    /// Adds a background event of the store at `target`. May be called from any thread.
     pub fn tell(&self, target: &str, event: Event) {
         let settled = match event {
             Event::Warning(Warning { code, error }) => {
@@ -87,8 +87,7 @@ impl CompletionQueue {
         outcome(&mut waiting);
         if !std::mem::replace(&mut waiting.watched, true) {
             drop(waiting);
-            // The status is ignored. The call fails only if the environment is closing, and a closing environment needs
-            // no outcomes.
+            // Ignore the status: the call fails only if the environment is closing, and then no outcome is needed.
             self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
@@ -100,8 +99,8 @@ impl CompletionQueue {
         stores.push(Arc::downgrade(store));
     }
 
-    /// Writes the failures that are in the queue to the standard error. The environment has ended, so no JavaScript will
-    /// see them.
+    /// Writes the failures in the queue to standard error, because the environment has ended and no JavaScript will see
+    /// them.
     fn tell_what_failed(&self) {
         let mut failures: BTreeMap<String, usize> = BTreeMap::new();
         for Settled(_, _, failure) in std::mem::take(&mut self.waiting().others) {
@@ -118,7 +117,7 @@ impl CompletionQueue {
         if failures.len() > MOST_TOLD {
             let _ = writeln!(told, "forkpoint: and {} more errors", failures.len() - MOST_TOLD);
         }
-        // The standard error may be closed.
+        // Standard error may be closed.
         let _ = std::io::stderr().write_all(told.as_bytes());
     }
 
@@ -132,7 +131,7 @@ impl CompletionQueue {
         shape.ok_or_else(|| napi::Error::from_reason("a call has no shape"))
     }
 
-    /// Ends all stores of this environment. They first learn of it, so that they share one deadline.
+    /// Ends all stores of this environment. First announces the end to each store, so that all share one deadline.
     fn end(&self, end: impl Fn(&Store)) {
         let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
         let stores: Vec<_> = stores.iter().filter_map(Weak::upgrade).collect();
@@ -151,8 +150,8 @@ pub struct Completions {
     pub(super) queue: Arc<CompletionQueue>,
 }
 
-/// Outcomes taken from the queue. The first list contains the ids of the calls in order, and the second list contains the outcomes of
-/// those that do not resolve to null, in the same order. The last field is true if JavaScript must look again in the next turn.
+/// Outcomes taken from the queue: the ids of the calls in order, then the outcomes other than null in the same order.
+/// The last field is true if JavaScript must poll again in the next turn.
 #[napi(array, object_from_js = false)]
 pub struct Batch(pub Vec<u32>, pub Vec<Settled>, pub bool);
 
@@ -170,8 +169,8 @@ impl Completions {
             shapes: Mutex::default(),
             chunks: Chunks::default(),
         });
-        // Node calls the hook when the event loop is empty and when a worker is terminated. On process.exit(), `drain`
-        // is called instead.
+        // Node.js calls the hook when the event loop is empty, and when a worker is terminated. For process.exit(), it
+        // calls `drain`.
         env.add_env_cleanup_hook(Arc::clone(&queue), |queue| {
             queue.end(Store::shutdown);
             queue.chunks.clear();
@@ -188,10 +187,10 @@ impl Completions {
         u32::try_from(shapes.len() - 1).map_err(|_| napi::Error::from_reason("there are too many shapes of calls"))
     }
 
-    /// Keeps the memory of a chunk until it is dropped. Returns the number of the chunk.
+    /// Stores the memory of a chunk until the chunk is dropped. Returns the chunk's number.
     ///
-    /// JavaScript can write to this memory while the threads of the stores read it, so a copy would be the simple way. It would
-    /// take the time that chunks save. No thread reads a byte that is written at the same time:
+    /// JavaScript can write to this memory while threads of the stores read it. A copy would be simpler, but would take
+    /// the time that chunks save. No thread reads a byte while it is written:
     /// - `ts/bridge/chunk.ts` writes each byte of a chunk once, from its beginning to its end, and never changes it later.
     /// - A call refers to bytes that were written before the call, and the call is made on the thread that writes.
     /// - A thread makes slices of these bytes only, and never one of the whole chunk: [`Bytes::slice`] and [`Bytes::len`] read
@@ -209,8 +208,7 @@ impl Completions {
         self.queue.chunks.drop(number);
     }
 
-    /// Takes up to `most` outcomes. Returns null if the queue is empty. After null, the next outcome wakes
-    /// JavaScript.
+    /// Takes up to `most` outcomes. Returns null if the queue is empty. The next outcome then wakes JavaScript.
     #[napi]
     pub fn take(&self, most: u32) -> Option<Batch> {
         let most = most as usize;
@@ -225,14 +223,14 @@ impl Completions {
             of_others += usize::from(waiting.others.get(of_others).is_some_and(|other| other.0 == *call_id));
         }
         let others = front(&mut waiting.others, of_others);
-        // If there is only one outcome, the caller probably awaits each call before it makes the next call. JavaScript
-        // would find nothing if it looked again so soon.
+        // A single outcome suggests that the caller awaits each call before the next one. Polling so soon would find
+        // nothing.
         waiting.watched = !waiting.ended.is_empty() || ended.len() > 1;
         Some(Batch(ended, others, waiting.watched))
     }
 
-    /// Waits until every store of this environment has finished all of its calls. The environment is ending, so all
-    /// calls that are left share one deadline for their locks. Writes to the standard error what failed.
+    /// Waits until every store of this environment has finished all calls, when the environment is ending. All
+    /// remaining calls share one deadline for their locks. Writes failures to standard error.
     #[napi]
     pub fn drain(&self) {
         self.queue.end(Store::drain);

@@ -1,4 +1,4 @@
-//! The native object behind a copy from one store to another.
+//! The native object of a copy between two stores.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use forkpoint_engine::copy::{Convert, Copy, CopyOptions, Place, Value};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::target::Target;
 
-/// A copy from one open store to another one.
+/// A copy from one open store to another.
 #[napi]
 pub struct NativeCopy(Arc<Mutex<Copy>>);
 
@@ -62,7 +62,7 @@ impl NativeCopy {
     }
 }
 
-/// Names a run. The namespace is empty for contracts without namespaces.
+/// The name of a run. The namespace is empty for contracts without namespaces.
 #[napi(object)]
 pub struct RunName {
     pub space: String,
@@ -81,7 +81,7 @@ type Call = ThreadsafeFunction<Vec<SerializedValue>, Vec<SerializedValue>, Vec<S
 
 type Converting = Box<dyn Fn(Vec<Value>) -> Result<Vec<Value>> + Send + Sync>;
 
-/// Converts values with a function of JavaScript. The thread of the pool waits for it.
+/// Converts values with a JavaScript function. The thread of the pool waits for the result.
 fn in_javascript(convert: Function<Vec<SerializedValue>, Vec<SerializedValue>>) -> napi::Result<Converting> {
     let call: Call = convert.build_threadsafe_function().weak::<true>().callee_handled::<false>().build()?;
     Ok(Box::new(move |values| {
@@ -89,14 +89,14 @@ fn in_javascript(convert: Function<Vec<SerializedValue>, Vec<SerializedValue>>) 
         let values = values.into_iter().map(|(tag, bytes)| SerializedValue { tag, bytes: Vec::from(bytes).into() });
         let mode = ThreadsafeFunctionCallMode::NonBlocking;
         call.call_with_return_value(values.collect(), mode, move |converted, _| {
-            // No caller waits any more if the copy was dropped.
+            // Sending fails if the copy was dropped and no longer waits.
             let _ = sent.send(converted.map(|values| {
                 let value = |SerializedValue { tag, bytes }: SerializedValue| (tag, bytes.to_vec().into());
                 values.into_iter().map(value).collect()
             }));
             Ok(())
         });
-        // Nothing is sent if the environment ends.
+        // The channel closes without a value if the environment ends.
         let ended = |_| Error::new(Code::Closed, "the copy was stopped, because its JavaScript thread ended");
         converted.recv().map_err(ended)?.map_err(|error: napi::Error| Error::invalid(error.reason))
     }))

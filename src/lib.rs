@@ -1,8 +1,8 @@
 //! The Node.js addon: takes calls from JavaScript, hands them to the engine, and returns their outcomes.
 //!
-//! The addon contains no logic of a contract: each call contains the name of its contract. Each call also has an id.
-//! The outcome of a call goes to the `completion` queue, and `ts/bridge/native.ts` then settles the promise of the call. A
-//! store in memory can answer immediately, and then the call itself returns the outcome.
+//! The addon contains no logic of a contract: each call names its contract, and has an id. The outcome goes to the
+//! `completion` queue, and `ts/bridge/native.ts` then settles the promise of the call. A store in memory may answer
+//! immediately: then the call itself returns the outcome.
 
 // The macros of napi generate items without documentation, and items that these lints reject.
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, unreachable_pub)]

@@ -14,8 +14,8 @@ use forkpoint_engine::record::Labels;
 use forkpoint_engine::retention::Policy;
 use forkpoint_engine::store::{Migrate, Options};
 
-/// The options of a store. `ts/store/options.ts` has validated them and filled in the defaults. The numbers are doubles,
-/// because Node-API would turn a number that does not fit into another one. [`whole`] checks them again.
+/// The options of a store. `ts/store/options.ts` has validated them and filled in defaults. The numbers are doubles,
+/// because Node-API would change an integer that does not fit. [`whole`] checks the numbers again.
 #[napi(object, object_to_js = false)]
 pub struct NativeOptions {
     pub durability: String,
@@ -30,24 +30,24 @@ pub struct NativeOptions {
     pub ttl: Option<f64>,
     /// `None`: no limit.
     pub max_bytes: Option<f64>,
-    /// The greatest part of the time that removals in the background take, in percent.
+    /// The maximum share of the time that background removals take, in percent.
     pub prune_percent: f64,
-    /// The labels of runs that begin. `None`: none.
+    /// The labels of new runs. `None`: no labels.
     pub labels: Option<HashMap<String, String>>,
     /// The schema of the tables on a server.
     pub schema: Option<String>,
-    /// The beginning of the names of the tables on a server.
+    /// The prefix of the table names on a server.
     pub prefix: Option<String>,
-    /// What the store may do to its tables when it opens: `create`, `auto` or `never`. `None`: `create`, unless the URL of a server
-    /// says it.
+    /// What opening the store may do to its tables: `create`, `auto` or `never`. `None`: the setting of the server's
+    /// URL, or `create`.
     pub migrate: Option<String>,
 }
 
-/// The greatest number up to which a double holds every whole number: 2^53 - 1.
+/// The greatest integer up to which a double represents every integer: 2^53 - 1.
 const SAFE: u64 = (1 << 53) - 1;
 
-/// Reads a whole number in this range. Another one is refused and not cast: a negative `ttl`, for example, would remove every
-/// checkpoint.
+/// Reads an integer in this range. Other numbers are refused and never cast: a negative `ttl`, for example, would
+/// remove every checkpoint.
 fn whole(name: &str, number: f64, range: RangeInclusive<u64>) -> Result<u64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "compared with the number below")]
     let read = number as u64;
@@ -62,13 +62,13 @@ fn whole(name: &str, number: f64, range: RangeInclusive<u64>) -> Result<u64> {
 
 /// As [`whole`], for a number of bytes.
 fn bytes(name: &str, number: f64, least: u64, most: usize) -> Result<usize> {
-    // A limit that is greater than the memory of the machine is the greatest limit.
+    // A limit above the machine's address space means no limit.
     let most = u64::try_from(most).unwrap_or(SAFE).min(SAFE);
     Ok(usize::try_from(whole(name, number, least..=most)?).unwrap_or(usize::MAX))
 }
 
 impl NativeOptions {
-    /// Reads the options that every kind of target has.
+    /// Reads the options of all kinds of targets.
     pub fn read(&self) -> Result<Options> {
         names::write_with(contract::words);
         let durability = match self.durability.as_str() {
@@ -78,7 +78,7 @@ impl NativeOptions {
             other => return Err(Error::invalid(format!("durability is {other:?}"))),
         };
         let limit = |name, number: Option<f64>| number.map(|number| whole(name, number, 1..=SAFE)).transpose();
-        // The timers of the operating systems count up to this number of milliseconds.
+        // The maximum that the timers of the operating systems support, in ms.
         let busy_timeout = whole("busyTimeoutMs", self.busy_timeout, 0..=i32::MAX.unsigned_abs().into())?;
         Ok(Options {
             durability,

@@ -11,7 +11,7 @@ use forkpoint_engine::error::Result;
 /// Work that is done once.
 pub struct Work(Box<dyn FnMut() -> Result<Response> + Send>);
 
-/// Does this work on a thread of the pool.
+/// Runs this work on a thread of the pool.
 pub fn on_pool(work: impl FnMut() -> Result<Response> + Send + 'static) -> AsyncTask<Work> {
     AsyncTask::new(Work(Box::new(work)))
 }

@@ -1,4 +1,4 @@
-//! The options of a store on a server, and the passwords that JavaScript gives.
+//! The options of a store on a server, and the passwords that JavaScript provides.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -18,13 +18,13 @@ use forkpoint_engine::target::Target;
 
 type AskJavaScript = ThreadsafeFunction<u32, (), u32, Status, false, true>;
 
-/// A password, or the message of the error of the user's function.
+/// The password, or the error message of the user's function.
 type Given = std::result::Result<String, String>;
 
-/// How often a request that waits looks whether the store is being closed.
+/// The interval at which a waiting request checks whether the store is being closed.
 const LOOK_FOR_CLOSING: Duration = Duration::from_millis(100);
 
-/// Asks a function in JavaScript for passwords.
+/// Gets passwords from a JavaScript function.
 #[derive(Clone)]
 pub struct Passwords(Arc<Asking>);
 
@@ -42,26 +42,26 @@ struct State {
 }
 
 impl Passwords {
-    /// JavaScript calls `give_password` with the number that the function gets.
+    /// Creates the passwords. JavaScript calls `give_password` with the number that `ask` receives.
     pub fn new(ask: Function<'_, u32, ()>) -> napi::Result<Self> {
         let ask = ask.build_threadsafe_function().weak::<true>().callee_handled::<false>().build()?;
         Ok(Self(Arc::new(Asking { ask, state: Mutex::default() })))
     }
 
-    /// Answers a request.
+    /// Delivers the answer to a request.
     pub fn give(&self, request: u32, given: Given) {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(password) = &given {
             state.last = Some(password.clone());
         }
         if let Some(waiting) = state.waiting.remove(&request) {
-            // The connection attempt that asked may have ended since.
+            // The connection attempt may have ended since its request.
             let _ = waiting.send(given);
         }
     }
 
-    /// Waits for a password for as long as `left` says. While the process ends, JavaScript does not run any more, so the last
-    /// password is used.
+    /// Waits for a password, at most for the time that `left` returns. While the process ends, JavaScript no longer
+    /// runs, so the previous password is used.
     fn ask(&self, left: &dyn Fn() -> Duration) -> Result<String> {
         let (waiting, answer) = channel();
         let (request, last) = {
@@ -74,7 +74,7 @@ impl Passwords {
         self.0.ask.call(request, ThreadsafeFunctionCallMode::NonBlocking);
         let begun = Instant::now();
         let given = loop {
-            // With another password, half of the time is for the connection. The time gets less when the store is closed.
+            // Keep half of the time for connecting if there is a previous password. `left` shrinks during closing.
             let left = if last.is_some() { left().saturating_sub(begun.elapsed()) } else { left() };
             match answer.recv_timeout(left.min(LOOK_FOR_CLOSING)) {
                 Err(RecvTimeoutError::Timeout) if left > LOOK_FOR_CLOSING => {}
@@ -94,7 +94,7 @@ impl Passwords {
     }
 }
 
-/// Sets the options that only a server has.
+/// Sets the options that only servers have.
 pub fn set_options(target: &mut Target, options: &NativeOptions, passwords: Option<&Passwords>) -> Result<()> {
     let NativeOptions { schema, prefix, migrate, .. } = options;
     if let Target::Postgres(url) = target {
@@ -112,7 +112,7 @@ pub fn set_options(target: &mut Target, options: &NativeOptions, passwords: Opti
     given.map_or(Ok(()), |(name, _)| Err(Error::invalid(format!("option \"{name}\" is for a Postgres server only"))))
 }
 
-/// Returns the SQL that makes the tables on a Postgres server.
+/// Returns the SQL that creates the tables on a Postgres server.
 #[napi]
 pub fn postgres_schema(schema: Option<String>, prefix: Option<String>) -> napi::Result<String, &'static str> {
     postgres::schema_script(schema.as_deref(), prefix.as_deref()).map_err(thrown)

@@ -80,14 +80,14 @@ impl NativeStore {
         })
     }
 
-    /// The absolute path of the database file or folder, or null for a store in memory. Two stores with the same path have the
-    /// same content.
+    /// The absolute path of the database file or folder, or null for a store in memory. Stores with the same path share
+    /// their data.
     #[napi(getter)]
     pub fn database_path(&self) -> Option<String> {
         self.database_path.clone()
     }
 
-    /// Answers a request for the password of the server. `password` is null if the user's function failed with `failure`.
+    /// Answers a request for the server's password. `password` is null if the user's function failed.
     #[napi]
     pub fn give_password(&self, request: u32, password: Option<String>, failure: Option<String>) {
         if let Some(passwords) = &self.passwords {
@@ -99,15 +99,14 @@ impl NativeStore {
     #[napi]
     pub fn calls<'env>(&self, env: &'env Env) -> napi::Result<Function<'env, (), Outcome>> {
         let calls = self.calls.clone();
-        // The function takes its arguments one by one. If they came in an array, each item would cost one more call of
-        // Node-API.
+        // The function takes its arguments one by one. In an array, each item would cost another call of Node-API.
         env.create_function_from_closure("call", move |context| calls.run(&context))
     }
 }
 
 type Outcome = Either3<(), Value, Failure>;
 
-/// The arguments of a call before its buffers.
+/// The number of arguments before the buffers.
 const BUFFERS_AT: usize = 4;
 
 #[derive(Clone)]
@@ -119,18 +118,18 @@ struct Calls {
 impl Calls {
     /// Runs a call of a contract.
     ///
-    /// The arguments are: the call's id, whether it may be answered at once, the number of the call's shape, the number of
-    /// buffers, the buffers, and the values of the fields. A buffer may consist of pieces: see [`Calls::take_pieces`]. The shape
-    /// contains the names of the fields, in the same order as the values.
+    /// The arguments are: the call's id, whether it may be answered immediately, the number of the call's shape, the
+    /// number of buffers, the buffers, and the values of the fields. A buffer may consist of pieces: see
+    /// [`Calls::take_pieces`]. The shape has the field names, in the order of the values.
     ///
-    /// Returns the outcome if it is there already. Otherwise returns undefined, and the completion queue later delivers the
+    /// Returns the outcome if it is available. Otherwise returns undefined, and the completion queue later delivers the
     /// outcome with the call's id.
     fn run(&self, context: &FunctionCallContext<'_>) -> napi::Result<Outcome> {
         let call_id: u32 = context.get(0)?;
         let at_once = context.get(1)?;
         let shape = self.completions.shape(context.get(2)?)?;
         let fields_at = BUFFERS_AT + context.get::<u32>(3)? as usize;
-        // Room is made for what is there, whatever the number says.
+        // Check the number against the actual arguments before reserving memory.
         if fields_at > context.length() {
             return Err(napi::Error::from_reason("a call has fewer buffers than it says"));
         }
@@ -152,7 +151,7 @@ impl Calls {
         let slot = Arc::new(Mutex::new(None));
         let (filled, completions) = (Arc::clone(&slot), Arc::clone(&self.completions));
         let (caller, is_inline) = (thread::current().id(), self.store.is_inline());
-        // Other outcomes go through the queue, also if one is here already: they arrive in their order.
+        // All other outcomes go through the queue, even if they are available now, so that they arrive in order.
         let reply = Reply::new(move |outcome| {
             if is_inline || at_once && outcome.is_ok() && thread::current().id() == caller {
                 *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
@@ -169,16 +168,16 @@ impl Calls {
         }
     }
 
-    /// Takes the bytes of a buffer that a serializer has made. `ts/bridge/serializer.ts` ensures that no other code uses the
+    /// Takes the bytes of a buffer from a serializer. `ts/bridge/serializer.ts` ensures that no other code uses the
     /// buffer.
     ///
     /// A large buffer is referenced, and is later released on JavaScript's thread. A small buffer is copied. A store in
     /// memory copies every buffer.
     ///
-    /// JavaScript could write to a referenced buffer, or detach it, while a thread of the store reads it. It does neither: the
-    /// buffer was made for this call by a serializer of the package, or is a copy of what the user's serializer returned
-    /// (`formatOf`), and no code but the call gets it. The call detaches it when it has succeeded (`detachBuffers`), and the engine
-    /// replies when it has read the bytes for the last time.
+    /// JavaScript could write to a referenced buffer, or detach it, while a thread of the store reads it. It does
+    /// neither. The buffer was made for this call by a serializer of the package, or copied from the output of the
+    /// user's serializer (`formatOf`), and only the call has it. The call detaches it after success (`detachBuffers`),
+    /// when the engine has finished reading the bytes.
     fn take(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<Bytes> {
         if bytes.len() < REFERENCED || self.store.is_inline() {
             return Ok(Bytes::copy_from_slice(&bytes));
@@ -186,8 +185,8 @@ impl Calls {
         Ok(Bytes::from_owner(bytes.into_typed_array(env)?))
     }
 
-    /// Takes the pieces of a value, as `ts/bridge/native.ts` packs them. A piece that is not inside of its chunk is refused. The
-    /// numbers are read once, while JavaScript waits.
+    /// Takes the pieces of a value, as `ts/bridge/native.ts` packs them. Refuses a piece that is not inside its chunk.
+    /// The numbers are read once, while JavaScript waits.
     fn take_pieces(&self, pieces: &Array<'_>) -> napi::Result<Content> {
         let missing = || napi::Error::from_reason("a call refers to no chunk");
         let others: Uint8ArraySlice<'_> = pieces.get(0)?.ok_or_else(missing)?;
@@ -202,8 +201,8 @@ impl Calls {
         };
         let pieces: Option<Vec<Bytes>> = packed.chunks(3).map(piece).collect();
         let pieces = pieces.ok_or_else(missing)?;
-        // A store in memory keeps what it is given, so it gets its own bytes. A value that every store refuses for its size is
-        // not copied: its pieces may overlap, and take more than the memory.
+        // A store in memory keeps the bytes, so it gets a copy. A value that is too large for every store is not
+        // copied: its pieces may overlap, and exceed the memory.
         let is_stored = pieces.iter().map(Bytes::len).sum::<usize>() <= Options::LARGEST_PAYLOAD_BYTES;
         let copies = self.store.is_inline() && is_stored;
         Ok(if copies { pieces.concat().into() } else { Content::of_pieces(pieces) })

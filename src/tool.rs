@@ -14,13 +14,13 @@ use forkpoint_engine::error::Result;
 
 type Shared = Arc<Mutex<Box<dyn Tool>>>;
 
-/// A tool of a contract: for example, a state machine or the reader of another store's file.
+/// A tool of a contract: for example, a state machine, or a reader of another store's file.
 #[napi]
 pub struct NativeTool(Shared);
 
 #[napi]
 impl NativeTool {
-    /// Makes a tool of a contract. `which` selects the tool, in JSON.
+    /// Creates a tool of a contract. `which` selects the tool, in JSON.
     #[napi(constructor)]
     pub fn new(contract: String, which: String) -> napi::Result<Self, &'static str> {
         contract::tool(&contract, &which).map(|tool| Self(Arc::new(Mutex::new(tool)))).map_err(thrown)

@@ -11,10 +11,10 @@ use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::{Error, Result};
 use forkpoint_engine::store::{Swept, Warning};
 
-/// Frees the memory of a buffer immediately. Without this call, the next garbage collection would free it.
+/// Frees the memory of a buffer immediately, instead of at the next garbage collection.
 ///
-/// V8 counts the memory of a buffer until the buffer is freed, and collects garbage earlier because of that memory. No
-/// thread may read the buffer after this call. `detachBuffers` calls it when the call that has the buffer was answered.
+/// V8 counts this memory until it is freed, and collects garbage earlier because of it. No thread may read the buffer
+/// after this call. `detachBuffers` calls it after the buffer's call was answered.
 #[napi]
 pub fn detach(buffer: ArrayBuffer) -> napi::Result<()> {
     buffer.detach()
@@ -43,8 +43,7 @@ impl FromNapiValue for Field {
 /// The size in bytes of the buffer for short texts. Most ids fit into this buffer.
 const SHORT: usize = 128;
 
-/// Reads a text. A short text is read in one step. napi would ask for the length of the text first, which takes twice
-/// the time.
+/// Reads a text. A short text is read in one step: napi would first ask for its length, which takes twice the time.
 #[expect(
     unsafe_code,
     reason = "env and value are those of the call under way; the buffer is as long as it is said to be"
@@ -54,7 +53,7 @@ unsafe fn text(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Strin
     let mut length = 0;
     let status =
         unsafe { sys::napi_get_value_string_utf8(env, value, short.as_mut_ptr().cast(), SHORT, &raw mut length) };
-    // If fewer than 5 bytes of the buffer are free after a text, the text may be cut off. Node-API stops before a
+    // If fewer than 5 bytes of the buffer are free after a text, the text may be cut off: Node-API stops before a
     // character (up to 4 bytes) that does not fit, and appends a NUL.
     if status == sys::Status::napi_ok
         && length + 4 < SHORT
@@ -84,7 +83,7 @@ pub struct Cause {
 }
 
 impl Failure {
-    /// Converts the failure into an error that the call itself throws. The error's property `failure` contains the
+    /// Converts the failure into an error that the call itself throws. The property `failure` of the error has the
     /// details.
     pub fn thrown(self, env: &Env) -> napi::Error {
         let make = || {
@@ -112,7 +111,7 @@ impl From<Error> for Failure {
     }
 }
 
-// Outcomes are arrays in JavaScript, because Node-API sets an element of an array much faster than a named property.
+// Outcomes are arrays in JavaScript, because Node-API sets array elements much faster than named properties.
 
 /// The outcome of one call: its id, then the value or the error.
 #[napi(array, object_from_js = false)]
@@ -129,7 +128,7 @@ impl Settled {
         Self(call_id, Either3::B(target.to_owned()), Some(Failure { code, ..error.into() }))
     }
 
-    /// What retention has removed in the background of the store at `target`, as JSON.
+    /// The result of a sweep of the store at `target`, as JSON.
     pub fn swept(call_id: u32, target: &str, swept: &Swept) -> Self {
         Self(call_id, Either3::B(swept.to_json(target)), None)
     }
@@ -159,12 +158,10 @@ pub fn settled(outcome: Result<Option<Response>>) -> (Value, Option<Failure>) {
     }
 }
 
-/// Bytes for JavaScript. A small number of bytes is copied into JavaScript's heap. A large number is handed over
-/// without a copy.
+/// Bytes for JavaScript. A small blob is copied into JavaScript's heap. A large one is handed over without a copy.
 pub struct Blob(pub Vec<u8>);
 
-/// A blob of at most this many bytes is copied. The copy costs less than the garbage collector's work for external
-/// memory.
+/// A blob of at most this many bytes is copied, because a copy costs less than garbage collection of external memory.
 const COPIED: usize = 32 << 10;
 
 impl TypeName for Blob {

@@ -19,8 +19,8 @@ impl Ahead {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `bytes` more bytes fit, and reserves them. Only the writer releases bytes, and the writer never waits
-    /// for the encoder, so this wait ends. If nothing is reserved, any number of bytes fits.
+    /// Waits until `bytes` more bytes fit, and reserves them. If nothing is reserved, any number of bytes fits. The
+    /// wait ends: only the writer releases bytes, and the writer never waits for the encoder.
     pub(crate) fn reserve(self: &Arc<Self>, bytes: usize) -> Lead {
         let mut held = self.bytes();
         while *held > 0 && held.saturating_add(bytes) > MOST {

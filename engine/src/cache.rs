@@ -1,9 +1,9 @@
-//! Keeps recent raw payloads in memory, up to a maximum number of bytes: the newest payload of each active lineage, what was
-//! read, and what its neighbors are built on.
+//! Keeps recent raw payloads in memory, up to a maximum number of bytes: the newest payload of each active lineage,
+//! payloads that were read, and payloads that several deltas build on.
 //!
-//! A cached payload is used only if the database confirms it. A database that goes back in time gives the same save
-//! number to another payload, so a payload is found by its [`PayloadKey`]: the save number, and the checksum that the
-//! row of the payload stores. A reader first reads both in the database and then looks in the cache.
+//! A cached payload is used only if the database confirms it. A database that goes back in time can give the same save
+//! number to another payload. The key is therefore a [`PayloadKey`]: the save number, and the checksum in the payload's
+//! row. A reader first reads both in the database and then looks in the cache.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ pub struct CachedPayload {
 }
 
 impl CachedPayload {
-    /// The raw payload and its misses, as [`plan`](crate::codec::plan::plan) takes them.
+    /// Returns the arguments that [`plan`](crate::codec::plan::plan) takes.
     pub(crate) fn into_base(self) -> (Bytes, u32) {
         (self.raw, self.misses)
     }
@@ -52,11 +52,9 @@ type Name = (ContractId, String);
 pub struct NewEntry {
     pub key: PayloadKey,
     pub payload: CachedPayload,
-    /// The save number of an older payload to drop from the cache. The older payload is less likely to be read than the
-    /// new payload.
+    /// The save number of an older payload to drop from the cache, because it is less likely to be read.
     pub supersedes: Option<Seq>,
-    /// The name of the lineage whose newest payload this is, and the tip of this lineage. `None` if the tip need not be
-    /// known.
+    /// The lineage whose newest payload this is, and its new tip. `None` if this payload is not to become a tip.
     pub tip: Option<(Name, LineageTip)>,
 }
 
@@ -79,20 +77,20 @@ impl PayloadCache {
         Self(Arc::new(Mutex::new(Lru::new(capacity))))
     }
 
-    /// Returns true if a payload with this save number is cached. It may be another payload than the one that the
-    /// database has now.
+    /// Returns true if a payload with this save number is cached. The database may now have another payload with this
+    /// number.
     pub(crate) fn may_have(&self, seq: Seq) -> bool {
         self.lock().entries.contains_key(&seq)
     }
 
-    /// The payload, if it is cached. The caller has read the key in the database.
+    /// Returns the payload if it is cached. The caller must have read the key in the database.
     pub fn get(&self, key: PayloadKey) -> Option<CachedPayload> {
         self.lock().get(key)
     }
 
-    /// The newest payload of a lineage, if this process saved the payload and the cache still contains the payload.
-    /// Another process may have saved an even newer payload, or the database may have gone back in time. The caller
-    /// compares the tip with the database before it relies on the payload.
+    /// Returns the newest payload that this process saved in a lineage, if it is still cached. Another process may have
+    /// saved a newer one, or the database may have gone back in time. The caller must compare the tip with the database
+    /// first.
     pub fn newest(&self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
         let mut cache = self.lock();
         let tip = cache.tips.get(&(contract, lineage.to_owned()))?.clone();
@@ -112,7 +110,7 @@ impl PayloadCache {
         bytes <= self.lock().capacity
     }
 
-    /// Returns the payloads below the save number `below` that were used last, at most `most` of them, with their
+    /// Returns up to `most` of the most recently used payloads whose save number is less than `below`, with their
     /// checksums.
     #[cfg(feature = "postgres")]
     pub(crate) fn recent(&self, below: Seq, most: usize) -> HashMap<Seq, (u64, CachedPayload)> {

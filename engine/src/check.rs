@@ -43,7 +43,7 @@ pub enum FindingCode {
     Network,
     /// The log of the database is very large.
     Log,
-    /// The check was ended before it had looked at everything.
+    /// The check was ended before it was complete.
     Time,
 }
 
@@ -79,8 +79,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding that names no contract, lineage or id.
-    /// The finding that a lineage has another status than the one that follows from its checkpoints.
+    /// Creates a finding that names no contract, lineage or id.
+    /// Creates the finding for a stored status that differs from the status of the newest checkpoint.
     pub(crate) fn status(lineage: &str, kept: Status, expected: Status) -> Self {
         let [kept, expected] = [kept, expected].map(|status| format!("{status:?}").to_lowercase());
         let message = format!("run {lineage:?} is listed as {kept}, but its newest checkpoint says {expected}");
@@ -88,7 +88,7 @@ impl Finding {
         Self::new(FindingCode::Index, Severity::Warning, message, remedy)
     }
 
-    /// The finding that a checkpoint has writes and is not stored.
+    /// Creates the finding for pending writes whose checkpoint does not exist.
     pub(crate) fn writes_of_none(contract: ContractId, id: String) -> Self {
         let message =
             format!("checkpoint {id:?} has pending writes, but is not stored: it comes later, or was deleted");
@@ -101,13 +101,13 @@ impl Finding {
         Self { code, severity, message: shortened(message.into()), remedy, contract: None, lineage: None, id: None }
     }
 
-    /// The same finding with what it is about.
+    /// Sets the contract, lineage and id of the finding.
     pub(crate) fn about(self, About { contract, lineage, id }: About) -> Self {
         Self { contract, lineage, id, ..self }
     }
 }
 
-/// What a finding is about. A field is empty if it is not known, or cannot be trusted.
+/// The subject of a finding. A field is empty if its value is unknown or cannot be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct About {
     pub(crate) contract: Option<ContractId>,

@@ -1,24 +1,24 @@
-//! Notices when the clock of the machine is set, by comparing it with a clock that nobody can set.
+//! Notices when the machine's clock is set, by comparing the clock with the monotonic clock.
 //!
-//! The age of a checkpoint comes from the clock of the machine. If this clock is wrong for a moment, every older checkpoint
-//! seems to have expired.
+//! The age of a checkpoint comes from the machine's clock. If this clock is briefly wrong, every older checkpoint seems
+//! to have expired.
 
 use std::time::Duration;
 
 use crate::backend::machine_clock;
 
-/// How long the two clocks must agree again before the machine's clock is believed, in ms: one hour.
+/// After the clock was set, the two clocks must agree for this time before retention uses the machine's clock again:
+/// one hour, in ms.
 const PAUSE: i64 = 3_600_000;
 
-/// By how much the clocks may differ, in ms. Below this, a jump removes a checkpoint hardly earlier than it would be removed.
+/// The tolerated difference of the clocks, in ms. A smaller jump removes a checkpoint at most this much too early.
 const TOLERANCE: i64 = 60_000;
 
-/// The time that passes while the clocks may differ by one more unit of it. Time services let a clock run faster or slower by
-/// at most half of that.
+/// The clocks may drift apart by 1 ms in this many ms. Time services slew a clock by at most half of that.
 const DRIFT: i64 = 1_000;
 
-/// The time since the machine was started, in ms. It includes the time that the machine was asleep, so the clocks agree after
-/// that.
+/// The time since the machine was started, in ms. It includes sleep, so waking up does not look like a clock that was
+/// set.
 fn since_boot() -> i64 {
     i64::try_from(passed().as_millis()).unwrap_or(i64::MAX)
 }
@@ -27,20 +27,20 @@ fn since_boot() -> i64 {
 fn passed() -> Duration {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const CLOCK: rustix::time::ClockId = rustix::time::ClockId::Boottime;
-    // On macOS, this clock includes the time that the machine was asleep.
+    // On macOS, this clock includes sleep.
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     const CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
     Duration::try_from(rustix::time::clock_gettime(CLOCK)).unwrap_or_default()
 }
 
-/// Windows' counter includes the time that the machine was asleep.
+/// Windows' counter includes sleep.
 #[cfg(not(unix))]
 fn passed() -> Duration {
     static BEGUN: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
     BEGUN.elapsed()
 }
 
-/// The time of both clocks, in ms.
+/// The readings of both clocks, in ms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     /// The machine's clock: the time since the epoch.
@@ -53,7 +53,7 @@ impl Times {
         Self { machine: machine_clock(), since_boot: since_boot() }
     }
 
-    /// By how much the machine's clock was set forward between two times, in ms. `None`: it was not set.
+    /// Returns by how many ms the machine's clock was set since an earlier reading. `None`: it was not set.
     fn set_since(self, earlier: Self) -> Option<i64> {
         let passed = self.since_boot.saturating_sub(earlier.since_boot);
         let by = self.machine.saturating_sub(earlier.machine).saturating_sub(passed);
@@ -62,23 +62,23 @@ impl Times {
     }
 }
 
-/// What the watch says of the machine's clock.
+/// The state of the machine's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may be used.
+    /// The clock is reliable.
     Steady,
-    /// It has just been set by this number of ms. Negative: back.
+    /// The clock has just been set by this number of ms. A negative number means back.
     Set(i64),
-    /// It was set less than an hour ago.
+    /// The clock was set less than an hour ago.
     Doubtful,
 }
 
 /// Compares the clocks since a store was opened.
 #[derive(Debug)]
 pub struct ClockWatch {
-    /// The last times at which the machine's clock was believed.
+    /// The last readings before the clock was set.
     believed: Times,
-    /// The first and the last times since the clock was set.
+    /// The first and the last readings since the clock was set.
     doubted: Option<(Times, Times)>,
 }
 
@@ -96,7 +96,7 @@ pub fn warning(by: i64) -> String {
     )
 }
 
-/// A length of time for a message, in the largest unit of which there are at least two.
+/// Formats a duration for a message, in the largest unit of which there are at least two.
 fn length(ms: i64) -> String {
     let units = [("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1_000)];
     let of = |(unit, length): (&'static str, u64)| (unit, (ms.unsigned_abs() + length / 2) / length);
@@ -110,19 +110,19 @@ impl ClockWatch {
         Self::new(Times::now())
     }
 
-    /// Compares the clocks of this machine. The machine's clock is believed again when it is back where it was, or has
-    /// agreed with the other clock for an hour.
+    /// Compares the clocks. After a jump, the machine's clock is reliable again when it is back at the expected time,
+    /// or has agreed with the other clock for an hour.
     pub fn compare(&mut self) -> Verdict {
         self.look(Times::now())
     }
 
-    /// The machine's clock is believed at first: a store that was not used for a year looks like a clock that is a year
-    /// ahead.
+    /// The machine's clock is assumed to be right at first. A store that was not used for a year cannot be told from a
+    /// clock that is a year ahead.
     pub(crate) fn new(now: Times) -> Self {
         Self { believed: now, doubted: None }
     }
 
-    /// As [`ClockWatch::compare`], with the times of the clocks.
+    /// Like [`ClockWatch::compare`], with given readings.
     pub(crate) fn look(&mut self, now: Times) -> Verdict {
         let Some(by) = now.set_since(self.believed) else {
             *self = Self::new(now);
@@ -153,7 +153,7 @@ mod tests {
     const HOUR: i64 = 60 * MINUTE;
     const YEAR: i64 = 365 * 24 * HOUR;
 
-    /// A watch, and the two clocks. Each step lets time pass, sets the machine's clock, and looks.
+    /// A watch and its two clocks. Each step lets time pass, sets the machine's clock, and compares.
     struct Steps(ClockWatch, Times);
 
     impl Steps {

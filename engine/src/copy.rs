@@ -1,10 +1,10 @@
-//! Copies everything from one store to another, or some lineages, and compares both stores afterwards.
+//! Copies an entire store or some of its lineages to another store, and compares both afterwards.
 //!
-//! A copy only uses ops and queries. It works between any two backends. The copy repeats the history as far as it is
-//! still visible: it puts the checkpoints in save order, and creates the lineages in their order.
+//! A copy only uses ops and queries, so it works between any two backends. It repeats the visible history: it puts the
+//! checkpoints in save order, and creates the lineages in their order.
 //!
-//! A copy remembers nothing in the destination. It begins with a comparison: what the destination has of the source stays,
-//! and the copy continues after it. An interrupted copy and a second copy are the same.
+//! A copy keeps no progress marker in the destination. It first compares the stores, keeps what the destination already
+//! has, and continues from there. An interrupted copy continues in the same way as a new one.
 //!
 //! # Layout
 //!
@@ -14,7 +14,7 @@
 //! | `side` | asks a store and waits for the answer |
 //! | `convert` | converts the serialized values of the source |
 //! | `place` | tells which stores are the same |
-//! | `items` | reads a store page by page |
+//! | `place` | checks whether two targets are the same store |
 //! | `compare` | compares both stores, and finds what the destination has |
 //! | `records` | compares the records of logs |
 //! | `stages` | goes through the source, and fills the destination |
@@ -60,11 +60,11 @@ pub struct Progress {
     pub verifying: bool,
     /// True if everything is copied and both stores are equal.
     pub done: bool,
-    /// True if the destination had less than the source, so that it was changed.
+    /// True if data were missing in the destination, so that it was changed.
     pub changed: bool,
     #[serde(flatten)]
     pub counts: Counts,
-    /// What the destination already had, as soon as it was compared.
+    /// The data that the destination already had. Zero until the first comparison ends.
     pub there: Counts,
     /// The number of checkpoints that the source had when the call began.
     pub of_checkpoints: u64,
@@ -75,7 +75,7 @@ pub struct Progress {
 /// A copy between two open stores.
 ///
 /// Each step copies or compares about one page. After an error, the next step compares both stores again and continues.
-/// A new `Copy` does the same, in this process or in another one.
+/// A new `Copy` continues in the same way, also in another process.
 pub struct Copy {
     shared: Shared,
     /// The parts to copy, in this order. A part is the entire store (`None`) or a lineage.
@@ -83,15 +83,15 @@ pub struct Copy {
     state: State,
     /// True if the destination was changed.
     changed: bool,
-    /// What the destination had before it was changed.
+    /// The data that the destination had before it was changed.
     there: Counts,
-    /// The checkpoints and the records of the source.
+    /// The numbers of checkpoints and records in the source.
     of: Option<(u64, u64)>,
 }
 
 enum State {
     Begins,
-    /// Compares the parts before anything is changed. The first field has what was found of the parts before.
+    /// Compares the parts before anything is changed. The first field has the results of the parts before.
     Compares(Vec<There>, Box<Comparison>),
     Copies(Work, Box<Copying>),
     /// Compares a part that was copied.
@@ -101,18 +101,18 @@ enum State {
 
 /// The parts that are still to be copied, and the counts of the equal parts.
 struct Work {
-    /// The parts that the destination does not have completely, by their number.
+    /// The parts that are incomplete in the destination, with their index in `parts`.
     left: VecDeque<(usize, There)>,
     /// The counts of the parts that are equal.
     done: Counts,
 }
 
 impl Copy {
-    /// A copy from a store to another one. Nothing is read or written before the first step.
+    /// Creates a copy. Nothing is read or written before the first step.
     ///
     /// # Errors
     ///
-    /// `INVALID_ARGUMENT` if the destination removes checkpoints by itself.
+    /// `INVALID_ARGUMENT` if the destination has a retention limit.
     pub fn new(from: Arc<Store>, to: Arc<Store>, options: CopyOptions) -> Result<Self> {
         if *to.retention() != Policy::default() {
             return Err(Error::invalid(
@@ -179,7 +179,7 @@ impl Copy {
         Ok(self.progress())
     }
 
-    /// Compares the next part. After the last one, the parts are copied of which the destination lacks something.
+    /// Compares the next part. After the last comparison, starts to copy the incomplete parts.
     fn compare(&mut self, found: Vec<There>) -> State {
         if let Some(part) = self.parts.get(found.len()) {
             self.shared.only.clone_from(part);
@@ -187,7 +187,7 @@ impl Copy {
         }
         let mut work = Work { left: VecDeque::new(), done: Counts::default() };
         let there = found.iter().fold(Counts::default(), |sum, there| sum + there.counts);
-        // After an error, what this copy has added does not count as what was there.
+        // After an error, the data that this copy has added do not count as data that were there.
         if !self.changed {
             self.there = there;
         }
@@ -225,7 +225,7 @@ impl Copy {
         Progress { verifying, done, changed: self.changed, counts, there: self.there, of_checkpoints, of_records }
     }
 
-    /// The numbers of checkpoints and records that are to be copied.
+    /// Returns the numbers of checkpoints and records to copy.
     fn totals(&self) -> Result<(u64, u64)> {
         let Shared { from, options, .. } = &self.shared;
         let (mut checkpoints, mut records) = (0, 0);

@@ -1,10 +1,10 @@
-//! The time by which all remaining work of a store must have its locks.
+//! The deadline by which the remaining work of a closing store must have its locks.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// The deadline of a store that is being closed, or whose process is ending. Until then there is no deadline. All work of
-/// the store shares the deadline, so that several calls do not wait for the same lock one after the other.
+/// The deadline of a store that is being closed, or whose process is ending. An open store has none. All remaining work
+/// shares the deadline, so that the calls do not each wait for the full timeout in turn.
 #[derive(Debug, Default)]
 pub(crate) struct Deadline(OnceLock<Instant>);
 
@@ -19,7 +19,7 @@ impl Deadline {
         self.0.get().copied()
     }
 
-    /// How long a call may wait for a lock that has this patience without a deadline.
+    /// Returns how long a call may wait for a lock: `patience`, or less if the deadline is nearer.
     pub(crate) fn limit(&self, patience: Duration) -> Duration {
         self.get().map_or(patience, |at| patience.min(at.saturating_duration_since(Instant::now())))
     }

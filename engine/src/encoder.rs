@@ -1,6 +1,6 @@
-//! The encoder thread. The thread compares and compresses large units before it queues them for the writer. Other
-//! callers need not wait while a large unit is encoded. What is encoded takes memory until it is written, so the thread waits
-//! when it is too far ahead of the writer.
+//! The encoder thread compares and compresses large units before they are queued for the writer, so that other callers
+//! need not wait. An encoded unit takes memory until it is written. The thread therefore waits when it is too far ahead
+//! of the writer.
 //!
 //! Small units go directly to the writer, so they may be committed before an earlier large unit. Two kinds of messages
 //! wait until the encoder has sent all of its messages to the writer: a message that touches the same lineage or
@@ -38,8 +38,8 @@ impl Encoder {
                     encode(&*encodes, apply, &ahead);
                 }
                 send(&writer, message);
-                // Call `leave` only after this message was sent. A later message that bypasses the encoder is queued
-                // behind this message.
+                // Call `leave` only after this message was sent. A later message that bypasses the encoder is then
+                // queued behind it.
                 shared.lock().leave(&footprint);
             }
         };
@@ -96,8 +96,8 @@ fn encode(encodes: &dyn PreEncode, Apply { unit, lead, .. }: &mut Apply, ahead: 
     if size == 0 {
         return;
     }
-    // An encoded op is at most about as large as the joined one. All ops of a unit get their room together, because the
-    // room of a unit is released only when all of it is written.
+    // An encoded op is about as large as the joined one, or smaller. Reserve the bytes of all ops together, because
+    // they are released together when the unit is written.
     let lead = lead.insert(ahead.reserve(2 * size));
     for (op, _) in unit.ops.iter_mut().zip(sizes).filter(|(_, size)| size.is_some()) {
         encodes.encode(op);

@@ -62,10 +62,10 @@ pub struct Error {
     cause: Option<Arc<Cause>>,
 }
 
-/// The longest message, in bytes. The longest ids that a store takes fit in it.
+/// The maximum length of a message, in bytes. The longest ids that a store accepts fit in it.
 const LONGEST_MESSAGE: usize = 32 << 10;
 
-/// Cuts the middle out of a message that is too long to be read. A damaged id may have any length.
+/// Cuts the middle out of a message that is too long. A damaged id may have any length.
 pub(crate) fn shortened(message: String) -> String {
     if message.len() <= LONGEST_MESSAGE {
         return message;
@@ -108,7 +108,7 @@ impl Error {
         self
     }
 
-    /// The same error for another call, of which nothing was sent.
+    /// Reuses the error for another call. Nothing was sent for that call, so its outcome is known.
     #[must_use]
     pub(crate) fn for_another_call(mut self) -> Self {
         self.outcome_unknown = false;
@@ -141,7 +141,7 @@ impl Error {
         self.code
     }
 
-    /// Returns true if the error means that stored bytes are damaged, or that this version does not know them.
+    /// Returns true if stored bytes are damaged, or written in a format that this version does not know.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(self.code, Code::Corrupt | Code::Unsupported)
     }

@@ -1,4 +1,4 @@
-//! Events report to the user what happens in the background. No call can report it.
+//! Events report what happens in the background, where no call can report it.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use serde_json::json;
 
 use crate::error::Error;
 
-/// What no call can report.
+/// Something that happened in the background.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Warning(Warning),
     Swept(Swept),
 }
 
-/// A problem that no call can report.
+/// A problem in the background.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The public name: `StoreWarning.code` in JavaScript.
@@ -23,7 +23,7 @@ pub struct Warning {
     pub error: Error,
 }
 
-/// What retention has removed in the background, from the time when it found something until nothing was left.
+/// The result of a sweep that removed checkpoints, from its first batch until nothing was left to remove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
     pub checkpoints: u64,
@@ -31,14 +31,14 @@ pub struct Swept {
     pub bytes: i64,
     /// The number of lineages that now have no checkpoints.
     pub lineages: u64,
-    /// The time of the work.
+    /// The working time.
     pub worked: Duration,
-    /// The time of the work and of the pauses in between.
+    /// The total time, including pauses.
     pub took: Duration,
 }
 
 impl Swept {
-    /// `Sweep` of `ts/bridge/sweeps.ts`, about the store at `target`.
+    /// Serializes the sweep of the store at `target`, as the type `Sweep` of `ts/bridge/sweeps.ts`.
     pub fn to_json(&self, target: &str) -> String {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let Self { checkpoints, bytes, lineages, worked, took } = *self;
@@ -61,7 +61,7 @@ type Listener = Box<dyn Fn(Event) + Send + Sync>;
 pub(crate) struct Events(OnceLock<Listener>);
 
 impl Events {
-    /// Calls `listener` with each later event, on the thread that it happens on. Only the first listener is used.
+    /// Calls `listener` with each later event, on the thread that causes it. Only the first listener is used.
     pub(crate) fn listen(&self, listener: impl Fn(Event) + Send + Sync + 'static) {
         self.0.get_or_init(|| Box::new(listener));
     }

@@ -17,7 +17,7 @@ pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 pub(crate) struct Apply {
     pub(crate) unit: Unit,
     pub(crate) reply: Reply<Applied>,
-    /// The bytes that the encoder holds for the unit. `None`: the unit was not encoded ahead of time.
+    /// The bytes that the encoder has reserved for the unit. `None`: the unit was not encoded ahead of time.
     pub(crate) lead: Option<Lead>,
 }
 
@@ -30,7 +30,7 @@ impl Apply {
 /// A message to the writer thread.
 pub(crate) enum WriterMessage {
     Apply(Apply),
-    /// A function to run on the backend, and when it was queued. No unit is applied while the function runs.
+    /// A function to run on the backend, and the time of its call. No unit is applied while the function runs.
     Work(Work, Instant),
     /// A query that must see every message that was queued earlier.
     Ask(Question),
@@ -39,7 +39,7 @@ pub(crate) enum WriterMessage {
 }
 
 impl WriterMessage {
-    /// When the call was made. `None`: nothing but the end of the earlier work makes the message wait.
+    /// Returns the time of the call. `None`: the message has no time limit.
     pub(crate) fn asked(&self) -> Option<Instant> {
         match self {
             WriterMessage::Apply(apply) => Some(apply.reply.asked()),
@@ -72,7 +72,7 @@ pub(crate) fn send(worker: &Worker<WriterMessage>, message: WriterMessage) {
     }
 }
 
-/// The replies to send when the store is closed. `None`: it is closed.
+/// The replies to send when the store is closed. `None`: the store is closed.
 pub(crate) struct Closing(Mutex<Option<Vec<Reply<()>>>>);
 
 impl Closing {
@@ -97,7 +97,7 @@ impl Closing {
     }
 }
 
-/// The message that closes a store. If it is dropped without an end, because a thread panics, all waiting replies are sent.
+/// Closes a store. If it is dropped without a call of `end`, because a thread panics, all waiting replies are sent.
 pub(crate) struct Close(Arc<Closing>);
 
 impl Close {

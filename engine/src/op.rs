@@ -28,14 +28,14 @@ pub enum Op {
     /// copy. The new lineage begins with copies of the logs that the source checkpoint names. Each copy ends at the
     /// length that the source checkpoint names for the log. Repeating the same fork changes nothing.
     ///
-    /// Fails with [`Code::NotFound`] if the source does not exist. Fails with [`Code::Conflict`] if the new lineage or
+    /// Fails with [`Code::NotFound`] if the source does not exist, and with [`Code::Conflict`] if the new lineage or
     /// the new id already exists.
     Fork(Box<Fork>),
     /// Removes the checkpoint with this id. Does nothing if the checkpoint does not exist. If its run then has no
     /// checkpoint, the effects of the run are removed too: see [`ContractId::effects`].
     Remove { contract: ContractId, id: String },
-    /// Sets the save time of a checkpoint, so that its age counts from that time. A save time never goes back. Does
-    /// nothing if the checkpoint does not exist. The place of the checkpoint in the save order stays.
+    /// Sets the save time of a checkpoint, from which its age counts. A save time never goes back. The save order
+    /// stays. Does nothing if the checkpoint does not exist.
     Touch {
         contract: ContractId,
         id: String,
@@ -47,7 +47,7 @@ pub enum Op {
         contract: ContractId,
         /// The lineage. It need not exist.
         lineage: String,
-        /// The least sort key to remove. The empty sort key is less than all others, so it removes the entire lineage.
+        /// The least sort key to remove. The empty sort key is the least of all, so it removes the entire lineage.
         sort_key: SortKey,
     },
     /// Removes every lineage whose name begins with the prefix, with its checkpoints and logs. Names are compared
@@ -60,8 +60,8 @@ pub enum Op {
     Write {
         contract: ContractId,
         id: String,
-        /// The writes. A write that is already claimed is always added, even if its slot already has a write. A copied
-        /// checkpoint may have claimed writes.
+        /// The writes. A claimed write, as a copied checkpoint may have, is always added, even if its slot already has
+        /// a write.
         writes: Vec<Write>,
         /// If true, a write to a slot that already has a write replaces the earlier write. If false, the earlier write
         /// stays.
@@ -69,7 +69,7 @@ pub enum Op {
         /// The envelope of the writes, if it was encoded ahead of time. Only the engine sets this field.
         encoded: Option<Bytes>,
     },
-    /// Marks the unclaimed writes of a checkpoint as claimed. The checkpoint that claims the writes was made from them.
+    /// Marks the unclaimed writes of a checkpoint as claimed by the checkpoint that was made from them.
     Claim {
         contract: ContractId,
         /// The id of the checkpoint that has the writes.
@@ -77,8 +77,8 @@ pub enum Op {
         /// The id of the checkpoint that was made from the writes.
         claimed_by: String,
     },
-    /// Makes the writes of a checkpoint unclaimed again, because the checkpoints that claimed them were removed. One
-    /// write of each slot stays: the unclaimed write if there is one, and otherwise the write that was claimed last.
+    /// Makes the writes of a checkpoint unclaimed again, after the checkpoints that claimed them were removed. Each
+    /// slot keeps one write: the unclaimed one if there is one, and otherwise the one that was claimed last.
     Reopen { contract: ContractId, id: String },
     /// Removes the writes to every checkpoint whose id begins with the prefix. Ids are compared literally, byte by
     /// byte. Writes to checkpoints that do not exist are removed too.
@@ -92,7 +92,7 @@ pub enum Op {
         log: String,
         /// The records. A record is left out if the log already contains a record with the same key.
         records: Vec<Record>,
-        /// What the log must be before the append. Otherwise, the append fails with [`Code::Conflict`].
+        /// The state that the log must have before the append. Otherwise, the append fails with [`Code::Conflict`].
         must: LogMust,
     },
     /// Shortens a log. Records that a checkpoint names stay readable through the checkpoint.
@@ -129,12 +129,12 @@ pub enum Op {
 }
 
 impl Op {
-    /// Stores a checkpoint that has these parts, inherits none and names no logs.
+    /// Creates an op that stores a checkpoint with these parts. It inherits no parts and names no logs.
     pub fn put(header: Header, parts: Vec<Part>) -> Self {
         Self::Put(Box::new(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() }.into()))
     }
 
-    /// Stores a checkpoint, as [`Op::put`] does, at the place that the order gives it.
+    /// Creates an op like [`Op::put`], with a given order.
     pub fn put_in(order: Order, header: Header, parts: Vec<Part>) -> Self {
         let draft = Draft::from(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() });
         Self::Put(Box::new(Draft { order, ..draft }))
@@ -155,8 +155,7 @@ impl Op {
         )
     }
 
-    /// Returns the weight of the op in a queue, in bytes: the size of the payload plus a small constant for the other
-    /// fields.
+    /// Returns the weight of the op in a queue, in bytes: the payload's size plus a small constant.
     pub fn weight(&self) -> usize {
         match self {
             Op::Put(draft) => 512 + draft.len() + draft.like.iter().map(|part| part.bytes.len()).sum::<usize>(),
@@ -175,7 +174,7 @@ impl Op {
         Error::new(Code::NotFound, format!("run {} not found: it has no checkpoint", quote(lineage)))
     }
 
-    /// Returns the size of what was encoded ahead of time, in bytes.
+    /// Returns the size of the bytes that were encoded ahead of time.
     pub(crate) fn encoded_bytes(&self) -> usize {
         match self {
             Op::Put(draft) => draft.encoded.as_ref().map_or(0, |encoded| encoded.raw.len() + encoded.body.len()),
@@ -247,15 +246,14 @@ impl Fork {
     }
 }
 
-/// What an append expects of its log.
+/// The state of a log that an append requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogMust {
-    /// The log may be as it likes.
+    /// Any state.
     BeAny,
     /// The log has this number of records.
     HaveLength(u64),
-    /// No record of the log has the key of a new record, and no two new records have the same key. So no record is left
-    /// out.
+    /// No record is left out: the keys of the new records are new to the log, and distinct.
     LackTheKeys,
 }
 
@@ -292,18 +290,18 @@ impl From<Vec<Op>> for Unit {
 pub struct Applied {
     /// The result of each [`Op::Append`], in the order of the ops.
     pub appended: Vec<Appended>,
-    /// The stored size of the checkpoints that the unit has put or forked, in bytes, as
-    /// [`Stats`](crate::record::Stats) counts it. `None`: there is none, or it is not known.
+    /// The stored size of the checkpoints that the unit has put or forked, in bytes: see
+    /// [`Stats`](crate::record::Stats). `None`: there are none, or the size is unknown.
     pub stored_bytes: Option<u64>,
     /// The position of the lineage of the last checkpoint that the unit has put or forked: see
-    /// [`Start::position`](crate::record::Start::position). `None`: there is none, or it is not known.
+    /// [`Start::position`](crate::record::Start::position). `None`: there is none, or the position is unknown.
     pub lineage: Option<i64>,
-    /// The batch in which the unit was applied. The store sets this field, and no backend.
+    /// The batch in which the unit was applied. The store sets this field; backends do not.
     pub commit: Option<Commit>,
 }
 
 impl Applied {
-    /// Counts the stored size of a checkpoint, in bytes.
+    /// Adds the stored size of a checkpoint, in bytes.
     pub(crate) fn stored(&mut self, bytes: u64) {
         if bytes > 0 {
             *self.stored_bytes.get_or_insert(0) += bytes;
@@ -314,7 +312,7 @@ impl Applied {
 /// The batch in which a unit was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// When the backend began with the batch.
+    /// The time at which the backend began the batch.
     pub began: Instant,
     /// The time until the batch was durable.
     pub took: Duration,
@@ -326,7 +324,6 @@ pub struct Commit {
 pub struct Appended {
     /// The log's length after the append.
     pub length: u64,
-    /// The indexes, in ascending order, of the records that were not appended. The log already contains records with
-    /// the same keys.
+    /// The ascending indexes of the records that were left out, because the log already has records with their keys.
     pub left_out: Vec<usize>,
 }

@@ -20,15 +20,15 @@ pub enum Durability {
     Off,
 }
 
-/// What a store may do to its tables when it opens.
+/// What opening a store may do to its tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Migrate {
-    /// It makes the tables of a new database. A database of an older format is used as it is.
+    /// Creates the tables of a new database. Uses a database of an older format without upgrading it.
     #[default]
     Create,
-    /// It makes the tables of a new database, and upgrades a database of an older format.
+    /// Creates the tables of a new database. Upgrades a database of an older format.
     Auto,
-    /// It makes and upgrades nothing. A database without tables is refused with `NOT_FOUND`.
+    /// Creates and upgrades nothing. Fails with `NOT_FOUND` if the database has no tables.
     Never,
 }
 
@@ -58,22 +58,22 @@ pub struct Options {
     pub durability: Durability,
     /// How long a call waits for another process's database lock before it fails with `BUSY`.
     pub busy_timeout: Duration,
-    /// The maximum size of a payload, in bytes. A larger checkpoint is refused. A store opens what is stored up to this size,
-    /// and up to [`Options::MAX_PAYLOAD_BYTES`] in any case.
+    /// The maximum size of a payload to save, in bytes. A larger checkpoint is refused. Stored payloads can be read up
+    /// to this size, and always up to [`Options::MAX_PAYLOAD_BYTES`].
     pub max_payload_bytes: usize,
     /// The maximum total size, in bytes, of the recent payloads that are kept in memory.
     pub cache_bytes: usize,
-    /// The limits of retention. If the stored data exceed a limit, the store removes checkpoints by itself.
+    /// The limits of retention. If the stored data exceed a limit, the store removes checkpoints in the background.
     pub retention: Policy,
-    /// The names of contracts, for a target whose files are named after them.
+    /// The file names of the contracts, for a target that names its files after contracts.
     pub contract_names: &'static [(ContractId, &'static str)],
-    /// True if deleted data are overwritten in a database file. Other targets are refused.
+    /// True if deleted data are overwritten. Works for database files only: other targets are refused.
     pub secure_delete: bool,
-    /// The labels of each run that begins with a call of a contract.
+    /// The labels of each run that a contract's call creates.
     pub labels: Labels,
-    /// True if the store is only looked at. No file is created, no table is made or upgraded, and writes are refused.
+    /// True if the store is opened read-only. No file or table is created or upgraded, and writes are refused.
     pub read_only: bool,
-    /// What the store may do to its tables when it opens. The URL of a server may say it, too.
+    /// What opening the store may do to its tables. The URL of a server may set this option too.
     pub migrate: Migrate,
 }
 
@@ -95,13 +95,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The largest payload with the names of its parts that a store opens and stores, in bytes. Inherited parts count too.
+    /// The maximum size in bytes of a payload that can be stored and read, with its part names and inherited parts.
     pub(crate) fn largest_payload(&self) -> usize {
         let parts = self.max_payload_bytes.max(Self::MAX_PAYLOAD_BYTES);
         parts + parts / 16
     }
 
-    /// Does work that opens payloads on a thread that is not the store's. It opens what the store would open.
+    /// Runs work that opens payloads on another thread than the store's, with the store's size limit.
     pub fn within_limits<T>(&self, work: impl FnOnce() -> T) -> T {
         largest::within(self.largest_payload(), work)
     }
@@ -110,7 +110,6 @@ impl Options {
     pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
     /// The default of `cache_bytes`: 64 MiB.
     pub const CACHE_BYTES: usize = 64 << 20;
-    /// The maximum value of `max_payload_bytes`. A row of every backend can hold a payload of this size with its
-    /// frame.
+    /// The maximum value of `max_payload_bytes`. Every backend can hold such a payload with its frame in one row.
     pub const LARGEST_PAYLOAD_BYTES: usize = 900 << 20;
 }

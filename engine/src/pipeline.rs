@@ -34,8 +34,8 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Starts the writer thread. When the store is closed or its process ends, all work that is left waits for locks no
-    /// longer than `patience` together. `deadline` is the deadline of `reader` too.
+    /// Starts the writer thread. When the store is closed or its process ends, all remaining work together waits for
+    /// locks for at most `patience`. `reader` must have the same `deadline`.
     pub(crate) fn start(
         open: Open,
         pre_encoder: Option<Arc<dyn PreEncode>>,
@@ -47,7 +47,7 @@ impl Pipeline {
         let backend = Lazy::new(open, Arc::clone(&deadline));
         let writing = Writing { backend, sweeps, reader: Arc::clone(&reader), answered: None };
         let writer = Writer(Arc::new(Mutex::new(writing)));
-        // The thread closes the backend, so it must be the last to have it.
+        // The thread closes the backend, so only the thread may own it.
         let writing = Arc::downgrade(&writer.0);
         let worker = Arc::new(Worker::start("forkpoint-writer", writer)?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
@@ -55,8 +55,8 @@ impl Pipeline {
         Ok(Self { encoder, worker, writing, backoff, reader, closing: Closing::new(), deadline, patience })
     }
 
-    /// Answers a query on the calling thread, with little work and without waiting, as it would be answered after every unit that
-    /// was queued before. `None`: the query must be asked. See [`crate::backend::Backend::answer_at_once`].
+    /// Answers a query on the calling thread, if this takes little work and no waiting. The answer sees every unit that
+    /// was queued before. `None`: call `ask` instead. See [`crate::backend::Backend::answer_at_once`].
     pub(crate) fn answer_at_once(&self, query: &Query) -> Option<Answer> {
         let is_idle = self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.is_free();
         if !is_idle || self.worker.has_ended() || !self.backoff.allows() {
@@ -66,7 +66,7 @@ impl Pipeline {
         let mut writing = writing.try_lock().ok()?;
         let backend = writing.backend.opened()?;
         let answer = catch_unwind(AssertUnwindSafe(|| backend.answer_at_once(query)));
-        // As if the thread had answered.
+        // A panic has the same effect as on the writer thread.
         let answer = answer.inspect_err(|_| self.worker.poison()).ok()?;
         self.backoff.note(answer.is_some());
         answer
@@ -99,8 +99,8 @@ impl Pipeline {
         }
     }
 
-    /// Queues a message behind every earlier one, with one exception: a unit may be saved before an unrelated large unit that
-    /// was queued earlier.
+    /// Queues a message behind every earlier message. One exception: a unit may be saved before an earlier unrelated
+    /// large unit.
     pub(crate) fn send(&self, message: WriterMessage) {
         let message = match &self.encoder {
             Some(encoder) => encoder.take(message),
@@ -111,8 +111,8 @@ impl Pipeline {
         }
     }
 
-    /// Announces that the store is being closed or that the process is ending. From now on, the queued work shares one
-    /// deadline for its locks.
+    /// Announces that the store or the process is ending. From now on, the queued work shares one deadline for its
+    /// locks.
     pub(crate) fn ending(&self) {
         self.deadline.set(Instant::now() + self.patience);
     }
@@ -132,12 +132,12 @@ impl Pipeline {
     }
 }
 
-/// Leaves out queries that would be tried at once, if the tries before were in vain.
+/// Skips attempts to answer on the calling thread while such attempts fail.
 #[derive(Default)]
 struct Backoff {
-    /// The tries in a row that were in vain.
+    /// The number of consecutive failed attempts.
     in_vain: AtomicU32,
-    /// The queries that are not tried before the next try.
+    /// The number of queries to skip before the next attempt.
     skipped: AtomicU32,
 }
 
@@ -155,12 +155,12 @@ impl Backoff {
     }
 }
 
-/// The writer thread. Another thread may read with its backend while it waits for messages.
+/// The writer thread. While it waits for messages, another thread may read with its backend.
 struct Writer(Arc<Mutex<Writing>>);
 
 impl Writer {
     fn writing(&self) -> MutexGuard<'_, Writing> {
-        // A panic ends the worker, so nothing is done after it.
+        // A panic ends the worker, so no later work sees the poisoned state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -180,18 +180,18 @@ struct Writing {
     backend: Lazy,
     sweeps: Sweeps,
     reader: Arc<Reader>,
-    /// When this thread was done with the query that it answered last.
+    /// The time at which this thread finished its last answer.
     answered: Option<Instant>,
 }
 
-/// The caller of a unit.
+/// The caller of a unit, which waits for a reply.
 struct Caller {
     reply: Reply<Applied>,
     lead: Option<Lead>,
 }
 
 impl Caller {
-    /// Replies. The unit must have been dropped.
+    /// Replies. The unit must have been dropped before.
     fn answer(self, outcome: Result<Applied>) {
         drop(self.lead);
         self.reply.send(outcome);
@@ -222,7 +222,7 @@ impl Writing {
         for message in after {
             let Some(message) = self.admit(message) else { continue };
             match message {
-                // The query may also see later saves of this batch, which is harmless.
+                // The query may also see later units of this batch, which is harmless.
                 WriterMessage::Ask(question) => self.answer(question),
                 WriterMessage::Work(work, _) => work(self.backend.get()),
                 WriterMessage::Close(closing) => {
@@ -237,17 +237,17 @@ impl Writing {
 
     fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Option<Duration> {
         let backend = self.backend.opened()?;
-        // No call waits for the outcome. After an error, the backend tries again when it is idle the next time.
+        // No caller waits for the outcome. After an error, the backend tries again when it is idle the next time.
         if backend.rest(wanted).unwrap_or(false) {
             return Some(Duration::ZERO);
         }
         self.sweeps.rest(&mut **backend)
     }
 
-    /// Returns the message, unless its call has used up its time while earlier work waited for the storage.
+    /// Returns the message, or refuses it if its call has timed out while earlier work waited for the storage.
     fn admit(&self, message: WriterMessage) -> Option<WriterMessage> {
         match message.asked().and_then(|asked| self.backend.missed(asked)) {
-            // A read does not wait for the lock of the writers.
+            // Reads do not need the writers' lock, so a read continues.
             Some(error) if error.code() == Code::Busy && matches!(message, WriterMessage::Ask(_)) => Some(message),
             Some(error) => {
                 message.refuse(error);
@@ -257,7 +257,7 @@ impl Writing {
         }
     }
 
-    /// Answers a query on this thread, if no other work wants it.
+    /// Answers a query on this thread, unless other work is waiting.
     fn answer(&mut self, question: Question) {
         if question.beside || self.reader.is_needed() {
             return self.reader.ask(question);
@@ -275,7 +275,7 @@ impl Writing {
     /// Applies the units in batches of the size that the backend accepts, and replies to each caller.
     fn apply(&mut self, mut units: Vec<Unit>, mut callers: VecDeque<Caller>) {
         while !units.is_empty() {
-            // The batch before may have waited in vain.
+            // Refuse the units whose calls timed out while the previous batch waited for the storage.
             let missed =
                 callers.iter().map_while(|caller| self.backend.missed(caller.reply.asked())).collect::<Vec<_>>();
             drop(units.drain(..missed.len()));
@@ -299,7 +299,7 @@ impl Writing {
             // Free the payloads before replying, because a caller may detach its buffers after the reply.
             let answered = std::mem::replace(&mut units, rest).len();
             outcomes.into_iter().zip(callers.drain(..answered)).for_each(|(outcome, caller)| caller.answer(outcome));
-            // Sweep only now, because every caller of this batch has its reply.
+            // Sweep only after all callers of this batch have their replies.
             self.sweeps.after_commit(&mut **backend);
             self.backend.note(began, failed.as_ref());
         }

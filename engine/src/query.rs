@@ -59,8 +59,8 @@ pub enum Query {
         /// Only checkpoints whose sort key begins with these bytes are returned.
         prefix: Vec<u8>,
     },
-    /// Lists lineages. The lineage that was created last comes first. An index finds the lineages of a group that few have.
-    /// Answers [`Answer::Lineages`].
+    /// Lists lineages, the lineage that was created last first. An index finds the lineages of a rare group. Answers
+    /// [`Answer::Lineages`].
     Lineages {
         contract: ContractId,
         /// Only lineages whose first checkpoint had a group with this prefix are returned. Groups are compared
@@ -71,15 +71,15 @@ pub enum Query {
         /// The maximum number of results.
         limit: usize,
     },
-    /// The names of the lineages whose names begin with a prefix. The lineage that was created last comes first. A lineage may have
-    /// no checkpoint. The checkpoints are not read. Answers [`Answer::Names`].
+    /// The names of the lineages that begin with a prefix, the lineage that was created last first. Includes lineages
+    /// without checkpoints. Reads no checkpoints. Answers [`Answer::Names`].
     Names { contract: ContractId, prefix: String },
     /// Lists lineages by their last activity. Answers [`Answer::Recent`].
     Recent(Recent),
     /// Lineages of a contract that are not finished. Answers [`Answer::Open`].
     Open {
         contract: ContractId,
-        /// The maximum number of results. If there are more, the results are spread evenly over all of them.
+        /// The maximum number of results. If there are more, the results are sampled evenly from all of them.
         most: usize,
     },
     /// Lists the checkpoints of a lineage with their places and sizes. Answers [`Answer::Rows`].
@@ -111,7 +111,7 @@ pub enum Query {
         /// The approximate number of rows to verify.
         limit: usize,
     },
-    /// Looks at the place of the store and at its pages, in a second at most. Payloads and records are not read. Answers
+    /// Checks the location and the pages of the store, in at most one second. Reads no payloads or records. Answers
     /// [`Answer::Checked`].
     QuickCheck,
     /// The format of the stored data. Answers [`Answer::Format`].
@@ -122,7 +122,7 @@ pub enum Query {
         contract: Option<ContractId>,
         /// The maximum number of lineages to list by name. The largest lineages are listed.
         largest: usize,
-        /// Whether lineages are counted by their status, which may take time in proportion to the number of open ones.
+        /// True to count lineages by status. This may take time in proportion to the number of open lineages.
         by_status: bool,
     },
     /// The time on the store's clock. Answers [`Answer::Clock`].
@@ -130,7 +130,7 @@ pub enum Query {
     /// All processes that use the store must compare times of the same clock. A store on this machine answers with the
     /// machine's clock. A server answers with its own clock.
     Clock,
-    /// Counts the checkpoints that would be removed if the rules were applied now, one rule after the other. Answers
+    /// Counts the checkpoints that applying the rules now, one after the other, would remove. Answers
     /// [`Answer::Pruned`].
     Prunable {
         /// If given, only checkpoints of this contract are counted. `None` counts the checkpoints of all contracts.
@@ -141,7 +141,7 @@ pub enum Query {
     Saves {
         /// The save number after which the page begins. `None` begins with the first checkpoint.
         after: Option<Seq>,
-        /// The page ends with the checkpoint that fills this number of bytes, as [`Saved::weight`] counts them.
+        /// The page ends at the checkpoint that reaches this number of bytes, as [`Saved::weight`] counts them.
         ///
         /// [`Saved::weight`]: crate::record::Saved::weight
         bytes: usize,
@@ -154,33 +154,33 @@ pub enum Query {
         /// The maximum number of results.
         limit: usize,
     },
-    /// The lineage with this name, as [`Query::Starts`] lists it. Answers [`Answer::Starts`], with no lineage if it does not
-    /// exist.
+    /// The lineage with this name, in the form of [`Query::Starts`]. Answers [`Answer::Starts`], which is empty if the
+    /// lineage does not exist.
     Start { contract: ContractId, lineage: String },
     /// A page of the pending writes of all contracts, ordered by contract and id of the checkpoint. Includes writes to
     /// checkpoints that do not exist. Answers [`Answer::Writes`].
     Writes {
         /// The contract and the id after which the page begins. `None` begins with the first ones.
         after: Option<(ContractId, String)>,
-        /// The page ends with the checkpoint whose writes fill this number of bytes, as [`Written::weight`] counts them.
+        /// The page ends at the checkpoint whose writes reach this number of bytes, as [`Written::weight`] counts them.
         ///
         /// [`Written::weight`]: crate::record::Written::weight
         bytes: usize,
     },
-    /// The runs of records of which a log consists, the first records first. No records are read. A log that does not
-    /// exist has no runs. Answers [`Answer::LogRuns`].
+    /// The stretches of records that make up a log, in log order. No records are read. A log that does not exist has
+    /// none. Answers [`Answer::LogRuns`].
     LogRuns {
         contract: ContractId,
         lineage: String,
         log: String,
-        /// The id of a checkpoint of the lineage. If given, the runs of the records that this checkpoint names. `None`
-        /// means the current log.
+        /// If given, the id of a checkpoint of the lineage: the answer covers the records that this checkpoint names.
+        /// `None` covers the current log.
         at: Option<String>,
     },
 }
 
 /// Reads a checkpoint and then its ancestors, until each wanted part is found. The checkpoint itself is the first
-/// result. All checkpoints come from one snapshot. Each returned checkpoint contains only the wanted parts and writes.
+/// result. All come from one snapshot and contain only the wanted parts and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestors {
     pub contract: ContractId,
@@ -202,8 +202,8 @@ pub struct LogRange {
     pub lineage: String,
     /// The log's name. A log that does not exist reads as empty.
     pub log: String,
-    /// The id of a checkpoint of the lineage. If given, only the records of the log that this checkpoint names are
-    /// read. `None` reads the current log.
+    /// If given, the id of a checkpoint of the lineage: only the records that this checkpoint names are read. `None`
+    /// reads the current log.
     pub at: Option<String>,
     /// The end of the log from which `skip` counts.
     pub from: LogSide,
@@ -226,7 +226,7 @@ impl LogRange {
     }
 }
 
-/// The first or the last record of a log.
+/// The end of a log from which to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogSide {
     /// `skip` and `limit` count from the oldest record.
@@ -236,8 +236,7 @@ pub enum LogSide {
 }
 
 impl LogRange {
-    /// Returns the positions that the range covers in a log with this length: the first position, and the position
-    /// after the last.
+    /// Returns the range of positions in a log with this length. The end is exclusive.
     pub(crate) fn positions(&self, length: u64) -> (u64, u64) {
         let limit = u64::try_from(self.limit).unwrap_or(u64::MAX);
         let rest = length.saturating_sub(self.skip);

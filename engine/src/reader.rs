@@ -1,5 +1,5 @@
-//! The reader thread. The reader thread has its own database connection, so that a read does not wait for a commit. It is used
-//! from the first time on that a read and other work want the storage together. Until then, the writer thread answers.
+//! The reader thread. It has its own database connection, so that reads do not wait for commits. The writer thread
+//! answers all queries until a read and other work first overlap. From then on, the reader thread answers.
 
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,21 +16,21 @@ use crate::worker::{Reply, Worker};
 pub(crate) struct Question {
     pub(crate) query: Query,
     pub(crate) reply: Reply<Answer>,
-    /// True if the thread for what takes long answers, beside the other one.
+    /// True if the thread for slow queries answers, beside the reader thread.
     pub(crate) beside: bool,
 }
 
 /// The reading side of a store.
 pub(crate) struct Reader {
-    // The thread sends questions to the slow one, so it must end first. Fields are dropped in the order of their declaration.
+    // The reader thread sends questions to the slow one, so it must end first. Fields are dropped in declaration order.
     often: Thread,
-    /// For checks and for queries that take long. Other reads must not wait for them.
+    /// For checks and slow queries, so that other reads do not wait for them.
     slow: Arc<Thread>,
     is_needed: AtomicBool,
 }
 
 impl Reader {
-    /// `open` runs on the reader thread, and `open_for_long` on the thread for what takes long.
+    /// Creates the reader. `open` runs on the reader thread, and `open_for_long` on the thread for slow queries.
     pub(crate) fn new(open: Open, open_for_long: Open, deadline: Arc<Deadline>) -> Self {
         let slow = Start { name: "forkpoint-slow-reader", open: open_for_long, slow: None };
         let slow = Arc::new(Thread::new(slow, Arc::clone(&deadline)));
@@ -48,8 +48,8 @@ impl Reader {
         self.is_needed.store(true, Ordering::Relaxed);
     }
 
-    /// Answers a question with the backend of the calling thread, unless it takes long. Returns when the answer was there, and its
-    /// error.
+    /// Answers a question on the calling thread, with its backend. Passes a slow query on to the slow thread. Returns
+    /// the time of the answer, and its error.
     pub(crate) fn answer(&self, backend: &mut Box<dyn Backend>, question: Question) -> (Instant, Option<Error>) {
         let queries = if backend.takes_long(&question.query) { &[] } else { slice::from_ref(&question.query) };
         let mut found = None;
@@ -83,15 +83,15 @@ impl Reader {
     }
 }
 
-/// What a thread starts with.
+/// The parameters of a thread.
 struct Start {
     name: &'static str,
     open: Open,
-    /// Answers the queries that take long.
+    /// The thread for slow queries. `None` for that thread itself.
     slow: Option<Arc<Thread>>,
 }
 
-/// A thread that answers queries with its own connection. The first question starts it.
+/// A thread that answers queries with its own connection. It starts with the first question.
 struct Thread {
     start: Mutex<Option<Start>>,
     worker: OnceLock<Result<Worker<Question>>>,
@@ -124,7 +124,7 @@ impl Thread {
         }
     }
 
-    /// Ends the thread. One that was not started yet is not started any more.
+    /// Ends the thread. A thread that was not started can no longer start.
     fn join(&self) {
         if let Ok(worker) = self.worker.get_or_init(|| Err(Error::closed())) {
             worker.join();

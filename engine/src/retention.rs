@@ -5,7 +5,7 @@
 //! A checkpoint that is not removed must stay readable. If it is a delta against a removed payload, its payload is
 //! stored again in full. If the checkpoint depends on its parent, the parent is not removed either.
 //!
-//! A rule about age leaves the newest checkpoints and the effects of a run that somebody has leased.
+//! A rule about age spares the newest checkpoints and the effects of a leased run.
 //!
 //! Checkpoints are ordered by sort key and then by save order, never by a clock. Only a rule about age uses the time
 //! of the save.

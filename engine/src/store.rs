@@ -27,7 +27,7 @@ use crate::worker::Reply;
 ///
 /// - Units are applied in call order, with one exception: a unit may be applied before a large unit of another lineage
 ///   that was queued earlier. The outcome of a unit is reported when the unit is durable.
-/// - A query sees every unit that was queued before it.
+/// A query sees every unit that was queued before.
 /// - Dropping the store finishes the queued work in the background. [`Store::shutdown`] waits until this work is done.
 pub struct Store {
     engine: Engine,
@@ -74,9 +74,9 @@ impl Store {
         }
     }
 
-    /// Creates a store with backends that the caller provides. `open` is called for a backend that saves and reads,
-    /// once more for a backend that reads when calls overlap, and once more at the first check. `pre_encoder`, if given,
-    /// encodes large ops ahead of time.
+    /// Creates a store over backends that the caller provides. `open` is called up to three times: for saves and reads,
+    /// for reads when calls first overlap, and for the first check. `pre_encoder`, if given, encodes large ops ahead of
+    /// time.
     pub fn with_backend(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
@@ -120,7 +120,7 @@ impl Store {
         &self.options.retention
     }
 
-    /// Returns true if each reply is sent before the call returns.
+    /// Returns true if each reply is sent before its call returns.
     pub fn is_inline(&self) -> bool {
         matches!(self.engine, Engine::Inline(_))
     }
@@ -130,7 +130,7 @@ impl Store {
         self.alone(|backend| Ok(backend.notice().cloned()), reply);
     }
 
-    /// Calls `listener` with what happens in the background, on any of the store's threads. Only the first listener is used.
+    /// Calls `listener` with each background event, on any of the store's threads. Only the first listener is used.
     pub fn on_event(&self, listener: impl Fn(Event) + Send + Sync + 'static) {
         self.events.listen(listener);
     }
@@ -142,8 +142,8 @@ impl Store {
         self.apply_sized(unit, size, reply);
     }
 
-    /// Applies a unit that stores what a store has saved before. A checkpoint has got its parts in several saves, each of
-    /// which was within the limit, and contains them all.
+    /// Like `apply`, for a unit from another store. Each part must be within the size limit, and not the entire
+    /// payload: a checkpoint may have inherited its parts from several saves.
     pub(crate) fn apply_saved(&self, unit: Unit, reply: Reply<Applied>) {
         let size = |draft: &Draft| draft.payload.parts.iter().map(|part| part.bytes.len()).max().unwrap_or(0);
         self.apply_sized(unit, size, reply);
@@ -196,7 +196,7 @@ impl Store {
         self.alone(work, reply);
     }
 
-    /// Works on the backend that writes, after every unit that was queued before.
+    /// Runs work on the writing backend, after every unit that was queued before.
     fn alone<T: 'static>(
         &self,
         work: impl FnOnce(&mut Box<dyn Backend>) -> Result<T> + Send + 'static,
@@ -220,8 +220,8 @@ impl Store {
         }
     }
 
-    /// Answers a query on the calling thread if that takes little work and no waiting: the thread may be an event loop. The answer
-    /// is that of [`Store::ask`]. `None`: ask.
+    /// Answers a query on the calling thread, such as an event loop, if this takes little work and no waiting. The
+    /// answer is that of [`Store::ask`]. `None`: call `ask` instead.
     pub fn answer_at_once(&self, query: &Query) -> Option<Answer> {
         match &self.engine {
             Engine::Inline(_) => None,
@@ -229,7 +229,7 @@ impl Store {
         }
     }
 
-    /// As [`Store::ask`], beside other queries: on another thread, if the storage has one.
+    /// Like [`Store::ask`], but concurrently with other queries: on another thread, if the storage allows it.
     pub fn ask_beside(&self, query: Query, reply: Reply<Answer>) {
         match &self.engine {
             Engine::Threads(writer) if self.reads_apart => writer.ask(Question { query, reply, beside: true }),
@@ -240,8 +240,8 @@ impl Store {
     /// Verifies one page of the store: about `limit` rows, starting at the cursor. To verify everything that was
     /// stored at the first call, repeat the call with [`CheckPage::next`] until it is `None`.
     ///
-    /// A store with threads runs checks on a separate thread, so that other reads and saves continue. The check sees
-    /// every unit that was acknowledged before the call.
+    /// A store with threads checks on a separate thread, so that reads and saves continue. The check sees every unit
+    /// that was acknowledged before the call.
     pub fn check(&self, cursor: CheckCursor, limit: usize, reply: Reply<CheckPage>) {
         let query = Query::Check { cursor, limit };
         match &self.engine {
@@ -271,8 +271,8 @@ impl Store {
         }
     }
 
-    /// Announces that the process is ending. From now on, all work that is left waits for locks no longer than the busy
-    /// timeout together.
+    /// Announces that the process is ending. From now on, all remaining work together waits for locks for at most the
+    /// busy timeout.
     pub fn ending(&self) {
         if let Engine::Threads(writer) = &self.engine {
             writer.ending();
@@ -342,10 +342,10 @@ impl Store {
     }
 }
 
-/// Refuses writes that would be too large in one row.
+/// Refuses pending writes that are too large for one row.
 fn refuse_large_row(op: &Op, most: usize) -> Result<()> {
     let Op::Write { contract, id, writes, .. } = op else { return Ok(()) };
-    // The frame of a row has the name, the tag and some numbers of each write.
+    // A row's frame contains the name, the tag and some numbers of each write.
     let length = |write: &Write| write.part.bytes.len() + write.part.name.len() + write.part.tag.len() + 64;
     let size: usize = writes.iter().map(length).sum();
     if size <= most {

@@ -1,8 +1,8 @@
-//! The sweeper runs retention in the background, batch by batch, in a limited share of the time. Expired checkpoints may be
-//! removed late.
+//! The sweeper runs retention in the background, in batches, within a limited share of the time. Expired checkpoints
+//! may be removed late.
 //!
-//! A storage with one lock has one writer at a time, so the writer thread sweeps between commits, and a save waits for at most
-//! one batch. On a server, a thread of its own sweeps over a connection of its own, and no save waits: see [`Sweeps`].
+//! If a storage has one writer at a time, the writer thread sweeps between commits, and a save waits for at most one
+//! batch. On a server, a separate thread sweeps over its own connection, and no save waits: see [`Sweeps`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,28 +18,28 @@ use crate::worker::{Task, Worker};
 
 /// The minimum time between the end of a sweep and the beginning of the next sweep.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The time after a sweep after which the next sweep begins even if nothing was saved.
+/// The next sweep begins after this time even if nothing was saved.
 const LONG_PAUSE: Duration = Duration::from_secs(60);
-/// The minimum pause after a sweep, as a multiple of the duration of its last batch. The last batch finds that nothing is left.
+/// The minimum pause after a sweep, as a multiple of the duration of its last batch, which found nothing to remove.
 const REST: u32 = 20;
-/// The time for which a sweeper stays away after it has found that another one sweeps the same storage.
+/// The time for which a sweeper pauses after it has found that another sweeper works on the same storage.
 const AWAY: Duration = Duration::from_secs(15);
-/// How large a batch is: it gets more or fewer checkpoints, so that it takes about this time.
+/// The size of batches. It is adjusted so that a batch takes about `time`.
 struct Batches {
     time: Duration,
     least: usize,
     most: usize,
 }
 
-/// Saves wait for a batch.
+/// On the writer thread: every save waits for a batch.
 const HERE: Batches = Batches { time: Duration::from_millis(20), least: 50, most: 8 * BATCH };
-/// Only saves to the runs of a batch wait for it. A batch has many round trips, which take the same time however small it is.
+/// On a separate thread: only saves to the runs of a batch wait. Small batches are not faster, because of round trips.
 const APART: Batches = Batches { time: Duration::from_millis(80), least: BATCH, most: 8 * BATCH };
 
-/// The number of removed checkpoints after which the sweeper looks whether their space must be made free.
+/// The number of removed checkpoints after which the backend checks whether to reclaim their space.
 const RECLAIMED: u64 = 10_000;
 
-/// The number of consecutive failed sweeps after which the user is warned. Fewer failures may only mean that another
+/// The number of consecutive failed sweeps after which the user is warned. A single failure may only mean that another
 /// process held a lock.
 const FAILURES: u32 = 3;
 
@@ -56,16 +56,16 @@ pub(crate) struct Sweeper {
     /// The maximum number of checkpoints of the next batch.
     most: usize,
     batches: &'static Batches,
-    /// Identifies this sweeper among those that sweep the same storage.
+    /// Identifies this sweeper among the sweepers of the storage.
     worker: i64,
-    /// When the current sweep began, and what it has done.
+    /// The start of the current sweep, and its results so far.
     begun: Instant,
     done: Swept,
-    /// The number of checkpoints that were removed since the sweeper last looked at their space.
+    /// The number of checkpoints that were removed since the last call of `reclaim`.
     removed: u64,
     /// The number of failed sweeps since the last successful one.
     failed: u32,
-    /// Says whether the clock of the machine may tell how old a checkpoint is.
+    /// Checks that the machine's clock is reliable.
     watch: ClockWatch,
     events: Arc<Events>,
 }
@@ -96,7 +96,7 @@ impl Sweeper {
         Arc::clone(&self.events)
     }
 
-    /// True if there is a limit to apply in the background.
+    /// Returns true if there is a limit to apply in the background.
     pub(crate) fn is_limited(&self) -> bool {
         self.policy.ttl.is_some() || self.policy.max_bytes.is_some()
     }
@@ -139,7 +139,7 @@ impl Sweeper {
         Some(self.waits(Instant::now()).unwrap_or_default())
     }
 
-    /// The time until the next batch may begin. `None`: it may begin now.
+    /// Returns the time until the next batch may begin. `None`: it may begin now.
     fn waits(&self, now: Instant) -> Option<Duration> {
         let until =
             |due: Option<Instant>| due.map(|due| due.saturating_duration_since(now)).filter(|wait| !wait.is_zero());
@@ -147,7 +147,7 @@ impl Sweeper {
         until(self.due).or_else(|| if idle { until(self.due_anyway) } else { None })
     }
 
-    /// Removes one batch, and begins a sweep if there is none.
+    /// Removes one batch. Begins a sweep if none is running.
     fn step(&mut self, backend: &mut dyn Backend, now: Times) {
         let begun = Instant::now();
         if self.left.is_empty() {
@@ -168,11 +168,11 @@ impl Sweeper {
             }
             Ok(_) if took > 2 * self.batches.time => self.most = (self.most / 2).max(self.batches.least),
             Ok(_) => {}
-            // No caller waits for the outcome, so the error is not returned. If the storage fails, the next save reports
-            // the failure. The next sweep begins again with all rules.
+            // No caller waits for the outcome, so the error is not returned. If the storage fails, the next save
+            // reports it. The next sweep applies all rules again.
             Err(error) => self.fail(error),
         }
-        // The server works on this as it does by itself, so it does not count as a part of the time.
+        // The server does this work by itself, so it is not counted as sweeping time.
         if self.removed >= RECLAIMED {
             self.removed = 0;
             backend.reclaim().unwrap_or_else(|error| self.fail(error));
@@ -189,9 +189,9 @@ impl Sweeper {
         self.done.bytes += pruned.bytes;
         self.done.lineages += pruned.lineages;
         match rule {
-            // Checkpoints that were saved later also expire later, unless a clock was changed. The sweep ends at
-            // the first batch without expired checkpoints. A batch may meet only those of runs that somebody works on,
-            // which stay.
+            // Checkpoints that were saved later also expire later, unless a clock was changed. The sweep ends at the
+            // first batch without expired checkpoints. A batch that met only expired checkpoints of leased runs, which
+            // stay, does not end it.
             Rule::SavedBefore(_) if !pruned.met => {}
             _ => self.left.extend(pruned.next.map(|next| (rule, next))),
         }
@@ -199,7 +199,7 @@ impl Sweeper {
         Ok(usize::try_from(pruned.checkpoints).unwrap_or(usize::MAX))
     }
 
-    /// Ends a sweep whose last batch took this long. Returns the pause after it.
+    /// Ends a sweep. `took` is the duration of its last batch. Returns the pause after the sweep.
     fn end(&mut self, succeeded: bool, took: Duration) -> Duration {
         if succeeded {
             self.failed = 0;
@@ -211,7 +211,7 @@ impl Sweeper {
         PAUSE.max(took * REST)
     }
 
-    /// Returns true if the clock of the machine may tell how old a checkpoint is. Warns if the clock was set.
+    /// Returns true if the machine's clock is reliable. Warns if the clock was set.
     fn believes(&mut self, now: Times) -> bool {
         let by = match self.watch.look(now) {
             Verdict::Steady => return true,
@@ -222,8 +222,8 @@ impl Sweeper {
         false
     }
 
-    /// Records that a sweep failed. After several consecutive failures, warns the user once. A further warning is
-    /// possible only after a sweep has succeeded. The warning is needed because no caller waits for a sweep.
+    /// Counts a failed sweep. After several consecutive failures, warns the user once, because no caller waits for a
+    /// sweep. Warns again only after a sweep has succeeded.
     fn fail(&mut self, error: Error) {
         self.failed = self.failed.saturating_add(1);
         if self.failed != FAILURES {
@@ -238,36 +238,36 @@ impl Sweeper {
     }
 }
 
-/// Where retention runs.
+/// The thread on which retention runs.
 pub(crate) enum Sweeps {
-    /// On the thread that commits.
+    /// The writer thread.
     Here(Box<Sweeper>),
-    /// On a thread of its own. The message says that something was saved since the last sweep began.
+    /// A separate thread. A message to it says that something was saved since the last sweep began.
     Apart { worker: Worker<()>, saved: Arc<AtomicBool> },
 }
 
 impl Sweeps {
-    /// Starts a thread that sweeps over `backend`.
+    /// Starts a thread that sweeps with `backend`.
     pub(crate) fn apart(sweeper: Sweeper, backend: Lazy) -> Result<Self> {
         let saved = Arc::clone(&sweeper.saved);
         let sweeper = Sweeper { batches: &APART, ..sweeper };
         Ok(Self::Apart { worker: Worker::start("forkpoint-sweeper", Apart { sweeper, backend })?, saved })
     }
 
-    /// Called after each commit, on the thread that commits.
+    /// Called after each commit, on the writer thread.
     pub(crate) fn after_commit(&mut self, backend: &mut dyn Backend) {
         match self {
             Self::Here(sweeper) => sweeper.after_commit(backend),
             Self::Apart { worker, saved } => {
                 if !saved.swap(true, Ordering::Relaxed) {
-                    // It cannot have ended: only the thread that calls this ends it.
+                    // The worker has not ended: only the writer thread ends it.
                     let _ = worker.push(());
                 }
             }
         }
     }
 
-    /// Called while the thread that commits is idle. Returns the time until the next call, or `None` if none is needed.
+    /// Called while the writer thread is idle. Returns the time until the next call, or `None` if none is needed.
     pub(crate) fn rest(&mut self, backend: &mut dyn Backend) -> Option<Duration> {
         match self {
             Self::Here(sweeper) => sweeper.turn(backend),
@@ -290,7 +290,7 @@ struct Apart {
 
 impl Drop for Apart {
     fn drop(&mut self) {
-        // After an error, the others wait for half a minute.
+        // After an error, other sweepers wait for half a minute.
         if let Some(backend) = self.backend.opened() {
             let _ = backend.end_sweeps(self.sweeper.worker);
         }
@@ -414,7 +414,7 @@ mod tests {
         sweeper.due = None;
         assert!(sweeper.turn(&mut backend).unwrap() > PAUSE / 2);
         assert_eq!(left(&mut backend), 0);
-        // Later, it looks although nothing was saved through this store.
+        // Later, it sweeps although nothing was saved through this store.
         save(&mut backend, 2, 0);
         (sweeper.due, sweeper.due_anyway) = (None, None);
         sweeper.turn(&mut backend);
@@ -460,7 +460,7 @@ mod tests {
         assert_eq!(left(&mut backend), 9, "104 bytes each");
     }
 
-    /// Takes all batches of one sweep.
+    /// Runs all batches of one sweep.
     fn sweep(sweeper: &mut Sweeper, backend: &mut dyn Backend, now: Times) {
         sweeper.step(backend, now);
         while !sweeper.left.is_empty() {
@@ -468,9 +468,9 @@ mod tests {
         }
     }
 
-    /// What a [`Fake`] answers to the wish to sweep.
+    /// The outcome of a sweep over a fake backend.
     enum Fake {
-        /// Another sweeper sweeps.
+        /// Another sweeper works on the storage.
         Taken,
         Fails,
         Succeeds,

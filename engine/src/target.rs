@@ -1,4 +1,4 @@
-//! The target of a store: `memory:`, a path, `sqlite:` and a path, `jsonl:` and a path, or the URL of a Postgres server.
+//! The target of a store: `memory:`, a path, `sqlite:` or `jsonl:` and a path, or the URL of a Postgres server.
 
 use std::path::PathBuf;
 
@@ -22,19 +22,18 @@ pub enum Target {
 }
 
 impl Target {
-    /// Parses a target. A text with an unknown URL scheme is refused and never treated as a file name.
+    /// Parses a target. A text with an unknown URL scheme is refused, not treated as a file name.
     ///
     /// # Errors
     ///
-    /// `UNAVAILABLE` if the directory of the file or folder does not exist. Opening would fail with the same error, but
-    /// the caller would learn of it much later.
+    /// `UNAVAILABLE` if the parent directory does not exist. Opening fails with the same error, but only later.
     pub fn parse(text: &str) -> Result<Self> {
         if text.contains('\0') {
             return Err(Error::invalid(
                 "the target contains a NUL character, which a path cannot contain: remove the character",
             ));
         }
-        // The text may have a password, so no message shows it.
+        // The text may contain a password, so no message quotes it.
         let lower = text.to_ascii_lowercase();
         let url = lower.find("postgres").and_then(|at| lower.get(at..)).unwrap_or_default();
         let has_login = url.contains(':') && url.contains('@');

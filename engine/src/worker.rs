@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Code, Error, Result};
 
-/// The callback for the outcome of a message. The callback is called exactly once. If the thread panics and the reply
-/// is dropped without an outcome, the callback receives an error that reports the panic.
+/// The callback for the outcome of a message. It is called exactly once. If the thread panics and drops the reply, the
+/// callback receives an error that reports the panic.
 pub struct Reply<T> {
     answer: Option<Box<dyn FnOnce(Result<T>) + Send>>,
     asked: Instant,
@@ -20,7 +20,7 @@ impl<T> Reply<T> {
         Self { answer: Some(Box::new(answer)), asked: Instant::now() }
     }
 
-    /// When the call was made.
+    /// The time of the call.
     pub(crate) fn asked(&self) -> Instant {
         self.asked
     }
@@ -41,13 +41,13 @@ impl<T> Drop for Reply<T> {
     }
 }
 
-/// What the thread of a worker does. A function that takes a batch is a task that never rests.
+/// The work of a worker's thread. A function that takes a batch is a task without idle work.
 pub(crate) trait Task<T>: Send + 'static {
     /// Processes all queued messages.
     fn work(&mut self, batch: Vec<T>);
 
-    /// Does a little work that no message asks for. Called when no message has arrived for [`IDLE`], and again when none has
-    /// arrived for the time that it returns. `wanted` returns true when a message waits, and the function then returns soon.
+    /// Does a little idle work. Called when no message has arrived for [`IDLE`], and again after the returned time
+    /// without messages. When `wanted` returns true, a message is waiting and the function must return soon.
     fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Option<Duration> {
         let _ = wanted;
         None
@@ -81,12 +81,12 @@ struct State<T> {
     messages: Vec<T>,
     /// True while the thread is processing messages.
     working: bool,
-    /// True while the thread rests: see [`Task::rest`].
+    /// True while the thread does idle work: see [`Task::rest`].
     resting: bool,
     /// True while the thread waits for messages.
     sleeping: bool,
-    /// The number of callers that wait for the thread. If this number is 0, callers are not woken, because a wake-up
-    /// costs a system call.
+    /// The number of callers that wait for the thread. If it is 0, no wake-up is sent, because that costs a system
+    /// call.
     waiting: usize,
     /// The error that further messages receive after the worker has ended. `None` while the worker is running.
     ended: Option<Error>,
@@ -120,9 +120,8 @@ impl<T> Shared<T> {
         self.finished.notify_all();
     }
 
-    /// Takes all queued messages. If the queue is empty, waits for a message. If `idle` is given and no message arrives
-    /// within this time, returns no messages, because it is time to rest. `None`: the worker has ended, and the queue is
-    /// empty.
+    /// Takes all queued messages. If the queue is empty, waits for a message, but at most for `idle`, if given. Then
+    /// returns no messages, and the thread does idle work. `None`: the worker has ended, and the queue is empty.
     fn take(&self, idle: Option<Duration>) -> Option<Vec<T>> {
         let mut state = self.state();
         (state.working, state.resting) = (false, false);
@@ -200,13 +199,13 @@ impl<T: Send + 'static> Worker<T> {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a message. Never waits, because the caller may be an event loop: `ts/bridge/native.ts` limits what is queued. If
-    /// the worker has ended, the message is returned with an error.
+    /// Queues a message. Never waits, because the caller may be an event loop: `ts/bridge/native.ts` limits the queue.
+    /// If the worker has ended, returns the message with an error.
     pub(crate) fn push(&self, message: T) -> Result<(), (T, Error)> {
         self.queue(message, false)
     }
 
-    /// Queues the last message. No other thread can queue one behind it.
+    /// Queues the last message. No other thread can queue a message behind it.
     pub(crate) fn push_last(&self, message: T) -> Result<(), (T, Error)> {
         self.queue(message, true)
     }
@@ -221,7 +220,7 @@ impl<T: Send + 'static> Worker<T> {
         if is_last {
             state.ended = Some(Error::closed());
         }
-        // Wake the thread only once: further wake-ups are needless until the thread takes the queue.
+        // Wake the thread only once: it needs no further wake-up until it takes the queue.
         let wake = std::mem::take(&mut state.sleeping);
         drop(state);
         if wake {
@@ -230,13 +229,13 @@ impl<T: Send + 'static> Worker<T> {
         Ok(())
     }
 
-    /// Returns true if the queue is empty and the thread is not working. It may be resting.
+    /// Returns true if the queue is empty and the thread processes no messages. It may do idle work.
     pub(crate) fn idle(&self) -> bool {
         let state = self.shared.state();
         state.messages.is_empty() && !state.working
     }
 
-    /// Returns true if the thread begins to work as soon as a message arrives.
+    /// Returns true if the thread would start on a new message immediately.
     pub(crate) fn is_free(&self) -> bool {
         let state = self.shared.state();
         state.messages.is_empty() && !state.working && !state.resting
@@ -247,7 +246,7 @@ impl<T: Send + 'static> Worker<T> {
         self.shared.state().ended.is_some()
     }
 
-    /// Ends the thread as a panic in its work does.
+    /// Ends the worker as if its thread had panicked.
     pub(crate) fn poison(&self) {
         self.shared.end(Error::poisoned());
     }

@@ -20,8 +20,8 @@ impl From<Failure> for Error {
     }
 }
 
-/// Applies the units with `commit`, which commits all of its units or none. If one unit fails, each unit is applied alone, so
-/// that only the bad unit fails.
+/// Applies the units with `commit`, which commits all of its units or none. If one unit fails, each unit is applied
+/// alone, so that the other units succeed.
 pub(super) fn apply(
     batch: &[Unit],
     mut commit: impl FnMut(&[Unit]) -> Result<Vec<Applied>, Failure>,

@@ -1,5 +1,5 @@
-//! Rebuilds a payload from its chain of rows. The chain begins with the payload's own row. The row of the base follows,
-//! then the row of that base's base, and so on. The last row is a keyframe.
+//! Rebuilds a payload from its chain of rows: the payload's own row, the row of its base, the row of that base's base,
+//! and so on. The last row is a keyframe.
 
 use bytes::Bytes;
 
@@ -12,20 +12,20 @@ use crate::record::{PayloadKey, Seq};
 /// One row of a chain.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// The number of the payload that `body` is a delta against. `None`: `body` is a keyframe.
+    /// The save number of the payload that `body` is a delta against. `None`: `body` is a keyframe.
     pub(crate) base: Option<Seq>,
     /// The sealed bytes: see [`envelope`].
     pub(crate) body: Vec<u8>,
 }
 
-/// If a payload is more than this many deltas above a cached payload, the payload halfway between the two is cached too.
-/// A history that is read backwards applies each delta a few times, and not once for every later payload.
+/// If more than this many deltas lie between a payload and a cached payload, the payload halfway between them is cached
+/// too. Reading a history backwards then applies each delta a few times, and not once for every later payload.
 const FAR: usize = 8;
 
-/// Returns the raw payload with the number `seq`, from the cache or from its chain of rows.
+/// Returns the raw payload with the save number `seq`, from the cache or from its chain of rows.
 ///
-/// `sum` reads the checksum that a row stores, to confirm what is cached. `fetch` reads one row. All rows must come from one snapshot. If a payload is rebuilt from rows, its checksum is
-/// verified. The result is the saved bytes or `CORRUPT`.
+/// `sum` reads the checksum that a row stores, to confirm a cached payload. `fetch` reads one row. All rows must come
+/// from one snapshot. The checksum of a rebuilt payload is verified: the result is the saved bytes or `CORRUPT`.
 pub(crate) fn rebuild(
     seq: Seq,
     cache: &PayloadCache,
@@ -46,7 +46,7 @@ pub(crate) fn rebuild(
             below = Some(cached.raw);
             break;
         }
-        // A base is always older than its delta, so a healthy chain ends. The limit stops the walk in a damaged file.
+        // A base is older than its delta, so a healthy chain ends. The limit stops the walk in a damaged file.
         if chain.len() > 2 * usize::try_from(MAX_DEPTH).unwrap_or(0) {
             return Err(Error::new(
                 Code::Corrupt,
@@ -55,7 +55,7 @@ pub(crate) fn rebuild(
         }
         let Some(Link { base, body }) = fetch(link)? else { break };
         bytes += body.len();
-        // All deltas of a keyframe take about as many bytes as the keyframe.
+        // In a healthy chain, all deltas together take about as many bytes as the keyframe.
         if bytes > largest::get().saturating_mul(4) {
             return Err(Error::new(Code::Corrupt, "the payload's bases are impossibly large: restore a backup"));
         }
@@ -68,9 +68,9 @@ pub(crate) fn rebuild(
 /// Opens the chain of a payload, its own row first, and caches the payload. If `below` is given, the last row of
 /// the chain is a delta against the raw bytes `below`.
 ///
-/// A payload that its neighbors are likely to be built on is cached too: the keyframe, or the payload halfway
-/// down a long chain. Its checksum is verified like that of every payload. If it is damaged, it is not cached, and damage
-/// that the payload does not contain does no harm.
+/// Also caches a payload that other payloads are likely to build on: the keyframe, or the payload halfway down a long
+/// chain. Its checksum is verified too. If the checksum is wrong, the payload is not cached, and the requested payload
+/// may still be intact.
 pub(crate) fn open(below: Option<&[u8]>, chain: &[(Seq, Vec<u8>)], cache: &PayloadCache) -> Result<CachedPayload> {
     let shared = match below {
         None => chain.len().saturating_sub(1),
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::codec::delta;
 
-    /// A run of payloads, and the rows of its only chain. The first payload is the keyframe.
+    /// A history of payloads, and the rows of its only chain. The first payload is the keyframe.
     struct Run {
         payloads: Vec<Vec<u8>>,
         rows: HashMap<Seq, (Option<Seq>, Vec<u8>)>,

@@ -1,5 +1,4 @@
-//! What the backends that store files have in common: errors of the operating system, private files, and syncs of
-//! folders.
+//! Code that all backends with files share: errors of the operating system, private files, and syncs of folders.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -36,7 +35,7 @@ impl FileId {
     }
 }
 
-/// Converts an error of the operating system to an [`Error`]. The original error is kept as the cause. The error is not
+/// Converts an error of the operating system to an [`Error`], and keeps the original as its cause. The error is not
 /// retryable if the user must first change a permission or the path.
 pub(super) fn failed(error: io::Error, what: &str) -> Error {
     let (code, remedy) = match error.kind() {
@@ -46,7 +45,7 @@ pub(super) fn failed(error: io::Error, what: &str) -> Error {
         ErrorKind::ReadOnlyFilesystem => (Code::Unavailable, "; use a path on a writable file system"),
         ErrorKind::NotADirectory => (Code::Unavailable, "; use a path in a directory"),
         ErrorKind::InvalidFilename => (Code::InvalidArgument, "; use a shorter path"),
-        // The system never gives this kind. It is what a store must not have, such as a symbolic link.
+        // Not from the system: Forkpoint uses this kind for files that a store must not have, such as symbolic links.
         ErrorKind::InvalidData => (Code::Unsupported, ""),
         _ => (Code::Unavailable, ""),
     };

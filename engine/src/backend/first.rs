@@ -1,4 +1,4 @@
-//! Finds the first places of a page among rows that have another order than the page.
+//! Finds the first positions of a page by a top-k heap, when the rows come in another order than the page.
 
 use std::collections::BinaryHeap;
 
@@ -6,14 +6,14 @@ use super::page::InOrder;
 use crate::query::{Page, RowOrder};
 use crate::record::{Place, SortKey};
 
-/// The first places of a page, of those that are added in any order.
+/// A top-k heap: keeps the first positions of a page, out of positions that are added in any order.
 pub(super) struct First<'a> {
     order: RowOrder,
-    /// The places are behind this one.
+    /// Only positions after this one are kept.
     after: Option<(&'a [u8], i64)>,
     skip: usize,
     most: usize,
-    /// The last place is on top.
+    /// A heap with the last position on top.
     places: BinaryHeap<InOrder<(Vec<u8>, i64)>>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> First<'a> {
         Self { order: page.order, after, skip: page.skip, most, places: BinaryHeap::new() }
     }
 
-    /// Adds a place, if it may be one of the first ones and the page wants it.
+    /// Adds a position if it is among the first so far and `is_wanted` returns true.
     pub(super) fn add(&mut self, place: (&[u8], i64), is_wanted: impl FnOnce() -> bool) {
         if self.has_room_for(place) && is_wanted() {
             self.places.push(InOrder { order: self.order, place: (place.0.to_vec(), place.1) });
@@ -47,7 +47,7 @@ impl<'a> First<'a> {
         }
     }
 
-    /// The places in their order, without those that the page skips.
+    /// Returns the positions in the order of the page, without the skipped ones.
     pub(super) fn into_places(self) -> Vec<Place> {
         let places = self.places.into_sorted_vec().into_iter().skip(self.skip);
         places.map(|InOrder { place: (sort_key, seq), .. }| (SortKey(sort_key), seq)).collect()

@@ -1,4 +1,4 @@
-//! What the databases store of a checkpoint's header as numbers: its flags and its checksum.
+//! The flags and the checksum of a checkpoint's header, as databases store them.
 
 use crate::codec::checksum::Sum;
 use crate::record::{Header, Status};
@@ -7,16 +7,16 @@ use crate::record::{Header, Status};
 pub(super) const DEPENDS_ON_PARENT: i16 = 1;
 /// A bit of the column `flags`. If set, retention by age and by size never removes the checkpoint.
 pub(super) const EXEMPT: i16 = 2;
-/// The place of the status in the column `flags`. It takes 3 bits.
+/// The lowest bit of the status in the column `flags`. The status takes 3 bits.
 const STATUS: u32 = 2;
 
-/// The status that a column `flags` holds.
+/// Returns the status from a column `flags`.
 pub(super) fn status_in(flags: i16) -> Status {
     u8::try_from(flags >> STATUS & 7).ok().and_then(Status::numbered).unwrap_or_default()
 }
 
-/// Computes the columns `flags` and `sum` of a row. `number` is a number that no other row of the same checkpoint has, so
-/// that a row cannot stand for another one.
+/// Computes the columns `flags` and `sum` of a row. `number` must be unique among the rows of the checkpoint, so that
+/// the checksum tells the rows apart.
 pub(super) fn flags_and_sum(number: i64, header: &Header, logs: Option<&[u8]>) -> (i16, i64) {
     let flags = (i16::from(header.depends_on_parent) * DEPENDS_ON_PARENT)
         | (i16::from(header.exempt) * EXEMPT)

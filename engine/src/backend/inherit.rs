@@ -1,5 +1,5 @@
-//! Resolves the parts that a draft inherits. A part comes from the draft's parent. If the parent lacks the part, it
-//! comes from the newest checkpoint of the lineage that contains the part.
+//! Resolves the parts that a draft inherits. A part comes from the draft's parent, or from the newest checkpoint of the
+//! lineage that has the part, if the parent lacks it.
 
 use crate::error::Result;
 use crate::record::{Draft, Part, Payload};
@@ -57,8 +57,8 @@ impl<'a> Inherited<'a> {
         Self { wanted: draft.inherit.iter().map(wanted).collect(), found: Vec::new() }
     }
 
-    /// Takes the wanted parts from the parent, or those that have the expected content from another checkpoint of the
-    /// lineage. Call this function for the parent first, and then for the newest checkpoint.
+    /// Takes wanted parts from a checkpoint. From the parent, takes every wanted part. From other checkpoints, takes
+    /// only parts with the expected content. Call this for the parent first, then for the others, the newest first.
     fn take(&mut self, from: &Payload, is_parent: bool) {
         self.wanted.retain_mut(|wanted| match from.part(wanted.name) {
             Some(part) if is_parent || wanted.like.is_none_or(|like| like == part) => {
@@ -73,8 +73,8 @@ impl<'a> Inherited<'a> {
         });
     }
 
-    /// Returns the payload with the given parts and the found parts. If any part is inherited, all parts are sorted by
-    /// name. Equal parts then have the same position in the next payload of the lineage.
+    /// Returns the payload with the given and the found parts. If any part is inherited, sorts all parts by name, so
+    /// that equal parts have the same position in the next payload of the lineage.
     fn into_payload(self, draft: &Draft) -> Payload {
         let mut payload = draft.payload.clone();
         if !draft.inherit.is_empty() {

@@ -34,11 +34,11 @@ pub trait Backend: Send {
     ///   numbers of all saves of the call, in every lineage.
     /// - If the result of a unit is an error, the unit has changed nothing. The exception is an error whose outcome is
     ///   unknown.
-    /// - When the function returns, the backend has no reference to the bytes of the units any more, because their owner may free
-    ///   them. The backend in memory may keep them.
+    /// When the function returns, the backend has no reference to the bytes of the units, because their owner may free
+    /// them. The backend in memory may keep them.
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>>;
 
-    /// Tells the backend that it will only answer queries and check, so it can do with less memory.
+    /// Announces that this backend will only answer queries and checks, so that it can use less memory.
     fn only_reads(&mut self) -> Result<()> {
         Ok(())
     }
@@ -53,23 +53,23 @@ pub trait Backend: Send {
     ///   label or group.
     fn answer(&mut self, query: &Query) -> Result<Answer>;
 
-    /// Answers several queries as [`Backend::answer`] does. Calls `tell` with each answer as soon as the answer is
-    /// known, in the order of the queries. A server backend sends all queries to the server together.
+    /// Answers several queries as [`Backend::answer`] does. Calls `tell` with each answer as soon as it is known, in
+    /// the order of the queries. A server backend sends all queries together.
     fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
         for query in queries {
             tell(self.answer(query));
         }
     }
 
-    /// Answers a query with little work, from memory, and without waiting for a disk, a lock or the network: the calling thread
-    /// may be an event loop. `None`: the backend cannot, and the query is then asked again with [`Backend::answer`].
+    /// Answers a query from memory with little work, and without waiting for a disk, a lock or the network: the calling
+    /// thread may be an event loop. `None`: not possible; the caller then uses [`Backend::answer`].
     fn answer_at_once(&mut self, query: &Query) -> Option<Answer> {
         let _ = query;
         None
     }
 
-    /// Returns true if the answer takes time in proportion to the number of stored checkpoints. Then another backend on the
-    /// same database answers the query, and no other query waits for it.
+    /// Returns true if answering takes time in proportion to the number of stored checkpoints. Another backend on the
+    /// same database then answers the query, so that other queries do not wait.
     fn takes_long(&self, query: &Query) -> bool {
         let _ = query;
         false
@@ -83,21 +83,21 @@ pub trait Backend: Send {
     ///   the store, the calls together remove the checkpoints that [`Query::Prunable`] counted.
     fn prune(&mut self, prune: &Prune) -> Result<Pruned>;
 
-    /// Returns true if this worker may remove what retention selects in the background. If several workers ask for the same
-    /// storage, only one of them may, until it has not asked for a while.
+    /// Takes or renews this worker's lease on background retention, and returns true if the worker has it. Only one
+    /// worker of a storage has the lease at a time. The lease expires if it is not renewed.
     fn may_sweep(&mut self, worker: i64) -> Result<bool> {
         let _ = worker;
         Ok(true)
     }
 
-    /// Lets another worker remove what retention selects, without waiting until this one has not asked for a while.
+    /// Gives up this worker's lease on background retention, so that another worker need not wait for its expiry.
     fn end_sweeps(&mut self, worker: i64) -> Result<()> {
         let _ = worker;
         Ok(())
     }
 
-    /// Makes the space of removed checkpoints free for new ones, if much of it is not. Called while retention removes checkpoints
-    /// in the background, on a storage that does not do this with each removal.
+    /// Makes much unused space of removed checkpoints reusable. Called while retention removes checkpoints in the
+    /// background, for a storage that does not do this at each removal.
     fn reclaim(&mut self) -> Result<()> {
         Ok(())
     }
@@ -109,8 +109,8 @@ pub trait Backend: Send {
 
     /// Does a bounded amount of maintenance while the store is idle. Returns true if more maintenance is left.
     ///
-    /// `wanted` returns true when a caller waits for the backend. The function then returns soon. What it has not
-    /// committed until then, it does again the next time.
+    /// When `wanted` returns true, a caller waits for the backend and the function must return soon. Work that is not
+    /// committed by then is repeated the next time.
     fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
         let _ = wanted;
         Ok(false)
@@ -120,7 +120,7 @@ pub trait Backend: Send {
     /// use of the database.
     fn vacuum(&mut self) -> Result<()>;
 
-    /// Upgrades stored data of an older format to the newest one, in one transaction. Does nothing if they have it.
+    /// Upgrades stored data of an older format to the newest format, in one transaction, if there is any.
     fn migrate(&mut self) -> Result<()> {
         Ok(())
     }
@@ -130,14 +130,14 @@ pub trait Backend: Send {
         Limits { units: usize::MAX, bytes: 32 << 20 }
     }
 
-    /// Returns true if one lock guards the entire storage. If a batch then fails with `BUSY`, every other batch would have
-    /// failed at that time.
+    /// Returns true if one lock guards the entire storage. If a batch then fails with `BUSY`, all other batches would
+    /// have failed at that time too.
     fn has_one_lock(&self) -> bool {
         false
     }
 
     /// Announces that the store is being closed or its process is ending. From now on, no call waits for a lock or a
-    /// connection after `deadline`. Called before each further piece of work.
+    /// connection after `deadline`. Called before each remaining piece of work.
     fn closing(&mut self, deadline: Instant) {
         let _ = deadline;
     }
@@ -157,18 +157,18 @@ pub trait Backend: Send {
     }
 }
 
-/// Encodes large ops ahead of time, on a thread other than the backend's thread.
+/// Encodes large ops ahead of time, on another thread than the backend's.
 pub trait PreEncode: Send + Sync {
-    /// Returns the size of the op with everything that it inherits, in bytes, if encoding the op takes longer than
-    /// passing it to another thread. Called on the caller's thread and on the encoder's.
+    /// Returns the size of the op in bytes, including inherited parts, if encoding it takes longer than passing it to
+    /// another thread. Called on the caller's thread and on the encoder's.
     fn size_if_long(&self, op: &Op) -> Option<usize>;
 
-    /// Sets the encoded form in the op, or leaves the field empty. The encoded form affects how the data is stored and
-    /// never which data is stored. The backend checks the encoded form against the database before use.
+    /// Sets the encoded form in the op, or leaves the field empty. The encoded form affects only how the data is
+    /// stored, not its content. The backend checks the encoded form against the database before use.
     fn encode(&self, op: &mut Op);
 }
 
-/// The error of a call that would change a store that was opened to be looked at.
+/// The error of a call that would change a read-only store.
 pub(crate) fn read_only() -> Error {
     let message = "the store was opened with readOnly, so it cannot be changed: open it without readOnly";
     Error::new(Code::Unsupported, message).lasting()

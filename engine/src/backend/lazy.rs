@@ -11,15 +11,15 @@ use crate::error::{Code, Error, Result};
 /// cause of the failure may be gone.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
 
-/// What the threads of a store need to use a target.
+/// The access of a store's threads to a target.
 pub(crate) struct Opener {
     /// Opens one more backend on the same storage.
     pub(crate) open: Arc<dyn Fn() -> Result<Box<dyn Backend>> + Send + Sync>,
     /// Encodes large ops ahead of time.
     pub(crate) pre_encoder: Option<Arc<dyn PreEncode>>,
-    /// True if retention may run beside the saves, on a backend of its own.
+    /// True if retention may run concurrently with saves, on a backend of its own.
     pub(crate) sweeps_apart: bool,
-    /// True if two backends of the same storage share the work of many reads. Each takes little memory.
+    /// True if a second backend of the same storage may share the load of many reads. Each takes little memory.
     pub(crate) reads_apart: bool,
 }
 
@@ -28,12 +28,12 @@ pub(crate) struct Lazy {
     open: Open,
     backend: Option<Box<dyn Backend>>,
     deadline: Arc<Deadline>,
-    /// The error of the last piece of work, if it waited for the storage in vain. Calls that were made before this time have
-    /// waited as well.
+    /// The error of the last piece of work, if it waited for the storage in vain. It also applies to calls that were
+    /// made before this time, because they have waited as long.
     in_vain: Option<(Instant, Error)>,
 }
 
-/// A failure that took less time has used up the time of no call.
+/// A shorter failure has not used up the time of any call.
 const LONG: Duration = Duration::from_secs(1);
 
 impl Lazy {
@@ -41,12 +41,12 @@ impl Lazy {
         Self { open, backend: None, deadline, in_vain: None }
     }
 
-    /// Notes the outcome of a piece of work that began at this time.
+    /// Records the outcome of a piece of work that began at this time.
     pub(crate) fn note(&mut self, began: Instant, failed: Option<&Error>) {
         let took = began.elapsed();
         let has_one_lock = self.backend.as_ref().is_some_and(|backend| backend.has_one_lock());
         self.in_vain = failed.and_then(|error| match error.code() {
-            // Half of the time that the work took is enough.
+            // A call that has waited for half of that time counts as timed out.
             Code::Unavailable if error.retryable() && took >= LONG => {
                 Some((began + took / 2, error.clone().for_another_call()))
             }
@@ -55,13 +55,13 @@ impl Lazy {
         });
     }
 
-    /// Returns the error of a call that has waited while earlier work waited for the storage in vain. Such calls do not wait for
-    /// the storage one after the other, each for as long as a call may take.
+    /// Returns an error if the call has already waited while earlier work waited for the storage in vain. Otherwise,
+    /// queued calls would each wait in turn for the full timeout.
     pub(crate) fn missed(&self, asked: Instant) -> Option<Error> {
         self.in_vain.as_ref().filter(|(before, _)| asked < *before).map(|(_, error)| error.clone())
     }
 
-    /// Returns the backend for the next piece of work, which keeps to the deadline.
+    /// Returns the backend for the next piece of work, with the deadline set.
     pub(crate) fn get(&mut self) -> Result<&mut Box<dyn Backend>> {
         if self.backend.is_none() {
             let began = Instant::now();

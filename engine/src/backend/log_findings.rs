@@ -1,4 +1,4 @@
-//! What a check says about the log tables of a database.
+//! The findings of a check of a database's log tables.
 
 use super::logs::End;
 use super::marks::decode_marks;
@@ -19,7 +19,7 @@ pub(crate) enum LogTable {
     Marks,
 }
 
-/// The key of the last row of a page. Most tables do not use all of its numbers.
+/// The key of the last row of a page. Most tables use only some of its numbers.
 pub(crate) type After = [i64; 3];
 
 /// The result of checking one page of a table.
@@ -34,27 +34,27 @@ pub(crate) struct Checked {
 
 const RESTORE: &str = "restore the database from a backup";
 
-/// A row is damaged.
+/// The finding for a damaged row.
 pub(crate) fn corrupt(error: &Error) -> Finding {
     Finding::new(FindingCode::Corrupt, Severity::Error, error.message(), RESTORE)
 }
 
-/// A row is missing that another row needs.
+/// The finding for a missing row that another row refers to.
 pub(crate) fn missing(message: &str) -> Finding {
     Finding::new(FindingCode::Orphan, Severity::Error, message, RESTORE)
 }
 
-/// A row is there that nothing needs.
+/// The finding for a row that nothing refers to.
 pub(crate) fn left_over(message: &str) -> Finding {
     let remedy = "you do not need to do anything: it only takes up space";
     Finding::new(FindingCode::Orphan, Severity::Warning, message, remedy)
 }
 
-/// The records of a branch: their number, and the positions of the first and the last.
+/// The records of a branch: their number, and the first and last positions.
 pub(crate) type Places = (i64, Option<i64>, Option<i64>);
 
-/// Checks that the records of a branch have no gap, and that its greatest end is after the last of them. `needed` is the
-/// length of this end. 0: the branch has no ends.
+/// Checks that the records of a branch have no gap, and that its greatest end is directly after the last record.
+/// `needed` is the length of this end, or 0 if the branch has no ends.
 pub(crate) fn of_branch(id: i64, start: i64, (count, first, last): Places, needed: i64) -> Vec<Finding> {
     let mut findings = Vec::new();
     if first.is_some_and(|first| first != start) || last.is_some_and(|last| last - start + 1 != count) {
@@ -69,8 +69,8 @@ pub(crate) fn of_branch(id: i64, start: i64, (count, first, last): Places, neede
     findings
 }
 
-/// Checks that the last record before an end exists. `start` and `tip` are the position of the first record of the end's
-/// branch and the position after its last record. Other missing records are found when their branches are checked.
+/// Checks that the last record before an end exists. `start` is the first position of the end's branch, and `tip` the
+/// position after its last record. Checks of branches find other missing records.
 pub(crate) fn of_end(end: End, start: Option<i64>, tip: i64, what: &str) -> Option<Finding> {
     let End { branch, length } = end;
     match start.map(unsigned) {
@@ -84,7 +84,7 @@ pub(crate) fn of_end(end: End, start: Option<i64>, tip: i64, what: &str) -> Opti
     }
 }
 
-/// Checks that a mark is one of a checkpoint. `logs` are the stored marks of the checkpoint.
+/// Checks that a checkpoint names this mark. `logs` are the stored marks of the checkpoint.
 pub(crate) fn of_mark(branch: i64, length: i64, logs: Option<&[u8]>) -> Option<Finding> {
     // Skip a damaged list of marks, because the check of its checkpoint reports the damage.
     let named = decode_marks(logs).ok()?;

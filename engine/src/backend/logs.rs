@@ -1,13 +1,13 @@
-//! Logs are persistent lists of records. This module implements them over the rows that a backend stores.
+//! Logs are persistent lists of records. This module implements them over the rows of a backend.
 //!
-//! Records are stored in *branches*. A branch is a run of records without gaps. The parent of a branch is an [`End`] in
-//! another branch, and the branch continues after that end. There are three kinds of ends: the end of a log, the mark
-//! of a checkpoint, and the parent of a branch. To read the records up to an end, first read the records of the end's
-//! branch at positions below the end's length. Then read the records up to the parent of this branch in the same way.
+//! Records are stored in *branches*. A branch is a stretch of records without gaps. It continues after its parent, an
+//! [`End`] in another branch. There are three kinds of ends: the end of a log, the mark of a checkpoint, and the parent
+//! of a branch. To read the records up to an end, first read the records of its branch below its length. Then read the
+//! records up to the parent of this branch in the same way.
 //!
-//! Records below an end never change, so several ends can share these records. If a log ends at the last record of its
-//! branch, an append extends the branch; otherwise the append begins a new branch. A branch has no records after its
-//! last end, because code that moves or removes an end calls [`free`] for the branch.
+//! Records below an end never change, so several ends can share them. If a log ends at the last record of its branch,
+//! an append extends the branch; otherwise it begins a new branch. A branch has no records after its last end, because
+//! code that moves or removes an end calls [`free`] for the branch.
 //!
 //! A log without records is the same as no log.
 
@@ -18,11 +18,11 @@ use crate::op::{Appended, LogMust};
 use crate::query::LogRange;
 use crate::record::{ContractId, Header, LogMark, LogPage, LogPin, LogRun, Record, Seq};
 
-/// The number of a branch. No two branches ever get the same number, so an old reference cannot find a wrong branch.
+/// The number of a branch. Numbers are never reused, so an old reference cannot find a wrong branch.
 pub(crate) type BranchId = i64;
 
-/// A position in a branch, directly after the record at position `length - 1`. This record is stored in the branch
-/// itself and not in the parent of the branch.
+/// A position in a branch, directly after the record at position `length - 1`. This record is in the branch itself, not
+/// in its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) branch: BranchId,
@@ -30,7 +30,7 @@ pub(crate) struct End {
     pub(crate) length: u64,
 }
 
-/// A run of records.
+/// A stretch of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Branch {
     /// The contract that the records belong to. All ends in a branch belong to this contract.
@@ -108,15 +108,15 @@ pub(crate) trait LogRows: Branches {
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()>;
     /// Removes the records of a branch at position `from` and after it.
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()>;
-    /// Returns those of these keys that records of the branch before position `below` have.
+    /// Returns which of these keys are keys of records before position `below` in the branch.
     fn with_keys<'k>(&self, id: BranchId, below: u64, keys: &[&'k str]) -> Result<HashSet<&'k str>>;
-    /// Stores that a mark of the checkpoint ends at `end`.
+    /// Stores that the checkpoint has a mark that ends at `end`.
     fn hold(&mut self, seq: Seq, end: End) -> Result<()>;
-    /// Removes what [`LogRows::hold`] stored.
+    /// Removes the row that [`LogRows::hold`] stored.
     fn let_go(&mut self, seq: Seq, end: End) -> Result<()>;
 }
 
-/// Returns branches and all their ancestors. These have all records up to the ends in `branches`.
+/// Returns the branches and all their ancestors: together they have all records up to the ends in `branches`.
 pub(crate) fn with_ancestors(
     branches: impl IntoIterator<Item = BranchId>,
     mut parent_of: impl FnMut(BranchId) -> Result<Option<BranchId>>,
@@ -182,8 +182,8 @@ fn without_repeated<'r>(
     Ok((fresh, left_out))
 }
 
-/// Returns the branch to append to. This is the log's own branch if the log ends at the last record of that branch,
-/// and a new branch otherwise.
+/// Returns the branch to append to: the log's own branch if the log ends at its last record, and otherwise a new
+/// branch.
 fn writable(rows: &mut impl LogRows, contract: ContractId, head: Option<End>, tip: Option<u64>) -> Result<BranchId> {
     let Some(End { branch, length }) = head else { return rows.create_branch(Branch { contract, parent: None }) };
     match tip {
@@ -241,8 +241,8 @@ pub(crate) fn remove_all(rows: &mut impl LogRows, lin: i64) -> Result<()> {
     free(rows, heads.iter().map(|(_, head)| head.branch))
 }
 
-/// Returns the marks of a new checkpoint. `lin` is the number of the checkpoint's lineage, or `None` if the lineage
-/// does not exist. The caller must then call [`hold`] for these marks. The caller adds the checkpoint's id to an error.
+/// Returns the marks of a new checkpoint. `lin` is the number of its lineage, or `None` if the lineage does not exist.
+/// The caller must then call [`hold`] for these marks, and add the checkpoint's id to an error.
 pub(crate) fn pin(rows: &impl LogRows, lin: Option<i64>, header: &Header, pins: &[LogPin]) -> Result<Vec<Mark>> {
     let mut marks: Vec<Mark> = Vec::with_capacity(pins.len());
     for LogPin { log, length: wanted } in pins {
@@ -273,7 +273,7 @@ pub(crate) fn pin(rows: &impl LogRows, lin: Option<i64>, header: &Header, pins: 
     Ok(marks)
 }
 
-/// Protects records from removal until [`release`] is called: the records that the marks of a checkpoint name.
+/// Protects the records that the marks of a checkpoint name from removal, until [`release`] is called.
 pub(crate) fn hold(rows: &mut impl LogRows, seq: Seq, marks: &[Mark]) -> Result<()> {
     marks.iter().filter_map(|mark| mark.end).try_for_each(|end| rows.hold(seq, end))
 }
@@ -327,7 +327,7 @@ pub(crate) fn read(rows: &impl Branches, end: Option<End>, range: &LogRange) -> 
     })
 }
 
-/// The runs of a log with this end: see [`Query::LogRuns`](crate::query::Query::LogRuns).
+/// The stretches of a log with this end: see [`Query::LogRuns`](crate::query::Query::LogRuns).
 pub(crate) fn all_runs(rows: &impl Branches, lineage: &str, log: &str, end: Option<End>) -> Result<Vec<LogRun>> {
     let found = in_log(lineage, log, || runs(rows, end, 0))?;
     Ok(found.into_iter().rev().map(|run| LogRun { branch: run.branch, to: run.to }).collect())
@@ -340,8 +340,8 @@ struct Run {
     to: u64,
 }
 
-/// Returns runs that together cover the records of a log at position `from` and after it. The last run comes first. The
-/// function reads branches but no records.
+/// Returns stretches that cover the records of a log from position `from` on, the last stretch first. Reads branches
+/// but no records.
 fn runs(rows: &impl Branches, end: Option<End>, from: u64) -> Result<Vec<Run>> {
     let (mut runs, mut next) = (Vec::new(), end);
     while let Some(End { branch, length }) = next.filter(|end| end.length > from) {
@@ -358,7 +358,7 @@ fn runs(rows: &impl Branches, end: Option<End>, from: u64) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// Returns the position after the first `length` records of a log. `end` is the current end of the log. The log must
+/// Returns the position after the first `length` records of a log. `end` is the current end of the log, which must
 /// contain more than `length` records.
 fn end_at(rows: &impl Branches, end: End, length: u64) -> Result<Option<End>> {
     let last = match length.checked_sub(1) {
@@ -368,7 +368,7 @@ fn end_at(rows: &impl Branches, end: End, length: u64) -> Result<Option<End>> {
     Ok(last.map(|run| End { branch: run.branch, length }))
 }
 
-/// Removes the records after the last end of each of these branches. Removes the branches that have no ends.
+/// Removes the records after the last end of each branch, and the branches without ends.
 fn free(rows: &mut impl LogRows, branches: impl IntoIterator<Item = BranchId>) -> Result<()> {
     for branch in branches {
         let mut next = Some(branch);

@@ -1,5 +1,5 @@
-//! What backends store of logs as bytes: the marks of a checkpoint, the records, and their checksums. A mark consists of
-//! the name of a log and the end of this log at the time when the checkpoint was saved.
+//! Encodes the logs' data as bytes: the marks of a checkpoint, the records, and their checksums. A mark is the name of
+//! a log and the log's end when the checkpoint was saved.
 
 use super::logs::{Branch, BranchId, End, Mark};
 use crate::codec::checksum::Sum;
@@ -7,7 +7,7 @@ use crate::codec::{envelope, frame, varint};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Part, Payload, Record};
 
-/// The most logs that a checkpoint may name.
+/// The maximum number of logs that a checkpoint may name.
 const MOST_MARKS: u64 = 1 << 20;
 
 /// Encodes the tag and the bytes of a record as an envelope.
@@ -27,9 +27,8 @@ pub(crate) fn open_record(key: Option<String>, body: &[u8], place: &str) -> Resu
     }
 }
 
-/// Encodes the marks of a checkpoint. The format is the number of marks, then for each mark: the
-/// length of the log's name, the name, the number of records and, if that is not 0, the branch. Returns `None` if there
-/// are no marks.
+/// Encodes the marks of a checkpoint: the number of marks, then for each mark the length of the log's name, the name,
+/// the number of records and, unless that is 0, the branch. Returns `None` if there are no marks.
 pub(crate) fn encode_marks(marks: &[Mark]) -> Option<Vec<u8>> {
     if marks.is_empty() {
         return None;
@@ -61,8 +60,8 @@ pub(crate) fn decode_marks(bytes: Option<&[u8]>) -> Result<Vec<Mark>> {
 
 fn parse_marks(mut rest: &[u8]) -> Option<Vec<Mark>> {
     let count = varint::read(&mut rest).filter(|count| *count <= MOST_MARKS)?;
-    // A mark takes at least two bytes. The count may be damaged, so do not reserve memory for more marks than the
-    // bytes can contain.
+    // A mark takes at least two bytes. The count may be damaged, so reserve memory for at most as many marks as fit
+    // into the bytes.
     let mut marks = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 2));
     for _ in 0..count {
         let length = varint::read(&mut rest)?;
@@ -147,8 +146,8 @@ mod tests {
         #[test]
         fn any_bytes_are_marks_or_an_error(bytes in bytes()) {
             match decode_marks(Some(&bytes)) {
-                // Compare the marks and not the bytes: a varint has longer encodings than the encoding that
-                // `encode_marks` writes.
+                // Compare the marks, not the bytes: a varint has longer encodings than the one that `encode_marks`
+                // writes.
                 Ok(marks) => prop_assert_eq!(decode_marks(encode_marks(&marks).as_deref()).unwrap(), marks),
                 Err(error) => prop_assert_eq!(error.code(), Code::Corrupt),
             }

@@ -1,4 +1,4 @@
-//! A backend that keeps all data in memory. It is for tests and for data that need not outlive the process.
+//! A backend that keeps all data in memory, for tests and for data that need not outlive the process.
 
 use super::interface::Backend;
 use super::tables::{InMemory, Tables};

@@ -1,10 +1,10 @@
 //! Backends store checkpoints. A backend applies batches of units and answers queries. The rest of the engine uses
 //! backends for all storage.
 //!
-//! The folder of a backend holds only the storage code of this backend. The logic that every backend needs is in the
-//! modules beside the folders: `inherit` (parts that a put takes from other checkpoints), `rebase` (deltas whose base
-//! is removed), `chain` (payloads from their rows), `writes` (pending writes), `logs` (persistent lists of records) and
-//! `ancestors` (walks from child to parent). [`crate::codec`] plans payloads. [`crate::retention`] plans which checkpoints
+//! A backend's folder holds only its storage code. The logic that every backend needs is in the modules beside the
+//! folders: `inherit` (parts that a put takes from other checkpoints), `rebase` (deltas whose base is removed), `chain`
+//! (payloads from their rows), `writes` (pending writes), `logs` (persistent lists of records) and `ancestors` (walks
+//! from child to parent). [`crate::codec`] plans payloads. [`crate::retention`] plans which checkpoints
 //! are removed.
 
 mod ancestors;

@@ -13,7 +13,7 @@ use crate::deadline::Deadline;
 use crate::options::Options;
 use crate::target::Target;
 
-/// How a store uses a target.
+/// The way in which a store uses a target.
 pub(crate) enum Access {
     /// On the calling thread.
     Inline(Box<dyn Backend>),
@@ -21,8 +21,8 @@ pub(crate) enum Access {
     Threads(Opener),
 }
 
-/// Returns the access to a target. Nothing is opened yet. A backend that is opened after `deadline` is set waits no longer
-/// than that.
+/// Returns the access to a target. Opens nothing yet. A backend that is opened after `deadline` is set waits no longer
+/// than the deadline.
 pub(crate) fn open(target: &Target, options: &Options, deadline: &Arc<Deadline>) -> Access {
     match target {
         Target::Memory => Access::Inline(Box::new(Memory::new())),

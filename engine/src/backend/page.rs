@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::query::{MetaFilter, Page, RowOrder, Searcher};
 use crate::record::{Place, Tuple, TuplePage};
 
-/// A place in the order of a page. A place that is later in this order is greater.
+/// A position in the order of a page. Later positions are greater.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct InOrder<P> {
     pub order: RowOrder,
@@ -28,16 +28,16 @@ impl<P: Ord> PartialOrd for InOrder<P> {
     }
 }
 
-/// The page as far as it is filled.
+/// A page that is being filled.
 pub(super) struct Filler<'a> {
     page: &'a Page,
     searcher: Option<Searcher<'a>>,
     tuples: Vec<Tuple>,
     looked: usize,
-    /// The maximum number of checkpoints that the filter looks at.
+    /// The maximum number of checkpoints that the filter examines.
     looks: usize,
     bytes: usize,
-    /// The place of the last checkpoint that the filter has looked at.
+    /// The position of the last checkpoint that the filter has examined.
     last: Option<Place>,
     /// True if the page ends before a checkpoint that cannot be read.
     broken: bool,
@@ -49,7 +49,7 @@ impl<'a> Filler<'a> {
         Self { page, searcher, tuples: Vec::new(), looked: 0, looks: page.looks, bytes: 0, last: None, broken: false }
     }
 
-    /// Lets the filter look at all checkpoints.
+    /// Lifts the limit on the number of checkpoints that the filter examines.
     pub(super) fn look_at_all(&mut self) {
         self.looks = usize::MAX;
     }
@@ -62,18 +62,18 @@ impl<'a> Filler<'a> {
             || self.searcher.is_some() && self.looked >= self.looks
     }
 
-    /// Returns true if a checkpoint with this meta and this save time belongs into the page.
+    /// Returns true if the filter accepts a checkpoint with this meta and this save time.
     pub(super) fn wants(&self, meta: &[u8], saved_at: i64) -> bool {
         self.searcher.as_ref().is_none_or(|searcher| searcher.passes(meta, saved_at))
     }
 
-    /// Leaves out the checkpoints at the next places of the listing, of which this is the last.
+    /// Skips the next `count` checkpoints of the listing. `last` is the position of the last of them.
     pub(super) fn leave_out(&mut self, count: usize, last: Place) {
         self.looked += count;
         self.last = Some(last);
     }
 
-    /// Adds the checkpoint at the next place of the listing. `None`: it is left out.
+    /// Adds the checkpoint at the next position of the listing. `None`: the filter has excluded it.
     pub(super) fn add(&mut self, place: Place, found: Result<Option<Tuple>>) -> Result<()> {
         match found {
             Err(error) if self.tuples.is_empty() => return Err(error),
@@ -93,7 +93,7 @@ impl<'a> Filler<'a> {
         Ok(())
     }
 
-    /// Ends the page. A page that is not full is the last one, unless there are more places than were looked at.
+    /// Ends the page. There is a next page if the page is full, or if `more` checkpoints were not examined.
     pub(super) fn finish(self, more: bool) -> TuplePage {
         let next = if more || self.is_full() { self.last } else { None };
         TuplePage { tuples: self.tuples, next }

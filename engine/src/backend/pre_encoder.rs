@@ -1,8 +1,8 @@
 //! Encodes large ops before the writer processes them.
 //!
-//! A put is encoded under the assumption that the newest payload of its lineage stays the newest. Writes are encoded
-//! under the assumption that their task has no row yet. If another save has made the assumption wrong, the backend
-//! encodes the op again. The only cost is the time for the first encoding.
+//! A put is encoded against the newest payload of its lineage, and writes as the first row of their task. If another
+//! save has changed either in the meantime, the backend encodes the op again. The only cost is the time for the first
+//! encoding.
 
 use bytes::Bytes;
 
@@ -15,11 +15,11 @@ use crate::codec::plan::{Base, Effort, plan};
 use crate::op::Op;
 use crate::record::{Draft, Encoded, PayloadKey};
 
-/// The minimum size of a large op, in bytes. Comparing and compressing a large op takes longer than passing the op to
+/// The minimum size of a large op, in bytes. Comparing and compressing a large op takes longer than passing it to
 /// another thread.
 const LARGE: usize = 256 << 10;
 
-/// Encodes ops against recent payloads. It reads the cache only, never the database.
+/// Encodes ops against recent payloads. Reads only the cache, never the database.
 #[derive(Debug)]
 pub struct PreEncoder {
     cache: PayloadCache,
@@ -36,7 +36,7 @@ impl PreEncoder {
         let newest = self.cache.newest(header.contract, &header.lineage);
         if draft.inherit.is_empty() {
             let raw = Bytes::from(frame::join(&draft.payload));
-            // If the cache is too small for such payloads, the cache cannot tell whether the lineage has a newest
+            // If the payload is too large for the cache, the cache cannot tell whether the lineage already has a newest
             // payload.
             return self.cache.holds(raw.len()).then(|| encode(raw, newest, None)).flatten();
         }
@@ -47,8 +47,8 @@ impl PreEncoder {
     }
 }
 
-/// Encodes a payload for storage, under the assumption that `newest` is still the newest payload of the lineage when
-/// the payload is stored. If `newest` is `None`, the payload is expected to be the first of its lineage.
+/// Encodes a payload for storage, optimistically: `newest` must still be the newest payload of the lineage when the
+/// payload is stored. `None`: the payload must be the first of its lineage.
 fn encode(raw: Bytes, newest: Option<(LineageTip, CachedPayload)>, parent: Option<PayloadKey>) -> Option<Encoded> {
     let (tip, newest) = newest.unzip();
     let base = tip.map(|tip| Base { key: tip.key, depth: tip.depth, budget: tip.budget });
@@ -63,8 +63,7 @@ impl PreEncode for PreEncoder {
         let size = match op {
             Op::Put(draft) if draft.inherit.is_empty() => draft.len(),
             Op::Put(draft) => {
-                // The inherited parts count toward the size too, because most of the payload may come from the
-                // parent.
+                // Inherited parts count too, because most of the payload may come from the parent.
                 let header = &draft.header;
                 draft.len() + self.cache.newest_length(header.contract, &header.lineage)
             }

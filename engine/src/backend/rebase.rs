@@ -10,21 +10,21 @@ use crate::record::Seq;
 
 /// The payloads of a backend, within the current transaction.
 pub(crate) trait Payloads {
-    /// The payloads that are deltas against one of these bases, without those among `going`.
+    /// The payloads that are deltas against one of these bases, except those in `going`.
     fn dependants(&self, bases: &[Seq], going: &HashSet<Seq>) -> Result<Vec<Seq>>;
     /// A description of the payload's checkpoint, for messages.
     fn describe(&self, seq: Seq) -> String;
     /// The raw payload.
     fn load(&self, seq: Seq) -> Result<CachedPayload>;
-    /// Stores a payload again as `row`. Returns the number of bytes by which the stored size of this payload grows.
+    /// Stores a payload again as `row`. Returns by how many bytes its stored size grows.
     fn rewrite(&mut self, seq: Seq, row: &Row) -> Result<i64>;
-    /// Removes payloads that are not the base of any remaining payload. Returns the stored size of the removed payloads
-    /// in bytes. `going` holds the same payloads.
+    /// Removes payloads that no remaining payload is built on. Returns their stored size in bytes. `going` holds the
+    /// same payloads.
     fn delete(&mut self, seqs: &[Seq], going: &HashSet<Seq>) -> Result<i64>;
 }
 
-/// Removes payloads, and returns the total number of stored bytes that this frees. If a base and its delta are removed
-/// together, the delta is not stored as a keyframe.
+/// Removes payloads, and returns the total number of stored bytes that this frees. A delta that is removed together
+/// with its base is not stored as a keyframe.
 pub(crate) fn remove(payloads: &mut impl Payloads, victims: &[Seq]) -> Result<i64> {
     let going: HashSet<Seq> = victims.iter().copied().collect();
     let (mut grown, mut seen) = (0, HashSet::new());
@@ -36,13 +36,13 @@ pub(crate) fn remove(payloads: &mut impl Payloads, victims: &[Seq]) -> Result<i6
             }
             match payloads.load(dependant) {
                 Ok(payload) => grown += payloads.rewrite(dependant, &Row::keyframe(&payload.raw))?,
-                // The dependant is damaged and stays unchanged. The payloads built on the dependant may be intact, but
-                // they need the payload that is removed. Store them as keyframes too.
+                // The dependant is damaged and stays unchanged. Payloads built on it may be intact, but they need the
+                // removed payload. Store them as keyframes too.
                 Err(error) if error.code() == Code::Corrupt => bases.push(dependant),
                 Err(error) => return Err(error.context(&payloads.describe(dependant))),
             }
         }
     }
-    // Delete the payloads only after all dependants are stored again, because a dependant is read through its base.
+    // Delete only after all dependants are stored again, because a dependant is read through its base.
     Ok(payloads.delete(victims, &going)? - grown)
 }

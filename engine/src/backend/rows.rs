@@ -1,4 +1,4 @@
-//! Finds the page of a lineage's checkpoints that a query wants. The same for every backend.
+//! Finds the requested page of a lineage's checkpoints, for every backend.
 
 use crate::error::{Code, Error, Result};
 use crate::query::{RowOrder, Rows, RowsFrom};
@@ -8,11 +8,11 @@ use crate::record::{Listed, Seq, SortKey};
 pub(super) trait Lineup {
     /// The number of checkpoints.
     fn count(&self) -> Result<u64>;
-    /// The number of checkpoints before this place.
+    /// The number of checkpoints before this position.
     fn before(&self, sort_key: &SortKey, seq: Seq) -> Result<u64>;
-    /// The place of the checkpoint with this id. `None` if the lineage has no such checkpoint.
+    /// The position of the checkpoint with this id. `None` if the lineage has no such checkpoint.
     fn place(&self, id: &str) -> Result<Option<(SortKey, Seq)>>;
-    /// The checkpoints after the first `skip` ones, in this order. Their steps are 0.
+    /// The checkpoints in this order, without the first `skip`. Their field `step` is 0.
     fn rows(&self, order: RowOrder, skip: u64, limit: usize) -> Result<Vec<Listed>>;
 }
 
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::record::{ContractId, Header};
 
-    /// A lineage with a number of rows, and another number that its index counts.
+    /// A lineage whose index counts another number of rows than it has.
     struct Damaged {
         counted: u64,
         rows: usize,

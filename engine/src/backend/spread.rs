@@ -1,13 +1,13 @@
-//! Some of many, spread evenly over all of them.
+//! Samples items evenly.
 
-/// Keeps at most `most`, in their order.
+/// Keeps at most `most` items, in their order, spread evenly.
 pub(crate) fn keep<T>(all: &mut Vec<T>, most: usize) {
     let of = all.len();
     if of <= most {
         return;
     }
     let mut at: u128 = 0;
-    // How many of the first ones are kept.
+    // The number of items to keep among the first `at`.
     let kept = |at: u128| at * most as u128 / of as u128;
     all.retain(|_| {
         at += 1;

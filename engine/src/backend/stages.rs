@@ -1,5 +1,5 @@
-//! A check goes through the tables of a database in stages, and through each table in pages. Its cursor encodes how far it
-//! has come.
+//! A check goes through the tables of a database in stages, and through each table in pages. Its cursor encodes its
+//! position.
 
 use super::log_findings::After;
 use super::number::unsigned;
@@ -19,7 +19,7 @@ pub(super) struct Position<S: 'static> {
     of: u64,
 }
 
-/// Before all rows. A damaged row may have a negative number.
+/// The key before all rows. A damaged row may have a negative number.
 const BEGINNING: After = [i64::MIN; 3];
 
 impl<S> Position<S> {
@@ -44,7 +44,7 @@ impl<S> Position<S> {
         Ok(Self { stages, number, stage, after, done, of })
     }
 
-    /// Completes a page of this stage. `last` is the key of its last row. `None`: the next page begins the next stage.
+    /// Completes a page of this stage. `last` is the key of its last row. `None`: the stage is complete.
     pub(super) fn complete(self, page: CheckPage, last: Option<After>) -> CheckPage {
         let counted = &page.counted;
         let done = self.done + counted.checkpoints + counted.writes + counted.records;

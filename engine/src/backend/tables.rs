@@ -1,6 +1,6 @@
-//! The maps of a backend that keeps its data, or an index of its data, in memory: everything about checkpoints, writes
-//! and logs that queries search. [`Contents`] says where the payloads and the records themselves are. An undo list
-//! reverts the changes of a unit that fails.
+//! Maps in memory for a backend that keeps its data, or an index of its data, in memory. The maps hold everything that
+//! queries search. [`Contents`] tells where the payloads and the records are. An undo list reverts the changes of a
+//! failed unit.
 
 mod catalog;
 mod contents;

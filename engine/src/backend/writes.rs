@@ -1,8 +1,8 @@
 //! Pending writes as rows. A row holds writes of one task to a checkpoint, and the id of the checkpoint that claimed
 //! them.
 //!
-//! A task has at most one row of unclaimed writes. Each slot appears once in this row. A claim stores in the row the id
-//! of the checkpoint that was made from the writes. The next write of the task begins another row.
+//! A task has at most one row of unclaimed writes, in which each slot appears once. A claim stores in this row the id
+//! of the checkpoint that was made from the writes. The task's next write then begins another row.
 
 use bytes::Bytes;
 
@@ -13,10 +13,10 @@ use crate::record::{Part, Payload, TaskState, Write};
 /// Writes of one task that go into the same row.
 pub(crate) struct TaskWrites<'a> {
     pub(crate) task: &'a str,
-    /// The checkpoint that claimed the writes. If it is `Some`, the writes become a separate row. If it is `None`, the
-    /// writes are merged into the task's unclaimed row, if the task has one.
+    /// The checkpoint that claimed the writes. Claimed writes become a separate row. Unclaimed writes (`None`) are
+    /// merged into the task's unclaimed row, if there is one.
     pub(crate) claimed_by: Option<&'a str>,
-    /// What the writes tell about the task, as a row keeps it.
+    /// The state of the task that the writes report, as a row stores it.
     pub(crate) state: TaskState,
     /// The writes, in their order.
     pub(crate) writes: Vec<&'a Write>,
@@ -44,13 +44,13 @@ pub(crate) fn by_task(writes: &[Write]) -> Vec<TaskWrites<'_>> {
     rows
 }
 
-/// Returns true if one of the writes answers the tasks that ask.
+/// Returns true if one of the writes answers interrupted tasks.
 pub(crate) fn answers(writes: &[Write]) -> bool {
     writes.iter().any(|write| write.state.has(TaskState::ANSWERS))
 }
 
-/// Merges new writes of a task into the writes of its row. If a slot already has a write, `replace` decides: if true,
-/// the new write replaces the old write; if false, the new write is left out.
+/// Merges new writes of a task into the writes of its row. If a slot already has a write, `replace` decides whether the
+/// new write replaces it or is left out.
 pub(crate) fn merge<'a>(
     mut held: Vec<(i64, Part)>,
     writes: impl IntoIterator<Item = &'a Write>,
@@ -66,8 +66,8 @@ pub(crate) fn merge<'a>(
     held
 }
 
-/// Returns the writes that [`Op::Reopen`](crate::op::Op::Reopen) keeps, out of all writes to a checkpoint in their
-/// order. The kept writes are returned as unclaimed.
+/// Returns the writes that [`Op::Reopen`](crate::op::Op::Reopen) keeps, as unclaimed writes. Takes all writes to a
+/// checkpoint in their order.
 pub(crate) fn reopen(writes: Vec<Write>) -> Vec<Write> {
     let mut left: Vec<Write> = Vec::new();
     for write in writes {
@@ -80,8 +80,8 @@ pub(crate) fn reopen(writes: Vec<Write>) -> Vec<Write> {
     left
 }
 
-/// Returns the envelope of a new row. Returns `None` if the writes are from several tasks, or if one of them is
-/// already claimed.
+/// Returns the envelope of a new row. Returns `None` if the writes belong to several tasks, or if one is already
+/// claimed.
 pub(crate) fn encode(writes: &[Write], replace: bool) -> Option<Bytes> {
     let task = &writes.first()?.task;
     let alone = writes.iter().all(|write| write.task == *task && write.claimed_by.is_none());
@@ -93,11 +93,11 @@ pub(crate) fn seal(writes: Vec<(i64, Part)>) -> Vec<u8> {
     envelope::seal(&framed(writes))
 }
 
-/// The envelope of a row that already had writes.
+/// The envelope of a row to which writes were added.
 ///
 /// # Errors
 ///
-/// `INVALID_ARGUMENT` if all writes of the row together are too large to be opened again.
+/// `INVALID_ARGUMENT` if all writes of the row together are too large to be read.
 pub(crate) fn seal_merged(writes: Vec<(i64, Part)>) -> Result<Vec<u8>> {
     let frame = framed(writes);
     frame::refuse_large(&frame)?;
@@ -141,8 +141,8 @@ mod tests {
             sealed: bool,
         ) {
             match open("id", "t", if sealed { envelope::seal(&raw) } else { raw }) {
-                // A slot number in the input may have leading zeros, so the test encodes the writes again before it
-                // compares them.
+                // A slot number in the input may have leading zeros, so the test encodes the writes again before
+                // comparing.
                 Ok(held) => prop_assert_eq!(open("id", "t", seal(held.clone())).unwrap(), held),
                 Err(error) => prop_assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}"),
             }

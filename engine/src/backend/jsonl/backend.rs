@@ -1,4 +1,4 @@
-//! The backend: it reads what other processes have committed, and commits.
+//! The backend: reads the commits of all processes, and commits batches.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,20 +21,20 @@ use crate::query::{Answer, Query};
 use crate::record::Notice;
 use crate::retention::{Prune, Pruned};
 
-/// The number of times that a query starts again because another process has rewritten a file.
+/// The maximum number of attempts of a query. It restarts if another process rewrites a file.
 const ATTEMPTS: usize = 10;
 
-/// One user of a folder. Several of them, also in several processes, may use the same folder.
+/// One user of a folder. Several users, in one process or in many, may share a folder.
 #[derive(Debug)]
 pub struct Jsonl {
     pub(super) folder: PathBuf,
     pub(super) lock: Lock,
     pub(super) durability: Durability,
     pub(super) names: Names,
-    /// The index of the folder. `None` if the folder must be read again.
+    /// The index of the folder. `None` if the folder must be read from its beginning.
     pub(super) index: Option<Index>,
     pub(super) notice: Option<Notice>,
-    /// The files that got lines since the last sweep.
+    /// The files that grew since the last sweep.
     pub(super) grown: Vec<u64>,
     pub(super) read_only: bool,
 }
@@ -70,11 +70,11 @@ impl Jsonl {
                 Known::default().rewrite(&opened.folder, opened.durability != Durability::Off)?;
             }
         }
-        // If another process is writing, that process has already tidied up.
+        // A process that holds the lock to write has already tidied up.
         if let Some(_held) = opened.lock.attempt(Kind::Exclusive)? {
             match opened.refresh_to_write() {
                 Ok(index) => index.tidy()?,
-                // The first call reports the damage. A check lists it.
+                // Do not fail: the first call reports the damage, and a check lists it.
                 Err(error) if error.code() == Code::Corrupt => {}
                 Err(error) => return Err(error),
             }
@@ -82,15 +82,15 @@ impl Jsonl {
         Ok(opened)
     }
 
-    /// Reads what other processes have committed. The caller has the lock.
+    /// Reads the commits of other processes. The caller has the lock.
     pub(super) fn refresh(&mut self) -> Result<&mut Index> {
         let mut index = self.index.take().unwrap_or_else(|| Index::new(&self.folder));
-        // After an error, the complete index is read again.
+        // An error drops the index, so the next refresh reads everything again.
         index.refresh(&self.folder)?;
         Ok(self.index.insert(index))
     }
 
-    /// Reads what other processes have committed. The caller has an exclusive lock.
+    /// Reads the commits of other processes. The caller has an exclusive lock.
     pub(super) fn refresh_to_write(&mut self) -> Result<&mut Index> {
         let known = &self.refresh()?.known;
         known.format.require_writable()?;
@@ -105,8 +105,7 @@ impl Jsonl {
         Ok(index)
     }
 
-    /// Changes the folder under an exclusive lock, with an index that shows all earlier changes. After an error, the folder
-    /// is read again.
+    /// Changes the folder under an exclusive lock, with an up-to-date index. After an error, the folder is read again.
     pub(super) fn change<T>(&mut self, work: impl FnOnce(&mut Index) -> Result<T>) -> Result<T> {
         let _held = self.lock.wait(Kind::Exclusive)?;
         self.refresh_to_write()?;
@@ -116,7 +115,7 @@ impl Jsonl {
         Ok(done)
     }
 
-    /// Changes the store. Either all changes of `work` are committed, or none.
+    /// Changes the store. Commits all changes of `work` or none.
     fn write<T>(&mut self, work: impl FnOnce(&mut Index) -> T) -> Result<T> {
         let (names, durability) = (self.names, self.durability);
         let mut grown = std::mem::take(&mut self.grown);
@@ -132,7 +131,7 @@ impl Jsonl {
         done
     }
 
-    /// The index, with everything that was committed before the call.
+    /// Returns the index, with everything that was committed before the call.
     pub(super) fn read(&mut self) -> Result<&Index> {
         let current = match &self.index {
             Some(index) => index.known.is_current(&self.folder)?,
@@ -195,7 +194,7 @@ impl Backend for Jsonl {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            // Another process may have replaced a file since the index was read.
+            // Another process may have replaced a file since the index was refreshed.
             let current = self.index.as_ref().map(|index| index.known.is_current(&self.folder)).transpose()?;
             if current == Some(true) {
                 return Err(error);
@@ -226,7 +225,7 @@ impl Backend for Jsonl {
     }
 }
 
-/// What a store needs to use a folder.
+/// Returns the access of a store to a folder.
 pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadline>) -> Opener {
     let jsonl = Options {
         durability: options.durability,

@@ -1,4 +1,4 @@
-//! Verifies all lines of a store, also if some of them are damaged.
+//! Verifies all lines of a store, even if some of them are damaged.
 
 use super::backend::Jsonl;
 use super::files::{Files, KeptPayload, KeptRecord, Place};
@@ -47,7 +47,7 @@ impl Jsonl {
     /// Verifies about `limit` lines.
     pub(super) fn check(&mut self, cursor: &CheckCursor, limit: usize) -> Result<CheckPage> {
         let cursor = Cursor::parse(&cursor.0)?;
-        // If the store is damaged, its lines are verified without an index.
+        // A damaged store is verified line by line, without an index.
         let damage = match self.read() {
             Ok(_) => None,
             Err(error) if error.code() == Code::Corrupt => Some(error),
@@ -72,7 +72,7 @@ impl Jsonl {
         known.files.values().for_each(|entry| files.add(entry.file, &entry.path));
         let mut page = Check::new(&known, &files, None).page(cursor, limit);
         if page.next.is_none() && page.findings.is_empty() && cursor.done == 0 {
-            // Each line is as it was written, but together they make no store.
+            // Each line is valid, but the lines do not fit together.
             page.findings.extend(damage.map(|error| finding(None, error.message())));
         }
         Ok(page)
@@ -122,7 +122,7 @@ impl<'a> Check<'a> {
                     let error = self.files.at(at, &error);
                     self.page.findings.push(finding(source.as_ref(), error.message()));
                 }
-                // A damaged line must not make the lines after it seem damaged.
+                // Continue with the stored sum, so that a damaged line does not make later lines seem damaged.
                 before = line::stored_sum(text).unwrap_or_default();
                 cursor.from += text.len() as u64 + 1;
                 cursor.done += 1;
@@ -133,13 +133,13 @@ impl<'a> Check<'a> {
         self.page
     }
 
-    /// The sum of the line before the cursor.
+    /// The checksum of the line before the cursor.
     fn sum_before(&self, file: u64, cursor: Cursor) -> Sum {
         let end = cursor.from.checked_sub(END as u64).and_then(|from| self.files.read(file, from, END as u64 - 1).ok());
         end.and_then(|end| line::stored_sum(&end)).unwrap_or_default()
     }
 
-    /// The contract of a file and its lineage, if the check continues in the middle of the file.
+    /// The contract and lineage of a file, if the check continues in the middle of the file.
     fn source(&self, file: u64, cursor: Cursor) -> Option<Source> {
         if cursor.line == 0 {
             return None;
@@ -153,7 +153,7 @@ impl<'a> Check<'a> {
         source_of(&records::read(first, At::first(file)).ok()?.0)
     }
 
-    /// Verifies a line with all that it holds, and counts it.
+    /// Verifies a line with its contents, and counts it.
     fn line(&mut self, source: &mut Option<Source>, text: &[u8], place: Place) -> Result<()> {
         let line: Line<'_> = records::read(text, place.at)?.0;
         if place.at.line == 1 {
@@ -191,7 +191,7 @@ impl<'a> Check<'a> {
 /// The contract of a file, and the name of its lineage if it has one.
 type Source = (ContractId, Option<String>);
 
-/// What the first line of a file says.
+/// Reads the source from the first line of a file.
 fn source_of(line: &Line<'_>) -> Option<Source> {
     match line {
         Line::Lineage { contract, name, .. } => Some((ContractId(*contract), Some(name.clone().into_owned()))),

@@ -1,4 +1,4 @@
-//! Commits a batch: first its lines, then the line in the commit log that makes them count.
+//! Commits a batch: writes its lines, and then the line in the commit log that makes them valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,15 +12,15 @@ use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};
 use crate::options::Durability;
 
-/// The most commits that a store with normal durability leaves unsynced.
+/// The maximum number of unsynced commits of a store with normal durability.
 const MOST_UNSYNCED: u64 = 256;
 
 impl Index {
     /// Commits a batch that the index already contains. The caller has the lock.
     ///
-    /// After an error, the index no longer shows what is on the disk.
+    /// After an error, the index no longer matches the files.
     pub(super) fn commit(&mut self, durability: Durability, plan: Plan) -> Result<()> {
-        // A lineage that began and ended in the batch leaves no file, but nobody gets its position again.
+        // A lineage that began and ended within the batch leaves no file, but its position must not be reused.
         let begun = self.tables.last_position > self.known.last.lineage;
         if plan.drafts.is_empty() && plan.removed.is_empty() && !begun {
             return Ok(());
@@ -42,7 +42,7 @@ impl Index {
         drafts: &BTreeMap<u64, Draft>,
         removed: &BTreeSet<u64>,
     ) -> Result<Commit> {
-        // An unsynced commit may be lost. If it removes a file, the commits before it need the file again.
+        // An unsynced commit may be lost. The earlier commits then need the files that it removed.
         let sync = match durability {
             Durability::Full => true,
             Durability::Normal => !removed.is_empty() || self.known.unsynced_commits >= MOST_UNSYNCED,
@@ -81,7 +81,7 @@ impl Index {
                     _ => require_plain(folder).map_err(cannot)?,
                 }
             }
-            // A crashed process may have left a file that was never committed, or one that was removed.
+            // A crashed process may have left an uncommitted or a removed file.
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(error)),
                 _ => {}
@@ -95,7 +95,7 @@ impl Index {
                 return Ok(false);
             }
             if length > draft.before.length {
-                // A crashed process has left bytes that were never committed.
+                // A crashed process may have left uncommitted bytes.
                 file.set_len(draft.before.length)?;
             }
             file.seek(SeekFrom::Start(draft.before.length))?;
@@ -113,7 +113,7 @@ impl Index {
         }
     }
 
-    /// Makes the files survive power loss: those of the batch, and those that other commits did not sync.
+    /// Syncs files to the disk: the files of the batch, and those that earlier commits did not sync.
     fn sync(&self, drafts: &BTreeMap<u64, Draft>, removed: &BTreeSet<u64>) -> Result<()> {
         let contents = &self.tables.contents;
         let mut folders = BTreeSet::new();
@@ -138,7 +138,7 @@ impl Index {
         Ok(())
     }
 
-    /// Deletes a file that was removed. If it cannot be deleted now, a later vacuum or opening deletes it.
+    /// Deletes a removed file. If this fails, a later vacuum or opening deletes it.
     pub(super) fn delete(&self, path: &str) {
         let _ = fs::remove_file(self.tables.contents.folder.join(path));
     }

@@ -1,5 +1,4 @@
-//! Rewrites files without the lines that are no longer true, and deletes files that do not belong to the store
-//! any more.
+//! Rewrites files without obsolete lines, and deletes files that no longer belong to the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,11 +18,11 @@ use crate::error::Result;
 use crate::options::Durability;
 use crate::record::ContractId;
 
-/// A shorter file is not worth the work, in bytes.
+/// The minimum size of a file to rewrite, in bytes.
 const WORTH: u64 = 64 << 10;
 
 impl Jsonl {
-    /// Rewrites those of these files in which most lines are no longer needed.
+    /// Rewrites the given files in which most lines are obsolete.
     pub(super) fn compact_some(&mut self, grown: &[u64]) -> Result<()> {
         let Some(index) = &mut self.index else { return Ok(()) };
         let files: Vec<u64> = grown.iter().copied().filter(|file| index.is_worth_it(*file)).collect();
@@ -37,7 +36,7 @@ impl Jsonl {
         })
     }
 
-    /// Rewrites all files that have a line that is no longer needed.
+    /// Rewrites all files that have an obsolete line.
     pub(super) fn compact_all(&mut self) -> Result<()> {
         let (names, durability) = (self.names, self.durability);
         self.change(|index| {
@@ -57,8 +56,8 @@ impl Jsonl {
 }
 
 impl Index {
-    /// Returns true if more than half of the lines of a file are needless. A file is counted only after it has grown by
-    /// half, because counting takes as long as the file is.
+    /// Returns true if more than half of the lines of a file are obsolete. Counting takes time in proportion to the
+    /// file, so a file is counted again only after it has grown by half.
     fn is_worth_it(&mut self, file: u64) -> bool {
         let Some(entry) = self.known.files.get(&file) else { return false };
         let (lines, length) = (entry.lines, entry.length);
@@ -72,7 +71,7 @@ impl Index {
         2 * live < lines
     }
 
-    /// The number of lines that a file has after [`Index::compact`].
+    /// The number of lines that [`Index::compact`] would keep in a file.
     fn live_lines(&self, file: u64) -> u64 {
         let Some(Source { contract, lineage, branches, .. }) = self.sources.get(&file) else { return 0 };
         let lines = match lineage {
@@ -88,7 +87,7 @@ impl Index {
                             + usize::from(!row.order.is_empty())
                             + usize::from(!row.labels.is_empty())
                     }
-                    // The line that says that the lineage has ended.
+                    // The line that marks the lineage as ended.
                     None => 1,
                 };
                 1 + records + own
@@ -97,7 +96,7 @@ impl Index {
         lines as u64
     }
 
-    /// Returns true if a lineage lives, and this is its file.
+    /// Returns true if a lineage exists and this is its file.
     fn is_of(&self, position: i64, file: u64) -> bool {
         self.lineages.get(&position) == Some(&file)
     }
@@ -182,8 +181,8 @@ impl Index {
         Ok(())
     }
 
-    /// Cuts off what crashed processes have left at the ends of files, and deletes files of Forkpoint that are not part
-    /// of the store any more. The caller has an exclusive lock.
+    /// Truncates files to their committed lengths, and deletes files of Forkpoint that are no longer part of the store.
+    /// The caller has an exclusive lock.
     pub(super) fn tidy(&mut self) -> Result<()> {
         let folder = &self.tables.contents.folder;
         self.known.cut_off(folder)?;
@@ -210,8 +209,8 @@ impl Index {
         Ok(())
     }
 
-    /// Returns true if a file that is not part of the store is an old or an uncommitted file of it. A copy that a person
-    /// made of a file is neither.
+    /// Returns true if a file outside the store is an old or uncommitted file of the store. A user's copy of a file
+    /// does not count.
     fn is_left_over(&self, path: &str) -> bool {
         if path.strip_suffix(".jsonl").is_none() {
             return false;

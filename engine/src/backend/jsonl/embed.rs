@@ -1,4 +1,4 @@
-//! Values in lines. JSON text is embedded as it is, byte for byte. Every other value is stored as base64.
+//! Values in lines. JSON text is embedded byte for byte. Every other value is stored as base64.
 
 use base64::display::Base64Display;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -8,16 +8,16 @@ use serde_json::value::RawValue;
 use super::line::unreadable;
 use crate::error::Result;
 
-/// The deepest nesting that is embedded. Many readers of JSON refuse texts that are nested deeper than 128 levels, and
-/// the line itself takes a few of them.
+/// The maximum nesting of embedded JSON. Many JSON parsers refuse more than 128 levels, and the line itself takes a
+/// few.
 const DEEPEST: usize = 100;
 
 /// Bytes that are stored as base64.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Base64<'a> {
-    /// The bytes, to be written.
+    /// Bytes to encode.
     Bytes(&'a [u8]),
-    /// The base64 that was read.
+    /// Base64 text that was read.
     Text(&'a str),
 }
 
@@ -56,7 +56,7 @@ pub(super) fn bytes(fields: Fields<'_>) -> Result<Vec<u8>> {
     }
 }
 
-/// Returns the bytes as JSON, if they are one line of it without spaces around it.
+/// Returns the bytes as JSON, if they are a single line of JSON without surrounding spaces.
 fn as_json(bytes: &[u8]) -> Option<&RawValue> {
     let text = str::from_utf8(bytes).ok()?;
     let json: &RawValue = serde_json::from_str(text).ok()?;

@@ -1,4 +1,4 @@
-//! The files of a store: reads lines and verifies them.
+//! The files of a store: reads and verifies lines.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, hash_map};
@@ -14,9 +14,9 @@ use crate::backend::tables::{Contents, Held};
 use crate::error::{Code, Error, Result};
 use crate::record::{Payload, Record};
 
-/// The most files that stay open.
+/// The maximum number of open files.
 const MOST_OPEN: usize = 128;
-/// The most bytes in one read, if records follow each other in a file.
+/// The maximum size of one read of consecutive records, in bytes.
 const RUN: u64 = 1 << 20;
 
 /// The files of a store, by their numbers.
@@ -116,7 +116,7 @@ impl Contents for Files {
                     continue;
                 }
             };
-            // Lines that follow each other are read together.
+            // Read consecutive lines together.
             let mut places = vec![*first];
             let mut end = first.from + first.length + 1;
             for next in &rest[1..] {
@@ -168,16 +168,16 @@ impl Files {
         self.paths.borrow().get(&file).cloned().unwrap_or_else(|| format!("file {file}"))
     }
 
-    /// Reads bytes that were committed since the last look, from the file that is at its path now.
+    /// Reads newly committed bytes. Opens the file again if it was replaced.
     pub(super) fn read_new(&self, file: u64, from: u64, length: u64) -> Result<Vec<u8>> {
         self.close_if_replaced(file);
         self.read(file, from, length)
     }
 
-    /// Reads bytes of a file. Fails if the file is shorter.
+    /// Reads bytes of a file. Fails if the file is too short.
     pub(super) fn read(&self, file: u64, from: u64, length: u64) -> Result<Vec<u8>> {
         self.with(file, |file| {
-            // A line of a hostile file may name any length, so allocate only what the file has.
+            // A hostile line may name any length, so check the file's length before allocating.
             if file.metadata()?.len() < from.saturating_add(length) {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
@@ -193,7 +193,7 @@ impl Files {
         })
     }
 
-    /// Closes a file if another one is at its path now: bytes that are written to a replaced file are lost.
+    /// Closes a file if its path now leads to another file: bytes written to a replaced file would be lost.
     pub(super) fn close_if_replaced(&self, file: u64) {
         let path = self.folder.join(self.path(file));
         let mut open = self.open.borrow_mut();
@@ -202,7 +202,7 @@ impl Files {
         }
     }
 
-    /// Does something with an open file.
+    /// Calls `work` with an open file.
     pub(super) fn with<T>(&self, file: u64, work: impl FnOnce(&mut &File) -> std::io::Result<T>) -> std::io::Result<T> {
         let mut open = self.open.borrow_mut();
         if open.len() >= MOST_OPEN && !open.contains_key(&file) {
@@ -214,7 +214,7 @@ impl Files {
                 let open = |options: &OpenOptions| folder::open(options, &self.folder, &self.path(file));
                 let opened = open(File::options().read(true).write(true));
                 free.insert(match opened.as_ref().map_err(std::io::Error::kind) {
-                    // A folder that may only be read is only looked at.
+                    // A folder that may not be written is opened for reading.
                     Err(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
                         open(File::options().read(true))?
                     }
@@ -229,7 +229,7 @@ impl Files {
         Error::new(Code::Corrupt, format!("{}: {why}; restore the folder from a backup", self.path(file)))
     }
 
-    /// Adds the place of a damaged line to an error.
+    /// Adds the file and the line to an error about damage.
     pub(super) fn at(&self, at: At, error: &Error) -> Error {
         match error.code() {
             Code::Corrupt => {

@@ -1,4 +1,4 @@
-//! The folder of a store: checks it, creates it with private permissions, and tells it from the folders of others.
+//! The folder of a store: checks it, creates it with private permissions, and refuses folders of other programs.
 
 use std::fs::{self, DirBuilder, DirEntry, File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -12,7 +12,7 @@ use crate::record::Formats;
 
 /// The commit log.
 pub(super) const ORDER: &str = "order.jsonl";
-/// The next commit log, until it is complete.
+/// The next commit log, while it is being written.
 pub(super) const NEW_ORDER: &str = "order.jsonl.new";
 /// The commit log before the current one.
 pub(super) const OLD_ORDER: &str = "order.jsonl.old";
@@ -31,10 +31,10 @@ pub(super) struct Format {
     /// Always `jsonl`.
     forkpoint: &'static str,
     version: u32,
-    /// The oldest version whose releases may look at the folder. Only versions after 1 have it.
+    /// The oldest version whose releases can read the folder. Present only in versions after 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest_reader: Option<u32>,
-    /// The oldest version whose releases may write to the folder. Only versions after 1 have it.
+    /// The oldest version whose releases can write to the folder. Present only in versions after 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest_writer: Option<u32>,
 }
@@ -60,11 +60,11 @@ impl Format {
         Formats { format: self.version, newest: VERSION }
     }
 
-    /// Verifies that this release may look at the folder.
+    /// Checks that this release can read the folder.
     ///
     /// # Errors
     ///
-    /// `UNSUPPORTED` for a newer format that does not allow it.
+    /// `UNSUPPORTED` for a newer format that this release cannot read.
     pub(super) fn require_readable(self) -> Result<()> {
         if self.version <= VERSION || self.oldest_reader.is_some_and(|oldest| oldest <= VERSION) {
             return Ok(());
@@ -72,11 +72,11 @@ impl Format {
         Err(self.newer("update Forkpoint"))
     }
 
-    /// Verifies that this release may write to the folder.
+    /// Checks that this release can write to the folder.
     ///
     /// # Errors
     ///
-    /// Those of [`Format::require_readable`]. `UNSUPPORTED` for a newer format that does not allow it.
+    /// As [`Format::require_readable`]. `UNSUPPORTED` for a newer format that this release cannot write.
     pub(super) fn require_writable(self) -> Result<()> {
         self.require_readable()?;
         if self.version <= VERSION || self.oldest_writer.is_some_and(|oldest| oldest <= VERSION) {
@@ -94,10 +94,10 @@ impl Format {
     }
 }
 
-/// The longest beginning of a first line that has a format, in bytes.
+/// The maximum length of the format at the beginning of the first line, in bytes.
 const LONGEST_FORMAT: u64 = 120;
 
-/// Checks the folder, and creates it if it does not exist. Returns its path. A folder that belongs to others is not
+/// Checks the folder, and creates it if it does not exist. Returns its path. A folder of another program is not
 /// changed.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let Some(name) = path.file_name() else {
@@ -123,7 +123,7 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Finds a folder that is only looked at. Returns its path.
+/// Finds the folder of a read-only store. Returns its path.
 pub(super) fn find(path: &Path) -> Result<PathBuf> {
     let missing = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => Error::new(Code::NotFound, "there is no Forkpoint folder at this path: check the path"),
@@ -148,7 +148,7 @@ pub(super) fn open(options: &OpenOptions, folder: &Path, path: &str) -> std::io:
     options.open(whole)
 }
 
-/// Refuses a symbolic link, a pipe and a device. In a folder that somebody else made, a link could lead to any file of this
+/// Refuses symbolic links, pipes and devices. In a folder from somebody else, a link could lead to any file of this
 /// machine, and a pipe has no end.
 pub(super) fn require_plain(path: &Path) -> std::io::Result<()> {
     let kind = fs::symlink_metadata(path)?.file_type();
@@ -167,7 +167,7 @@ pub(super) fn create_folder(path: &Path) -> std::io::Result<()> {
     builder.create(path)
 }
 
-/// Refuses a folder that does not belong to Forkpoint, and one whose commit log is missing.
+/// Refuses a folder that does not belong to Forkpoint, and a folder without its commit log.
 fn refuse_others(path: &Path) -> Result<()> {
     match open(File::options().read(true), path, ORDER) {
         Ok(file) => return read_format(file, path.join(LOCK).exists())?.require_writable(),
@@ -183,7 +183,7 @@ fn refuse_others(path: &Path) -> Result<()> {
         }
     }
     match others {
-        // Another process may have created the file after the first look.
+        // Another process may have created the file in the meantime.
         None => Ok(()),
         Some(_) if path.join(ORDER).exists() => Ok(()),
         Some(_) if is_ours(path) => Err(order_missing()),
@@ -197,13 +197,13 @@ fn refuse_others(path: &Path) -> Result<()> {
     }
 }
 
-/// Returns true if a folder without a commit log was a store. A copy of it, such as one in git, may lack the lock.
+/// Returns true if a folder without a commit log was a store. A copy, such as one in git, may lack the lock file.
 fn is_ours(path: &Path) -> bool {
     let is_there = |name: &str| path.join(name).exists();
     is_there(LOCK) || is_there(OLD_ORDER) || fs::read_dir(path).is_ok_and(|mut folders| folders.any(has_lineage))
 }
 
-/// Returns true for a folder with a file of a store.
+/// Returns true for a folder that contains a lineage's file.
 fn has_lineage(folder: std::io::Result<DirEntry>) -> bool {
     let Ok(folder) = folder else { return false };
     let Ok(mut files) = fs::read_dir(folder.path()) else { return false };
@@ -225,11 +225,11 @@ pub(super) fn order_missing() -> Error {
     Error::new(Code::Corrupt, message)
 }
 
-/// Reads the format of a folder. `ours`: the folder belongs to Forkpoint.
+/// Reads the format of a folder. `ours` is true if the folder belongs to Forkpoint.
 fn read_format(file: File, ours: bool) -> Result<Format> {
     let mut begin = Vec::new();
     let _ = file.take(LONGEST_FORMAT).read_to_end(&mut begin);
-    // A name of a file may be cut in the middle of a character. What is not text is not ours.
+    // The last character of a file name may be cut in half. Anything else that is not UTF-8 is not ours.
     let begin = String::from_utf8_lossy(&begin);
     let found = Format::parse(&begin).filter(|format| format.version > 0);
     found.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The index: what a process knows of the folder. It holds everything but the contents of checkpoints and records.
+//! The index of the folder in the memory of a process: everything but the contents of checkpoints and records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) struct Index {
     pub(super) tables: Tables<Files>,
     pub(super) known: Known,
     pub(super) sources: BTreeMap<u64, Source>,
-    /// The files of the lineages that there are, by position.
+    /// The files of the existing lineages, by position.
     pub(super) lineages: HashMap<i64, u64>,
     /// The files with pending writes.
     pub(super) writes: BTreeMap<ContractId, u64>,
@@ -36,7 +36,7 @@ pub(super) struct Source {
     pub(super) lineage: Option<(i64, String)>,
     /// The branches whose records are in the file.
     pub(super) branches: BTreeSet<BranchId>,
-    /// The file is looked at again for compaction when it has this number of lines.
+    /// The number of lines at which the file is next examined for compaction.
     pub(super) look_at: u64,
 }
 
@@ -52,7 +52,7 @@ impl Index {
         }
     }
 
-    /// Reads what was committed since. The caller has the lock.
+    /// Reads new commits. The caller has the lock.
     pub(super) fn refresh(&mut self, folder: &Path) -> Result<()> {
         match self.known.news(folder)? {
             News::Commits(commits) => self.advance(commits),
@@ -72,7 +72,7 @@ impl Index {
         }
     }
 
-    /// Goes on to the state after these commits.
+    /// Applies these commits.
     pub(super) fn advance(&mut self, commits: Vec<Commit>) -> Result<()> {
         if commits.is_empty() {
             return Ok(());
@@ -90,16 +90,16 @@ impl Index {
         Ok(())
     }
 
-    /// New numbers follow the greatest that were used.
+    /// Continues numbering after the greatest numbers that were used.
     fn count_on(&mut self) {
         let last = self.known.last;
         (self.tables.last_seq, self.tables.last_position) = (last.seq, last.lineage);
         self.tables.last_branch = last.branch;
     }
 
-    /// Reads the new lines of files. `None` is a file that was removed.
+    /// Reads the new lines of changed files. `None` means a removed file.
     ///
-    /// The order of files has no meaning, but removed files come first: another file may hold what was in them.
+    /// Files have no order, but removed files come first: another file may now have their data.
     fn change(&mut self, changed: &BTreeMap<u64, Option<Entry>>) -> Result<()> {
         let gone = changed.iter().filter(|(_, entry)| entry.is_none());
         gone.for_each(|(file, _)| self.forget(*file));
@@ -137,7 +137,7 @@ impl Index {
         Ok(())
     }
 
-    /// Brings the index to the state after a line.
+    /// Applies a line to the index.
     fn apply(&mut self, line: Line<'_, &RawValue>, place: Place) -> Result<()> {
         let file = place.at.file;
         let Some(Source { contract, lineage, .. }) = self.sources.get(&file) else {
@@ -227,7 +227,7 @@ impl Index {
         Ok(())
     }
 
-    /// Adds a file with data. The tables have its lineage already.
+    /// Adds a data file. The tables already have its lineage.
     pub(super) fn begin(&mut self, file: u64, contract: ContractId, lineage: Option<(i64, String)>) {
         match &lineage {
             Some((position, _)) => self.lineages.insert(*position, file),
@@ -236,7 +236,7 @@ impl Index {
         self.sources.insert(file, Source { contract, lineage, branches: BTreeSet::new(), look_at: 0 });
     }
 
-    /// A lineage has ended. Nothing of it is left but records that others share.
+    /// Ends a lineage. Keeps only records that other lineages share.
     fn end(&mut self, position: i64) {
         let rows = self.tables.lineages.get(&position).into_iter().flat_map(|row| &row.order);
         let seqs: Vec<Seq> = rows.map(|(_, seq)| *seq).collect();
@@ -255,7 +255,7 @@ impl Index {
         row.marks.iter().filter_map(|mark| mark.end).for_each(|end| self.tables.uncount(end));
     }
 
-    /// Forgets a file that was removed, with all that is in it.
+    /// Forgets a removed file and its contents.
     pub(super) fn forget(&mut self, file: u64) {
         self.tables.contents.forget(file);
         let Some(Source { contract, lineage, branches, .. }) = self.sources.remove(&file) else { return };
@@ -273,7 +273,7 @@ impl Index {
         }
     }
 
-    /// Notes in which file a branch is.
+    /// Records the file of a branch.
     pub(super) fn home(&mut self, id: BranchId, file: u64, log: String) {
         self.homes.insert(id, (file, log));
         if let Some(source) = self.sources.get_mut(&file) {
@@ -281,7 +281,7 @@ impl Index {
         }
     }
 
-    /// Forgets in which file a branch is.
+    /// Forgets the file of a branch.
     pub(super) fn forget_branch(&mut self, id: BranchId) {
         if let Some((file, _)) = self.homes.remove(&id)
             && let Some(source) = self.sources.get_mut(&file)

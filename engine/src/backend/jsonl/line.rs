@@ -1,9 +1,9 @@
-//! A line: a JSON object with one field that says what the line is, and the field `sum`.
+//! A line is a JSON object with two fields: the kind of the line, and the checksum `sum`.
 //!
-//! The sum covers the bytes of the line before the field `sum`, the place of the line (the number of its file, and its
-//! number in the file), and the sum of the line before it. A line that was changed, moved, inserted or removed by hand
-//! is detected. If two versions of a file have the same sum in the same line, they are equal up to this line: that
-//! tells a file that has grown from one that an older version has replaced.
+//! The checksum covers the bytes before the field `sum`, the line's position (file number and line number), and the
+//! checksum of the previous line. It detects lines that were changed, moved, inserted or removed by hand. Two versions
+//! of a file with the same checksum in the same line are equal up to this line. A file that has grown can thus be told
+//! from a file that was replaced by an older version.
 
 use std::fmt;
 use std::num::ParseIntError;
@@ -20,19 +20,19 @@ const SUM: usize = 26;
 /// The length of a line's end in bytes, as [`Sum::end`] returns it.
 pub(super) const END: usize = SUM + 1;
 
-/// The place of a line.
+/// The position of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct At {
     /// The number of the file. The commit log has the number 0.
     pub(super) file: u64,
     /// The number of the line. The first line has the number 1.
     pub(super) line: u64,
-    /// The sum of the line before. 0 for the first line.
+    /// The checksum of the previous line. 0 for the first line.
     pub(super) before: Sum,
 }
 
 impl At {
-    /// The place of the first line of a file.
+    /// The position of the first line of a file.
     pub(super) fn first(file: u64) -> Self {
         Self { file, line: 1, before: Sum::default() }
     }
@@ -42,12 +42,12 @@ impl At {
     }
 }
 
-/// The sum of a line.
+/// The checksum of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum(u64);
 
 impl Sum {
-    /// The end of a line with this sum: the field, the closing brace and the end of the line.
+    /// The end of a line with this checksum: the field, the closing brace and the line break.
     pub(super) fn end(self) -> String {
         format!(",\"sum\":\"{self}\"}}\n")
     }
@@ -79,19 +79,19 @@ impl<'de> Deserialize<'de> for Sum {
     }
 }
 
-/// Appends a line with these fields. Returns its sum.
+/// Appends a line with these fields. Returns its checksum.
 pub(super) fn push(out: &mut Vec<u8>, fields: &impl Serialize, at: At) -> Sum {
     let begin = out.len();
-    // All types of lines can be written as JSON, and writing to memory does not fail.
+    // Lines always serialize as JSON, and writing to memory does not fail.
     let _ = serde_json::to_writer(&mut *out, fields);
-    // The sum comes before the closing brace.
+    // The checksum comes before the closing brace.
     out.pop();
     let sum = at.sum(&out[begin..]);
     out.extend_from_slice(sum.end().as_bytes());
     sum
 }
 
-/// Verifies a line without its end. Returns its text and its sum.
+/// Verifies a line without its line break. Returns its text and its checksum.
 pub(super) fn verify(line: &[u8], at: At) -> Result<(&str, Sum)> {
     let damaged = || Error::new(Code::Corrupt, "the line was changed or damaged: its checksum does not match");
     let split = line.len().checked_sub(SUM).ok_or_else(damaged)?;
@@ -103,7 +103,7 @@ pub(super) fn verify(line: &[u8], at: At) -> Result<(&str, Sum)> {
     std::str::from_utf8(line).map(|text| (text, sum)).map_err(|_| damaged())
 }
 
-/// Returns the sum that a line without its end has, also if the line is damaged before it.
+/// Returns the stored checksum of a line without its line break, even if the line is damaged before it.
 pub(super) fn stored_sum(line: &[u8]) -> Option<Sum> {
     let (_, end) = line.split_at_checked(line.len().checked_sub(SUM)?)?;
     std::str::from_utf8(end).ok()?.strip_prefix(",\"sum\":\"")?.strip_suffix("\"}")?.parse().ok()
@@ -111,7 +111,7 @@ pub(super) fn stored_sum(line: &[u8]) -> Option<Sum> {
 
 /// Parses a verified line.
 pub(super) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
-    // The parser's message is left out, because it may quote stored state.
+    // Leave out the parser's message, because it may quote stored state.
     serde_json::from_str(text).map_err(|error| {
         Error::new(Code::Corrupt, format!("the line has unexpected content, at column {}", error.column()))
     })

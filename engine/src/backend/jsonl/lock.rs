@@ -1,4 +1,4 @@
-//! The lock of a folder. All processes that use the folder agree through this lock.
+//! The lock of a folder, shared by all processes that use the folder.
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::backend::disk::{FileId, create, failed};
 use crate::error::{Code, Error, Result};
 
-/// The longest pause between two attempts to get the lock.
+/// The maximum pause between two attempts to take the lock.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The lock file.
@@ -21,11 +21,11 @@ pub(super) struct Lock {
     read_only: bool,
     file: RefCell<Arc<File>>,
     timeout: Duration,
-    /// When the store is being closed, no call waits longer than this.
+    /// No call waits longer than this. Set when the store is being closed.
     deadline: Option<Instant>,
 }
 
-/// The lock is held until this value is dropped.
+/// A held lock. Dropping this value releases the lock.
 #[derive(Debug)]
 pub(super) struct Held(Arc<File>);
 
@@ -36,12 +36,12 @@ impl Drop for Held {
     }
 }
 
-/// Who else may have the lock at the same time.
+/// The kind of a lock: who else may hold the lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Other processes that read.
+    /// Other readers.
     Shared,
-    /// No one.
+    /// Nobody.
     Exclusive,
 }
 
@@ -73,7 +73,7 @@ impl Lock {
         }
     }
 
-    /// Takes the lock, if no one else has it.
+    /// Takes the lock, if it is free.
     pub(super) fn attempt(&self, kind: Kind) -> Result<Option<Held>> {
         loop {
             let file = Arc::clone(&self.file.borrow());
@@ -86,7 +86,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(failed(error, "the store cannot be locked")),
             };
-            // If the folder was replaced, other processes lock the file that is there now.
+            // If the folder was replaced, other processes lock the new file.
             if FileId::at(&self.path) == FileId::of(&held.0) {
                 return Ok(Some(held));
             }
@@ -99,7 +99,7 @@ fn open(path: &Path, read_only: bool) -> Result<File> {
     let open = || OpenOptions::new().read(true).write(!read_only).open(path);
     let opened = match open() {
         Err(error) if error.kind() == ErrorKind::NotFound && !read_only => match create(path) {
-            // Another process has created it since.
+            // Another process has created the file in the meantime.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => open(),
             created => created,
         },

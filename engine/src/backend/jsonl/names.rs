@@ -1,5 +1,5 @@
-//! The names of files. A name is safe on every file system, for any name of a lineage. It helps a person to find the
-//! file; Forkpoint itself reads the name of the lineage from the first line of the file.
+//! File names. A file name is safe on every file system, for any lineage name. It helps people to find the file;
+//! Forkpoint itself reads the lineage's name from the first line of the file.
 
 use std::fmt::Write;
 
@@ -7,21 +7,21 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::record::ContractId;
 
-/// The names of contracts, for the names of folders.
+/// The names of contracts, for folder names.
 pub(super) type Names = &'static [(ContractId, &'static str)];
 
-/// The longest name that is not shortened, in bytes.
+/// The maximum length of a name that is not shortened, in bytes.
 const LONGEST: usize = 100;
-/// The number of bytes of a shortened name that come from the lineage's name.
+/// The number of bytes that a shortened name keeps.
 const KEPT: usize = 80;
 
-/// Names that mean a device on Windows, with any extension.
+/// Device names on Windows, with any extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// Returns the name of a lineage's file, without the extension.
 ///
-/// The name consists of lower-case letters, digits, `.`, `_`, `-` and escapes such as `%2f`. Names of lineages that
-/// differ only in case give different files, also where the file system ignores case.
+/// The name consists of lower-case letters, digits, `.`, `_`, `-` and escapes such as `%2f`. Lineage names that differ
+/// only in case give different file names, even on file systems that ignore case.
 pub(super) fn stem(lineage: &str) -> String {
     let mut out = String::with_capacity(lineage.len().min(LONGEST) + 8);
     let mut cut = None;
@@ -39,7 +39,7 @@ pub(super) fn stem(lineage: &str) -> String {
         }
         if out.len() > LONGEST {
             out.truncate(cut.unwrap_or(0));
-            // A tilde is in no other name, because it is escaped.
+            // Unshortened names have no tilde, because tildes are escaped.
             let _ = write!(out, "~{:016x}", xxh3_64(lineage.as_bytes()));
             return out;
         }
@@ -67,12 +67,12 @@ pub(super) fn folder(names: &[(ContractId, &str)], contract: ContractId) -> Stri
 pub(super) fn path(folder: &str, stem: &str, generation: u64) -> String {
     match generation {
         1 => format!("{folder}/{stem}.jsonl"),
-        // An at sign is in no stem of a lineage, because it is escaped.
+        // Stems of lineages have no at sign, because at signs are escaped.
         later => format!("{folder}/{stem}@{later}.jsonl"),
     }
 }
 
-/// Returns true if [`path`] may have made a path. The path in a file that somebody else wrote could lead out of the folder.
+/// Returns true if [`path`] can have made the path. A path from somebody else's file could lead out of the folder.
 pub(super) fn is_path(path: &str) -> bool {
     let is_name = |name: &str| {
         let allowed = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' | b'%' | b'~' | b'@');

@@ -15,11 +15,11 @@ pub struct Options {
     pub durability: Durability,
     /// How long a call waits for another process's lock before it fails with `BUSY`.
     pub busy_timeout: Duration,
-    /// The names of contracts, for the names of folders. The folder of another contract has the contract's number.
+    /// The names of contracts, for folder names. The folder of any other contract has the contract's number.
     pub names: Names,
-    /// True if the folder is only looked at: nothing in it is created or changed.
+    /// True if the folder is opened read-only: nothing in it is created or changed.
     pub read_only: bool,
-    /// Whether a new folder is made.
+    /// Whether a new folder is created.
     pub migrate: Migrate,
 }
 

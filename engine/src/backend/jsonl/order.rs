@@ -1,6 +1,6 @@
-//! The commit log, `order.jsonl`. Its first line lists the files of the store and their lengths. Each other line commits
-//! a batch: it lists the files that the batch made longer, created or removed. What a file holds beyond its length is
-//! not committed.
+//! The commit log, `order.jsonl`. Its first line lists the files of the store and their lengths. Each other line
+//! commits a batch: it lists the files that the batch extended, created or removed. Bytes of a file beyond its length
+//! are not committed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -16,32 +16,32 @@ use super::names;
 use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};
 
-/// What the commit log says, up to the last line that was read.
+/// The state of the commit log, up to the last line that was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// The format of the folder. A log that is rewritten keeps it.
+    /// The format of the folder. A rewritten log keeps it.
     pub(super) format: Format,
-    /// How often the log was rewritten.
+    /// The number of times that the log was rewritten.
     pub(super) epoch: u64,
     /// The length of the log, in bytes. Bytes beyond this length were not committed.
     pub(super) length: u64,
     pub(super) lines: u64,
-    /// The sum of the last line.
+    /// The checksum of the last line.
     sum: Sum,
     /// The length of the first line, in bytes.
     first: u64,
     pub(super) commit: u64,
     pub(super) last: Last,
     pub(super) files: BTreeMap<u64, Entry>,
-    /// The files with committed bytes that are perhaps not on the disk yet.
+    /// The files with committed bytes that may not be synced yet.
     pub(super) unsynced: BTreeSet<u64>,
-    /// The number of these commits.
+    /// The number of commits that may not be synced yet.
     pub(super) unsynced_commits: u64,
-    /// The number of commits that a power failure has taken.
+    /// The number of commits that were lost in a power failure.
     pub(super) lost: u64,
 }
 
-/// The greatest numbers that were used so far. No number is used again.
+/// The greatest numbers that were used so far. Numbers are not reused.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Last {
@@ -51,15 +51,15 @@ pub(super) struct Last {
     pub(super) file: u64,
 }
 
-/// What was written to the log.
+/// New content of the log.
 #[derive(Debug)]
 pub(super) enum News {
     Commits(Vec<Commit>),
-    /// The log is another one: it was rewritten or replaced, or it is read for the first time.
+    /// The log was rewritten or replaced, or is read for the first time.
     Anew {
         known: Known,
-        /// True if the log was rewritten, and the log before it began with what was known. False if nothing is certain:
-        /// an older version of the folder may have been put back.
+        /// True if the log was rewritten, and the old log began with the lines that this process has read. False if
+        /// nothing is certain: an older version of the folder may have been restored.
         follows: bool,
     },
 }
@@ -75,11 +75,11 @@ pub(super) struct Entry {
     pub(super) length: u64,
     /// The number of committed lines.
     pub(super) lines: u64,
-    /// The sum of the last committed line. It stands for the entire content up to it.
+    /// The checksum of the last committed line. It covers the entire file up to that line.
     pub(super) sum: Sum,
 }
 
-/// Reads a path in the folder of the store, and refuses one that leads out of it.
+/// Reads a path in the store's folder. Refuses a path that leads out of the folder.
 fn path_inside<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<String, D::Error> {
     let path = String::deserialize(deserializer)?;
     if names::is_path(&path) {
@@ -93,13 +93,13 @@ fn path_inside<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Resul
 pub(super) struct Commit {
     #[serde(rename = "commit")]
     pub(super) number: u64,
-    /// True if all bytes that were committed so far are on the disk, and not only in the memory of the system.
+    /// True if all bytes that were committed so far are synced to the disk.
     pub(super) synced: bool,
     pub(super) last: Last,
     pub(super) files: Vec<Entry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) removed: Vec<u64>,
-    /// The length of the log after this line, in bytes, and the sum of the line.
+    /// The length of the log after this line, in bytes, and the checksum of the line.
     #[serde(skip)]
     pub(super) end: (u64, Sum),
 }
@@ -110,7 +110,7 @@ struct First {
     #[serde(skip_deserializing, flatten)]
     format: Format,
     epoch: u64,
-    /// The sum of the last line of the log before.
+    /// The checksum of the last line of the previous log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<Sum>,
     commit: u64,
@@ -143,25 +143,25 @@ impl Known {
         }
     }
 
-    /// The total number of committed bytes, with the log itself.
+    /// The total number of committed bytes, including the log.
     pub(super) fn bytes(&self) -> u64 {
         self.length + self.files.values().map(|entry| entry.length).sum::<u64>()
     }
 
-    /// Returns true if the log has grown so much that it is worth rewriting it.
+    /// Returns true if the log has grown so much that rewriting it is worthwhile.
     pub(super) fn is_long(&self) -> bool {
         self.lines > 1000 && self.length > 4 * self.first.max(1 << 16)
     }
 
-    /// Returns true if the log is as it was when it was read. No lock is needed, because committed lines stay.
+    /// Returns true if the log is unchanged since it was read. Needs no lock, because committed lines stay.
     pub(super) fn is_current(&self, folder: &Path) -> Result<bool> {
         let mut file = open(folder)?;
         let length = file.metadata().map_err(cannot_read)?.len();
         Ok(length == self.length && self.begins(&mut file).map_err(cannot_read)?)
     }
 
-    /// Returns true if the log still begins with the lines that this process has read. The log is not only compared by its
-    /// length, because an older version of the folder may have been put back, and may have grown to the same length.
+    /// Returns true if the log still begins with the lines that this process has read. Comparing lengths is not enough:
+    /// an older version of the folder may have been restored, and may have grown to the same length.
     fn begins(&self, file: &mut File) -> std::io::Result<bool> {
         has_sum(file, self.length, self.sum)
     }
@@ -171,7 +171,7 @@ impl Known {
         Self::read(folder, &mut open(folder)?).map(|(known, _)| known)
     }
 
-    /// Reads the lines that were written since. The caller has the lock.
+    /// Reads the lines since the last read. The caller has the lock.
     pub(super) fn news(&self, folder: &Path) -> Result<News> {
         let mut file = open(folder)?;
         if self.begins(&mut file).map_err(cannot_read)? {
@@ -182,13 +182,12 @@ impl Known {
         Ok(News::Anew { known, follows })
     }
 
-    /// Reads the entire log. Also returns the sum of the last line of the log before, if there was one.
+    /// Reads the entire log. Also returns the checksum of the last line of the previous log, if there was one.
     fn read(folder: &Path, file: &mut File) -> Result<(Self, Option<Sum>)> {
         let all = tail(file, 0)?;
         let (mut known, after, rest) = Self::first(&all)?;
         let commits = known.commits(rest)?;
-        // A power failure may have taken bytes of commits that were not synced. Such a commit did not happen, and
-        // neither did those after it.
+        // A power failure may have taken bytes of unsynced commits. Such a commit and all later commits are void.
         let synced = commits.iter().rposition(|commit| commit.synced).map_or(0, |last| last + 1);
         let removed: BTreeSet<u64> = commits.iter().flat_map(|commit| &commit.removed).copied().collect();
         let count = commits.len();
@@ -202,8 +201,8 @@ impl Known {
         Ok((known, after))
     }
 
-    /// Returns true if the log before this one ended with the line whose sum is `after`, and began with the lines that this
-    /// process has read.
+    /// Returns true if the previous log ended with the line whose checksum is `after`, and began with the lines that
+    /// this process has read.
     fn is_in_log_before(&self, folder: &Path, after: Sum) -> bool {
         let look = || {
             let mut file = File::open(folder.join(OLD_ORDER))?;
@@ -213,11 +212,11 @@ impl Known {
         look().unwrap_or(false)
     }
 
-    /// Reads the first line of the log. Also returns the sum of the last line of the log before, and the other lines.
+    /// Reads the first line of the log. Also returns the checksum of the previous log's last line, and the other lines.
     fn first(all: &[u8]) -> Result<(Self, Option<Sum>, &[u8])> {
         let end = all.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged(1, "it is not complete"))?;
         let verified = line::verify(&all[..end], At::first(0));
-        // A newer release may have rewritten the log.
+        // Read the format even if the line cannot be verified: a newer release may have rewritten the log.
         let format = std::str::from_utf8(&all[..end]).ok().and_then(Format::parse);
         let format = format.ok_or_else(|| damaged(1, "it has no format"))?;
         format.require_readable()?;
@@ -230,19 +229,19 @@ impl Known {
         Ok((known, after, &all[end + 1..]))
     }
 
-    /// Parses the lines that follow those that are known.
+    /// Parses the lines after the known lines.
     fn commits(&self, mut rest: &[u8]) -> Result<Vec<Commit>> {
         let (mut found, mut length) = (Vec::new(), self.length);
         let mut at = At { file: 0, line: self.lines, before: self.sum };
         while !rest.is_empty() {
             at.line += 1;
-            // A crash may leave a part of a line at the end.
+            // A crash may have left part of a line at the end.
             let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
             let (text, after) = (&rest[..end], &rest[end + 1..]);
             let read = line::verify(text, at).and_then(|(text, sum)| Ok((line::parse::<Commit>(text)?, sum)));
             let (commit, sum) = match read {
                 Ok(read) => read,
-                // A power failure may leave NULs in what was not synced. A line itself never has NULs.
+                // A power failure may have left NULs in unsynced bytes. A line itself never contains NULs.
                 Err(_) if text.contains(&0) && !after.windows(SYNCED.len()).any(|bytes| bytes == SYNCED) => break,
                 Err(error) => return Err(damaged(at.line, error.message())),
             };
@@ -253,7 +252,7 @@ impl Known {
         Ok(found)
     }
 
-    /// Returns true if all bytes of a commit are there. The files that later commits removed are not needed.
+    /// Returns true if all bytes of a commit are on the disk. Files that later commits removed are not needed.
     fn is_whole(&self, folder: &Path, commit: &Commit, removed: &BTreeSet<u64>) -> Result<bool> {
         for entry in commit.files.iter().filter(|entry| !removed.contains(&entry.file)) {
             let from = self.files.get(&entry.file).map_or(0, |before| before.length);
@@ -273,14 +272,14 @@ impl Known {
 
     /// Appends a commit, and sets its end. The caller has the lock and has read all earlier commits.
     ///
-    /// If the line cannot be written, it is taken back. If that is not certain, the outcome is unknown.
+    /// If writing the line fails, the line is removed again. If that is not certain, the outcome is unknown.
     pub(super) fn append(&self, folder: &Path, commit: &mut Commit) -> Result<()> {
         let mut text = Vec::new();
         let sum = line::push(&mut text, commit, At { file: 0, line: self.lines + 1, before: self.sum });
         let cannot = |error| failed(error, &format!("{ORDER} cannot be written"));
         let mut file = File::options().read(true).write(true).open(folder.join(ORDER)).map_err(cannot)?;
         if !self.begins(&mut file).map_err(cannot)? {
-            // Programs that restore a folder do not take the lock.
+            // A program that restores a folder does not take the lock.
             let message = format!("{ORDER} was replaced while a batch was committed: try again");
             return Err(Error::new(Code::Busy, message));
         }
@@ -298,7 +297,7 @@ impl Known {
         if commit.synced
             && let Err(error) = file.sync_data()
         {
-            // The line may be on the disk whatever is done now.
+            // The line may be on the disk despite this truncation.
             let _ = file.set_len(self.length);
             return Err(cannot(error).with_outcome_unknown());
         }
@@ -306,7 +305,7 @@ impl Known {
         Ok(())
     }
 
-    /// Cuts off what was not committed: a part of a line, or commits that a power failure has taken. The caller has an
+    /// Cuts off uncommitted bytes: a part of a line, or commits that were lost in a power failure. The caller has an
     /// exclusive lock.
     pub(super) fn cut_off(&mut self, folder: &Path) -> Result<()> {
         let cut = || {
@@ -318,7 +317,7 @@ impl Known {
         Ok(())
     }
 
-    /// Rewrites the log with one line, which replaces the old log in one step.
+    /// Rewrites the log as a single line, which replaces the old log atomically.
     pub(super) fn rewrite(&self, folder: &Path, sync: bool) -> Result<Self> {
         let epoch = self.epoch + 1;
         let files = self.files.values().cloned().collect();
@@ -339,7 +338,7 @@ impl Known {
                 file.sync_all()?;
             }
             drop(file);
-            // Processes that know a part of the old log find it there. If the file system has no links, they read everything again.
+            // Processes that have read a part of the old log find it here. Without links, they read everything again.
             let _ = fs::remove_file(folder.join(OLD_ORDER));
             let _ = fs::hard_link(folder.join(ORDER), folder.join(OLD_ORDER));
             fs::rename(&new, folder.join(ORDER))?;
@@ -367,7 +366,7 @@ fn open(folder: &Path) -> Result<File> {
     })
 }
 
-/// Returns true if a line with this sum ends at a position of a log.
+/// Returns true if a line with this checksum ends at this position of the log.
 fn has_sum(file: &mut File, position: u64, sum: Sum) -> std::io::Result<bool> {
     let mut end = [0; END];
     let Some(from) = position.checked_sub(END as u64) else { return Ok(false) };

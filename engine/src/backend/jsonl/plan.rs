@@ -1,4 +1,4 @@
-//! Plans the lines of a batch: from the changes that the tables list to the bytes that files get.
+//! Plans the lines of a batch: turns the changes of the tables into lines for files.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,11 +19,11 @@ use crate::record::ContractId;
 /// New lines for a file.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// The file as it was committed before. A new file has no lines.
+    /// The file as committed before. A new file has no lines.
     pub(super) before: order::Entry,
     pub(super) text: Vec<u8>,
     lines: u64,
-    /// The sum of the last line.
+    /// The checksum of the last line.
     sum: Sum,
 }
 
@@ -37,7 +37,7 @@ impl Draft {
         self.before.lines == 0
     }
 
-    /// The file with its new lines.
+    /// The entry of the file with its new lines.
     pub(super) fn after(&self) -> order::Entry {
         let order::Entry { file, path, length, lines, .. } = self.before.clone();
         order::Entry { file, path, length: length + self.text.len() as u64, lines: lines + self.lines, sum: self.sum }
@@ -53,7 +53,7 @@ impl Draft {
     }
 }
 
-/// What a batch writes.
+/// The lines and removals of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) drafts: BTreeMap<u64, Draft>,
@@ -74,7 +74,7 @@ impl Plan {
         Some(draft.push(line))
     }
 
-    /// Adds the records of a branch at position `from` and after it. Records that are not new are in the file already.
+    /// Adds the records of a branch from position `from` on. Only new records need lines.
     fn records(
         &mut self,
         known: &Known,
@@ -94,8 +94,8 @@ impl Plan {
     }
 }
 
-/// Plans the lines of a batch that the tables already contain. The index then refers to these lines, so it is right only
-/// after they were committed.
+/// Plans the lines of a batch that the tables already contain. The index then refers to these lines, so it is valid
+/// only after they are committed.
 pub(super) fn plan(index: &mut Index, names: Names, changes: Vec<Undo<KeptPayload, KeptRecord>>) -> Plan {
     let touch = Touch::of(index, changes);
     let next_file = index.known.last.file;
@@ -124,7 +124,7 @@ impl Planner<'_> {
         let last = self.index.known.last;
         let created = touch.homes.iter().filter(|(id, _)| self.index.lives(**id));
         let homed: BTreeSet<i64> = created.map(|(_, (lineage, _))| *lineage).collect();
-        // A file of an ended lineage is removed with its last branch.
+        // The file of an ended lineage is removed with its last branch.
         let emptied = touch.branches.iter().filter(|id| **id <= last.branch && !self.index.lives(**id));
         for (file, _) in emptied.filter_map(|id| self.index.homes.get(id)) {
             let Some(source) = self.index.sources.get(file) else { continue };
@@ -296,7 +296,7 @@ impl Index {
         source.branches.iter().any(|id| self.lives(*id))
     }
 
-    /// A new file, with a path that no other file has.
+    /// Creates a new file, with an unused path.
     pub(super) fn new_file(&self, file: u64, names: Names, contract: ContractId, stem: &str) -> Draft {
         let folder = names::folder(names, contract);
         let mut paths = (1..).map(|generation| names::path(&folder, stem, generation));

@@ -1,7 +1,6 @@
 //! The fields of each kind of line.
 //!
-//! A line states what is true after it, and never a difference to what was before. The order of lines in different
-//! files has no meaning.
+//! A line states what is true after it, not a difference. The order of lines in different files has no meaning.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -20,7 +19,7 @@ use crate::backend::tables::{First, Row, TaskRow};
 use crate::error::Result;
 use crate::record::{ContractId, Header, Labels, Part, Payload, Record, Seq, SortKey, Status, TaskState};
 
-/// A line of a file with data, without its sum. `P` is the form of a checkpoint's parts.
+/// A line of a data file, without its checksum. `P` is the form of a checkpoint's parts.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub(super) enum Line<'a, P = Vec<Named<'a>>> {
@@ -36,7 +35,7 @@ pub(super) enum Line<'a, P = Vec<Named<'a>>> {
         contract: u8,
         file: u64,
     },
-    /// The fields that the lineage takes from its first checkpoint.
+    /// The properties that the lineage takes from its first checkpoint.
     Begin {
         group: Cow<'a, str>,
         /// The checkpoint that the lineage was forked from, and the position of the checkpoint's lineage.
@@ -61,7 +60,7 @@ pub(super) enum Line<'a, P = Vec<Named<'a>>> {
         id: Cow<'a, str>,
         saved_at: i64,
     },
-    /// A branch of log records was created, for this log. It continues after the end `parent`: a branch and a length.
+    /// A branch of records was created for this log. It continues after `parent`: a branch and a length.
     Branch {
         id: BranchId,
         log: Cow<'a, str>,
@@ -71,7 +70,7 @@ pub(super) enum Line<'a, P = Vec<Named<'a>>> {
     BranchRemoved(BranchId),
     #[serde(borrow)]
     Record(Recorded<'a>),
-    /// The records of a branch from a position on were removed.
+    /// The records of a branch were removed from this position on.
     Cut {
         branch: BranchId,
         from: u64,
@@ -102,7 +101,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A line with its sum, as it is parsed.
+/// A parsed line with its checksum.
 struct Summed<'a, P>(Line<'a, P>);
 
 impl<'de: 'a, 'a, P: Deserialize<'de>> Deserialize<'de> for Summed<'a, P> {
@@ -127,12 +126,12 @@ impl<'de: 'a, 'a, P: Deserialize<'de>> Deserialize<'de> for Summed<'a, P> {
     }
 }
 
-/// Parses a line with its sum, which is not verified.
+/// Parses a line without verifying its checksum.
 pub(super) fn parse<'a, P: Deserialize<'a>>(text: &'a str) -> Result<Line<'a, P>> {
     line::parse::<Summed<'a, P>>(text).map(|Summed(line)| line)
 }
 
-/// Verifies and parses a line without its end. Also returns its sum.
+/// Verifies and parses a line without its line break. Also returns its checksum.
 pub(super) fn read<'a, P: Deserialize<'a>>(bytes: &'a [u8], at: At) -> Result<(Line<'a, P>, Sum)> {
     let (text, sum) = line::verify(bytes, at)?;
     Ok((parse(text)?, sum))
@@ -248,7 +247,7 @@ impl<'a> Checkpointed<'a, Vec<Named<'a>>> {
 }
 
 impl<P> Checkpointed<'_, P> {
-    /// The checkpoint as the tables have it, with the place of its parts.
+    /// The checkpoint's row for the tables, with the position of its parts.
     pub(super) fn row<K>(self, contract: ContractId, lineage: (i64, &str), payload: K) -> Result<Arc<Row<K>>> {
         let header = Header {
             contract,
@@ -311,7 +310,7 @@ pub(super) struct TaskWrites<'a> {
     task: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     claimed_by: Option<Cow<'a, str>>,
-    /// What the writes tell about the task: see [`TaskState`].
+    /// The state of the task that the writes report: see [`TaskState`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     state: Vec<Told>,
     #[serde(borrow)]
@@ -361,7 +360,7 @@ impl Told {
     }
 }
 
-/// Reads a field that is present as `Some`, also if its value is null.
+/// Reads a field that is present as `Some`, even if its value is null.
 pub(super) fn some<'de: 'a, 'a, D: Deserializer<'de>>(from: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(from).map(Some)
 }

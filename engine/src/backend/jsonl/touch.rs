@@ -1,4 +1,4 @@
-//! What a batch touched, from the changes that the tables list.
+//! Collects what a batch changed, from the changes that the tables list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use crate::backend::logs::BranchId;
 use crate::backend::tables::{Key, TaskRow, Undo};
 use crate::record::{ContractId, Seq};
 
-/// The numbers of what the batch added, changed or removed. A number up to [`Known::last`](super::order::Known) was
-/// there before the batch.
+/// The numbers of everything that a batch added, changed or removed. Numbers up to [`Known::last`](super::order::Known)
+/// existed before the batch.
 #[derive(Debug, Default)]
 pub(super) struct Touch {
-    /// The checkpoints. One that was removed comes with its lineage and its id.
+    /// The checkpoints. A removed checkpoint comes with its lineage and its id.
     pub(super) rows: BTreeMap<Seq, (i64, String)>,
     /// The lineages, with their contracts and names.
     pub(super) lineages: BTreeMap<i64, (ContractId, String)>,
@@ -22,7 +22,7 @@ pub(super) struct Touch {
     pub(super) branches: BTreeSet<BranchId>,
     /// The lineage and the log that a new branch was created for.
     pub(super) homes: BTreeMap<BranchId, (i64, String)>,
-    /// The position from which on the records of a branch are new.
+    /// For each branch, the position of its first new record.
     pub(super) pushed: BTreeMap<BranchId, u64>,
     /// The branches that have lost records.
     pub(super) cut: BTreeSet<BranchId>,
@@ -32,7 +32,7 @@ pub(super) struct Touch {
 }
 
 impl Touch {
-    /// Collects what these changes touch.
+    /// Collects what these changes affect.
     pub(super) fn of(index: &Index, changes: Vec<Undo<KeptPayload, KeptRecord>>) -> Self {
         let mut touch = Self::default();
         let mut created = None;
@@ -50,7 +50,7 @@ impl Touch {
                 Undo::Labels(position, _) => drop(touch.labels.insert(position)),
                 Undo::Writes(key, before) => drop(touch.writes.entry(key).or_insert(before.unwrap_or_default())),
                 Undo::Head(lineage, log, _) => {
-                    // An append that creates a branch makes it the end of its log next.
+                    // An append that creates a branch then makes it the end of its log.
                     if let Some(branch) = created.take() {
                         touch.homes.insert(branch, (lineage, log.clone()));
                     }

@@ -1,4 +1,4 @@
-//! Queries whose statements do not depend on each other's answers. Several of them are sent together, and take one round
+//! Queries whose statements do not depend on each other's answers. Several such queries are sent together, in one round
 //! trip.
 
 use tokio_postgres::Row;
@@ -17,11 +17,11 @@ use crate::error::{Error, Result};
 use crate::query::{Answer, LogRange, Pick, Query, Rows};
 use crate::record::Logged;
 
-/// A query whose statements are sent with the next flight.
+/// A query whose statements are sent with the next round trip.
 enum Asked<'a> {
     Point(Point),
     Log(&'a LogRange),
-    /// A checkpoint, and the records of this log that it names.
+    /// A checkpoint, and its records of this log.
     Logged(Point, &'a str),
     Logs,
     List,
@@ -32,7 +32,7 @@ enum Asked<'a> {
     Clock,
 }
 
-/// Returns true if a query may be asked together with others.
+/// Returns true if a query can be pipelined with others.
 pub(super) fn is_asked(query: &Query) -> bool {
     Point::is(query)
         || matches!(
@@ -64,7 +64,7 @@ pub(super) fn answer_all<'a>(
         })
         .collect::<Result<_>>()?;
     let mut found = open.flush()?;
-    // The flight may begin with the statement that begins the transaction.
+    // The answers may begin with that of the statement that begins the transaction.
     let statements = asked.iter().map(|(_, count)| count).sum();
     let mut found = found.split_off(found.len().saturating_sub(statements)).into_iter();
     asked.into_iter().map(|(asked, count)| asked.answer(cache, found.by_ref().take(count).collect())).collect()
@@ -131,7 +131,7 @@ impl<'a> Asked<'a> {
                 (Some(row), [branches, records]) => log_read::read_kept(row, log, branches, records),
                 _ => Ok(Vec::new()),
             };
-            // A checkpoint that is damaged is reported first.
+            // If the checkpoint is damaged too, report that first.
             let checkpoint = point.answer(cache, found)?.into_checkpoint()?;
             let records = records?;
             let logged = checkpoint.map(|checkpoint| Box::new(Logged { checkpoint: *checkpoint, records }));

@@ -1,4 +1,4 @@
-//! The backend: each call takes as few round trips as it can, and is tried again while that may help.
+//! The backend: each call takes as few round trips as possible, and is retried while that may help.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -34,29 +34,29 @@ pub struct Postgres {
     session: Session,
     memory: Memory,
     indexes: Arc<LateIndexes>,
-    /// True if a query may build an index.
+    /// True if queries may build indexes.
     builds: bool,
     notice: Option<Notice>,
     /// Set when the store is being closed.
     closing: Arc<Deadline>,
-    /// True if the server did not answer a call while the store was being closed. The calls that are left do not wait.
+    /// True if the server did not answer a call while the store was being closed. The remaining calls do not wait.
     gave_up: bool,
-    /// True if the time of the next call runs already, because its thread has looked for indexes: see [`Backend::takes_long`].
+    /// True if the next call has already begun, with a check for indexes: see [`Backend::takes_long`].
     has_begun: Cell<bool>,
 }
 
-/// How long opening waits for a server that does not answer, or is starting up, at most: for each host. A URL that is wrong
-/// should not take longer to be noticed.
+/// The maximum time that opening waits for each host that does not answer or is starting up. It is short, so that a
+/// wrong URL is noticed soon.
 const PATIENCE_AT_OPEN: Duration = Duration::from_secs(5);
 
 impl Postgres {
-    /// Connects to the server, and makes the tables if they are missing.
+    /// Connects to the server. Creates the tables if they are missing.
     pub fn open(url: &Url, options: &Options) -> Result<Self> {
         Self::open_with(url, options, PayloadCache::new(options.cache_bytes), Arc::default(), Arc::default())
     }
 
-    /// Connects to the server with a payload cache that other connections to the same tables share, and what they know of
-    /// indexes. `closing` is set when the store is being closed.
+    /// Connects to the server. Other connections to the same tables share `cache` and `indexes`. `closing` is set when
+    /// the store is being closed.
     fn open_with(
         url: &Url,
         options: &Options,
@@ -90,7 +90,7 @@ impl Postgres {
         Ok(backend)
     }
 
-    /// Does the work of one call. Work that stored nothing and may succeed later is tried again until the patience ends.
+    /// Does the work of one call. Retries work that stored nothing and may succeed later, until the patience ends.
     fn call<T>(&mut self, mut work: impl FnMut(&Self) -> Result<T>) -> Result<T> {
         if self.gave_up {
             return Err(self.session.late());
@@ -101,7 +101,7 @@ impl Postgres {
         let mut pause = Duration::from_millis(5);
         loop {
             match work(self) {
-                // The call itself did not fail.
+                // A prepared statement was outdated. The call itself did not fail.
                 Err(_) if self.session.outdated.take() => {}
                 Err(error) if worth_another_try(&error) && self.session.left() > pause => {
                     self.session.pause(spread(pause));
@@ -143,7 +143,7 @@ impl Postgres {
         }
     }
 
-    /// Tries to do the batch in one round trip. Returns `None` if nothing was done.
+    /// Tries the optimistic write of the batch, in one round trip. Returns `None` if nothing was stored.
     fn guess(&self, batch: Batch<'_>, sent: &Sent) -> Result<Option<Vec<Applied>>> {
         let done = match removal::remove(&self.session, &self.memory, batch) {
             Ok(None) => guess::store(&self.session, &self.memory, batch),
@@ -160,13 +160,13 @@ impl Postgres {
     }
 }
 
-/// A random time between a half of this time and this time, so that several stores do not try again together.
+/// Returns a random time between half of this time and this time, so that stores do not retry together.
 fn spread(time: Duration) -> Duration {
     let random = u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
     time / 2 + time / 2 * random / 256
 }
 
-/// What the user should know about the server.
+/// Returns a notice about unsafe settings of the server.
 fn notice(url: &Url, options: &Options, server: &Server) -> Option<Notice> {
     let place = url.place();
     if options.durability == Durability::Full && !server.is_durable {
@@ -186,7 +186,7 @@ fn notice(url: &Url, options: &Options, server: &Server) -> Option<Notice> {
 
 impl Backend for Postgres {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
-        // Removals are sent apart from other changes, because each kind takes one round trip.
+        // Removals are sent separately from other changes, because each kind takes one round trip.
         let alike = batch.chunk_by(|a, b| removal::is_removal(a) == removal::is_removal(b));
         alike.flat_map(|units| batch::apply(units, |units| self.commit(units))).collect()
     }
@@ -205,7 +205,7 @@ impl Backend for Postgres {
     }
 
     fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
-        // The queries have waited for the server together, so those after one that found no server do not wait again.
+        // After a query that found no server, later queries fail at once: they have already waited as long.
         let mut unreachable = None;
         for queries in queries.chunk_by(|a, b| Point::is(a) && Point::is(b)) {
             let answers = match (&unreachable, queries) {
@@ -269,7 +269,7 @@ impl Backend for Postgres {
     }
 }
 
-/// What a store needs to use a server.
+/// Returns the access of a store to a server.
 pub(crate) fn opener(url: &Url, options: &Options, deadline: &Arc<Deadline>) -> Opener {
     let cache = PayloadCache::new(options.cache_bytes);
     let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));

@@ -1,4 +1,4 @@
-//! A batch of units, and what a store remembers between two batches.
+//! A batch of units, and the state that a store keeps between batches.
 
 use std::cell::{Cell, RefCell};
 
@@ -12,7 +12,7 @@ use crate::cache::PayloadCache;
 use crate::error::Result;
 use crate::op::{Applied, Op, Unit};
 
-/// A batch, and the number that all rows of one attempt get.
+/// A batch, and the number of this attempt, which all of its rows get.
 #[derive(Clone, Copy)]
 pub(super) struct Batch<'a> {
     pub(super) units: &'a [Unit],
@@ -24,13 +24,13 @@ impl<'a> Batch<'a> {
         Self { units, call: (uuid::Uuid::new_v4().as_u64_pair().0 >> 1).cast_signed() }
     }
 
-    /// Returns true if an earlier attempt with one of these numbers has stored the batch: its commit succeeded, and the
+    /// Returns true if an earlier attempt with one of these numbers has stored the batch. Its commit succeeded, but the
     /// answer was lost.
     pub(super) fn is_stored(self, open: &Transaction<'_>, known: &Known, calls: &[i64]) -> Result<bool> {
         if open.one("SELECT 1 FROM @batch WHERE call = ANY($1)", values![calls.to_vec()])?.is_some() {
             return Ok(true);
         }
-        // A batch that was stored in one round trip is known by its rows.
+        // A batch that was stored in one round trip has no note, but its rows have its number.
         for op in self.units.iter().flat_map(|unit| &unit.ops) {
             let stored = match op {
                 Op::Put(draft) => {
@@ -48,7 +48,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// What a store remembers of the database.
+/// The state that a store keeps about the database.
 pub(super) struct Memory {
     pub(super) cache: PayloadCache,
     pub(super) heads: RefCell<Heads>,
@@ -57,8 +57,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Notes the batch, so that a later attempt learns whether this one was committed. The note of the batch before is not
-    /// needed any more.
+    /// Notes the batch in the database, so that a later attempt learns whether this one was committed. Removes the note
+    /// of the previous batch.
     pub(super) fn note(&self, open: &Transaction<'_>, call: i64) {
         self.forget_old_notes(open);
         open.later(
@@ -67,7 +67,7 @@ impl Memory {
         );
     }
 
-    /// Removes the notes of programs that have ended, before the first note of this store.
+    /// Before the first note of this store, removes notes of programs that have ended.
     pub(super) fn forget_old_notes(&self, open: &Transaction<'_>) {
         if self.noted.get() == 0 {
             open.later(
@@ -79,7 +79,7 @@ impl Memory {
     }
 }
 
-/// The attempts that may have stored a batch: their commits got no answer.
+/// The attempts that may have stored a batch: the answers to their commits were lost.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     calls: RefCell<Vec<i64>>,
@@ -91,15 +91,14 @@ impl Sent {
         self.calls.borrow().is_empty()
     }
 
-    /// Remembers an attempt, and the results that it has if it was committed.
+    /// Adds an attempt, with its results in case it was committed.
     pub(super) fn add(&self, call: i64, applied: Vec<Applied>) {
         self.calls.borrow_mut().push(call);
         self.applied.replace(applied);
     }
 
-    /// Learns whether one of the attempts has stored the batch, and returns its results. The caller holds the locks, so an
-    /// attempt that is still under way on the server finds later that it is too late: its guess is wrong, and no row has
-    /// its number.
+    /// If one of the attempts has stored the batch, returns its results. The caller holds the locks. An attempt that is
+    /// still running on the server will therefore fail: its optimistic write is outdated, and no row has its number.
     pub(super) fn resolve(
         &self,
         batch: Batch<'_>,
@@ -116,11 +115,11 @@ impl Sent {
         Ok(Some(self.applied.borrow().clone()))
     }
 
-    /// Waits until the synchronous replicas have what an attempt has stored. Its commit may have become visible without
-    /// them, because its wait was canceled or the server has restarted.
+    /// Waits until the synchronous replicas have the stored batch. Its commit may have become visible without them,
+    /// because its wait was canceled or the server was restarted.
     pub(super) fn confirm(&self, session: &Session) -> Result<()> {
         let open = Transaction::write(session, true);
-        // The server waits only for a transaction that has changed something.
+        // The server waits for replicas only if a transaction has changed something.
         let own = self.calls.borrow().last().map_or(0, |call| !call);
         open.later("INSERT INTO @batch (call) VALUES ($1)", values![own]);
         open.later("DELETE FROM @batch WHERE call = $1", values![own]);

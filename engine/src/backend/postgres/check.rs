@@ -1,4 +1,4 @@
-//! Verifies what is stored: each row by its checksum, and each payload by rebuilding it. Postgres itself verifies its
+//! Verifies the stored data: each row by its checksum, and each payload by rebuilding it. Postgres itself verifies its
 //! indexes and pages, if the cluster has data checksums.
 
 use tokio_postgres::Row;
@@ -22,7 +22,7 @@ use crate::names;
 /// The size in bytes of the payload cache for one page.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// The payloads of several checkpoints are read together until they have this size in bytes.
+/// The maximum total size of payloads that are read together, in bytes.
 const BYTES_TOGETHER: u64 = 8 << 20;
 
 const RESTORE: &str = "Restore the database from a backup, or save the checkpoint again, or delete it.";
@@ -74,7 +74,7 @@ pub(super) fn page(open: &Transaction<'_>, cursor: &CheckCursor, limit: usize) -
     Ok(position.complete(check.page, last))
 }
 
-/// The key of the last row of a page, if the stage may have more rows.
+/// The key of the last row of a full page. `None` if the stage has no more rows.
 fn last(rows: &[Row], limit: i64) -> Option<After> {
     rows.last().filter(|_| signed(rows.len() as u64) >= limit).map(|row| [row.get(0), 0, 0])
 }
@@ -148,7 +148,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Compares the statuses of lineages with what they follow from.
+    /// Compares the stored statuses of lineages with the expected ones.
     fn statuses(&mut self, after: i64, limit: i64) -> Result<Option<After>> {
         let rows = status::page(self.open, after, limit)?;
         for row in &rows {
@@ -182,7 +182,7 @@ impl Check<'_> {
     }
 
     fn writes(&mut self, after: i64, limit: i64) -> Result<Option<After>> {
-        // The writes to a checkpoint are verified together, at the first of them.
+        // All writes to a checkpoint are verified together with the first of them.
         let sql = concat!(
             "SELECT num, contract, id, NOT EXISTS (SELECT FROM @write AS e WHERE e.contract = w.contract AND e.num < w.num AND ",
             is_name!("e.id", "w.id"),

@@ -1,4 +1,4 @@
-//! Whole checkpoints, from their rows and their payloads.
+//! Builds checkpoints from their rows and their payloads.
 
 use super::payloads;
 use super::row::HeaderRow;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::names;
 use crate::record::{Checkpoint, Header};
 
-/// How many payloads one statement reads.
+/// The maximum number of payloads that one statement reads.
 const MOST_AT_ONCE: usize = 128;
 
 pub(super) fn load(open: &Transaction<'_>, cache: &PayloadCache, row: HeaderRow) -> Result<Checkpoint> {

@@ -20,29 +20,29 @@ use super::tls::client_config;
 use super::url::{Ask, SslMode, Url};
 use crate::error::{Code, Error, Result};
 
-/// The function of the server that waits for the synchronous replicas. It warns if it gave up, for a timeout or because
-/// somebody canceled it. The commit then succeeds, and the replicas may not have it.
+/// The server's function that waits for the synchronous replicas. It warns if its wait timed out or was canceled. The
+/// commit then succeeds, but the replicas may not have it.
 const WAITS_FOR_REPLICAS: &str = "SyncRepWaitForLSN";
 
-/// A connection, and the task that reads and writes it.
+/// A connection, and its task that reads and writes.
 pub(super) struct Connected {
     pub(super) client: Client,
     pub(super) prepared: Prepared,
-    /// True if the server has acknowledged a commit that the synchronous replicas may not have.
+    /// True if the server has acknowledged a commit that the synchronous replicas may lack.
     pub(super) unreplicated: Arc<AtomicBool>,
     task: JoinHandle<()>,
 }
 
-/// A connection that is given up is closed immediately. Otherwise its task would wait for the answers that are left,
-/// and the server would keep the locks of its transaction.
+/// Closes an abandoned connection immediately. Otherwise its task would wait for the remaining answers, and the server
+/// would keep the locks of its transaction.
 impl Drop for Connected {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-/// Looks up the addresses of a host. Returns a configuration for each of them, or the message of the operating system. The
-/// driver gets addresses only: its own lookup would keep the runtime waiting, see [`resolve`].
+/// Looks up the addresses of a host. Returns a configuration for each address, or the error of the operating system.
+/// The driver gets only addresses, because its own lookup would block the runtime: see [`resolve`].
 async fn addresses(host: &Config) -> std::result::Result<Vec<Config>, String> {
     let ([], [Host::Tcp(name)]) = (host.get_hostaddrs(), host.get_hosts()) else { return Ok(vec![host.clone()]) };
     let found = resolve::addresses(name).await?;
@@ -58,15 +58,15 @@ async fn addresses(host: &Config) -> std::result::Result<Vec<Config>, String> {
 pub(super) struct Connector {
     /// The hosts, in the order of the URL.
     hosts: Vec<Config>,
-    /// The host that is tried first: the last one that accepted a connection.
+    /// The host to try first: the last one that accepted a connection.
     first: AtomicUsize,
-    /// True if the hosts are tried in a random order.
+    /// True if the hosts are tried in random order.
     balance: bool,
-    /// How long an attempt to connect to one address of a host may take.
+    /// The maximum time of one connection attempt to one address.
     timeout: Duration,
     /// Asks for the password at each connect.
     ask: Option<Ask>,
-    /// True if statements may stay prepared on a connection that leads to one process of the server.
+    /// True if statements may stay prepared on a direct connection to a server process.
     prepares: bool,
     /// True if the server must accept writes.
     needs_writes: bool,
@@ -76,7 +76,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// `read_only` is true if the store only reads.
+    /// Creates a connector. `read_only` is true if the store only reads.
     pub(super) fn new(url: &Url, read_only: bool) -> Result<Self> {
         let mut config = url.config.clone();
         let sessions = url.sessions(read_only)?;
@@ -134,7 +134,7 @@ impl Connector {
         self.hosts.len() > 1
     }
 
-    /// The next connection begins with another host, because this one does not answer or accepts no writes.
+    /// Begins the next connection with another host, because this host does not answer or accepts no writes.
     pub(super) fn leave(&self) {
         self.first.fetch_add(1, Ordering::Relaxed);
     }
@@ -143,8 +143,8 @@ impl Connector {
         &self.place
     }
 
-    /// Connects to the first host that accepts the connection. A host or an address that stays silent leaves time for the
-    /// others. `left` returns the time that the store has for the call.
+    /// Connects to the first host that accepts the connection. A silent host or address leaves time for the others.
+    /// `left` returns the remaining time of the call.
     pub(super) async fn connect(&self, patience: Duration, left: &dyn Fn() -> Duration) -> Result<Connected> {
         let begun = Instant::now();
         let may_wait = || patience.saturating_sub(begun.elapsed()).min(left());
@@ -169,8 +169,8 @@ impl Connector {
                 let first = random() % addresses.len();
                 addresses.rotate_left(first);
             }
-            // The driver asks whether a server accepts writes, which takes a round trip. The session asks the only server with other
-            // questions.
+            // With several hosts, the driver checks whether the server accepts writes, which takes a round trip. With
+            // one host, the session checks it together with other questions.
             if let ([address], 1, true) = (&mut addresses[..], all, self.needs_writes) {
                 address.target_session_attrs(TargetSessionAttrs::Any);
             }
@@ -183,7 +183,7 @@ impl Connector {
                     }
                     Ok(Err(error)) => {
                         let error = unreachable(&error, &self.place);
-                        // An error that waiting does not fix says more than a host that is down.
+                        // A lasting error tells more than a host that is down.
                         if failed.as_ref().is_none_or(Error::retryable) {
                             failed = Some(error);
                         }
@@ -219,14 +219,14 @@ impl Connector {
         Ok(Connected { client, prepared: Prepared::new(false), unreplicated, task })
     }
 
-    /// Asks the server to give up the statement of a connection.
+    /// Asks the server to cancel the running statement of a connection.
     pub(super) async fn cancel(&self, token: CancelToken) {
-        // The server's answer is not known either way.
+        // Ignore the outcome: the server reports nothing.
         let _ = token.cancel_query(self.tls.clone()).await;
     }
 }
 
-/// The share of one of `count` attempts in the time that is left for them.
+/// Divides the remaining time among `count` attempts. Returns the share of one.
 fn share(left: Duration, count: usize) -> Duration {
     left / u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -1,10 +1,10 @@
-//! Finds out whether a connection leads to one process of the server, or to a pooler.
+//! Detects whether a connection leads directly to a server process, or to a pooler.
 //!
-//! At the login, a server gives its process's number for cancel requests. A pooler that shares its connections between
-//! clients gives its own number, because it does not know yet which process will do the work. A connection whose
-//! process has another number than the login gave must not keep anything on the server.
+//! At login, a server sends the number of its process, for cancel requests. A pooler that shares connections sends its
+//! own number, because it does not know yet which process will do the work. If the login's number differs from the
+//! number of the process, the connection must not keep anything on the server.
 //!
-//! The driver keeps the number to itself. It writes it into a cancel request, which is read here and sent nowhere.
+//! The driver hides the login's number, but writes it into a cancel request, which is read here and sent nowhere.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -19,7 +19,7 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 /// The bytes of a cancel request: a length, a code, the number of the process, and its key.
 const REQUEST: usize = 16;
 
-/// The number of the process that the login gave.
+/// The process number from the login.
 pub(super) async fn process(client: &Client) -> Option<i32> {
     let mut sent = Vec::new();
     client.cancel_token().cancel_query_raw(Recorder(&mut sent), Plain).await.ok()?;
@@ -27,7 +27,7 @@ pub(super) async fn process(client: &Client) -> Option<i32> {
     Some(i32::from_be_bytes(request.get(8..12)?.try_into().ok()?))
 }
 
-/// Takes what the driver sends. It agrees to encryption, and does not encrypt.
+/// Records the driver's bytes. Agrees to encryption, but does not encrypt.
 struct Recorder<'a>(&'a mut Vec<u8>);
 
 impl AsyncRead for Recorder<'_> {

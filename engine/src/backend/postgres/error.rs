@@ -1,7 +1,7 @@
-//! Turns errors of the server and of the connection into the engine's errors.
+//! Converts errors of the server and of the connection into the engine's errors.
 //!
-//! A message holds the host, the database, the SQLSTATE and the primary message of the server. It never holds the
-//! DETAIL, which may contain ids, nor the statement, its parameters or the URL.
+//! A message contains the host, the database, the SQLSTATE and the server's primary message. It never contains the
+//! DETAIL, which may contain ids, or the statement, its parameters or the URL.
 
 use std::io::ErrorKind;
 
@@ -14,12 +14,12 @@ pub(super) fn lost(place: &str) -> Error {
     Error::new(Code::Unavailable, format!("the connection to {place} was lost"))
 }
 
-/// The error for a server that did not answer in time.
+/// The error of a server that did not answer in time.
 pub(super) fn late(place: &str) -> Error {
     Error::new(Code::Unavailable, format!("{place} did not answer before the busy timeout"))
 }
 
-/// The error of a host whose addresses were not found.
+/// The error of a host whose addresses cannot be found.
 pub(super) fn unresolved(why: &str, place: &str) -> Error {
     Error::new(Code::Unavailable, format!("cannot connect to {place}: {why}"))
 }
@@ -27,7 +27,7 @@ pub(super) fn unresolved(why: &str, place: &str) -> Error {
 /// The error of a failed connection attempt.
 pub(super) fn unreachable(error: &tokio_postgres::Error, place: &str) -> Error {
     if let Some(told) = error.as_db_error() {
-        // Only the URL's `options` can cause these errors of a login, and the server's message repeats them.
+        // At login, only the URL's `options` can cause these errors, and the server's message would repeat the options.
         if let state @ ("42601" | "42704" | "22023") = told.code().code() {
             let message = format!("{place} rejects the \"options\" of the URL (SQLSTATE {state})");
             return Error::new(Code::InvalidArgument, message).lasting();
@@ -44,19 +44,19 @@ pub(super) fn unreachable(error: &tokio_postgres::Error, place: &str) -> Error {
         );
         return Error::new(Code::Unavailable, message).lasting();
     }
-    // A certificate that is not accepted now will not be accepted later. A connection that was cut may be.
+    // A certificate that is rejected now will be rejected later too. A connection that broke may succeed later.
     let insecure = source
         .filter(|_| told.contains("TLS"))
         .and_then(|source| source.downcast_ref::<std::io::Error>())
         .filter(|io| io.kind() == ErrorKind::InvalidData);
     let remedy = insecure.map_or("", remedy);
     let refused = Error::new(Code::Unavailable, format!("cannot connect to {place}: {why}{remedy}"));
-    // The settings of the server and the URL do not fit together.
+    // The settings of the server and of the URL do not match.
     let is_setting = why.contains("does not support TLS") || why.contains("channel binding");
     if insecure.is_some() || is_setting { refused.lasting() } else { refused }
 }
 
-/// What the user can do about a certificate that is not accepted.
+/// The remedy for a rejected certificate.
 fn remedy(error: &std::io::Error) -> &'static str {
     let Some(rustls::Error::InvalidCertificate(why)) = error.get_ref().and_then(|error| error.downcast_ref()) else {
         return "";
@@ -87,7 +87,7 @@ pub(super) fn from_server(error: &tokio_postgres::Error, place: &str) -> Error {
     if lasting { error.lasting() } else { error }
 }
 
-/// The code of an SQLSTATE, whether the error lasts until the user removes the cause, and the remedy.
+/// For an SQLSTATE: the code, whether the error lasts until the user removes the cause, and the remedy.
 fn meaning(state: &SqlState) -> (Code, bool, &'static str) {
     match state.code() {
         "40001" | "40P01" | "55P03" | "57014" | "25P03" | "25P04" | "23505" => (Code::Busy, false, "try again"),
@@ -109,7 +109,7 @@ fn meaning(state: &SqlState) -> (Code, bool, &'static str) {
     }
 }
 
-/// Returns true if the same call may succeed when it is sent again, and nothing of it was stored.
+/// Returns true if retrying the call may succeed, and the call has stored nothing.
 pub(super) fn worth_another_try(error: &Error) -> bool {
     matches!(error.code(), Code::Busy | Code::Unavailable) && error.retryable() && !error.outcome_unknown()
 }

@@ -1,4 +1,4 @@
-//! Reads everything that a database holds, page by page.
+//! Reads the entire database, page by page.
 
 use super::checkpoint::load_all;
 use super::key::{self, number};
@@ -10,10 +10,10 @@ use crate::cache::PayloadCache;
 use crate::error::Result;
 use crate::record::{ContractId, FirstCheckpoint, Labels, Origin, Saved, Seq, Start, Written};
 
-/// How many rows a statement reads. A page may need several statements.
+/// The number of rows that a statement reads. A page may need several statements.
 const ROWS: i64 = 128;
 
-/// How many payloads a statement reads.
+/// The number of payloads that a statement reads.
 const AT_ONCE: usize = 16;
 
 pub(super) fn saves(open: &Transaction<'_>, after: Option<Seq>, bytes: usize) -> Result<Vec<Saved>> {
@@ -22,13 +22,13 @@ pub(super) fn saves(open: &Transaction<'_>, after: Option<Seq>, bytes: usize) ->
         columns!(),
         " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.seq > $1 ORDER BY c.seq LIMIT $2"
     );
-    // Many payloads of a page are deltas against other payloads of the page. The store's own cache keeps the payloads
-    // that its savers need.
+    // Many payloads of a page are deltas against payloads of the same page. A separate cache leaves the store's cache
+    // to the store's saves.
     let cache = PayloadCache::new(usize::MAX);
     let (mut found, mut size, mut next): (Vec<Saved>, usize, Seq) = (Vec::new(), 0, after.unwrap_or(Seq::MIN));
     loop {
         let rows = open.query(SQL, values![next, ROWS])?;
-        // The payloads of a few rows are read together, since the page may be full before the last row.
+        // Read the payloads of a few rows at a time, because the page may be full before the last row.
         for rows in rows.chunks(AT_ONCE) {
             let rows: Vec<HeaderRow> = rows.iter().map(HeaderRow::read).collect::<Result<_>>()?;
             let numbers: Vec<(Seq, i64)> = rows.iter().map(|row| (row.seq, row.lin)).collect();
@@ -48,7 +48,7 @@ pub(super) fn saves(open: &Transaction<'_>, after: Option<Seq>, bytes: usize) ->
     }
 }
 
-/// The columns of [`read_start`], and where they are from.
+/// The columns of [`read_start`], and their tables.
 macro_rules! start {
     () => {
         "SELECT l.lin, l.contract, l.name, l.grp, l.age_offset, l.origin, l.origin_lin, o.name,
@@ -62,7 +62,7 @@ pub(super) fn starts(open: &Transaction<'_>, after: Option<i64>, limit: usize) -
     open.query(SQL, values![after.unwrap_or(i64::MIN), row::limit(limit)])?.iter().map(read_start).collect()
 }
 
-/// Asks for the lineage with this name. Each row of the answer is for [`read_start`].
+/// Asks for the lineage with this name. [`read_start`] reads each row of the answer.
 pub(super) fn ask_start(open: &Transaction<'_>, contract: ContractId, name: &str) {
     const SQL: &str = concat!(
         start!(),

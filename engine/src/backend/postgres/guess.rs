@@ -1,8 +1,8 @@
-//! Stores a batch of saves in one round trip.
+//! The optimistic write: stores a batch of saves in one round trip.
 //!
-//! The store guesses that the newest checkpoint of each lineage is still the one that it remembers, that a checkpoint without
-//! a parent begins a lineage that it does not remember, and that the new ids are free. It sends everything together: the locks, a statement that verifies the guess and stores only if the guess is
-//! right, and the commit. After a wrong guess nothing is stored, and the batch takes the way of [`super::write`].
+//! It assumes that each lineage's newest checkpoint is the remembered one, that a checkpoint without a parent begins a
+//! new lineage, and that new ids are free. One round trip has the locks, a statement that stores only if all of this is
+//! true, and the commit. If nothing was stored, [`super::write`] stores the batch.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -28,29 +28,29 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Expect, Must, Op, Unit};
 use crate::record::{Bound, ContractId, Draft, Header, Labels, PayloadKey, Seq};
 
-/// A payload of more bytes is not guessed, because it would travel twice after a wrong guess.
+/// The maximum size of a payload, in bytes. A larger payload would be costly to send twice if an assumption is wrong.
 const LARGEST: usize = 16 << 20;
 
-/// Writes and claims that the same two statements store: first the writes, then the claims.
+/// Writes and claims that one pair of statements stores: first the writes, then the claims.
 #[derive(Default)]
 struct Stage {
     writes: Rows,
     claims: Claims,
 }
 
-/// What a batch stores if the guess is right.
+/// The content of an optimistic write, and its assumptions.
 struct Guess<'a> {
     heads: &'a Heads,
     cache: &'a PayloadCache,
     call: i64,
-    /// The lineages that the batch looks at, with the save numbers and the random numbers of the newest checkpoints that they
-    /// must have.
+    /// The lineages that the batch relies on, with the expected save numbers and random numbers of their newest
+    /// checkpoints.
     lineages: BTreeMap<i64, (Seq, i64)>,
-    /// The lineages that begin with the batch. In a head, a negative number is the place of its lineage here.
+    /// The lineages that begin with the batch. In a head, a negative number is the index of its lineage here.
     lines: Vec<Line>,
-    /// Other lineages that the batch removes, and that must not exist.
+    /// Other lineages that must not exist, because the batch removes them.
     absent: Vec<Name>,
-    /// The heads after the puts so far. The save number of a put is not known yet: a negative number is its place in
+    /// The heads after the puts so far. The save number of a put is not known yet: a negative number is its index in
     /// `puts`.
     moved: HashMap<Name, Head>,
     puts: Vec<Put>,
@@ -59,19 +59,19 @@ struct Guess<'a> {
     has_puts: bool,
     stages: Vec<Stage>,
     touched: Touched,
-    /// The lineages of these checkpoints are locked, because writes to them change a status.
+    /// Checkpoints whose lineages are locked, because writes to them change a status.
     told: Vec<Name>,
-    /// What must be stored, and is not verified with a head. Its lineages are locked.
+    /// Rows that must exist and that no head verifies. Their lineages are locked.
     needed: Vec<Needed>,
-    /// The stage of the last write or claim of an id, and whether it was a claim.
+    /// For each id, the stage of its last write or claim, and true if that was a claim.
     last: HashMap<Name, (usize, bool)>,
 }
 
-/// A batch that the guess does not cover.
+/// An optimistic write does not support the batch.
 struct NoGuess;
 
-/// Stores the batch in one round trip. Returns `None` if nothing was stored: because the batch has other changes than
-/// saves, or because the guess was wrong.
+/// Stores the batch in one round trip. Returns `None` if nothing was stored, because the batch has other changes than
+/// saves, or because an assumption was wrong.
 pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Result<Option<Vec<Applied>>> {
     let Batch { units, call } = batch;
     let (cache, heads) = (&memory.cache, &mut *memory.heads.borrow_mut());
@@ -96,7 +96,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         return Ok(None);
     };
     let Guess { lineages, lines, absent, puts, mut stages, touched, mut told, needed, .. } = guess;
-    // Only the statement that stores checkpoints verifies the heads. Without it, a condition that needs a head is not verified.
+    // Only the statement that stores checkpoints verifies heads. Without it, conditions on heads would not be verified.
     if puts.is_empty() && !(lineages.is_empty() && absent.is_empty()) {
         return Ok(None);
     }
@@ -120,7 +120,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     let at = open.count();
     if first.is_some() {
         let mut values = columns(&lineages, &lines, &absent, &puts, call);
-        // Claims that come after writes of the batch need their own statement.
+        // Claims that come after writes of the batch need a separate statement.
         match stages.first_mut().filter(|stage| stage.writes.is_empty() && !stage.claims.is_empty()) {
             Some(stage) => {
                 values.extend(std::mem::take(&mut stage.claims).into_values());
@@ -153,9 +153,9 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     }
     let seqs: Vec<(Seq, i64)> = answers.get(at).into_iter().flatten().map(|row| (row.get(0), row.get(1))).collect();
     if seqs.len() != puts.len() {
-        // Others have written the lineages, so nothing is assumed about them until the next look at the database.
+        // Others have written the lineages, so assume nothing until the database was read again.
         for Head { header, .. } in puts.iter().map(|put| &put.head) {
-            // A lineage that is not remembered is not new, and not shared for that.
+            // A lineage without a remembered head was not new after all. This does not mean that others share it.
             if heads.of(header.contract, &header.lineage).is_some() {
                 heads.doubt(header.contract, &header.lineage);
             }
@@ -170,7 +170,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     Ok(Some(applied))
 }
 
-/// Remembers what was stored.
+/// Remembers the stored checkpoints.
 fn learn(cache: &PayloadCache, heads: &mut Heads, puts: Vec<Put>, seqs: &[(Seq, i64)]) {
     let seq_of = |place: Seq| {
         if place < 0 {
@@ -198,14 +198,14 @@ fn learn(cache: &PayloadCache, heads: &mut Heads, puts: Vec<Put>, seqs: &[(Seq, 
 }
 
 impl Guess<'_> {
-    /// Adds a unit to the guess. Returns what the unit has done if the guess is right.
+    /// Adds a unit to the optimistic write. Returns the results of the unit if the write succeeds.
     fn unit(&mut self, unit: &Unit) -> Result<Applied, NoGuess> {
         let mut applied = Applied::default();
         unit.expect.iter().try_for_each(|expect| self.expect(expect, unit))?;
         unit.ops.iter().try_for_each(|op| match op {
             Op::Put(draft) => {
                 applied.stored(self.put(draft)?);
-                // The place of the put. The answer has the lineage.
+                // The index of the put. The answer of the statement has the lineage.
                 applied.lineage = Some(signed(self.puts.len() as u64) - 1);
                 Ok(())
             }
@@ -229,7 +229,7 @@ impl Guess<'_> {
         Ok(applied)
     }
 
-    /// Checks a condition against the remembered heads. If the condition seems false, the database decides.
+    /// Checks a condition against the remembered heads. If it seems false, the database must decide.
     fn expect(&mut self, expect: &Expect, unit: &Unit) -> Result<(), NoGuess> {
         let holds = match expect {
             Expect::Newest { contract, lineage, .. } | Expect::NewestSave { contract, lineage, .. } => {
@@ -281,8 +281,8 @@ impl Guess<'_> {
         holds.map_err(|_| NoGuess)
     }
 
-    /// The checkpoint with this id, or any checkpoint of the lineage, must be stored. The statement that stores checkpoints
-    /// verifies heads anyway. What is not known from a head is looked for: see [`LOOK`].
+    /// Requires that the checkpoint with this id, or any checkpoint of the lineage, exists. The statement that stores
+    /// checkpoints verifies heads. [`LOOK`] verifies the rest.
     fn need(&mut self, contract: ContractId, id: Option<&str>, lineage: Option<&str>) {
         let name = |text: &str| key::name(contract, text);
         let is_put = id.is_some_and(|id| self.ids.contains(&name(id)))
@@ -301,7 +301,7 @@ impl Guess<'_> {
         has_id || lineage.is_some_and(|lineage| self.head(contract, lineage).is_some())
     }
 
-    /// The head of a lineage, after the puts so far. The statement verifies it.
+    /// Returns the head of a lineage, after the puts so far. The statement verifies it.
     fn head(&mut self, contract: ContractId, lineage: &str) -> Option<Head> {
         let name = key::name(contract, lineage);
         if let Some(head) = self.moved.get(&name) {
@@ -345,7 +345,7 @@ impl Guess<'_> {
         };
         let unknown = || Error::new(Code::Unavailable, "the payload is not in memory");
         let old_head = head.as_ref().filter(|head| head.header.id == header.id);
-        // What is left of the lineage is known only if the new checkpoint is its newest. A delta that is replaced would
+        // The rest of the lineage is known only if the new checkpoint is its newest. A replaced delta would have to
         // become a keyframe, because its base is not known.
         if old_head
             .is_some_and(|old| old.base.key.seq < 0 || old.base.depth > 0 || header.sort_key < old.header.sort_key)
@@ -388,7 +388,7 @@ impl Guess<'_> {
         Ok(())
     }
 
-    /// Begins a lineage with its first checkpoint. Returns its negative place.
+    /// Begins a lineage with its first checkpoint. Returns its negative index.
     fn begin(&mut self, header: &Header, labels: &Labels) -> i64 {
         self.lines.push(Line {
             contract: header.contract,
@@ -401,7 +401,7 @@ impl Guess<'_> {
         -signed(self.lines.len() as u64)
     }
 
-    /// A payload that is in memory.
+    /// Returns a payload from memory.
     fn payload(&self, key: PayloadKey) -> Option<CachedPayload> {
         if key.seq >= 0 {
             return self.cache.get(key);
@@ -409,8 +409,8 @@ impl Guess<'_> {
         self.puts.get(usize::try_from(-key.seq - 1).ok()?).map(|put| put.payload.clone())
     }
 
-    /// The stage that takes a write to the checkpoint `id`, or a claim of its writes. A write that follows a claim is not
-    /// claimed, and one statement claims the writes of an id once: so both come after the statement of an earlier claim.
+    /// Returns the stage for a write to the checkpoint `id`, or for a claim of its writes. Both must follow an earlier
+    /// claim: a write after a claim is not claimed, and a statement claims an id once.
     fn stage(&mut self, contract: ContractId, id: &str, claims: bool) -> &mut Stage {
         let last = self.last.entry(key::name(contract, id)).or_insert((0, false));
         let at = last.0 + usize::from(last.1);

@@ -1,4 +1,4 @@
-//! The statements of a guess, and their parameters.
+//! The statements of an optimistic write, and their parameters.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::cache::CachedPayload;
 use crate::codec::plan::Row;
 use crate::record::{ContractId, Labels, Seq, Status};
 
-/// Locks lineages: by their numbers, by the ids of their checkpoints, and by their names. An array, because the server would look at
-/// all lineages for `OR lin IN (SELECT ...)`.
+/// Locks lineages by their numbers, by the ids of their checkpoints, and by their names. Uses an array, because the
+/// server would scan all lineages for `OR lin IN (SELECT ...)`.
 pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) OR lin = ANY(ARRAY(
     SELECT c.lin FROM unnest($2, $3) AS w(contract, id) JOIN @checkpoint AS c
       ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id
@@ -21,9 +21,9 @@ pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) OR l
       ON l.contract = w.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name))
   ORDER BY lin FOR NO KEY UPDATE";
 
-/// Looks for what the new data belongs to: see [`Needed`]. The next statements of the transaction find the answer in a setting, and
-/// store nothing if something is missing. A statement of its own, because it must see what was committed before the locks
-/// were given.
+/// Checks that the rows of [`Needed`] exist. The next statements of the transaction read the result from a setting, and
+/// store nothing if a row is missing. This is a separate statement, because it must see everything that was committed
+/// before the locks were granted.
 pub(super) const LOOK: &str = "SELECT set_config('forkpoint.missing', CASE WHEN EXISTS (
     SELECT FROM unnest($1, $2, $3, $4) AS need(contract, id, name, lin)
     WHERE NOT EXISTS (
@@ -35,7 +35,7 @@ pub(super) const LOOK: &str = "SELECT set_config('forkpoint.missing', CASE WHEN 
         AND (need.lin IS NULL OR l.lin = need.lin)))
   THEN 'yes' ELSE '' END, true)";
 
-/// True unless [`LOOK`] has found that something is missing.
+/// True unless [`LOOK`] has found that a row is missing.
 macro_rules! nothing_missing {
     () => {
         "coalesce(current_setting('forkpoint.missing', true), '') = ''"
@@ -43,8 +43,8 @@ macro_rules! nothing_missing {
 }
 pub(super) use nothing_missing;
 
-/// What the new data belongs to: the checkpoint with this id, or a lineage that has a checkpoint. The first number is the
-/// contract's. The last one is that of the lineage. `None`: any lineage with the name.
+/// A row that must exist: the checkpoint with this id, or a lineage that has a checkpoint. The first number is the
+/// contract's, and the last the lineage's. `None` as the last: any lineage with the name.
 pub(super) type Needed = (i16, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>);
 
 /// The parameters of [`LOOK`].
@@ -59,8 +59,8 @@ pub(super) fn needed_columns(needed: Vec<Needed>) -> Vec<Value> {
     values![contracts, ids, names, lins]
 }
 
-/// The text of [`STORE`] and [`STORE_AND_CLAIM`]. `guess` has a row that says whether the guess is right, and `put` the new
-/// rows. `place` is the place of a row in the batch, from 1.
+/// The text of [`STORE`] and [`STORE_AND_CLAIM`]. `guess` has a row that says whether the assumptions hold, and `put`
+/// the new rows. `place` is the index of a row in the batch, from 1.
 macro_rules! store {
     ($($more:expr)?) => {
         concat!(
@@ -120,14 +120,14 @@ macro_rules! store {
     };
 }
 
-/// Verifies the guess, and stores checkpoints with their payloads. A base below zero is the place of another payload of
-/// the same statement, and a lineage below zero the place of a lineage that begins. Returns the save numbers with the
-/// lineages, or no row if the guess is wrong. If another transaction begins one of the lineages at the same time, the
-/// statement fails.
+/// Verifies the assumptions, and stores checkpoints with their payloads. A negative base is the index of another
+/// payload of the statement, and a negative lineage the index of a new lineage. Returns the save numbers with the
+/// lineages, or no row if an assumption is wrong. Fails if another transaction begins one of the lineages at the same
+/// time.
 pub(super) const STORE: &str = store!();
 
-/// As [`STORE`]. If the guess is right, claims pending writes too. Most saves claim the writes of their parent, and one
-/// statement is shorter than two.
+/// Like [`STORE`], but also claims pending writes. Most saves claim the writes of their parent, and one statement is
+/// shorter than two.
 pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
     ", claims AS (
        SELECT given.*, nextval('@claim_order') AS claim
@@ -150,7 +150,7 @@ pub(super) struct Line {
     pub(super) labels: Labels,
 }
 
-/// The rows of a put, but for its save number.
+/// The rows of a put, without its save number.
 pub(super) struct Put {
     pub(super) head: Head,
     pub(super) meta: Vec<u8>,
@@ -158,17 +158,17 @@ pub(super) struct Put {
     pub(super) sum: i64,
     pub(super) row: Row,
     pub(super) payload: CachedPayload,
-    /// The checkpoint with the same id, which goes.
+    /// The checkpoint with the same id, which is removed.
     pub(super) replaces: Option<Seq>,
-    /// The payload that the new one replaces in the cache.
+    /// The payload to drop from the cache in favor of the new one.
     pub(super) supersedes: Option<Seq>,
 }
 
-/// The parameters of [`STORE`], and the first ones of [`STORE_AND_CLAIM`].
+/// The parameters of [`STORE`], which are the first parameters of [`STORE_AND_CLAIM`].
 ///
-/// `heads` are the lineages, with the save numbers and the random numbers of the newest checkpoints that they must have.
+/// `heads` are the lineages, with the expected save numbers and random numbers of their newest checkpoints.
 ///
-/// `lines` are the lineages that must not exist, and begin. `absent` are others that must not exist.
+/// `lines` are new lineages that must not exist yet. `absent` are other lineages that must not exist.
 pub(super) fn columns(
     heads: &BTreeMap<i64, (Seq, i64)>,
     lines: &[Line],

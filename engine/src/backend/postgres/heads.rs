@@ -1,5 +1,5 @@
 //! The newest checkpoints that this store has seen, by lineage. They may be out of date: a statement that relies on one
-//! also verifies it.
+//! must also verify it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,15 +7,15 @@ use super::key::{Name, name};
 use crate::codec::plan::Base;
 use crate::record::{ContractId, Header};
 
-/// How many lineages are remembered. If there are more, the one that was saved least recently is forgotten.
+/// The maximum number of remembered lineages. The least recently saved lineage is forgotten first.
 const MOST: usize = 16_384;
 
 /// The newest checkpoint of a lineage.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub(super) lin: i64,
-    /// The random number of its row. With the save number, it tells the row from all others, also if the database goes back
-    /// in time.
+    /// The random number of its row. Together with the save number, it identifies the row, even if the database goes
+    /// back in time.
     pub(super) call: i64,
     /// The checkpoint's header, without its meta.
     pub(super) header: Header,
@@ -26,7 +26,7 @@ pub(super) struct Head {
 #[derive(Debug)]
 struct Remembered {
     head: Head,
-    /// True if others write the lineage too. Nothing is assumed about it then.
+    /// True if others write the lineage too, so that nothing is assumed about it.
     shared: bool,
     /// The time of its last save: see [`Heads::clock`].
     saved: u64,
@@ -36,7 +36,7 @@ struct Remembered {
 #[derive(Debug, Default)]
 pub(super) struct Heads {
     by_lineage: HashMap<Name, Remembered>,
-    /// The lineages of the heads, by the heads' ids.
+    /// For each head's id, its lineage.
     lineages: HashMap<Name, Name>,
     /// The lineages in the order of their last save.
     by_time: BTreeMap<u64, Name>,
@@ -64,15 +64,15 @@ impl Heads {
         self.by_lineage.get(lineage).filter(|known| !known.shared).map(|known| &known.head)
     }
 
-    /// Learns the head that the database had when the lineage was locked. If it is not the remembered one, others write
-    /// the lineage too.
+    /// Compares the remembered head with the head that the database had when the lineage was locked. If they differ,
+    /// others write the lineage too.
     pub(super) fn compare(&mut self, lineage: &Name, newest: Option<&Head>) {
         let Some(Remembered { head, shared, .. }) = self.by_lineage.get_mut(lineage) else { return };
         let key = |head: &Head| (head.base.key.seq, head.call);
         *shared = newest.map(key) != Some(key(head));
     }
 
-    /// Others write the lineage, so nothing is assumed about it until [`Heads::compare`] has found otherwise.
+    /// Marks a lineage as written by others. Nothing is assumed about it until [`Heads::compare`] finds it unchanged.
     pub(super) fn doubt(&mut self, contract: ContractId, lineage: &str) {
         if let Some(known) = self.by_lineage.get_mut(&name(contract, lineage)) {
             known.shared = true;
@@ -130,7 +130,7 @@ mod tests {
         for lineage in 0..MOST {
             heads.put(head(lineage, 1));
         }
-        // A further save makes the first lineage the newest one. A reader of its old id finds nothing.
+        // After another save, the first lineage is the newest, and its old id is forgotten.
         heads.put(head(0, 2));
         assert!(heads.with_id(CONTRACT, "c-0-1").is_none());
         heads.doubt(CONTRACT, "run-1");

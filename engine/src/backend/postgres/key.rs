@@ -1,4 +1,4 @@
-//! How maps find a row by its name: by the contract's number and the bytes of the name.
+//! Keys of maps: a contract's number and the bytes of a name.
 
 use super::value::{Value, values};
 use crate::record::ContractId;

@@ -1,4 +1,4 @@
-//! What a transaction knows of the rows that its batch needs. Most of it is read together with the locks, so a batch of
+//! The rows that a batch needs, as its transaction has read them. Most are read together with the locks, so a batch of
 //! saves takes one round trip before the one that stores and commits.
 
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ use crate::codec::plan::Base;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, PayloadKey, Seq};
 
-/// The rows that a transaction has read. A row that is not here is read when it is needed.
+/// The rows that a transaction has read. Other rows are read when needed.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     rows: RefCell<HashMap<Name, Option<HeaderRow>>>,
@@ -46,16 +46,16 @@ pub(super) const LINEAGES: &str = concat!(
      LEFT JOIN @payload AS p ON p.seq = c.seq"
 );
 
-/// Gives out save numbers. The caller holds the locks of the lineages.
+/// Allocates save numbers. The caller holds the locks of the lineages.
 pub(super) const SEQS: &str = "SELECT nextval('@save_order') FROM generate_series(1, $1)";
 
-/// The newest checkpoint of a row of [`LINEAGES`].
+/// The newest checkpoint in a row of [`LINEAGES`].
 fn newest_of(found: &Row) -> Result<Option<Head>> {
     if found.get::<_, Option<Seq>>(0).is_none() {
         return Ok(None);
     }
     let (HeaderRow { seq, lin, call, header, .. }, sum) = (HeaderRow::read(found)?, row::sum(found, 18));
-    // A payload that is missing or damaged takes no deltas.
+    // A missing or damaged payload cannot be the base of a delta.
     let (depth, budget) = (found.get::<_, Option<i64>>(16), found.get::<_, Option<i64>>(17));
     let budget = budget.filter(|_| sum.is_some()).unwrap_or(0);
     let key = PayloadKey { seq, sum: sum.unwrap_or(0) };
@@ -64,8 +64,8 @@ fn newest_of(found: &Row) -> Result<Option<Head>> {
 }
 
 impl Known {
-    /// Takes the answers of [`ROWS`] for these ids, of [`LINEAGES`] and of [`SEQS`]. Damaged rows are left out: an
-    /// operation that needs such a row reads it again, and gets the error.
+    /// Takes the answers of [`ROWS`] for these ids, of [`LINEAGES`] and of [`SEQS`]. Skips damaged rows: an operation
+    /// that needs such a row reads it again, and gets the error.
     pub(super) fn new(ids: impl Iterator<Item = Name>, rows: &[Row], lineages: &[Row], seqs: &[Row]) -> Result<Self> {
         let mut known: HashMap<Name, Option<HeaderRow>> = ids.map(|id| (id, None)).collect();
         for found in rows {
@@ -106,7 +106,7 @@ impl Known {
         Ok(found)
     }
 
-    /// Returns true if no checkpoint has this id, without a look at the database.
+    /// Returns true if no checkpoint is known to have this id. Does not ask the database.
     pub(super) fn is_free(&self, contract: ContractId, id: &str) -> bool {
         self.rows.borrow().get(&name(contract, id)).is_some_and(Option::is_none)
     }
@@ -147,7 +147,7 @@ impl Known {
         found.map(|row| row.get(0)).ok_or_else(|| Error::new(Code::Unavailable, "the server gave no save number"))
     }
 
-    /// Remembers a checkpoint that was stored.
+    /// Remembers a stored checkpoint.
     pub(super) fn stored(&self, row: HeaderRow, base: Base) {
         let name = (number(row.header.contract), row.header.id.clone().into_bytes());
         self.rows.borrow_mut().insert(name, Some(row.clone()));
@@ -164,17 +164,17 @@ impl Known {
         }
     }
 
-    /// Remembers what a lineage took from its first checkpoint.
+    /// Remembers the properties that a lineage took from its first checkpoint.
     pub(super) fn described(&self, line: &LineageRow) {
         self.lineages.borrow_mut().insert((number(line.contract), line.name.clone().into_bytes()), line.clone());
     }
 
-    /// The newest checkpoints of the lineages, as the transaction leaves them.
+    /// Returns the newest checkpoints of the lineages at the end of the transaction.
     pub(super) fn into_heads(self) -> Vec<Head> {
         self.newest.into_inner().into_values().flatten().collect()
     }
 
-    /// Compares the remembered heads with those that the database had when the lineages were locked.
+    /// Compares the remembered heads with the heads that the database had when the lineages were locked.
     pub(super) fn compare(&self, heads: &mut Heads) {
         let newest = self.newest.borrow();
         for (lineage, line) in self.lineages.borrow().iter() {
@@ -182,7 +182,7 @@ impl Known {
         }
     }
 
-    /// Forgets all rows, because a change may have removed some. The save numbers stay.
+    /// Forgets all rows, because a change may have removed some. Keeps the save numbers.
     pub(super) fn forget(&self) {
         self.rows.borrow_mut().clear();
         self.lineages.borrow_mut().clear();

@@ -1,5 +1,5 @@
-//! The labels of lineages: the column `lineage.labels`. It has an element for each label: the key, a NUL, and the value. It is NULL
-//! without labels, and the index has no entry then.
+//! The labels of lineages, in the column `lineage.labels`. It has an element for each label: the key, a NUL, and the
+//! value. Without labels, it is NULL and has no index entry.
 
 use tokio_postgres::Row;
 
@@ -18,7 +18,7 @@ pub(super) fn column(labels: &Labels) -> Option<Vec<Vec<u8>>> {
     Some(elements(labels)).filter(|elements| !elements.is_empty())
 }
 
-/// The labels in a column. An element that is no label is left out.
+/// The labels in a column. Skips invalid elements.
 pub(super) fn read(row: &Row, column: usize) -> Labels {
     let found: Option<Vec<Vec<u8>>> = row.get(column);
     let label = |element: Vec<u8>| {

@@ -1,8 +1,7 @@
-//! Indexes that the first query builds that needs them. They cost nothing in a store that never gets such a query.
+//! Indexes that are built by the first query that needs them. Without such a query, they cost nothing.
 //!
-//! The indexes of keys of the metadata have the checkpoints by the value that the key has. The server computes their entries with
-//! the function `meta_value`. An entry is empty if the meta may have the value in another form, and null if the meta lacks
-//! the key.
+//! An index of a metadata key orders checkpoints by the key's value. The server computes the entries with the function
+//! `meta_value`. An entry is empty if the meta may have the value in another form, and null if the meta lacks the key.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -16,16 +15,16 @@ use crate::codec::checksum::Sum;
 use crate::error::Result;
 use crate::query::{MetaKey, Of, Page, Query};
 
-/// How long a store does without an index that could not be built, before it looks for the index again.
+/// The time after which a store checks again for an index that could not be built.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// The number of rows of a table that the server has not counted yet, as it tells it.
+/// The value with which the server marks a table whose rows it has not counted yet.
 const UNCOUNTED: i64 = -1;
 
-/// The number of lineages from which on their groups have an index. A listing walks through fewer.
+/// The number of lineages at which their groups get an index. A smaller number is scanned.
 const MANY_LINEAGES: i64 = 10_000;
 
-/// The indexes that do not depend on a key, for those who make the tables by hand.
+/// The indexes that do not depend on a key, for users who create the tables by hand.
 pub(super) const SCRIPT: &str = "
 CREATE INDEX @-checkpoint_group ON @checkpoint (contract, substr(sha256(grp), 1, 16), substr(sort_key, 1, 1000), seq) WHERE grp <> '';
 CREATE INDEX @-checkpoint_order ON @checkpoint (contract, substr(sort_key, 1, 1000), seq);
@@ -44,8 +43,8 @@ enum LateIndex<'a> {
 }
 
 impl LateIndex<'_> {
-    /// The name of the index. A name of Postgres is too short for some keys, so it has a hash of the key. If two keys ever had the
-    /// same hash, the server would read the rows instead, because it compares what an index contains.
+    /// The name of the index. A key may be too long for a Postgres name, so the name has a hash of the key. If two keys
+    /// had the same hash, the server would scan rows instead, because it compares the definition of the index.
     fn name(&self) -> String {
         match self {
             Self::Groups => "checkpoint_group".to_owned(),
@@ -57,7 +56,7 @@ impl LateIndex<'_> {
         }
     }
 
-    /// The table of the index, and how many rows it has at least before the index is built.
+    /// The table of the index, and the minimum number of its rows for building the index.
     fn table(&self) -> (&'static str, i64) {
         match self {
             Self::LineageGroups => ("lineage", MANY_LINEAGES),
@@ -65,7 +64,7 @@ impl LateIndex<'_> {
         }
     }
 
-    /// The columns of the index, and the condition of its rows.
+    /// The columns of the index, and the condition on its rows.
     fn rows(&self) -> String {
         match self {
             Self::Groups => {
@@ -81,7 +80,7 @@ impl LateIndex<'_> {
     }
 }
 
-/// The SQL of an entry. It has no characters but ASCII, so that it means the same in a database of any encoding.
+/// The SQL of an entry. It is pure ASCII, so that it has the same meaning in every database encoding.
 fn entry(key: &MetaKey, column: &str) -> String {
     format!("@meta_value({column}, {}, {})", bytes(&key.begins), bytes(key.key.as_bytes()))
 }
@@ -95,12 +94,12 @@ fn bytes(bytes: &[u8]) -> String {
     format!("decode('{digits}', 'hex')")
 }
 
-/// A part of an index of the metadata: the entries that are equal to an SQL expression.
+/// The rows of a metadata index whose entry is equal to an SQL expression.
 pub(super) fn part(names: &Names, key: &MetaKey, equal_to: &str) -> String {
     names.fill(&format!("@checkpoint AS c WHERE c.contract = $1 AND {} = {equal_to}", entry(key, "c.meta")))
 }
 
-/// What the connections of a store know of the indexes in the database.
+/// The states of the database's indexes, shared by the connections of a store.
 #[derive(Debug, Default)]
 pub(super) struct LateIndexes(Mutex<HashMap<String, State>>);
 
@@ -120,17 +119,17 @@ impl LateIndexes {
         matches!(self.known().get(&index.name()), Some(State::Ready))
     }
 
-    /// Returns the key by whose index a page is found.
+    /// Returns the metadata key whose index serves the page, if the index is ready.
     pub(super) fn ready<'a>(&self, page: &'a Page) -> Option<&'a MetaKey> {
         key(page).filter(|key| self.is_ready(&LateIndex::Meta(key)))
     }
 
-    /// Returns true if the index of the groups of lineages may be used.
+    /// Returns true if the index of lineage groups is ready.
     pub(super) fn has_lineage_groups(&self) -> bool {
         self.is_ready(&LateIndex::LineageGroups)
     }
 
-    /// The indexes that a query needs, and that should be looked for.
+    /// Returns the indexes that a query needs and that are due for a check.
     fn lacking<'a>(&self, query: &'a Query) -> Vec<LateIndex<'a>> {
         let known = self.known();
         let should_look = |index: &LateIndex<'_>| match known.get(&index.name()) {
@@ -146,12 +145,12 @@ impl LateIndexes {
         self.known().insert(index.name(), state);
     }
 
-    /// Notes the indexes that the database has. The others of its indexes are never asked for.
+    /// Records the indexes of the database. Other existing indexes are ignored.
     pub(super) fn have(&self, names: Vec<String>) {
         self.known().extend(names.into_iter().map(|name| (name, State::Ready)));
     }
 
-    /// Looks for the indexes that a query needs. Returns true if one of them should be built.
+    /// Checks for the indexes that a query needs. Returns true if one of them should be built.
     pub(super) fn look(&self, session: &Session, query: &Query, builds: bool) -> bool {
         self.lacking(query).iter().any(|index| match look(session, index) {
             Ok(Found::Missing | Found::Broken) if builds => true,
@@ -162,7 +161,7 @@ impl LateIndexes {
         })
     }
 
-    /// Builds the indexes that a query needs. A query can do without an index, so no failure is an error.
+    /// Builds the indexes that a query needs. Failures are ignored, because the query works without the indexes.
     pub(super) fn build(&self, session: &Session, query: &Query) {
         for index in self.lacking(query) {
             self.note(&index, build(session, &index).unwrap_or(false));
@@ -192,8 +191,8 @@ fn needed(query: &Query) -> Vec<LateIndex<'_>> {
     }
 }
 
-/// Parameters: the names of the table and of the index, and the least number of rows. Only the owner of the table may build the index.
-/// Another process that builds an index holds a lock on the table.
+/// Parameters: the names of the table and of the index, and the minimum number of rows. Only the owner of the table may
+/// build an index. A process that builds an index holds a lock on the table.
 const LOOK: &str = "SELECT i.indisvalid,
       t.reltuples >= $3 AND pg_has_role(t.relowner, 'USAGE') AND has_schema_privilege(t.relnamespace, 'CREATE') AND NOT pg_is_in_recovery()
         AND NOT current_setting('default_transaction_read_only')::bool,
@@ -201,14 +200,14 @@ const LOOK: &str = "SELECT i.indisvalid,
               AND o.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
     FROM pg_class AS t LEFT JOIN pg_index AS i ON i.indexrelid = to_regclass($2) WHERE t.oid = to_regclass($1)";
 
-/// What the database has of an index.
+/// The state of an index in the database.
 #[derive(Clone, Copy)]
 enum Found {
     Ready,
-    /// Another session builds it, this role may not, or the table is small.
+    /// Another session is building it, this role may not build it, or the table is small.
     NotForUs,
     Missing,
-    /// A build was cut off. The server keeps what it has built, and does not use it.
+    /// A build was interrupted. The server keeps the unfinished index, but does not use it.
     Broken,
 }
 
@@ -227,14 +226,14 @@ fn look(session: &Session, index: &LateIndex<'_>) -> Result<Found> {
     })
 }
 
-/// Returns true if the database has the index, or has got it now.
+/// Returns true if the database has the index now.
 fn build(session: &Session, index: &LateIndex<'_>) -> Result<bool> {
-    // Another process may have built it since.
+    // Another process may have built it in the meantime.
     let found = look(session, index)?;
     if matches!(found, Found::Ready | Found::NotForUs) {
         return Ok(matches!(found, Found::Ready));
     }
-    // A build waits for the transactions that are under way. Half of the time that the call has is left for the query.
+    // A build waits for running transactions. Leave half of the call's remaining time for the query.
     let patience = session.left_here() / 2;
     if !session.is_direct() {
         return build_within(session, index, found, patience);
@@ -245,9 +244,9 @@ fn build(session: &Session, index: &LateIndex<'_>) -> Result<bool> {
     built
 }
 
-/// Builds an index while saves continue. That takes no transaction, so a build that fails leaves a part of the index,
-/// which is dropped. If two processes build the index at the same time, one of them waits for the other, and fails if
-/// that takes too long.
+/// Builds an index while saves continue. This runs outside a transaction, so a failed build leaves an unfinished index,
+/// which is dropped. If two processes build the index at the same time, one waits for the other, and fails if that
+/// takes too long.
 fn build_within(session: &Session, index: &LateIndex<'_>, found: Found, patience: Duration) -> Result<bool> {
     let name = index.name();
     let drop = || session.run(&format!("DROP INDEX CONCURRENTLY IF EXISTS @{name}"), patience);

@@ -1,6 +1,6 @@
-//! Patterns of `LIKE`.
+//! `LIKE` patterns.
 
-/// The patterns of `LIKE` for what contains some texts. The value of a key is behind it, and more seldom, so it comes first.
+/// `LIKE` patterns for text that contains these texts. The value of a key comes first: it is rarer than the key.
 pub(super) fn containing(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let pattern = |text: &Vec<u8>| {
         let mut pattern = vec![b'%'];

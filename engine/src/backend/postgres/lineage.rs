@@ -19,7 +19,7 @@ pub(super) struct LineageRow {
     pub(super) name: String,
     /// The byte offset in a sort key at which the age begins.
     pub(super) age_offset: u8,
-    /// The id of the checkpoint of another lineage that the lineage was forked from, and the number of that lineage.
+    /// The origin of a fork: the id of a checkpoint of another lineage, and the number of that lineage.
     pub(super) origin: Option<(String, i64)>,
     pub(super) status: Status,
 }
@@ -33,7 +33,7 @@ macro_rules! columns {
 pub(super) use columns;
 
 impl LineageRow {
-    /// Reads a row. `first` is the place of the first column.
+    /// Reads a row. `first` is the index of the first column.
     pub(super) fn read(row: &Row, first: usize) -> Result<Self> {
         Ok(Self {
             lin: row.get(first),
@@ -77,7 +77,7 @@ pub(super) fn with_prefix(open: &Transaction<'_>, contract: ContractId, prefix: 
     open.query(SQL, values![number(contract), prefix])?.iter().map(|row| LineageRow::read(row, 0)).collect()
 }
 
-/// Sets the fields that a lineage takes from its first checkpoint.
+/// Sets the properties that a lineage takes from its first checkpoint.
 pub(super) fn describe(
     open: &Transaction<'_>,
     lin: i64,

@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::query::{ActivityOrder, Of, Recent};
 use crate::record::{ContractId, Lineage, Seq, SortKey};
 
-/// The statements of a listing: the newest first with a sort key below `$1`, and the oldest first with sort keys that begin with
-/// `$1` and with the checksums of their payloads. The third one counts.
+/// The statements of a listing: the newest checkpoints first, with a sort key below `$1`; the oldest first, with a sort
+/// key that begins with `$1` and with payload checksums; and the number of checkpoints.
 macro_rules! listings {
     ($from:expr) => {
         [
@@ -100,7 +100,7 @@ fn parameters(contract: ContractId, of: &Of, bound: Value, limit: Value) -> Vec<
     given
 }
 
-/// The rows of a listing, the newest first, with a sort key below `before`.
+/// The rows of a listing with a sort key below `before`, the newest first.
 pub(super) fn newest(
     open: &Transaction<'_>,
     contract: ContractId,
@@ -113,7 +113,7 @@ pub(super) fn newest(
     found.iter().map(HeaderRow::read).collect()
 }
 
-/// Adds the statement of [`newest`] to the next flight.
+/// Adds the statement of [`newest`] to the next round trip.
 pub(super) fn ask_newest(
     open: &Transaction<'_>,
     contract: ContractId,
@@ -126,7 +126,7 @@ pub(super) fn ask_newest(
     open.later(newest_first, parameters(contract, of, before, row::limit(limit)));
 }
 
-/// Adds the statement that counts the checkpoints of a listing to the next flight.
+/// Adds the statement that counts the checkpoints of a listing to the next round trip.
 pub(super) fn ask_count(open: &Transaction<'_>, contract: ContractId, of: &Of) {
     let [.., count] = statements(of);
     open.later(count, parameters(contract, of, None::<&[u8]>.into(), None::<i64>.into()));
@@ -145,8 +145,8 @@ pub(super) fn from_sort_key(open: &Transaction<'_>, lin: i64, sort_key: &SortKey
     Ok(row::numbers(&open.query(sql, values![lin, &sort_key.0[..]])?))
 }
 
-/// Selects `l.lin` and `n.seq`, the save number of the newest checkpoint, of lineages `l`. The condition selects from those
-/// that have checkpoints.
+/// Selects `l.lin` and `n.seq` (the save number of the newest checkpoint) of lineages `l` that have checkpoints and
+/// fulfill the condition.
 macro_rules! newest_of {
     ($lineages:expr, $condition:expr) => {
         concat!(
@@ -181,7 +181,7 @@ fn lineage(row: &Row) -> Result<Lineage> {
     Ok(Lineage { position, checkpoints: unsigned(row.get(17)), newest, seq, origin, status })
 }
 
-/// Asks for a page of the lineages whose groups begin with a prefix, the latest first.
+/// Asks for a page of the lineages whose groups begin with a prefix, the newest lineage first.
 pub(super) fn ask_lineages(
     open: &Transaction<'_>,
     contract: ContractId,
@@ -199,10 +199,10 @@ pub(super) fn ask_lineages(
     open.later(SQL, values![number(contract), group_prefix, before, row::limit(limit)]);
 }
 
-/// A listing of the lineages of a group looks at this many of the last lineages before it asks the index for all lineages of the group.
+/// The number of last lineages that a listing of a group examines before it uses the index of groups.
 const GROUP_VISITS: i64 = 10_000;
 
-/// A page of the lineages whose groups begin with a prefix, the latest first, by the index of groups.
+/// A page of the lineages whose groups begin with a prefix, the newest lineage first, from the index of groups.
 pub(super) fn lineages_of_groups(
     open: &Transaction<'_>,
     contract: ContractId,
@@ -219,7 +219,7 @@ pub(super) fn lineages_of_groups(
                  ORDER BY l.lin DESC LIMIT $4"
             ),
             ") SELECT lin, seq FROM near UNION ALL SELECT lin, seq FROM (",
-            // OFFSET 0: the index finds the lineages of the group, and they are put in order before their checkpoints are looked up.
+            // OFFSET 0: find and sort the lineages of the group by the index before looking up their checkpoints.
             newest_of!(
                 concat!(
                     "(SELECT g.lin FROM @lineage AS g WHERE g.contract = $1 AND g.grp <> '' AND g.lin < (SELECT lin FROM far) AND ",
@@ -241,21 +241,21 @@ pub(super) fn read_lineages(rows: &[Row]) -> Result<Vec<Lineage>> {
     rows.iter().map(lineage).collect()
 }
 
-/// The lineages that were forked from this one, the latest first.
+/// The lineages that were forked from this lineage, the newest first.
 pub(super) fn forks(open: &Transaction<'_>, lin: i64) -> Result<Vec<Lineage>> {
     open.query(lineages!(newest_of!("@lineage AS l", "l.origin_lin = $1"), "l.lin DESC"), values![lin])
         .and_then(|rows| read_lineages(&rows))
 }
 
-/// A listing by activity visits so many checkpoints, and so many more for each lineage of its page.
+/// A listing by activity visits this many checkpoints, and `MORE_VISITS` more for each lineage of its page.
 const VISITS: usize = 1_000;
 const MORE_VISITS: usize = 10;
 
-/// The lineages of a listing by activity, without an index of activity.
+/// Lists lineages by activity, without an index of activity.
 ///
-/// The statement visits checkpoints in save order, and finds the lineages whose newest checkpoint is among them. If a few
-/// lineages have most of the checkpoints, these are too few lineages. Then it looks up the newest checkpoint of every lineage, or of those
-/// that an index finds by their status or by their labels.
+/// The statement visits checkpoints in save order, and finds the lineages whose newest checkpoint is among them. If a
+/// few lineages have most of the checkpoints, it finds too few lineages. Then it looks up the newest checkpoint of
+/// every lineage, or of the lineages that an index finds by status or labels.
 pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Lineage>> {
     macro_rules! wanted {
         ($lineages:literal, $condition:expr, $bound:expr, $order:literal) => {
@@ -282,7 +282,7 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Line
                     " $3 ORDER BY seq ",
                     $order,
                     " LIMIT $6), near AS MATERIALIZED (",
-                    // OFFSET 0: a lineage is looked up by its number. No index finds many lineages for each that was visited.
+                    // OFFSET 0: look up lineages by number. No other index finds few lineages for each visit.
                     wanted!(
                         "(SELECT DISTINCT lin FROM visited) AS v CROSS JOIN LATERAL (SELECT * FROM @lineage AS o WHERE o.lin = v.lin OFFSET 0) AS l",
                         concat!($condition, $labels),
@@ -318,7 +318,7 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Line
         };
     }
     let sql = if !recent.labels.is_empty() {
-        // The subquery has no other condition, so only the index of labels serves it.
+        // The subquery has no other condition, so that the server uses the index of labels.
         in_order!(
             "(SELECT lin FROM @lineage WHERE labels @> $8 AND labels IS NOT NULL OFFSET 0) AS labelled JOIN @lineage AS l USING (lin)",
             any_status!(),

@@ -1,8 +1,8 @@
 //! Locks the lineages that a batch changes.
 //!
-//! The lock is the lineage's row. Lineages that are missing are made first, in the order of their names, while the
-//! transaction has no lock. Then all are locked in the order of their numbers. Transactions of this engine wait for
-//! each other but do not deadlock. Each later statement has a snapshot that was taken after the locks.
+//! A lineage's lock is its row. Missing lineages are created first, in the order of their names, before the transaction
+//! has locks. Then all lineages are locked in the order of their numbers, so that transactions of this engine never
+//! deadlock. The snapshot of each later statement is taken after the locks.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,14 +15,14 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Expect, LogEnd, Op, Subject, Unit};
 use crate::record::ContractId;
 
-/// What a batch changes.
+/// The rows that a batch changes or reads.
 #[derive(Debug, Default)]
 pub(super) struct Wanted {
-    /// Lineages that must exist, in the order in which the batch needs them.
+    /// Lineages to create if missing, in the order in which the batch needs them.
     made: Vec<Name>,
     /// Lineages that may exist.
     known: BTreeSet<Name>,
-    /// Checkpoints that may exist, whose lineages are locked.
+    /// Checkpoints that may exist, and whose lineages are locked.
     ids: BTreeSet<Name>,
     /// Other checkpoints that the batch reads: the parents.
     read: BTreeSet<Name>,
@@ -80,7 +80,7 @@ impl Wanted {
             Op::RemoveLineages { contract, prefix } if !prefix.is_empty() => {
                 self.prefixes.insert(name(*contract, prefix));
             }
-            // Writes belong to ids that need not exist. A call only adds rows. What changes a status locks its lineage.
+            // Writes only add rows, to ids that need not exist. Lock the lineage only if its status may change.
             Op::Write { contract, id, writes, .. } if status::tells(writes) => self.id(*contract, id),
             Op::Write { .. } | Op::Claim { .. } | Op::RemoveWrites { .. } | Op::RemoveLineages { .. } => {}
         }
@@ -112,8 +112,8 @@ const MAKE: &str = "INSERT INTO @lineage (lin, contract, name, grp, age_offset, 
            ORDER BY w.place OFFSET 0) AS missing OFFSET 0) AS numbered
        ORDER BY contract, name ON CONFLICT DO NOTHING RETURNING lin";
 
-/// Locks lineages in the order of their numbers: by their names (`$1`, `$2`), by the ids of their checkpoints (`$3`, `$4`), and by
-/// the beginnings of their names (`$5`, `$6`).
+/// Locks lineages in the order of their numbers: by their names (`$1`, `$2`), by the ids of their checkpoints (`$3`,
+/// `$4`), and by prefixes of their names (`$5`, `$6`).
 macro_rules! select_locked {
     () => {
         concat!(
@@ -134,16 +134,16 @@ pub(super) struct Locked {
     pub(super) lins: HashSet<i64>,
     /// The rows that the batch needs.
     pub(super) known: Known,
-    /// The lineages that were made for the batch.
+    /// The lineages that were created for the batch.
     pub(super) made: BTreeSet<i64>,
 }
 
-/// Locks what the batch changes, and reads the rows that it needs.
+/// Locks the lineages that the batch changes, and reads the rows that it needs.
 pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
     let locked = [columns(&wanted.known), columns(&wanted.ids), columns(&wanted.prefixes)];
     open.later(MAKE, columns(&wanted.made));
     open.later(select_locked!(), locked.into_iter().flatten().collect());
-    // These statements see what was committed before the locks were given.
+    // These statements see everything that was committed before the locks were granted.
     open.later(ROWS, columns(wanted.ids.union(&wanted.read)));
     open.later(LINEAGES, columns(&wanted.known));
     open.later(SEQS, values![wanted.puts]);
@@ -154,7 +154,7 @@ pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
         wanted.ids.contains(&(row.get(2), row.get::<_, Vec<u8>>(7))) && !lins.contains(&row.get(1))
     };
     if !wanted.made.iter().all(|name| names.contains(name)) || rows.iter().any(moved) {
-        // A lineage ended, or a checkpoint moved, between the look and the lock. The caller tries the batch again.
+        // A lineage ended, or a checkpoint moved, before the lock was granted. The caller retries the batch.
         return Err(Error::new(Code::Busy, "a run was removed at the same time: try again"));
     }
     let made = made.iter().map(|row| row.get(0)).collect();

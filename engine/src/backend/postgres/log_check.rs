@@ -1,4 +1,4 @@
-//! Verifies the log tables, page by page: each row, and the rows that it refers to.
+//! Verifies the log tables page by page: each row, and the rows to which it refers.
 
 use tokio_postgres::Row;
 
@@ -16,7 +16,7 @@ use crate::record::ContractId;
 /// Checks a row. Returns its key.
 type CheckRow = fn(&Row) -> Result<(After, Vec<Finding>)>;
 
-/// Checks at most about `limit` rows, beginning after the key `after`.
+/// Checks about `limit` rows, beginning after the key `after`.
 pub(super) fn page(open: &Transaction<'_>, table: LogTable, after: After, limit: i64) -> Result<Checked> {
     let (sql, check): (&'static str, CheckRow) = match table {
         LogTable::Records => (RECORDS, record),
@@ -35,7 +35,7 @@ pub(super) fn page(open: &Transaction<'_>, table: LogTable, after: After, limit:
     Ok(checked)
 }
 
-/// What there is of the branch `$of`: its row, and the position after its last record.
+/// Joins the branch `$of` and the position after its last record.
 macro_rules! end {
     ($of:literal) => {
         concat!(
@@ -46,7 +46,7 @@ macro_rules! end {
     };
 }
 
-/// Parameters of this statement and of the next ones: the first two numbers of the key, and the limit.
+/// The parameters of this and the next statements: the first two numbers of the key, and the limit.
 const RECORDS: &str = "SELECT r.pos, r.key, r.sum, r.body, r.branch, b.branch IS NOT NULL FROM @record AS r
     LEFT JOIN @log_branch AS b USING (branch) WHERE (r.branch, r.pos) > ($1, $2) ORDER BY r.branch, r.pos LIMIT $3";
 
@@ -85,7 +85,7 @@ fn branch(row: &Row) -> Result<(After, Vec<Finding>)> {
     Ok(([id, 0, 0], findings))
 }
 
-/// A page has whole lineages, since few have many logs.
+/// A page has complete lineages, because few lineages have many logs.
 const HEADS: &str = concat!(
     "SELECT h.lin, h.name, h.branch, h.length, h.sum, e.start, t.tip, e.contract, l.contract, l.name
      FROM (SELECT DISTINCT lin FROM @log WHERE lin > $1 AND $2::bigint IS NOT NULL ORDER BY lin LIMIT $3) AS wanted
@@ -116,7 +116,7 @@ fn head(row: &Row) -> Result<(After, Vec<Finding>)> {
     Ok(([row.get(0), 0, 0], findings))
 }
 
-/// A page has all marks of the same length of a branch.
+/// A page has all marks with the same branch and length.
 const MARKS: &str = "SELECT m.branch, m.length, m.seq, c.logs FROM
       (SELECT DISTINCT branch, length FROM @log_mark WHERE (branch, length) > ($1, $2)
        ORDER BY branch, length LIMIT $3) AS wanted
@@ -128,7 +128,7 @@ fn mark(row: &Row) -> (After, Vec<Finding>) {
     ([branch, length, 0], Vec::from_iter(of_mark(branch, length, row.get(3))))
 }
 
-/// Checks the marks of a checkpoint: what they name is there, and is held for the checkpoint.
+/// Checks the marks of a checkpoint: the named records exist, and are held for the checkpoint.
 pub(super) fn marks_of(open: &Transaction<'_>, of: &HeaderRow, marks: &[Mark]) -> Result<Vec<Finding>> {
     const SQL: &str = concat!(
         "SELECT m.branch, m.length, EXISTS (
@@ -151,12 +151,12 @@ pub(super) fn marks_of(open: &Transaction<'_>, of: &HeaderRow, marks: &[Mark]) -
     Ok(findings.into_iter().map(|finding: Finding| finding.about(About::from(&of.header))).collect())
 }
 
-/// Checks that the last record before an end exists. The row has the start and the tip of the end's branch in two columns.
+/// Checks that the last record before an end exists. Columns from `at` on: the start and the tip of its branch.
 fn lacks(row: &Row, at: usize, end: End, what: &str) -> Option<Finding> {
     of_end(end, row.get(at), row.get::<_, Option<i64>>(at + 1).unwrap_or(0), what)
 }
 
-/// Returns what was read, or a finding if it is damaged.
+/// Returns the value, or a finding if it is damaged.
 fn damage<T>(found: Result<T>) -> Result<(Option<T>, Option<Finding>)> {
     match found {
         Ok(found) => Ok((Some(found), None)),

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::query::{LogRange, LogSide, Pick};
 use crate::record::{ContractId, LogMark, LogPage, Record};
 
-/// The log `$3` of the lineage `$2` of the contract `$1`.
+/// Selects the log `$3` of the lineage `$2` of the contract `$1`.
 macro_rules! head {
     ($columns:literal) => {
         concat!(
@@ -29,14 +29,14 @@ macro_rules! head {
     };
 }
 
-/// The ends that the checkpoint names, which the parameter selects.
+/// Selects the ends that the checkpoint names. `$found` selects the checkpoint.
 macro_rules! marks {
     ($found:expr) => {
         concat!("SELECT m.branch, m.length FROM (", $found, ") AS c JOIN @log_mark AS m USING (seq)")
     };
 }
 
-/// The runs of records up to ends. A run ends at `upto`, and its log at `length`.
+/// Selects the stretches of records up to ends. A stretch ends at `upto`, and its log at `length`.
 macro_rules! runs {
     ($ends:expr) => {
         concat!(
@@ -113,7 +113,7 @@ fn ask_records(
 /// Asks for the records of a log.
 pub(super) fn ask(open: &Transaction<'_>, range: &LogRange) {
     const HEAD: &str = head!("o.lin, o.name, o.branch, o.length, o.sum");
-    // Both forms have three parameters before those of the range.
+    // Both cases have three parameters before those of the range.
     let contract = number(range.contract);
     if let Some(id) = &range.at {
         let named = values![contract, id, &range.log];
@@ -145,7 +145,7 @@ fn mark(row: &HeaderRow, log: &str) -> Result<Option<Mark>> {
     Ok(decode_marks(row.logs.as_deref())?.into_iter().find(|mark| mark.log == log))
 }
 
-/// Asks for all records of a log that a checkpoint names. The row of the checkpoint is asked for too.
+/// Asks for the checkpoint's row, and for all records of a log that the checkpoint names.
 pub(super) fn ask_kept(open: &Transaction<'_>, contract: ContractId, pick: &Pick, log: &str) {
     let (statements, name) = match pick {
         Pick::Id(id) => (OF_ID, id),
@@ -154,7 +154,7 @@ pub(super) fn ask_kept(open: &Transaction<'_>, contract: ContractId, pick: &Pick
     ask_records(open, statements, values![number(contract), name, log], &LogRange::kept(contract, "", log, ""));
 }
 
-/// The answer to [`ask_kept`], for the row of the checkpoint.
+/// The answer to [`ask_kept`]. `row` is the row of the checkpoint.
 pub(super) fn read_kept(row: &Row, log: &str, branches: &[Row], records: &[Row]) -> Result<Vec<Record>> {
     let row = HeaderRow::read_with_sum(row)?;
     let Some(mark) = mark(&row, log)? else { return Ok(Vec::new()) };

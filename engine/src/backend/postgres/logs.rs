@@ -1,6 +1,6 @@
 //! Stores logs in rows. [`crate::backend::logs`] explains logs, branches, records and ends.
 //!
-//! All branches of a log belong to one lineage, whose lock protects them: a fork copies the records.
+//! All branches of a log belong to one lineage, whose lock protects them. For this reason, a fork copies the records.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use crate::codec::checksum::Sum;
 use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
 
-/// Stands for the branch in the checksum of a record, because a fork copies records into other branches.
+/// Replaces the branch in the checksum of a record, because a fork copies records into other branches.
 const OF_ANY_BRANCH: BranchId = 0;
 
 /// The logs of a database, in one transaction.
@@ -29,7 +29,7 @@ macro_rules! of_log {
     };
 }
 
-/// The checksum of a branch. The server gives its number, so the number is not known yet.
+/// The checksum of a branch. It does not cover the branch's number, which the server has yet to assign.
 fn branch_sum(contract: i16, parent: Option<i64>, start: i64) -> i64 {
     Sum::new().text("log_branch").int(contract.into()).opt_int(parent).int(start).finish()
 }
@@ -56,7 +56,7 @@ impl Logs<'_> {
         open_record(key, &body, &what())
     }
 
-    /// Copies the records that the marks name into new branches, and returns the marks of the copies.
+    /// Copies the named records into new branches, and returns the marks of the copies.
     pub(super) fn copy(&mut self, contract: ContractId, marks: &[Mark]) -> Result<Vec<Mark>> {
         marks.iter().map(|mark| self.copy_mark(contract, mark)).collect()
     }

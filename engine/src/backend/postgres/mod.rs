@@ -1,7 +1,7 @@
 //! A backend that stores all data on a Postgres server, for several machines. `docs/postgres.md` is the public guide.
 //!
-//! A store owns its connections: one for writing and one for reading. The trait is synchronous, so a connection runs on
-//! the thread that calls it.
+//! A store owns two connections: one for writing and one for reading. The trait is synchronous, so a connection runs on
+//! the calling thread.
 
 mod append;
 mod asked;

@@ -18,8 +18,8 @@ impl Names {
         format!("\"{}\".\"{}{name}\"", self.schema, self.prefix)
     }
 
-    /// Fills the names into a template: `@name` is a table, `@-name` the name of an index, `@@` the schema. Any other
-    /// `@` stays: it belongs to an operator. Every statement travels with its text, so line breaks and indents become one space.
+    /// Replaces the names in a template: `@name` is a table, `@-name` an index, `@@` the schema. Any other `@` stays,
+    /// as part of an operator. Line breaks and indents become one space, because every statement is sent as text.
     pub(super) fn fill(&self, template: &str) -> String {
         let template = template.split_whitespace().collect::<Vec<_>>().join(" ");
         let template = template.replace("@@", &format!("\"{}\"", self.schema));

@@ -1,4 +1,4 @@
-//! The lineages of a contract that are not finished.
+//! The unfinished lineages of a contract.
 
 use super::key::number;
 use super::row::{HeaderRow, columns};
@@ -10,8 +10,8 @@ use crate::backend::number::{signed, unsigned};
 use crate::error::Result;
 use crate::record::{ContractId, OpenLineage, OpenLineages};
 
-/// At most `$2` of the lineages of `$1`, in the order in which they began, with the number of all of them and whether that is an
-/// estimate. If there are more than 10,000, those of some pages of the table stand for all.
+/// Selects at most `$2` of the lineages of `$1`, in the order in which they began, with their total number, and whether
+/// that is an estimate. If there are more than 10,000, some pages of the table are sampled.
 const SQL: &str = concat!(
     "WITH few AS MATERIALIZED (
        SELECT l.lin FROM @lineage AS l WHERE l.contract = $1 AND l.contract < 128 AND l.status <> 4 LIMIT 10001
@@ -34,7 +34,7 @@ const SQL: &str = concat!(
        ORDER BY substr(n.sort_key, 1, 1000) DESC, n.sort_key DESC, n.seq DESC LIMIT 1) AS c ORDER BY l.lin"
 );
 
-/// Returns at most `most` of the lineages, and the number of all of them.
+/// Returns at most `most` of the lineages, and their total number.
 pub(super) fn some(open: &Transaction<'_>, contract: ContractId, most: usize) -> Result<OpenLineages> {
     let rows = open.query(SQL, values![number(contract), signed(most.max(1) as u64).min(i64::from(i32::MAX))])?;
     let some = rows.iter().take(most).map(|row| {

@@ -1,6 +1,6 @@
-//! Reads a page of a listing: the rows, the payloads and the writes. All statements are sent together, so a page takes one
-//! round trip. The first one finds the rows, and the others learn from a setting of the transaction which they are. The rows of
-//! a filter over several lineages are found before, which takes another round trip.
+//! Reads a page of a listing: the rows, the payloads and the writes. All statements are sent together, in one round
+//! trip. The first statement finds the rows, and leaves their numbers to the others in a setting of the transaction. A
+//! filter over several lineages finds its rows in an earlier round trip.
 
 use std::collections::HashMap;
 
@@ -25,10 +25,10 @@ use crate::error::{Error, Result};
 use crate::query::{MetaFilter, MetaKey, Of, Page, RowOrder};
 use crate::record::{Place, Seq, SortKey, Tuple, TuplePage};
 
-/// The number of rows that the server sends for the test of a filter.
+/// The number of rows that the server sends for a filter with a test.
 const TESTED: usize = 10_000;
 
-/// True for the places behind the one after which the page begins (`$2`, `$3`).  An index has the whole order of keys that are `short`.
+/// The condition for positions after `$2`, `$3`. For `short` keys, an index has the entire order.
 macro_rules! after {
     ($behind:literal) => {
         concat!(" AND (substr(c.sort_key, 1, 1000), c.sort_key, c.seq) ", $behind, " (substr($2, 1, 1000), $2, $3)")
@@ -38,7 +38,7 @@ macro_rules! after {
     };
 }
 
-/// The order of a page, with the maximum number of rows that the filter looks at.
+/// The order of a page, with the maximum number of rows that the filter examines.
 macro_rules! ordered {
     ($direction:literal) => {
         concat!(
@@ -56,11 +56,10 @@ macro_rules! ordered {
     };
 }
 
-/// Finds the rows of the page, and leaves their save numbers in a setting of the transaction for the next statements, in
-/// their order. Returns the place of the last row that the filter looks at, if it looks at all `$4` rows. A row passes the
-/// filter if it has texts like all of `$5`, or the text `$6`, or does not end with `$9`. The first `$10` rows are skipped.
-/// Further parameters are: the maximum number of results (`$7`), and the number of bytes (`$8`). The page ends with the
-/// payload that fills it.
+/// Finds the rows of the page, and leaves their save numbers, in order, in a setting of the transaction for the next
+/// statements. Returns the position of the last row that the filter examines, if it examines all `$4` rows. A row
+/// passes the filter if it has texts like all of `$5`, or the text `$6`, or does not end with `$9`. Skips the first
+/// `$10` rows. `$7` is the maximum number of results. The page ends with the payload that reaches `$8` bytes.
 macro_rules! find {
     ($from:expr, $after:expr, $ordered:expr) => {
         concat!(
@@ -78,14 +77,14 @@ macro_rules! find {
     };
 }
 
-/// Selects what [`find`] has found.
+/// Selects the rows that [`find`] has found.
 macro_rules! found {
     () => {
         "unnest(string_to_array(current_setting('forkpoint.page'), ',')::bigint[]) WITH ORDINALITY AS found(seq, place)"
     };
 }
 
-/// Leaves the save numbers of `$1` for the next statements, as [`find`] does. The page has a number of bytes (`$2`).
+/// Leaves the save numbers of `$1` for the next statements, as [`find`] does. `$2` is the size of the page in bytes.
 const CHOSEN: &str = "SELECT set_config('forkpoint.page', string_agg(m.seq::text, ',' ORDER BY m.place), true), NULL::bytea, NULL::bigint
      FROM (SELECT c.seq, c.place, sum(p.size) OVER (ORDER BY c.place) - p.size AS before
            FROM unnest($1) WITH ORDINALITY AS c(seq, place) LEFT JOIN @payload AS p USING (seq)) AS m
@@ -110,7 +109,7 @@ const WRITES: &str = concat!(
     " ORDER BY w.num"
 );
 
-/// For each order, the statement that finds the rows of a page from the first one on, and that for a page after a place.
+/// For each order: the statement for the first page, and the statement for a page after a position.
 type Statements = [[&'static str; 2]; 2];
 
 macro_rules! statements {
@@ -174,8 +173,8 @@ fn statement(of: Statements, page: &Page) -> &'static str {
     of_order[usize::from(page.after.is_some())]
 }
 
-/// The text of the statement that finds the rows of a page by the index of a key of the metadata. What may have the value in another
-/// form has an empty entry, so both parts of the index are read.
+/// The statement that finds the rows of a page by the index of a metadata key. If a row may have the value in another
+/// form, its entry is empty. So both parts of the index are read.
 fn indexed(names: &Names, key: &MetaKey, page: &Page) -> String {
     const FIND: Statements = statements!("@indexed AS c WHERE true");
     let (after, ordered) = match (page.order, page.short_keys) {
@@ -220,14 +219,14 @@ pub(super) fn page(
     fill(open, cache, page, filler)
 }
 
-/// Reads the page whose rows the statement before has found.
+/// Reads the page whose rows the previous statement finds.
 fn fill(open: &Transaction<'_>, cache: &PayloadCache, page: &Page, mut filler: Filler<'_>) -> Result<TuplePage> {
     let held = Held::new(cache, i64::MAX);
     open.later(ROWS, Vec::new());
     open.later(PAYLOADS, values![held.seqs()]);
     open.later(WRITES, Vec::new());
     let [found, rows, payloads, written] = open.last()?;
-    // The server has ended the page if the payloads fill it.
+    // The server ends the page when the payloads fill it.
     let size = |row: &Row| row.get::<_, Option<i64>>(17).map_or(0, unsigned);
     let is_filled = rows.iter().map(size).fold(0, u64::saturating_add) >= page.bytes as u64;
     let rows: Vec<Result<HeaderRow>> = rows.iter().map(HeaderRow::read_with_sum).collect();
@@ -237,11 +236,11 @@ fn fill(open: &Transaction<'_>, cache: &PayloadCache, page: &Page, mut filler: F
     for row in &written {
         writes.entry(row.get(1)).or_default().push(row);
     }
-    // Rows that the server has left out for their number may pass the test.
+    // The rows that the server left out because of their number may pass the test.
     let is_filled = is_filled || rows.len() > page.limit.max(1) && rows.len() >= most(page);
     for row in rows {
         let place = row.as_ref().map_or_else(|_| Place::default(), |row| (row.header.sort_key.clone(), row.seq));
-        // The server knows the texts of the filter, and not its test.
+        // The server checks only the texts of the filter, not its test.
         let tuple = row.and_then(|row| {
             let wants = filler.wants(&row.header.meta, row.header.saved_at);
             let payload = payloads.next().unwrap_or_else(|| Err(Error::poisoned()));
@@ -261,12 +260,12 @@ fn fill(open: &Transaction<'_>, cache: &PayloadCache, page: &Page, mut filler: F
     if is_filled {
         return Ok(filler.finish(true));
     }
-    // The filter has looked at all rows up to the last one, and they are left out.
+    // The filter has examined all rows up to the last one, so the next page begins after it.
     let last = found.first().and_then(|row| Some((SortKey(row.get::<_, Option<_>>(1)?), row.get(2))));
     Ok(TuplePage { next: last.filter(|_| page.filter.is_some()), ..filler.finish(false) })
 }
 
-/// The maximum number of rows that the server sends. It does not know the test of a filter.
+/// The maximum number of rows that the server sends. The server does not know the test of a filter.
 fn most(page: &Page) -> usize {
     let has_test = page.filter.as_ref().is_some_and(|filter| filter.test.is_some());
     if has_test { page.limit.max(TESTED) } else { page.limit }
@@ -279,7 +278,7 @@ fn parameters(page: &Page, index: Option<&MetaKey>) -> Vec<Value> {
         None => (None, None, None),
     };
     let bytes = signed(page.bytes as u64);
-    // The index has already left out most of what the filter would leave out.
+    // The index has already excluded most rows that the filter would exclude.
     let places = match index {
         Some(_) => page.limit,
         None => page.places(),

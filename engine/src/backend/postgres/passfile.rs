@@ -1,12 +1,12 @@
-//! The password file of Postgres' own programs: lines of `host:port:database:user:password`, in the file that the variable
-//! `PGPASSFILE` names, or in `.pgpass` in the user's home.
+//! The password file of Postgres' own programs, with lines of `host:port:database:user:password`. It is the file in the
+//! variable `PGPASSFILE`, or `.pgpass` in the user's home.
 
 use std::fs;
 use std::path::PathBuf;
 
 use super::url::Url;
 
-/// The password for a server, if the file has one. A file that others can read is not used, as Postgres' own programs do.
+/// The password for a server, if the file has one. Like Postgres' own programs, ignores a file that others can read.
 pub(super) fn password(url: &Url) -> Option<String> {
     let path = std::env::var_os("PGPASSFILE").map(PathBuf::from).or_else(default_path)?;
     if is_shared(&path) {
@@ -42,7 +42,7 @@ fn is_shared(_: &PathBuf) -> bool {
     false
 }
 
-/// The password of the first line that matches. A field may be `*`.
+/// The password of the first matching line. A field `*` matches everything.
 fn find(text: &str, wanted: [&str; 4]) -> Option<String> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let fields = fields(line);
@@ -52,8 +52,8 @@ fn find(text: &str, wanted: [&str; 4]) -> Option<String> {
     })
 }
 
-/// Splits a line at its colons. A backslash takes the meaning from the next character. The password is all that follows
-/// the fourth colon.
+/// Splits a line at its colons. A backslash escapes the next character. The password is everything after the fourth
+/// colon.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut field, mut escaped) = (Vec::new(), String::new(), false);
     for letter in line.chars() {

@@ -1,9 +1,8 @@
-//! Stores payloads: as keyframes, or as deltas against other payloads of the same lineage.
+//! Stores payloads as keyframes, or as deltas against other payloads of the same lineage.
 //!
-//! A delta refers to its base by save number. While the database goes forward, save numbers are not used twice, and the
-//! payload under a save number never changes. A server that is restored, or that fails over to a replica that lags, goes
-//! back and gives its numbers again. What is in memory is used only if the row still has its checksum, which every
-//! statement reads that could use it.
+//! A delta refers to its base by save number. Save numbers are not reused, and their payloads never change, while the
+//! database goes forward. A server that is restored, or fails over to a lagging replica, goes back and reuses numbers.
+//! Every statement therefore reads the row's checksum, and a cached payload is used only if the checksum matches.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,24 +23,24 @@ use crate::error::{Code, Error, Result};
 use crate::names;
 use crate::record::{ContractId, Encoded, Header, Payload, PayloadKey, Seq};
 
-/// If a payload has at least this many raw bytes, the cache remembers it as the newest payload of its lineage. The next
-/// payload of the lineage may then be encoded ahead of time.
+/// The minimum size of a payload, in raw bytes, for which the cache keeps a tip. The next payload of the lineage can
+/// then be encoded ahead of time.
 const WORTH_A_TIP: usize = 1 << 10;
 
-/// The tip of a lineage whose newest payload has this many bytes.
+/// The lineage's tip, if its newest payload has enough bytes.
 pub(super) fn tip(header: &Header, bytes: usize, base: Base) -> Option<((ContractId, String), LineageTip)> {
     let tip = || LineageTip { key: base.key, id: header.id.clone(), depth: base.depth, budget: base.budget };
     (bytes >= WORTH_A_TIP).then(|| ((header.contract, header.lineage.clone()), tip()))
 }
 
-/// The maximum size of a stored payload in bytes. A server needs several copies of it in memory, and refuses 1 GiB.
+/// The maximum size of a stored payload in bytes. A server needs several copies in memory, and refuses 1 GiB.
 const LARGEST: usize = 256 << 20;
 
-/// A longer chain is damaged.
+/// The maximum length of a chain. A longer chain is damaged.
 const MOST_LINKS: usize = 1000;
 
-/// How many recent payloads a read may build on. It names them, so that the server sends a chain only down to the first of
-/// them.
+/// The maximum number of cached payloads that a read sends to the server. The server then sends a chain only down to
+/// the first of them.
 const MOST_HELD: usize = 32;
 
 pub(super) struct New<'a> {
@@ -49,9 +48,9 @@ pub(super) struct New<'a> {
     pub(super) call: i64,
     pub(super) header: &'a Header,
     pub(super) raw: Bytes,
-    /// The encoded payload, if the payload was encoded ahead of time.
+    /// The encoded payload, if it was encoded ahead of time.
     pub(super) encoded: Option<&'a Encoded>,
-    /// The payload that the new payload probably resembles. This payload becomes the base if a delta is worthwhile.
+    /// A similar payload, which becomes the base if a delta is worthwhile.
     pub(super) base: Option<Base>,
 }
 
@@ -61,7 +60,7 @@ pub(super) struct Payloads<'a> {
     cache: &'a PayloadCache,
     /// The payloads that this transaction has stored. They are added to the shared cache only after the commit.
     stored: BTreeMap<Seq, NewEntry>,
-    /// The stored size of the payloads that the current unit has stored, in bytes. `None`: it has stored none.
+    /// The stored size of the payloads that the current unit has stored, in bytes. `None`: no payload was stored.
     pub(super) stored_bytes: Option<u64>,
 }
 
@@ -70,7 +69,7 @@ impl<'a> Payloads<'a> {
         Self { open, cache, stored: BTreeMap::new(), stored_bytes: None }
     }
 
-    /// Stores a payload. Returns it as the base of the next one.
+    /// Stores a payload. Returns it as a base for the next payload.
     pub(super) fn store(&mut self, new: New<'_>) -> Result<Base> {
         let New { seq, call, header, raw, encoded, base } = new;
         let (row, misses) =
@@ -101,7 +100,7 @@ impl<'a> Payloads<'a> {
         split.map_err(|error| error.context(&names::checkpoint(row.header.contract, &row.header.id)))
     }
 
-    /// Loads a payload. The key is given if the transaction has read it.
+    /// Loads a payload. `key` is given if the transaction has read it.
     pub(super) fn load(&self, seq: Seq, key: Option<PayloadKey>) -> Result<CachedPayload> {
         if let Some(NewEntry { payload, .. }) = self.stored.get(&seq) {
             return Ok(payload.clone());
@@ -112,7 +111,7 @@ impl<'a> Payloads<'a> {
         }
     }
 
-    /// The payloads that the transaction has stored. The caller adds them to the cache after the commit.
+    /// Returns the payloads that the transaction has stored. The caller adds them to the cache after the commit.
     pub(super) fn finish(self) -> Vec<NewEntry> {
         self.stored.into_values().collect()
     }
@@ -120,7 +119,7 @@ impl<'a> Payloads<'a> {
 
 impl rebase::Payloads for Payloads<'_> {
     fn dependants(&self, bases: &[Seq], going: &HashSet<Seq>) -> Result<Vec<Seq>> {
-        // One lookup for each base. For `base = ANY($1) ORDER BY seq`, the server may walk through the whole index of `seq`.
+        // One lookup for each base. For `base = ANY($1) ORDER BY seq`, the server might scan the entire index of `seq`.
         const SQL: &str = "SELECT p.seq FROM unnest($1) AS b(base)
              CROSS JOIN LATERAL (SELECT seq FROM @payload AS p WHERE p.base = b.base OFFSET 0) AS p
              WHERE NOT p.seq = ANY($2) ORDER BY p.seq DESC";
@@ -158,9 +157,9 @@ impl rebase::Payloads for Payloads<'_> {
     }
 }
 
-/// Selects the chain of a payload, down to the first payload that the reader has or to the keyframe. Of a payload that the
-/// reader has, only the checksum is read. The first parameter selects the save number, the second is the parameter with the
-/// save numbers of the payloads that the reader has.
+/// Selects the chain of a payload, down to the first payload that the reader has, or to the keyframe. For a payload
+/// that the reader has, reads only the checksum. `$found` selects the save number. `$held` is the parameter with the
+/// save numbers of the reader's payloads.
 macro_rules! chain {
     ($found:expr, $held:literal) => {
         concat!(
@@ -179,7 +178,7 @@ macro_rules! chain {
 }
 pub(super) use chain;
 
-/// Payloads in memory that a read may build on. A read holds them, since the cache may drop them during the read.
+/// Cached payloads that a read may build on. The read holds them, because the cache may drop them in the meantime.
 pub(super) struct Held(HashMap<Seq, (u64, CachedPayload)>);
 
 impl Held {
@@ -196,8 +195,8 @@ impl Held {
         self.0.keys().copied().collect()
     }
 
-    /// Rebuilds the payload with the save number from the rows of [`chain`]. If `call` is given, the payload must belong to
-    /// the checkpoint with this number.
+    /// Rebuilds the payload with this save number from the rows of [`chain`]. If `call` is given, the payload must
+    /// belong to the checkpoint with this number.
     pub(super) fn rebuild<R: Borrow<Row>>(
         &self,
         cache: &PayloadCache,
@@ -235,7 +234,7 @@ impl Held {
     }
 }
 
-/// The database does not have the rows that are cached. The entire cache is dropped, and the call is tried again.
+/// The error when the database lacks cached rows. Drops the entire cache, so that a retry reads the database.
 fn went_back(cache: &PayloadCache) -> Error {
     cache.clear();
     Error::new(Code::Busy, "the database was restored to an earlier state: try again")
@@ -249,19 +248,19 @@ pub(super) fn load_row(open: &Transaction<'_>, cache: &PayloadCache, row: &Heade
     }
 }
 
-/// Loads the raw payload with the save number. One statement reads its chain of rows, down to a payload that is in memory.
-/// If `call` is given, the payload must belong to the checkpoint with this number.
+/// Loads the raw payload with this save number. One statement reads its chain, down to a cached payload. If `call` is
+/// given, the payload must belong to the checkpoint with this number.
 fn load(open: &Transaction<'_>, cache: &PayloadCache, seq: Seq, call: Option<i64>) -> Result<CachedPayload> {
     let held = Held::new(cache, seq.saturating_add(1));
     let rows = open.query(chain!("SELECT $1::bigint AS seq", "$2"), values![seq, held.seqs()])?;
     held.rebuild(cache, seq, call, &rows)
 }
 
-/// Selects the rows of the chains of several payloads, each row once. The first parameter selects the save numbers, the
-/// second is the parameter with the save numbers of the payloads that the reader has.
+/// Selects the rows of the chains of several payloads, each row once. `$found` selects the save numbers. `$held` is the
+/// parameter with the save numbers of the reader's payloads.
 ///
-/// Each row is looked up. The server takes the chains for ten times as long as they can be, and would walk through the whole table
-/// for a thousand of them.
+/// Looks up each row. The server estimates chains as ten times longer than they can be, and would otherwise scan the
+/// entire table for a thousand of them.
 macro_rules! chains {
     ($found:expr, $held:literal) => {
         concat!(
@@ -308,7 +307,7 @@ pub(super) fn rebuild_all(
     let cached = |row: &HeaderRow| row.key().and_then(|key| cache.get(key));
     let mut loaded: Vec<Option<Result<CachedPayload>>> = wanted.iter().map(|row| cached(row).map(Ok)).collect();
     let rows: HashMap<Seq, &Row> = rows.iter().map(|row| (row.get(0), row)).collect();
-    // A base is older than what is built on it. In this order most payloads are one step from the one before.
+    // A base is older than its deltas, so in this order most payloads are one delta from the previous one.
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.retain(|at| loaded[*at].is_none());
     order.sort_by_key(|at| wanted[*at].seq);

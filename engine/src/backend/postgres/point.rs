@@ -1,5 +1,4 @@
-//! Reads of one checkpoint. All statements of such a read are sent together, so it takes one round trip. Several of them
-//! take two.
+//! Reads one checkpoint. All statements of such a read are sent together, in one round trip. Several reads take two.
 
 use tokio_postgres::Row;
 
@@ -17,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::query::{Answer, Pick, Query};
 use crate::record::{ContractId, Seq, Tuple};
 
-/// Selects the writes to the checkpoint whose id the parameter selects.
+/// Selects the writes to the checkpoint whose id `$found` selects.
 macro_rules! writes_to {
     ($found:expr) => {
         concat!(
@@ -32,7 +31,7 @@ macro_rules! writes_to {
     };
 }
 
-/// The statements of a read: the row, the chain of payloads, and the writes.
+/// The statements of a read, for the row, the chain of payloads, and the writes.
 type Statements = [&'static str; 3];
 
 const BY_ID: Statements =
@@ -51,7 +50,7 @@ pub(super) struct Point {
     statements: Statements,
     values: Vec<Value>,
     held: Held,
-    /// True if the answer has the pending writes.
+    /// True if the answer includes the pending writes.
     tuple: bool,
 }
 
@@ -61,7 +60,7 @@ impl Point {
         matches!(query, Query::Get { .. } | Query::Newest { .. } | Query::Tuple { .. })
     }
 
-    /// The read that a query asks for. Returns `None` for other queries.
+    /// Returns the read for a query, or `None` if the query does not ask for one checkpoint.
     pub(super) fn of(query: &Query, cache: &PayloadCache) -> Option<Self> {
         let (contract, pick, label, tuple) = match query {
             Query::Get { contract, id } => (*contract, Pick::Id(id.clone()), None, false),
@@ -84,7 +83,7 @@ impl Point {
         Some(Self { contract, statements, values, held, tuple })
     }
 
-    /// Adds the statements of the read to the next flight.
+    /// Adds the statements of the read to the next round trip.
     pub(super) fn ask(&self, open: &Transaction<'_>) {
         let [row, chain, _] = self.statements;
         open.later(row, self.values.clone());
@@ -94,7 +93,7 @@ impl Point {
         self.ask_for_writes(open);
     }
 
-    /// The answer, from the rows of the statements.
+    /// Builds the answer from the rows of the statements.
     pub(super) fn answer(&self, cache: &PayloadCache, found: Vec<Vec<Row>>) -> Result<Answer> {
         let [row, chain, written] = <[Vec<Row>; 3]>::try_from(found).map_err(|_| Error::poisoned())?;
         let Some(row) = row.first() else { return Ok(self.none()) };
@@ -125,7 +124,7 @@ impl Point {
     }
 }
 
-/// Answers several reads in two round trips, from one snapshot. A payload on which several others are built travels once.
+/// Answers several reads in two round trips, from one snapshot. A payload that several others use is sent once.
 pub(super) fn answer_all(session: &Session, cache: &PayloadCache, points: &[Point]) -> Result<Vec<Result<Answer>>> {
     let open = Transaction::read(session, true);
     for point in points {

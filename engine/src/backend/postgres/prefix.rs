@@ -1,9 +1,9 @@
-//! Conditions on names that an index answers.
+//! Conditions on names that use an index.
 //!
-//! An index has at most the first 1,000 bytes of a name. Names are UTF-8, in which the byte FF is never used. All
-//! names that begin with a prefix are between the prefix and the prefix with this byte.
+//! An index contains at most the first 1,000 bytes of a name. Names are UTF-8, which never contains the byte FF. All
+//! names that begin with a prefix are between the prefix and the prefix followed by this byte.
 
-/// True if a column begins with a prefix. Finds the rows by the index, whatever their number is.
+/// True if a column begins with a prefix. Always uses the index.
 macro_rules! begins_with {
     ($column:literal, $prefix:literal) => {
         $crate::backend::postgres::prefix::begins_with!($column, $prefix, "", "")
@@ -34,8 +34,8 @@ macro_rules! begins_with {
 }
 pub(super) use begins_with;
 
-/// Joins the rows of a table that begin with one of several prefixes: `w.prefix`, of the contract `w.contract`. Without `OFFSET 0`, the
-/// planner would walk through a large table, and compare each row with all prefixes.
+/// Joins the rows of a table that begin with one of several prefixes: `w.prefix`, of the contract `w.contract`. Without
+/// `OFFSET 0`, the planner would scan a large table, and compare each row with all prefixes.
 macro_rules! join_beginning {
     ($key:literal, $table:literal, $column:literal) => {
         concat!(
@@ -51,8 +51,8 @@ macro_rules! join_beginning {
 }
 pub(super) use join_beginning;
 
-/// As [`begins_with`], for a statement that may read many rows. The planner knows how many they are: it takes a plain equality
-/// for one row of 200, and would look them up one by one.
+/// As [`begins_with`], for a statement that may read many rows. The planner would estimate that a plain equality is
+/// true for one row of 200, and look up rows one by one. `coalesce` gives it a better estimate.
 macro_rules! begins_with_many {
     ($column:literal, $prefix:literal) => {
         $crate::backend::postgres::prefix::begins_with!($column, $prefix, "coalesce(", ", false)")
@@ -60,7 +60,7 @@ macro_rules! begins_with_many {
 }
 pub(super) use begins_with_many;
 
-/// True if a column, whose index has its beginning, has this value.
+/// True if a column has this value. The column's index contains only the beginning of values.
 macro_rules! is_name {
     ($column:literal, $value:literal) => {
         concat!("substr(", $column, ", 1, 1000) = substr(", $value, ", 1, 1000) AND ", $column, " = ", $value)

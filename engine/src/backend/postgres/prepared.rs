@@ -1,6 +1,6 @@
-//! The statements that one connection keeps prepared on the server, so that it parses and plans each of them once.
+//! The statements that a connection keeps prepared, so that the server parses and plans each of them once.
 //!
-//! A statement is prepared with its second use, and behind it, so that no round trip is added.
+//! A statement is prepared at its second use, in the same round trip.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -25,14 +25,14 @@ pub(super) struct Prepared {
     kept: RefCell<HashMap<Arc<str>, Text>>,
 }
 
-/// How plans are made on a connection that keeps them. A plan is made once for all parameters and for all sizes of the
-/// tables, and each statement that is kept finds a few rows by an index. The plans must not depend on how many rows
-/// the tables have when the plan is made, which is few in a new database.
+/// The planner settings of a connection that keeps plans. A plan is made once for all parameters and all table sizes,
+/// and each kept statement finds a few rows by an index. Plans must not depend on the number of rows at planning time,
+/// which is small in a new database.
 pub(super) const SETTINGS: [&str; 5] =
     ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit", "plan_cache_mode"];
 
-/// Asks for the setting of the role, for the process of the connection, and whether the server accepts no writes. If this process has the number `$1`, the
-/// connection gets the settings for plans that are kept.
+/// Asks for the role's setting, for the process of the connection, and whether the server accepts no writes. If the
+/// process has the number `$1`, sets the planner settings for kept plans.
 pub(super) const ASK: &str = "SELECT current_setting('synchronous_commit') NOT IN ('on', 'remote_apply'), is_direct,
        CASE WHEN is_direct THEN
          concat(set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
@@ -50,7 +50,7 @@ impl Prepared {
         self.is_direct.get()
     }
 
-    /// The statement of a text that is prepared.
+    /// Returns the prepared statement of a text.
     pub(super) fn get(&self, text: &Arc<str>) -> Option<Statement> {
         match self.kept.borrow().get(text) {
             Some(Text::Prepared(statement)) => Some(statement.clone()),
@@ -58,7 +58,7 @@ impl Prepared {
         }
     }
 
-    /// Notes that a text is used. Returns true if it should be prepared now.
+    /// Records a use of a text. Returns true if the text should be prepared now.
     pub(super) fn uses(&self, text: &Arc<str>) -> bool {
         if !self.is_direct() {
             return false;
@@ -75,20 +75,20 @@ impl Prepared {
         is_used
     }
 
-    /// Prepares a text. If that fails, the statement is parsed at each use as before.
+    /// Prepares a text. If this fails, the server continues to parse the statement at each use.
     pub(super) async fn prepare(&self, client: &Client, text: &Arc<str>, values: &[Value]) {
         let types: Vec<Type> = values.iter().map(|value| value.typed().1).collect();
         let prepared = client.prepare_typed(text, &types).await;
         self.kept.borrow_mut().insert(Arc::clone(text), prepared.map_or(Text::Used, Text::Prepared));
     }
 
-    /// Returns true if a statement failed only because it was prepared before. Nothing is prepared any more then, so the
-    /// same call can be sent again.
+    /// Returns true if a statement failed only because it was prepared. Then prepares nothing more, so that the same
+    /// call can be sent again.
     pub(super) fn outdated(&self, error: &Error) -> bool {
         let Some(state) = error.code() else { return false };
-        // A statement that is not there, or another one that has its name: there is a pooler in between after all.
+        // The statement does not exist, or another statement has its name: the connection uses a pooler after all.
         let is_lost = [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(state);
-        // The tables were changed, and the plan would return rows of other types.
+        // The tables have changed, so that the plan would return other column types.
         if !is_lost && *state != SqlState::FEATURE_NOT_SUPPORTED {
             return false;
         }

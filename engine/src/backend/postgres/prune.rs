@@ -1,4 +1,4 @@
-//! Removes what a retention rule selects.
+//! Removes the checkpoints that a retention rule selects.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::record::Seq;
 use crate::retention::{Cursor, Prune, Pruned, candidates, plan};
 
-/// Returns true if this worker has the only row of the table of sweepers. The row belongs to a worker for half a minute.
+/// Returns true if this worker holds the sweep lease: the only row of the table of sweepers, valid for half a minute.
 pub(super) fn may_sweep(session: &Session, worker: i64) -> Result<bool> {
     let open = Transaction::write(session, true);
     open.later(
@@ -27,7 +27,7 @@ pub(super) fn may_sweep(session: &Session, worker: i64) -> Result<bool> {
     Ok(answers.last().is_some_and(|rows| !rows.is_empty()))
 }
 
-/// Removes the row of [`may_sweep`], so that another worker need not wait.
+/// Releases the lease of [`may_sweep`], so that another worker need not wait.
 pub(super) fn end_sweeps(session: &Session, worker: i64) -> Result<()> {
     let open = Transaction::write(session, true);
     open.later("DELETE FROM @sweeper WHERE worker = $1", values![worker]);
@@ -35,12 +35,12 @@ pub(super) fn end_sweeps(session: &Session, worker: i64) -> Result<()> {
     Ok(())
 }
 
-/// The tables whose rows are removed.
+/// The tables in which rows are removed.
 pub(super) const TABLES: [&str; 10] =
     ["batch", "lineage", "checkpoint", "payload", "write", "log", "log_branch", "record", "log_mark", "sweeper"];
 
-/// Vacuums the tables of which a twentieth is dead rows. The server itself does this at most once a minute, while retention removes
-/// thousands of rows a second, and saves would make the tables larger in the meantime.
+/// Vacuums the tables in which a twentieth of the rows is dead. The server's autovacuum runs at most once a minute,
+/// while retention removes thousands of rows a second. Until then, saves would extend the tables.
 pub(super) fn reclaim(session: &Session) -> Result<()> {
     let Names { schema, prefix } = &session.names;
     let found = session.query(
@@ -54,14 +54,14 @@ pub(super) fn reclaim(session: &Session) -> Result<()> {
     if tables.is_empty() {
         return Ok(());
     }
-    // It waits for no other VACUUM, and no save waits for it.
+    // SKIP_LOCKED: do not wait for another VACUUM. TRUNCATE false: no save waits for this one.
     vacuum(session, "(SKIP_LOCKED, TRUNCATE false) ", &tables)
 }
 
-/// Vacuums tables, however long it takes.
+/// Vacuums tables. May take any time.
 pub(super) fn vacuum(session: &Session, options: &str, tables: &[&str]) -> Result<()> {
     let done = session.run(&format!("VACUUM {options}@{}", tables.join(", @")), UNTIL_CLOSED);
-    // The server may take any time. If it fails after that, there is time for another server.
+    // The vacuum may have taken long, so restart the call's time, which a retry needs after a failure.
     session.begin_call();
     done
 }
@@ -82,7 +82,7 @@ pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> R
     let in_locked = open.query(in_locked, values![plan.victims.clone(), row::numbers(&locked)])?;
     let in_locked: HashSet<Seq> = row::numbers(&in_locked).into_iter().collect();
     let selected = plan.victims.len();
-    // What a checkpoint depends on is in its own lineage, so a lineage may be left for the next batch.
+    // A checkpoint depends only on its own lineage, so other lineages may be left for the next batch.
     plan.victims.retain(|seq| in_locked.contains(seq));
     if plan.victims.len() < selected {
         if plan.victims.is_empty() {
@@ -94,7 +94,7 @@ pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> R
     plan.victims.dedup();
     let (bytes, lineages) = writing.remove_all(&plan.victims)?;
     writing.refresh();
-    // If the answer is lost, the caller plans again: what is removed is not selected again.
+    // If the answer is lost, the caller plans again. Removed checkpoints are not selected again.
     open.finish()?;
     Ok(plan.done(bytes, lineages))
 }

@@ -16,7 +16,7 @@ use crate::query::{Answer, Query};
 use crate::record::{ContractId, Tuple};
 use crate::retention::preview;
 
-/// True if a query is answered by statements that are sent together. The end of its transaction is sent with them.
+/// True if a query is answered in one round trip. The end of its transaction is sent with its statements.
 pub(super) fn takes_one_flight(query: &Query) -> bool {
     match query {
         Query::All(queries) => queries.iter().all(asked::is_asked),
@@ -26,7 +26,7 @@ pub(super) fn takes_one_flight(query: &Query) -> bool {
     }
 }
 
-/// True if a query finds its rows by an index that has them in their order, so that its statements may stay prepared.
+/// True if a query finds its rows in order by an index, so that its statements may stay prepared.
 pub(super) fn is_small(query: &Query) -> bool {
     match query {
         Query::All(queries) => queries.iter().all(is_small),
@@ -95,7 +95,7 @@ impl Reading<'_> {
             Query::Check { cursor, limit } => {
                 check::page(self.open, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
-            // A quick check looks at the pages of a file. The server checks its own pages.
+            // A quick check reads the pages of a file. The server checks its own pages.
             Query::QuickCheck => Ok(Answer::Checked(Box::default())),
             Query::Format => schema::formats(self.open).map(Answer::Format),
             Query::Stats { contract, largest, by_status } => {
@@ -108,7 +108,7 @@ impl Reading<'_> {
                 let end = self.mark_of(*contract, lineage, log, at.as_deref())?.and_then(|mark| mark.end);
                 log::all_runs(&Logs(self.open), lineage, log, end).map(Answer::LogRuns)
             }
-            // Answered above, with others of their kind.
+            // Answered above.
             Query::Get { .. }
             | Query::Newest { .. }
             | Query::Tuple { .. }
@@ -133,8 +133,8 @@ impl Reading<'_> {
         Ok(Some(Tuple { checkpoint, writes: writes::of(self.open, contract, id)? }))
     }
 
-    /// The end of a log, or of a log as the checkpoint `at` names it. Returns `None` if the checkpoint does not exist or
-    /// does not name the log.
+    /// Returns the end of a log: its current end, or its end in the checkpoint `at`. Returns `None` if the checkpoint
+    /// does not exist or does not name the log.
     fn mark_of(&self, contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Result<Option<Mark>> {
         let Some(id) = at else {
             let line = lineage::find(self.open, contract, lineage)?;

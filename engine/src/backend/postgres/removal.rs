@@ -1,11 +1,10 @@
 //! Removes lineages and checkpoints in one round trip.
 //!
-//! Everything is sent together: the locks, a statement that looks whether something else needs what goes, and removes it if
-//! nothing does, and the commit. A statement of a transaction sees what was committed before it began, so the removal sees
-//! what was committed before the locks were given. It learns the locked lineages from a setting of the transaction,
-//! because no caller waits for the answer of the lock.
+//! Everything is sent together: the locks, a statement that removes the rows if nothing else needs them, and the
+//! commit. The statement sees everything that was committed before the locks were granted. It reads the locked lineages
+//! from a setting of the transaction, because the client does not wait for the answer of the locks.
 //!
-//! If something else needs what goes, nothing is removed, and the batch takes the way of [`super::write`].
+//! If other rows still need the removed ones, nothing is removed, and [`super::write`] applies the batch.
 
 use super::batch::{Batch, Memory};
 use super::key::{Name, columns, name};
@@ -18,12 +17,12 @@ use super::value::values;
 use crate::error::Result;
 use crate::op::{Applied, Expect, Op, Unit};
 
-/// Parameters: lineages with the sort keys from which on their checkpoints go (`$1` to `$3`), ids (`$4`, `$5`), the beginnings
-/// of the names of lineages (`$6`, `$7`), the beginnings of ids whose writes go (`$8`, `$9`), the numbers of the batch
-/// and of the last one that was noted, and lineages that must have no checkpoint (`$12`, `$13`).
+/// Parameters: lineages with the sort keys from which their checkpoints are removed (`$1` to `$3`), ids (`$4`, `$5`),
+/// prefixes of lineage names (`$6`, `$7`), prefixes of ids whose writes are removed (`$8`, `$9`), the numbers of this
+/// batch and of the last noted one, and lineages that must have no checkpoint (`$12`, `$13`).
 ///
-/// The guess is wrong also if a checkpoint is in a lineage that is not locked, because it has begun since, and if the last
-/// checkpoint of a run goes by its id and the run has effects.
+/// Also removes nothing if a checkpoint is in a lineage that began too late to be locked, or if the last checkpoint of
+/// a run with effects is removed by its id.
 const REMOVE: &str = concat!(
     "WITH locked AS MATERIALIZED (
        SELECT lin FROM unnest(string_to_array(current_setting('forkpoint.locked'), ',')::bigint[]) AS locked(lin)
@@ -81,14 +80,14 @@ const REMOVE: &str = concat!(
      ) SELECT is_right FROM guess"
 );
 
-/// The locks of [`locks::select_locked`]. The next statements of the transaction find them in a setting.
+/// Takes the locks of [`locks::select_locked`]. The next statements of the transaction read them from a setting.
 const LOCK: &str = concat!(
     "SELECT set_config('forkpoint.locked', coalesce(string_agg(lin::text, ','), ''), true), array_agg(contract), array_agg(name) FROM (",
     locks::select_locked!(),
     ") AS locked"
 );
 
-/// What a batch removes.
+/// The items that a batch removes.
 #[derive(Default)]
 struct Going {
     lineages: Vec<Name>,
@@ -102,7 +101,7 @@ struct Going {
 }
 
 impl Going {
-    /// What a unit removes. Returns `None` if the unit has other changes, or another condition than that a lineage is empty.
+    /// Adds a unit's removals. Returns `None` if it has other changes, or another condition than an empty lineage.
     fn add(&mut self, unit: &Unit) -> Option<()> {
         for op in &unit.ops {
             match op {
@@ -115,9 +114,9 @@ impl Going {
                     self.prefixes.push(name(*contract, prefix));
                 }
                 Op::RemoveLineages { .. } => {}
-                // The lineage is only locked: one that has logs is left to the other way.
+                // Only lock the lineage. If it has logs, the batch takes the other path.
                 Op::RemoveLogs { contract, lineage } => self.logs.push(name(*contract, lineage)),
-                // The status of a lineage that stays may follow from the writes.
+                // The status of a remaining lineage may depend on the writes.
                 Op::RemoveWrites { contract, prefix } if self.prefixes.contains(&name(*contract, prefix)) => {
                     self.writes.push(name(*contract, prefix));
                 }
@@ -134,13 +133,13 @@ impl Going {
     }
 }
 
-/// True if a batch may take this way with the unit in it.
+/// True if this path supports the unit.
 pub(super) fn is_removal(unit: &Unit) -> bool {
     Going::default().add(unit).is_some()
 }
 
-/// Removes what the batch removes, in one round trip. Returns `None` if nothing was removed: because the batch has other
-/// changes, or because something else needs what goes.
+/// Applies the removals of a batch in one round trip. Returns `None` if nothing was removed, because the batch has
+/// other changes, or because other rows still need the removed ones.
 pub(super) fn remove(session: &Session, memory: &Memory, batch: Batch<'_>) -> Result<Option<Vec<Applied>>> {
     let mut going = Going::default();
     if batch.units.iter().any(|unit| going.add(unit).is_none()) {

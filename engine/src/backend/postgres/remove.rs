@@ -1,4 +1,4 @@
-//! Removes checkpoints, with all that only they need.
+//! Removes checkpoints, and the data that only they need.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ impl Writing<'_> {
         Ok(row::numbers(&found))
     }
 
-    /// Applies removals. The rows may be damaged, and go all the same.
+    /// Applies removals. Damaged rows can be removed too.
     pub(super) fn remove(&mut self, removals: &[Op]) -> Result<()> {
         let ids: Vec<(ContractId, &str)> = removals
             .iter()
@@ -55,10 +55,10 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The effects of those of these runs that have no checkpoint.
+    /// The effects of these runs, for runs that no longer have a checkpoint.
     fn effects_of_ended(&self, runs: &[Name]) -> Result<Vec<Seq>> {
-        // Nothing else of the batch needs this lock, so it is taken late. A deadlock ends one of the two transactions, which
-        // then begins again.
+        // Take this lock late, because nothing else in the batch needs it. A deadlock would end one of the two
+        // transactions, which is then retried.
         let ended = self.open.query(
             "SELECT e.lin FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS e
                ON e.contract = w.contract + 128 AND substr(sha256(e.name), 1, 16) = substr(sha256(w.name), 1, 16) AND e.name = w.name
@@ -76,7 +76,7 @@ impl Writing<'_> {
         Ok(row::numbers(&found))
     }
 
-    /// Removes the lineages of these that have neither checkpoints nor logs.
+    /// Removes those of these lineages that have neither checkpoints nor logs.
     pub(super) fn end_empty(&self, lins: &[i64]) {
         let used: Vec<i64> = lins.iter().copied().filter(|lin| !self.unused.contains(lin)).collect();
         if !used.is_empty() {
@@ -115,7 +115,7 @@ impl Writing<'_> {
             .query("DELETE FROM @checkpoint WHERE seq = ANY($1) RETURNING seq, lin, logs", values![victims.to_vec()])?;
         let mut marks: Vec<(Seq, Vec<Mark>)> = Vec::new();
         for row in &gone {
-            // Damaged marks protect nothing: the records stay.
+            // Damaged marks protect no records: their records stay.
             if let Some(logs) = row.get::<_, Option<&[u8]>>(2)
                 && let Ok(found) = decode_marks(Some(logs))
             {

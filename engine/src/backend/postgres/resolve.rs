@@ -1,8 +1,8 @@
 //! Looks up the addresses of a host.
 //!
-//! The operating system's lookup blocks its thread, and nothing can stop it. It runs on a thread that nothing waits for, so a
-//! name server that does not answer delays neither a deadline, nor a connection that is dropped, nor the end of the process.
-//! A thread of the connection's runtime would not do, because a runtime that is dropped waits for its threads.
+//! The operating system's lookup blocks its thread and cannot be stopped. It runs on a detached thread. A name server
+//! that does not answer then delays no deadline, no dropped connection, and not the end of the process. The
+//! connection's runtime cannot run it, because dropping a runtime waits for its threads.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,11 +12,11 @@ use std::thread::Builder;
 
 use tokio::sync::watch::{self, Receiver};
 
-/// The addresses, or the message of the operating system. `None`: the lookup is under way.
+/// The addresses, or the error of the operating system. `None`: the lookup is running.
 type Found = Option<Result<Vec<IpAddr>, String>>;
 
-/// The lookups under way in this process, by the name of the host. All connections share them: a name server that does not
-/// answer costs one thread for each name.
+/// The running lookups of this process, by host name. All connections share them, so that a name server that does not
+/// answer costs only one thread for each name.
 static UNDER_WAY: Mutex<BTreeMap<String, Receiver<Found>>> = Mutex::new(BTreeMap::new());
 
 fn under_way() -> MutexGuard<'static, BTreeMap<String, Receiver<Found>>> {
@@ -37,7 +37,7 @@ pub(super) async fn addresses(host: &str) -> Result<Vec<IpAddr>, String> {
     found.unwrap_or_else(|| Err("the lookup of its name has panicked".to_owned()))
 }
 
-/// Starts a lookup, or joins the one that is under way.
+/// Starts a lookup, or joins a running one.
 fn look_up(host: &str) -> io::Result<Receiver<Found>> {
     let mut lookups = under_way();
     if let Some(lookup) = lookups.get(host).filter(|lookup| lookup.has_changed().is_ok()) {

@@ -1,4 +1,4 @@
-//! Answers the questions of retention. Each question about many checkpoints is one statement.
+//! Answers the questions of retention. Each question covers many checkpoints in one statement.
 
 use std::cell::Cell;
 
@@ -13,15 +13,15 @@ use crate::error::Result;
 use crate::record::{ContractId, Seq};
 use crate::retention::{Catalog, Entry, LEASES, Leases, SavedList, Stored};
 
-/// The number of checkpoints that the server looks at for a list.
+/// The number of checkpoints that the server examines for a list.
 const LOOKED_AT: i64 = 100_000;
 
 /// The [`Catalog`] of a database. The caller holds the transaction.
 pub(super) struct PostgresCatalog<'a> {
     open: &'a Transaction<'a>,
-    /// Checkpoints after this one are left out.
+    /// Checkpoints after this one are ignored.
     last: Seq,
-    /// The last checkpoint of the latest list in save order, and where the next list begins.
+    /// The last checkpoint of the latest list in save order, and the start of the next list.
     seen: Cell<(Seq, Option<Seq>)>,
 }
 
@@ -30,8 +30,8 @@ impl<'a> PostgresCatalog<'a> {
         Self { open, last: Seq::MAX, seen: Cell::new((Seq::MAX, None)) }
     }
 
-    /// The catalog for a plan about many checkpoints. For the rest of the transaction, the server reads no table through where an
-    /// index leads to the rows. It may believe that this is faster, above all before it has analyzed a table for the first time.
+    /// The catalog for a plan about many checkpoints. For the rest of the transaction, the server must use indexes
+    /// where possible. It might otherwise scan tables, above all before it has first analyzed a table.
     pub(super) fn by_index(open: &'a Transaction<'a>) -> Self {
         open.later(
             "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)",
@@ -40,12 +40,12 @@ impl<'a> PostgresCatalog<'a> {
         Self::new(open)
     }
 
-    /// A catalog that ends with the last checkpoint of the latest list, so that the list can be repeated quickly.
+    /// A catalog that ends at the last checkpoint of the latest list, so that the list can be repeated quickly.
     pub(super) fn up_to_seen(&self) -> Self {
         Self { last: self.seen.get().0, ..Self::new(self.open) }
     }
 
-    /// Where the list after the latest one begins.
+    /// The start of the list after the latest one.
     pub(super) fn next(&self) -> Option<Seq> {
         self.seen.get().1
     }
@@ -60,7 +60,7 @@ fn entries(rows: &[Row]) -> Vec<Entry> {
 }
 
 impl PostgresCatalog<'_> {
-    /// Runs a statement that returns the place of a lineage in `lineages` and an entry, in order.
+    /// Runs a statement that returns the index of a lineage in `lineages` and an entry, in order.
     fn grouped(&self, sql: &'static str, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
         let most = |most: usize| i64::try_from(most).unwrap_or(i64::MAX);
         let (lins, most): (Vec<i64>, Vec<i64>) = lineages.iter().map(|(lin, limit)| (*lin, most(*limit))).unzip();
@@ -83,8 +83,8 @@ impl Catalog for PostgresCatalog<'_> {
         before: Option<i64>,
         most: usize,
     ) -> Result<SavedList> {
-        // Not an equation: the planner would think that it holds for few rows, and sort the whole table. The server compares
-        // many checkpoints with the time in one question.
+        // `<>` instead of an equation: the planner would expect few rows for an equation, and sort the entire table.
+        // The server compares many checkpoints with the time in one question.
         let sql = "SELECT seq, lin, saved_at FROM (
                      SELECT seq, lin, saved_at, flags, contract FROM @checkpoint WHERE seq > $1 AND seq <= $5 ORDER BY seq LIMIT $6) AS c
                    WHERE flags & 2 <> 2 AND ($2::smallint IS NULL OR contract = $2) AND ($4::bigint IS NULL OR saved_at < $4)
@@ -200,7 +200,7 @@ impl Catalog for PostgresCatalog<'_> {
                 "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM @payload JOIN @checkpoint USING (seq) WHERE contract = $1"
             }
         };
-        // The table takes more bytes than what is stored in it.
+        // The table takes more bytes than its contents, so this is an upper limit.
         let table = self.open.one("SELECT pg_table_size('@payload')", values![])?;
         if table.is_some_and(|row| unsigned(row.get(0)) <= limit) {
             return Ok(None);

@@ -36,7 +36,7 @@ pub(super) use columns_with_sum;
 pub(super) struct HeaderRow {
     pub(super) seq: Seq,
     pub(super) lin: i64,
-    /// A random number that the row shares with the row of its payload.
+    /// A random number, equal in the checkpoint's row and in its payload's row.
     pub(super) call: i64,
     pub(super) header: Header,
     /// The content of the column `logs`.
@@ -45,7 +45,7 @@ pub(super) struct HeaderRow {
     pub(super) sum: Option<u64>,
 }
 
-/// The checksum of a payload, from a column with the first bytes of its body.
+/// The checksum of a payload, from a column with the first bytes of the payload's body.
 pub(super) fn sum(row: &Row, column: usize) -> Option<u64> {
     row.get::<_, Option<&[u8]>>(column).and_then(envelope::sum)
 }
@@ -135,7 +135,7 @@ macro_rules! select_by_id {
 }
 pub(super) use select_by_id;
 
-/// Selects the newest checkpoint of the lineage `$2` of the contract `$1`, out of those for which a condition is true.
+/// Selects the newest checkpoint of the lineage `$2` of the contract `$1` for which the condition is true.
 macro_rules! select_newest {
     ($columns:expr $(, $condition:literal)?) => {
         concat!(
@@ -187,7 +187,7 @@ pub(super) fn numbers(rows: &[Row]) -> Vec<i64> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
-/// A limit as a parameter. No limit becomes null.
+/// Converts a limit to a parameter. No limit becomes null.
 pub(super) fn limit(most: usize) -> Value {
     i64::try_from(most).ok().filter(|most| *most < i64::MAX).into()
 }

@@ -82,12 +82,12 @@ impl Lineup for Of<'_> {
     }
 }
 
-/// Returns true if the page begins with the newest checkpoint. One statement reads it, as lists of runs need it.
+/// Returns true if the page begins with the newest checkpoint, as in lists of runs. One statement then reads it.
 pub(super) fn is_newest(Rows { from, order, limit, sums, .. }: &Rows) -> bool {
     *order == RowOrder::NewestFirst && matches!(from, RowsFrom::End | RowsFrom::Step(-1)) && *limit > 0 && !sums
 }
 
-/// Adds the statement of [`read_newest`] to the next flight.
+/// Adds the statement of [`read_newest`] to the next round trip.
 pub(super) fn ask_newest(open: &Transaction<'_>, wanted: &Rows) {
     const SQL: &str = concat!(
         "SELECT ",
@@ -115,7 +115,7 @@ pub(super) fn read_newest(wanted: &Rows, found: &[tokio_postgres::Row]) -> Resul
     Ok(RowPage { checkpoints, origin, status, labels, rows, sums: None })
 }
 
-/// The newest checkpoints of a lineage, which were read.
+/// The newest checkpoints of a lineage, already read.
 struct Newest {
     count: u64,
     rows: Vec<Listed>,
@@ -169,9 +169,9 @@ fn sums(open: &Transaction<'_>, lin: i64) -> Result<RowSums> {
     })
 }
 
-/// The total size of the records in the branches of a lineage, in bytes. `marked` are the branches that its checkpoints name.
+/// The total size of the records in a lineage's branches, in bytes. `marked`: the branches in its checkpoints' marks.
 fn record_bytes(open: &Transaction<'_>, lin: i64, marked: Vec<BranchId>) -> Result<u64> {
-    // Each branch is looked up. A join could read the tables through.
+    // Look up each branch, because a join might scan the tables.
     let sql = "WITH RECURSIVE of(branch) AS (
                  SELECT unnest($2::bigint[]) UNION SELECT branch FROM @log WHERE lin = $1
                  UNION SELECT p.parent FROM of CROSS JOIN LATERAL (
@@ -181,7 +181,7 @@ fn record_bytes(open: &Transaction<'_>, lin: i64, marked: Vec<BranchId>) -> Resu
     Ok(open.one(sql, values![lin, marked])?.map_or(0, |row| unsigned(row.get(0))))
 }
 
-/// The checkpoints of all lineages with their sizes and their places.
+/// The checkpoints of all lineages with their sizes and positions.
 macro_rules! of_all {
     ($order:literal) => {
         concat!(
@@ -198,7 +198,7 @@ macro_rules! of_all {
 }
 
 pub(super) fn feed(open: &Transaction<'_>, feed: &Feed) -> Result<FeedPage> {
-    // The lowest number of a transaction that runs, and the number that the next one gets.
+    // The lowest number of a running transaction, and the number of the next transaction.
     let running = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
                      pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
                      pg_stat_get_tuples_deleted('@checkpoint'::regclass)";
@@ -220,8 +220,8 @@ pub(super) fn feed(open: &Transaction<'_>, feed: &Feed) -> Result<FeedPage> {
     Ok(FeedPage { removals, ..page })
 }
 
-/// Keeps the rows before which no other row can appear any more. A save takes its number after its transaction has got its
-/// own number. What could still fill a gap that is seen now is a transaction that runs now.
+/// Keeps the rows before which no row can appear any more. A save gets its save number after its transaction number, so
+/// only a transaction that is running now can still fill a gap.
 fn settled(mut rows: Vec<Listed>, feed: &Feed, lowest: i64, next: i64) -> FeedPage {
     let waited = feed.wait.filter(|wait| lowest >= wait.transaction);
     let mut end = waited.map_or(feed.after, |wait| wait.up_to.max(feed.after));
@@ -263,18 +263,18 @@ mod tests {
 
     #[test]
     fn a_feed_waits_at_a_gap_until_the_transactions_of_its_time_have_ended() {
-        // Number 3 was taken by a transaction that still runs.
+        // A transaction that is still running has taken number 3.
         let first = settled(rows(&[1, 2, 4]), &feed(0, None), 100, 105);
         assert_eq!((seen(&first), first.next), (vec![1, 2], 2));
         let wait = first.wait;
         assert_eq!(wait, Some(FeedWait { transaction: 105, up_to: 4 }));
-        // The transaction still runs, and two later rows were committed.
+        // The transaction is still running, and two later rows were committed.
         let second = settled(rows(&[4, 5]), &feed(2, wait), 104, 107);
         assert_eq!((seen(&second), second.next, second.wait), (vec![], 2, wait));
-        // It was committed late.
+        // If the transaction is committed, its row appears late.
         let late = settled(rows(&[3, 4, 5]), &feed(2, wait), 104, 107);
         assert_eq!((seen(&late), late.wait), (vec![3, 4, 5], None));
-        // Or it was rolled back. The gap before 7 is a new one.
+        // If it is rolled back, the gap before 7 is a new gap.
         let never = settled(rows(&[4, 5, 7]), &feed(2, wait), 106, 109);
         assert_eq!((seen(&never), never.wait), (vec![4, 5], Some(FeedWait { transaction: 109, up_to: 7 })));
     }

@@ -1,17 +1,16 @@
-//! The tables. `@name` stands for a table of the schema with the prefix, `@@` for the schema itself.
+//! The tables. `@name` is a table name with the schema and the prefix, `@@` the schema itself.
 //!
-//! Ids and names are `bytea`: `text` refuses U+0000, and its order depends on the operating system. The view
-//! `checkpoint_text` shows them to people; nothing else reads it.
+//! Ids and names are `bytea`, because `text` refuses U+0000 and its order depends on the operating system. The view
+//! `checkpoint_text` shows them to people; nothing else reads the view.
 //!
-//! Indexes hold 16 bytes of the SHA-256 of an id or a name, because an entry of an index has at most 2,704 bytes and an id may
-//! have 4,096. A statement that looks for an id compares both, the hash and the id. The numbers of a checkpoint are in
-//! the order in which they leave no gaps between them.
+//! Indexes contain 16 bytes of the SHA-256 of an id or a name, because an index entry is limited to 2,704 bytes and an
+//! id may have 4,096. A statement that searches an id compares both the hash and the id. The numeric columns of a
+//! checkpoint are ordered so that no padding is needed.
 //!
-//! Retention removes rows as fast as others are saved. The server vacuums a table when a twentieth of its rows is dead (by default,
-//! it waits for a fifth), so that saves find free space.
+//! Retention removes rows as fast as others are saved. Autovacuum runs when a twentieth of a table's rows is dead (by
+//! default: a fifth), so that saves find free space.
 //!
-//! `meta_value` computes the entries of the indexes of the metadata (`late_index.rs`). Every save that adds to such an index calls it,
-//! whatever role saves.
+//! `meta_value` computes the entries of the metadata indexes (`late_index.rs`). Every role that saves calls it.
 
 use tokio_postgres::Row;
 
@@ -129,19 +128,19 @@ CREATE VIEW @checkpoint_text AS
 INSERT INTO @setting VALUES ('schema_version', 1), ('oldest_writer', 1);
 ";
 
-/// The oldest version of Postgres that has all that the statements need.
+/// The oldest version of Postgres that supports all statements.
 const OLDEST_SERVER: i32 = 14;
 
-/// What a store learns of the server when it opens.
+/// The properties of the server that a store reads when it opens.
 #[derive(Debug)]
 pub(super) struct Server {
     /// True if the server's settings sync every commit to its disk.
     pub(super) is_durable: bool,
-    /// The indexes of checkpoints that the server uses.
+    /// The valid indexes of checkpoints.
     pub(super) indexes: Vec<String>,
 }
 
-/// What the database has of the schema.
+/// The state of the schema in the database.
 struct Found {
     server: Server,
     schema: bool,
@@ -150,21 +149,22 @@ struct Found {
     others: bool,
 }
 
-/// Makes the tables if they are missing, unless `migrate` forbids it, or the database is only looked at.
+/// Creates the tables if they are missing, unless `migrate` forbids it, or the store is read-only.
 ///
 /// # Errors
 ///
-/// `NOT_FOUND` if the tables are missing and are not made. `UNSUPPORTED` if the schema is of a newer version, or if it is another program's, or if the server is too old.
+/// `NOT_FOUND` if the tables are missing and are not created. `UNSUPPORTED` if the schema has a newer version or
+/// belongs to another program, or if the server is too old.
 pub(super) fn prepare(session: &Session, migrate: Migrate, read_only: bool) -> Result<Server> {
     let names = &session.names;
-    // Usually the tables are there, and one flight is enough.
+    // Usually the tables exist, and one round trip is enough.
     let ask = |template, values| Statement::new(session.text(template), Some(values), false);
     let settings = Statement { may_fail: true, ..ask(SETTINGS, settings_of(names)) };
     session.connect()?;
     let mut found = session.send(&[ask(LOOK, looked_for(names)), settings], None)?;
     let (settings, found) = (found.pop().unwrap_or_default(), Found::read(session, &found.pop().unwrap_or_default())?);
     if found.settings {
-        // An error of the statement is found by the next attempt.
+        // If the statement failed, run it again to get its error.
         let settings = if settings.is_empty() { session.query(SETTINGS, settings_of(names))? } else { settings };
         let indexes = usable(names, &settings, read_only)?;
         return Ok(Server { indexes, ..found.server });
@@ -182,10 +182,10 @@ pub(super) fn prepare(session: &Session, migrate: Migrate, read_only: bool) -> R
         );
         return Err(Error::new(Code::NotFound, message).lasting());
     }
-    // One transaction, on one connection: if the connection is lost, nothing of it was made, and the caller begins again.
+    // One transaction on one connection: if the connection is lost, nothing was created, and the caller retries.
     let open = Transaction::write(session, false);
     open.script(&format!("SELECT pg_advisory_xact_lock(hashtext('forkpoint {}'))", names.schema));
-    // Another worker may have made the tables since.
+    // Another worker may have created the tables in the meantime.
     let rows = open.query(LOOK, looked_for(names))?;
     let now = Found::read(session, &rows)?;
     if !now.settings {
@@ -229,7 +229,7 @@ impl Found {
     }
 }
 
-/// Reads the settings, and the indexes of checkpoints and lineages that the server uses. Parameters: the names of the two tables.
+/// Reads the settings, and the valid indexes of checkpoints and lineages. Parameters: the names of the two tables.
 const SETTINGS: &str = "SELECT name, value FROM @setting UNION ALL SELECT c.relname::text, NULL FROM pg_index AS i
      JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indrelid IN (to_regclass($1), to_regclass($2)) AND i.indisvalid";
 
@@ -237,8 +237,8 @@ fn settings_of(names: &Names) -> Vec<Value> {
     ["checkpoint", "lineage"].map(|table| Value::Text(names.table(table))).to_vec()
 }
 
-/// Verifies that the tables can be used, and returns the indexes that the server uses. The table of settings says
-/// which older releases may look at tables of a newer format, and which may write to them.
+/// Verifies that the tables can be used, and returns the valid indexes. The table of settings tells which older
+/// releases can read tables of a newer format, and which can write to them.
 fn usable(names: &Names, found: &[Row], read_only: bool) -> Result<Vec<String>> {
     let setting = |name: &str| {
         found.iter().find(|row| row.get::<_, &str>(0) == name).and_then(|row| row.get::<_, Option<i64>>(1))
@@ -268,7 +268,7 @@ fn unsupported(names: &Names, why: &str) -> Error {
     Error::new(Code::Unsupported, format!("the schema \"{}\" cannot be used: {why}", names.schema)).lasting()
 }
 
-/// Returns the statements that make the tables, for people who run them with another role than the store's.
+/// Returns the statements that create the tables, for users who run them with another role than the store's.
 ///
 /// # Errors
 ///

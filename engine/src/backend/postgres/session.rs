@@ -1,8 +1,8 @@
-//! A connection to a server, for one thread. Statements are sent without waiting for the answers of earlier statements,
-//! so a transaction takes as few round trips as its reads allow.
+//! A connection to a server, for one thread. Statements are pipelined: they are sent without waiting for earlier
+//! answers, so that a transaction takes as few round trips as its reads allow.
 //!
-//! Statements give the types of their parameters. Behind a pooler they are unnamed, so that it may run each transaction on
-//! another connection. On its own connection, the session keeps the statements that are used often prepared.
+//! Statements declare their parameter types. Behind a pooler they are unnamed, because it may run each transaction on
+//! another connection. On a direct connection, frequent statements stay prepared.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -32,10 +32,10 @@ use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::options::Durability;
 
-/// Gets the rows of a statement, each when it arrives.
+/// Receives the rows of a statement, one at a time.
 pub(super) type Each<'a> = &'a mut dyn FnMut(&Row);
 
-/// Runs a statement. Returns its rows, unless `each` gets them.
+/// Runs a statement. Returns its rows, or passes them to `each`.
 async fn run(
     Connected { client, prepared, .. }: &Connected,
     statement: &Statement,
@@ -60,7 +60,7 @@ async fn run(
     Ok(Vec::new())
 }
 
-/// Runs the statements. Returns the rows of each, without those of the last one if `each` gets them.
+/// Runs the statements. Returns the rows of each. If `each` is given, the last statement's rows go there instead.
 async fn answers(
     connected: &Connected,
     statements: &[Statement],
@@ -74,7 +74,7 @@ async fn answers(
         match answer {
             Ok(rows) => found.push(rows),
             Err(error) if statements[found.len()].may_fail && is_only_an_error(&error) => found.push(Vec::new()),
-            // What follows the first failure fails because of it.
+            // Later failures follow from the first one.
             Err(error) => {
                 failed.get_or_insert(error);
             }
@@ -83,12 +83,12 @@ async fn answers(
     failed.map_or(Ok(found), Err)
 }
 
-/// True if the server goes on with the connection.
+/// True if the connection stays usable after this error.
 fn is_only_an_error(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(|told| matches!(told.parsed_severity(), Some(Severity::Error)))
 }
 
-/// Prepares those of the statements that are used again.
+/// Prepares the statements that are used again.
 async fn prepare(Connected { client, prepared, .. }: &Connected, statements: &[Statement]) {
     let prepares: FuturesOrdered<_> = statements
         .iter()
@@ -100,45 +100,45 @@ async fn prepare(Connected { client, prepared, .. }: &Connected, statements: &[S
     prepares.collect::<()>().await;
 }
 
-/// How long the connection may be silent before the session looks whether the server has closed it.
+/// After this time without use, the session checks whether the server has closed the connection.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// How long the server may take for an answer, however short the busy timeout is.
+/// The minimum time that the server gets for an answer, even with a shorter busy timeout.
 const LEAST_ANSWER_TIME: Duration = Duration::from_secs(2);
 
-/// How long a call of a store that is being closed waits for the server, at most.
+/// The maximum time that a call waits for the server while the store is being closed.
 const PATIENCE_AT_EXIT: Duration = Duration::from_secs(5);
 
-/// The patience of a call that only the end of the store ends: 10 years.
+/// The patience of a call that ends only with the store: 10 years.
 pub(super) const UNTIL_CLOSED: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// How often a call that waits looks whether the store is being closed.
+/// The interval at which a waiting call checks whether the store is being closed.
 const LOOK_FOR_CLOSING: Duration = Duration::from_millis(100);
 
 pub(super) struct Session {
     runtime: Runtime,
     connector: Arc<Connector>,
     client: RefCell<Option<Connected>>,
-    /// When the connection was used last.
+    /// The time of the last use of the connection.
     used: Cell<Instant>,
-    /// True if the state of the connection is not known any more.
+    /// True if the state of the connection is unknown.
     pub(super) broken: Cell<bool>,
     pub(super) names: Names,
     /// The statements with the names of the tables filled in, by the address of the template.
     texts: RefCell<HashMap<(usize, usize), Arc<str>>>,
     durability: Cell<Durability>,
-    /// True if the role's commits on this connection are acknowledged before the server, or one of its synchronous
-    /// replicas, has synced them.
+    /// True if, by default, the role's commits are acknowledged before the server and its synchronous replicas have
+    /// synced them.
     commits_early: Cell<bool>,
-    /// True if the last failure was one of a prepared statement only, so the same call is sent again immediately.
+    /// True if only a prepared statement failed, so that the call is sent again immediately.
     pub(super) outdated: Cell<bool>,
-    /// How long one call may take.
+    /// The maximum time of a call.
     pub(super) patience: Cell<Duration>,
-    /// When the current call began.
+    /// The start of the current call.
     begun: Cell<Instant>,
     /// Set when the store is being closed.
     closing: Arc<Deadline>,
-    /// When this session first knew that the store is being closed.
+    /// The time at which this session noticed that the store is being closed.
     closing_since: Cell<Option<Instant>>,
 }
 
@@ -171,12 +171,12 @@ impl Session {
         })
     }
 
-    /// Sets what commits must survive.
+    /// Sets the failures that commits must survive.
     pub(super) fn set_durability(&self, durability: Durability) {
         self.durability.set(durability);
     }
 
-    /// The value of `synchronous_commit` that a transaction sets. `None`: the role's value is right.
+    /// The value of `synchronous_commit` for a transaction. `None`: the role's value is right.
     pub(super) fn sync(&self) -> Option<&'static str> {
         match self.durability.get() {
             Durability::Full => self.commits_early.get().then_some("on"),
@@ -184,12 +184,12 @@ impl Session {
         }
     }
 
-    /// Begins a call. All its statements together may take the session's patience.
+    /// Begins a call. All statements of a call together may take the session's patience.
     pub(super) fn begin_call(&self) {
         self.begun.set(Instant::now());
     }
 
-    /// The time that is left for the current call. If the store is being closed, a call under way has less time too.
+    /// Returns the remaining time of the current call. Closing the store shortens it.
     pub(super) fn left(&self) -> Duration {
         let now = Instant::now();
         let mut end = self.begun.get() + self.patience.get();
@@ -201,13 +201,14 @@ impl Session {
         end.saturating_duration_since(now)
     }
 
-    /// How long the current server may keep the call waiting. If there are other servers, the rest of the time is for them.
+    /// Returns how long the current server may keep the call waiting. Half of the time is for other servers, if there
+    /// are any.
     pub(super) fn left_here(&self) -> Duration {
         if self.connector.has_others() { self.left() / 2 } else { self.left() }
     }
 
-    /// Waits for the server. Returns `None` if it takes too long. A busy timeout of 0 does not wait for locks, but
-    /// still for the network.
+    /// Waits for the server. Returns `None` if it takes too long. A busy timeout of 0 waits for the network, but not
+    /// for locks.
     async fn in_time<T>(&self, most: Duration, work: impl Future<Output = T>) -> Option<T> {
         let begun = Instant::now();
         let mut work = pin!(work);
@@ -222,7 +223,7 @@ impl Session {
         }
     }
 
-    /// Waits, for another attempt of the same call.
+    /// Waits before another attempt of the same call.
     pub(super) fn pause(&self, time: Duration) {
         let time = time.min(self.left());
         self.runtime.block_on(async { tokio::time::sleep(time).await });
@@ -241,7 +242,7 @@ impl Session {
     pub(super) fn connect(&self) -> Result<()> {
         self.runtime.block_on(async {
             if self.used.get().elapsed() > SILENCE && self.client.borrow().is_some() {
-                // The task of the connection runs only while this thread waits. It notices what the server did since.
+                // The connection's task runs only while this thread waits. Let it notice what the server has done.
                 tokio::task::yield_now().await;
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
@@ -273,16 +274,17 @@ impl Session {
         })
     }
 
-    /// True if the connection leads to one process of the server.
+    /// True if the connection leads directly to a server process.
     pub(super) fn is_direct(&self) -> bool {
         self.client.borrow().as_ref().is_some_and(|connected| connected.prepared.is_direct())
     }
 
-    /// Sends the statements together. Returns the rows of each, without those of the last one if `each` gets them.
+    /// Sends the statements together. Returns the rows of each. If `each` is given, the last statement's rows go there
+    /// instead.
     pub(super) fn send(&self, statements: &[Statement], each: Option<Each<'_>>) -> Result<Vec<Vec<Row>>> {
         let sent = self.exchange(statements, each);
         if self.broken.get() && self.client.take().is_some() {
-            // The aborted task ends when it is polled the next time.
+            // Poll once, so that the aborted task ends.
             self.runtime.block_on(tokio::task::yield_now());
         }
         sent
@@ -295,22 +297,22 @@ impl Session {
         let Connected { client, prepared, unreplicated, .. } = connected;
         let sent = self.runtime.block_on(async {
             let answers = answers(connected, statements, each);
-            // The statements are sent first, because they are polled first.
+            // Polled first, so the statements are sent before the preparations.
             let work = async { join(answers, prepare(connected, statements)).await.0 };
             self.in_time(self.left_here(), work).await
         });
         self.used.set(Instant::now());
         match sent {
-            // The commit is treated as one whose answer was lost: the next attempt finds it, and waits for the replicas.
+            // Treat the commit as one whose answer was lost: the next attempt finds it, and waits for the replicas.
             Some(Ok(_)) if unreplicated.load(Ordering::Relaxed) => {
                 self.broken.set(true);
                 Err(lost(place))
             }
             Some(Ok(rows)) => Ok(rows),
             Some(Err(error)) => {
-                // A server that has become a replica accepts no writes any more: another one may.
+                // A server that has become a replica accepts no writes, but another host may.
                 let is_replica = error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION);
-                // After a fatal error the server closes the connection, and the error may be the answer to a commit that it has done.
+                // A fatal error closes the connection, and may be the answer to a commit that succeeded.
                 self.broken.set(client.is_closed() || !is_only_an_error(&error) || is_replica);
                 if is_replica {
                     self.connector.leave();
@@ -330,12 +332,12 @@ impl Session {
         }
     }
 
-    /// Tells the server to give up what it does for this connection.
+    /// Asks the server to cancel the running statement of this connection.
     fn cancel(&self, client: &Client) {
         let token = client.cancel_token();
         let connector = Arc::clone(&self.connector);
         let cancel = async move { connector.cancel(token).await };
-        // A server that cannot be reached gives up by itself when it notices that the connection is closed.
+        // An unreachable server cancels the statement when it notices that the connection is closed.
         let _ = self.runtime.block_on(async { timeout(Duration::from_secs(1), cancel).await });
     }
 
@@ -346,7 +348,7 @@ impl Session {
         Ok(found.into_iter().next_back().unwrap_or_default())
     }
 
-    /// Runs a statement without parameters that may take longer than the rest of the call.
+    /// Runs a statement without parameters, with a patience of its own.
     pub(super) fn run(&self, text: &str, patience: Duration) -> Result<()> {
         self.connect()?;
         let patience = self.patience.replace(patience);
@@ -355,23 +357,23 @@ impl Session {
         done.map(drop)
     }
 
-    /// The error for a server that did not answer in time.
+    /// The error of a server that did not answer in time.
     pub(super) fn late(&self) -> Error {
         late(self.connector.place())
     }
 
-    /// The error for a connection that was lost.
+    /// The error of a lost connection.
     pub(super) fn lost(&self) -> Error {
         lost(self.connector.place())
     }
 
-    /// Sends the end of a transaction that changed nothing, and does not wait for the answer.
+    /// Sends the end of a transaction without changes. Does not wait for the answer.
     pub(super) fn roll_back(&self) {
         let client = self.client.borrow();
         let Some(Connected { client, .. }) = client.as_ref() else { return };
         self.runtime.block_on(async {
             let mut end = pin!(client.batch_execute("ROLLBACK"));
-            // The task of the connection sends it while this one yields. Whatever follows is answered after it.
+            // The connection's task sends it while this one yields. Later answers follow its answer.
             poll_fn(|context| {
                 let _ = end.as_mut().poll(context);
                 Poll::Ready(())

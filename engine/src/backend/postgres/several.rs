@@ -1,5 +1,5 @@
-//! Finds the places of a page in several lineages, with a filter. One statement reads the metadata of all of them, because each
-//! further page would begin with all lineages again. It neither sorts nor counts what it reads.
+//! Finds the positions of a filtered page over several lineages. One statement reads the metadata of all of them,
+//! because each further page would start over with all lineages. It neither sorts nor counts its rows.
 
 use super::key::number;
 use super::like::containing;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::query::{MetaFilter, Of, Page, Query, RowOrder};
 use crate::record::Place;
 
-/// Returns the filter of a page of several lineages, and the prefix of their names.
+/// Returns the filter of a page over several lineages, and the prefix of their names.
 fn parts(page: &Page) -> Option<(&str, &MetaFilter)> {
     match (&page.of, &page.filter) {
         (Of::Lineages(prefix), Some(filter)) => Some((prefix, filter)),
@@ -20,7 +20,7 @@ fn parts(page: &Page) -> Option<(&str, &MetaFilter)> {
     }
 }
 
-/// Returns true if [`places`] finds the places of the page.
+/// Returns true if [`places`] finds the positions of the page.
 pub(super) fn is_of(page: &Page) -> bool {
     parts(page).is_some()
 }
@@ -34,9 +34,9 @@ pub(super) fn is_read_by(query: &Query) -> bool {
     }
 }
 
-/// Returns the places of the page in their order.
+/// Returns the positions of the page, in order.
 pub(super) fn places(open: &Transaction<'_>, page: &Page, filler: &Filler<'_>) -> Result<Vec<Place>> {
-    /// Reads the rows behind the place (`$6`, `$7`), which have texts like all of `$3`, or the text `$4`, or do not end with `$5`.
+    /// Reads the rows after `$6`, `$7` that have texts like all of `$3`, or the text `$4`, or do not end with `$5`.
     macro_rules! rows {
         ($behind:literal) => {
             concat!(

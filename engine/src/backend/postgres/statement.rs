@@ -7,11 +7,11 @@ use super::value::Value;
 #[derive(Debug)]
 pub(super) struct Statement {
     pub(super) text: Arc<str>,
-    /// The parameters. `None`: the text holds statements without parameters and without answers.
+    /// The parameters. `None`: the text is a script without parameters and rows.
     pub(super) values: Option<Vec<Value>>,
-    /// True if the statement may stay prepared: it finds its rows by indexes, whatever its parameters are.
+    /// True if the statement may stay prepared, because it finds its rows by indexes for all parameters.
     pub(super) keep: bool,
-    /// True if a failure of the statement means no rows. It must not belong to a transaction.
+    /// True if a failure counts as an empty result. Only for statements outside a transaction.
     pub(super) may_fail: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Counts what is stored. The numbers of a large table are estimated from some of its pages, because counting would read all of them.
+//! Counts the stored data. For a large table, estimates from a sample of its pages, because counting reads all pages.
 
 use tokio_postgres::Row;
 
@@ -11,7 +11,7 @@ use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::record::{ContractId, LineageStats, Stats, Status};
 
-/// The percentage of the pages of a table that are read, so that they are about `$pages`.
+/// The percentage of a table's pages to read, for a sample of about `$pages`.
 macro_rules! percent {
     ($table:literal, $pages:literal) => {
         concat!(
@@ -25,7 +25,7 @@ macro_rules! percent {
 }
 pub(super) use percent;
 
-/// Some rows of a table: see [`percent`]. The same pages are read again as long as the table has the same size.
+/// A sample of a table's rows: see [`percent`]. The same pages are read as long as the table's size stays.
 macro_rules! sample {
     ($table:literal, $alias:literal, $pages:literal) => {
         concat!(
@@ -40,11 +40,12 @@ macro_rules! sample {
 }
 pub(super) use sample;
 
-/// The number of rows of an index that are counted. If there are more, their number is estimated.
+/// The maximum number of index rows that are counted. A larger number is estimated.
 pub(super) const COUNTED: u64 = 10_000;
 
-/// The lineages of each contract (without a status), and those with each of `$statuses`. If the table is small, `found`
-/// is their number, and `few` is null. Otherwise, `few` counts them up to [`COUNTED`], and `found` is an estimate.
+/// For each contract: the number of lineages (without a status), and of those with each of `$statuses`. For a small
+/// table, `found` is this number, and `few` is null. For a large table, `few` counts up to [`COUNTED`], and `found` is
+/// an estimate.
 macro_rules! lineages {
     ($statuses:literal) => { concat!(
     "WITH RECURSIVE of(contract) AS (
@@ -73,7 +74,7 @@ macro_rules! lineages {
 }
 
 const LINEAGES: &str = lineages!("{NULL}");
-/// Those with the last status are the others.
+/// The lineages with the last status are the rest.
 const BY_STATUS: &str = lineages!("{NULL,0,1,2,3}");
 
 /// Estimates the checkpoints of each contract.
@@ -85,7 +86,7 @@ const CHECKPOINTS: &str = concat!(
     " GROUP BY contract"
 );
 
-/// The sizes of some checkpoints of each contract. Each payload is looked up, because a join could read the table through.
+/// The sizes of a sample of checkpoints, by contract. Looks up each payload, because a join might scan the table.
 const PAYLOADS: &str = concat!(
     "SELECT c.contract, count(*), coalesce(sum(p.size), 0)::bigint, coalesce(sum(p.stored), 0)::bigint FROM ",
     sample!("@checkpoint", "c", "128"),
@@ -104,7 +105,7 @@ const RECORDS: &str = concat!(
     " CROSS JOIN LATERAL (SELECT contract FROM @log_branch AS b WHERE b.branch = r.branch LIMIT 1) AS b GROUP BY b.contract"
 );
 
-/// The bytes of all tables, and whether a number of [`stats`] is estimated from some pages.
+/// The size of all tables in bytes, and whether [`stats`] estimates a number from a sample.
 const FILE: &str = concat!(
     "SELECT sum(pg_total_relation_size(c.oid))::bigint, ",
     percent!("@checkpoint", "128"),
@@ -114,8 +115,8 @@ const FILE: &str = concat!(
      WHERE c.oid = ANY(ARRAY['@batch', '@lineage', '@checkpoint', '@payload', '@write', '@log', '@log_branch', '@record', '@log_mark', '@setting', '@sweeper']::regclass[])"
 );
 
-/// The lineages with their sizes. Those of records are sums of branches: of the ends of logs, of the marks of checkpoints, and of
-/// their ancestors.
+/// The lineages with their sizes. The size of records is a sum over branches: the branches of log ends and of
+/// checkpoint marks, and their ancestors.
 const LARGEST: &str = "WITH RECURSIVE branches(lin, branch) AS (
        SELECT lin, branch FROM @log
        UNION SELECT c.lin, m.branch FROM @log_mark AS m JOIN @checkpoint AS c USING (seq)
@@ -130,8 +131,8 @@ const LARGEST: &str = "WITH RECURSIVE branches(lin, branch) AS (
      FROM @lineage AS l JOIN @checkpoint AS c USING (lin) LEFT JOIN @payload AS p USING (seq) LEFT JOIN logs USING (lin)
      WHERE l.contract < 128 AND ($1::smallint IS NULL OR l.contract = $1) GROUP BY l.lin, logs.bytes";
 
-/// Counts what the contracts hold. A store with many checkpoints answers with estimates. At most `most` lineages are listed:
-/// finding them reads every checkpoint.
+/// Counts the data of each contract. Many checkpoints are estimated. Lists at most `most` lineages: finding them reads
+/// every checkpoint.
 pub(super) fn stats(
     open: &Transaction<'_>,
     contract: Option<ContractId>,
@@ -151,7 +152,7 @@ pub(super) fn stats(
         let contract = row::contract(row, 0)?;
         let (number, is_estimate) = counted(row);
         stats.is_estimate |= is_estimate;
-        // A contract of which no page was read has about one checkpoint in each lineage.
+        // A contract that the sample does not contain has about one checkpoint in each lineage.
         let checkpoints = if stats.is_estimate { number } else { 0 };
         match row.get::<_, Option<i16>>(1) {
             None => {
@@ -164,7 +165,7 @@ pub(super) fn stats(
     }
     for (contract, sizes) in &mut stats.contracts {
         if by_status && !contract.is_effects() {
-            // The others are finished.
+            // The rest are finished.
             sizes.statuses[Status::Finished as usize] = sizes.lineages.saturating_sub(sizes.statuses.iter().sum());
         }
     }
@@ -196,7 +197,7 @@ pub(super) fn stats(
     Ok(stats)
 }
 
-/// The number of a row of [`LINEAGES`], and true if it is an estimate.
+/// The number in a row of [`LINEAGES`], and true if it is an estimate.
 fn counted(row: &Row) -> (u64, bool) {
     let found = unsigned(row.get(2));
     match row.get::<_, Option<i64>>(3).map(unsigned) {
@@ -206,7 +207,7 @@ fn counted(row: &Row) -> (u64, bool) {
     }
 }
 
-/// The sum of all `of`, if `part` of them have this sum.
+/// Scales the sum of a sample of `part` items to all `of` items.
 fn scaled(sum: u64, of: u64, part: u64) -> u64 {
     let scaled = u128::from(sum) * u128::from(of) / u128::from(part.max(1));
     u64::try_from(scaled).unwrap_or(u64::MAX)

@@ -1,9 +1,8 @@
-//! The status of each lineage: the column `lineage.status`.
+//! Maintains the status of each lineage, in the column `lineage.status`.
 //!
-//! One statement brings the status up to date after a change to the newest checkpoint of a lineage or to the writes to it. It
-//! computes the status from what it follows from, and changes a row only if the status changes: about twice in a run. It is
-//! sent together with the change, so it takes no round trip of its own. It needs the locks of the lineages, so that it sees what
-//! others have committed.
+//! One statement updates the status after a change to a lineage's newest checkpoint or its writes. It computes the
+//! status, and writes the row only if the status changes: about twice in a run. It is sent together with the change, so
+//! it needs no extra round trip. The lineages must be locked, so that it sees the commits of others.
 
 use tokio_postgres::Row;
 
@@ -13,8 +12,8 @@ use super::value::values;
 use crate::error::Result;
 use crate::record::{ContractId, Status, TaskState, Write};
 
-/// Selects `lin` and `status` of the lineages `touched.lin`. 1, 2, 4 and 8 are the flags of a [`TaskState`]. Bits 2 to 4 of a
-/// checkpoint's flags are its status.
+/// Selects `lin` and `status` of the lineages `touched.lin`. 1, 2, 4 and 8 are the flags of a [`TaskState`]. Bits 2 to
+/// 4 of a checkpoint's flags are its status.
 macro_rules! statuses {
     ($touched:expr) => {
         concat!(
@@ -33,7 +32,7 @@ macro_rules! statuses {
     };
 }
 
-/// Updates the lineages `touched.lin`.
+/// Updates the status of the lineages `touched.lin`.
 macro_rules! refresh {
     ($touched:expr) => {
         concat!(
@@ -44,7 +43,7 @@ macro_rules! refresh {
     };
 }
 
-/// The lineages of checkpoints (`$1`, `$2`). If `$3` is 0, a write only tells something about a task that had stopped.
+/// The lineages of checkpoints (`$1`, `$2`). If `$3` is 0, the write matters only to a task that has stopped.
 macro_rules! of_checkpoints {
     () => {
         "SELECT DISTINCT c.lin FROM unnest($1, $2, $3) AS given(contract, id, tells) JOIN @checkpoint AS c
@@ -53,21 +52,21 @@ macro_rules! of_checkpoints {
     };
 }
 
-/// The checkpoints that a batch has stored, or has stored writes to.
+/// The checkpoints that a batch has stored or written to.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     checkpoints: Vec<Name>,
-    /// 1: the status may change whatever it was.
+    /// For each checkpoint: 1 if its status may change from any state.
     tells: Vec<i16>,
 }
 
 impl Touched {
-    /// A checkpoint that was stored, or whose writes were claimed or opened again.
+    /// Adds a checkpoint that was stored, or whose writes were claimed or reopened.
     pub(super) fn add(&mut self, contract: ContractId, id: &str) {
         self.touch(contract, id, true);
     }
 
-    /// A checkpoint to which something was written.
+    /// Adds a checkpoint that was written to.
     pub(super) fn written(&mut self, contract: ContractId, id: &str, writes: &[Write]) {
         self.touch(contract, id, tells(writes));
     }
@@ -80,7 +79,7 @@ impl Touched {
         }
     }
 
-    /// Brings the status of the lineages up to date.
+    /// Updates the status of the lineages.
     pub(super) fn refresh(self, open: &Transaction<'_>) {
         if !self.checkpoints.is_empty() {
             let mut given = columns(&self.checkpoints);
@@ -90,19 +89,19 @@ impl Touched {
     }
 }
 
-/// Returns true if writes say more about their tasks than that they have ended. Then the lineage is locked.
+/// Returns true if a write reports more than that its task has ended. The lineage must then be locked.
 pub(super) fn tells(writes: &[Write]) -> bool {
     writes.iter().any(|write| write.claimed_by.is_none() && !TaskState::ENDED.has(write.state))
 }
 
-/// Brings the status of these lineages up to date.
+/// Updates the status of these lineages.
 pub(super) fn refresh(open: &Transaction<'_>, lins: &[i64]) {
     if !lins.is_empty() {
         open.later(refresh!("SELECT unnest($1) AS lin"), values![lins.to_vec()]);
     }
 }
 
-/// Brings the status of the lineages up to date that the transaction has locked with `forkpoint.locked`.
+/// Updates the status of the lineages in the setting `forkpoint.locked`, which the transaction has locked.
 pub(super) fn refresh_locked(open: &Transaction<'_>) {
     open.later(
         refresh!("SELECT unnest(string_to_array(current_setting('forkpoint.locked'), ',')::bigint[]) AS lin"),
@@ -120,7 +119,7 @@ pub(super) fn read(row: &Row, column: usize) -> Status {
     u8::try_from(row.get::<_, i16>(column)).ok().and_then(Status::numbered).unwrap_or_default()
 }
 
-/// Reads the numbers, the names and the statuses of lineages after a number, and the statuses that they should have.
+/// Reads the lineages after a number: their numbers, names and statuses, and the expected statuses.
 pub(super) fn page(open: &Transaction<'_>, after: i64, limit: i64) -> Result<Vec<Row>> {
     const SQL: &str = concat!(
         "SELECT l.lin, l.contract, l.name, l.status, now.status::smallint FROM (",

@@ -1,4 +1,4 @@
-//! TLS: which certificates of a server are accepted.
+//! TLS: verifies the certificates of servers.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use rustls::{
 use super::url::{SslMode, Url};
 use crate::error::{Code, Error, Result};
 
-/// The configuration of TLS for the mode of the URL.
+/// The TLS configuration for the mode of the URL.
 pub(super) fn client_config(url: &Url) -> Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let tls = |error: &dyn Display| Error::new(Code::Unavailable, format!("TLS cannot be set up: {error}")).lasting();
@@ -59,12 +59,12 @@ fn roots(url: &Url) -> Result<RootCertStore> {
     Ok(roots)
 }
 
-/// A verifier for the modes that promise less than `verify-full`.
+/// The verifier for the modes below `verify-full`.
 #[derive(Debug)]
 struct Lenient {
     provider: Arc<CryptoProvider>,
-    /// Verifies who signed the certificate (`verify-ca`), and not the name in it. Without it every certificate is
-    /// accepted, as `require` promises no more.
+    /// Verifies the signer of the certificate but not its name (`verify-ca`). `None` accepts every certificate, as
+    /// `require` promises no more.
     signer: Option<Arc<WebPkiServerVerifier>>,
 }
 

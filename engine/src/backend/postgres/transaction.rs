@@ -1,4 +1,4 @@
-//! A transaction on a connection. Statements wait until an answer is needed, and are then sent together.
+//! A transaction on a connection. Statements are queued until an answer is needed, and then sent together.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -14,24 +14,23 @@ use crate::error::Result;
 pub(super) struct Transaction<'a> {
     pub(super) session: &'a Session,
     writes: bool,
-    /// True if each statement finds a few rows by an index, so that it may stay prepared.
+    /// True if each statement finds a few rows by an index, so that statements may stay prepared.
     is_small: bool,
-    /// The statements that are sent with the next one that needs an answer.
+    /// The queued statements.
     waiting: RefCell<Vec<Statement>>,
     sent: Cell<bool>,
-    /// True if the transaction ends with the next flight of statements.
+    /// True if the next round trip ends the transaction.
     ending: Cell<bool>,
     ended: Cell<bool>,
 }
 
 impl<'a> Transaction<'a> {
-    /// Begins a transaction that only reads, from one snapshot. The text is sent with the first statement that needs an
-    /// answer.
+    /// Begins a read-only transaction with one snapshot. It is sent with the first statement that needs an answer.
     pub(super) fn read(session: &'a Session, is_small: bool) -> Self {
         Self::new(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(), false, is_small)
     }
 
-    /// Begins a transaction that writes, and may wait for locks. Its commit is as durable as the store promises.
+    /// Begins a write transaction, which may wait for locks. Its commit is as durable as the store promises.
     pub(super) fn write(session: &'a Session, is_small: bool) -> Self {
         let patience = session.left_here().as_millis().clamp(1, i32::MAX as u128);
         let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}");
@@ -50,7 +49,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Limits how long the transaction may be idle: a worker that the server cannot reach any more must not keep its locks.
+    /// Limits the transaction's idle time, so that a worker that has lost its network does not keep its locks.
     pub(super) fn release_when_idle(&self) {
         self.script("SET LOCAL idle_in_transaction_session_timeout = 30000");
     }
@@ -63,13 +62,13 @@ impl Transaction<'_> {
         Ok(self.flush()?.pop().unwrap_or_default())
     }
 
-    /// Runs a statement. `each` gets its rows when they arrive, so that they need not all be in memory.
+    /// Runs a statement. Passes each row to `each` when it arrives, so that not all rows are in memory.
     pub(super) fn for_each(&self, template: &'static str, values: Vec<Value>, each: Each<'_>) -> Result<()> {
         self.later(template, values);
         self.flush_to(Some(each)).map(drop)
     }
 
-    /// Sends the statements that wait. Returns the rows of the last `N` of them.
+    /// Sends the queued statements. Returns the rows of the last `N`.
     pub(super) fn last<const N: usize>(&self) -> Result<[Vec<Row>; N]> {
         let mut found = self.flush()?;
         let last = found.split_off(found.len().saturating_sub(N));
@@ -81,32 +80,32 @@ impl Transaction<'_> {
         Ok(self.query(template, values)?.into_iter().next())
     }
 
-    /// Runs a statement and drops its answer. If it fails, the next statement returns its error.
+    /// Queues a statement and drops its answer. If it fails, the next statement returns its error.
     pub(super) fn later(&self, template: &'static str, values: Vec<Value>) {
         self.later_text(self.session.text(template), values);
     }
 
-    /// As [`Transaction::later`], with a text in which the names of the tables are filled in.
+    /// Like [`Transaction::later`], for a text with the table names filled in.
     pub(super) fn later_text(&self, text: Arc<str>, values: Vec<Value>) {
         self.waiting.borrow_mut().push(Statement::new(text, Some(values), self.is_small));
     }
 
-    /// Runs statements without parameters. An error of them is the error of the next statement.
+    /// Queues statements without parameters. If one fails, the next statement returns its error.
     pub(super) fn script(&self, text: &str) {
         self.waiting.borrow_mut().push(Statement::new(text, None, false));
     }
 
-    /// Sends the statements that wait. Returns the rows of each.
+    /// Sends the queued statements. Returns the rows of each.
     pub(super) fn flush(&self) -> Result<Vec<Vec<Row>>> {
         self.flush_to(None)
     }
 
-    /// As [`Transaction::flush`]. If `each` is given, it gets the rows of the last statement instead.
+    /// Like [`Transaction::flush`]. If `each` is given, the last statement's rows go there instead.
     fn flush_to(&self, each: Option<Each<'_>>) -> Result<Vec<Vec<Row>>> {
         if !self.sent.get() {
             self.session.connect()?;
             self.sent.set(true);
-            // The settings are known once there is a connection.
+            // Only a connection can tell its settings.
             if let Some(begin) = self.waiting.borrow_mut().first_mut() {
                 begin.text = format!("{}{}", begin.text, self.settings()).into();
             }
@@ -122,7 +121,7 @@ impl Transaction<'_> {
         Ok(found)
     }
 
-    /// The settings of the transaction, behind the text that begins it.
+    /// The settings to append to the text that begins the transaction.
     fn settings(&self) -> String {
         let mut text = String::new();
         if let Some(sync) = self.session.sync().filter(|_| self.writes) {
@@ -134,8 +133,8 @@ impl Transaction<'_> {
         text
     }
 
-    /// Ends a transaction that changes nothing together with the statements that are sent next, so that the end takes no
-    /// separate round trip.
+    /// Ends the transaction, which has no changes, together with the next statements, so that the end needs no separate
+    /// round trip.
     pub(super) fn end_with_next(&self) {
         self.ending.set(true);
     }
@@ -144,18 +143,19 @@ impl Transaction<'_> {
         self.waiting.borrow().len()
     }
 
-    /// Sends the statements that wait and commits. Returns the rows of each statement.
+    /// Sends the queued statements and commits. Returns the rows of each statement.
     ///
     /// # Errors
     ///
-    /// If the connection is lost during this, the outcome is unknown. If there was no connection, nothing was sent.
+    /// If the connection is lost during the commit, the outcome is unknown. If there was no connection, nothing was
+    /// sent.
     pub(super) fn commit(self) -> Result<Vec<Vec<Row>>> {
         self.finish().map_err(|error| {
             if self.sent.get() && self.session.broken.get() { error.with_outcome_unknown() } else { error }
         })
     }
 
-    /// Sends the statements that wait and ends a transaction that changes nothing. Returns the rows of each statement.
+    /// Sends the queued statements and ends a transaction without changes. Returns the rows of each statement.
     pub(super) fn finish(&self) -> Result<Vec<Vec<Row>>> {
         self.end_with_next();
         self.flush()

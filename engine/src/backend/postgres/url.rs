@@ -1,7 +1,7 @@
 //! The URL of a server: `postgres://user:password@host:port/database?option=value`.
 //!
-//! The driver parses it. This module refuses what could put a password into a message, and removes the options that the
-//! driver does not know.
+//! The driver parses the URL. This module refuses forms that could put a password into a message, and removes options
+//! that the driver does not know.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -17,8 +17,8 @@ use crate::options::Migrate;
 
 mod ssl;
 
-/// Asks the user's program for a password. The parameter returns how long it may still wait, which gets less when the store
-/// is closed.
+/// Asks the user's program for a password. The parameter returns the remaining time, which shrinks when the store is
+/// closed.
 #[derive(Clone)]
 pub struct Ask(pub Arc<Asking>);
 
@@ -41,27 +41,27 @@ impl Eq for Ask {}
 /// A server, or several servers that fail over to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// What the driver needs to connect to any of the hosts: the login, the database and the driver's own options.
+    /// The driver's configuration for any of the hosts: the login, the database and the driver's own options.
     pub(super) config: Config,
     /// The hosts with their ports. A host that begins with a slash is the folder of a Unix socket.
     pub hosts: Vec<(String, u16)>,
-    /// The addresses of the hosts. Empty: their names are looked up at each connect.
+    /// The addresses of the hosts. If empty, names are looked up at each connect.
     pub addresses: Vec<IpAddr>,
-    /// Asks for the password at each connect. `None`: the password of the URL, of the variable `PGPASSWORD`, or of the
-    /// password file.
+    /// Asks for the password at each connect. `None`: the password comes from the URL, the variable `PGPASSWORD`, or
+    /// the password file.
     pub ask: Option<Ask>,
-    /// How the connection is encrypted: see [`Url::ssl`].
+    /// The encryption of the connection: see [`Url::ssl`].
     pub ssl: Ssl,
-    /// The servers that the URL accepts. `None`: those that accept writes, see [`Url::sessions`].
+    /// The kinds of servers that the URL accepts. `None`: servers that accept writes, see [`Url::sessions`].
     pub(super) sessions: Option<TargetSessionAttrs>,
-    /// How long a connection attempt to one address of a host may take.
+    /// The maximum time of a connection attempt to one address.
     pub connect_timeout: Duration,
     pub schema: String,
-    /// The beginning of the tables' names.
+    /// The prefix of the table names.
     pub prefix: String,
-    /// Whether tables are made and upgraded. `None`: the options of the store say it.
+    /// Whether tables are created and upgraded. `None`: the store's options decide.
     pub migrate: Option<Migrate>,
-    /// True if statements may stay prepared, on a connection without a pooler.
+    /// True if statements may stay prepared on a direct connection.
     pub prepares: bool,
 }
 
@@ -71,7 +71,7 @@ fn wrong(why: &str) -> Error {
     Error::invalid(format!("the URL of the Postgres server is not valid: {why}"))
 }
 
-/// Parses a text without hosts. The driver's errors name an option, and never a value.
+/// Parses a text without hosts. The driver's errors name an option, but no value.
 fn driver(text: &str) -> Result<Config> {
     text.parse().map_err(|error: tokio_postgres::Error| match std::error::Error::source(&error) {
         Some(why) => wrong(&why.to_string().replace('`', "\"")),
@@ -120,7 +120,7 @@ impl Url {
         for host in hosts.split(',').filter(|host| !host.is_empty()) {
             url.hosts.push(host_and_port(host).ok_or_else(|| wrong("one of its hosts or ports is not valid"))?);
         }
-        // The driver takes everything before the first "@" for the login.
+        // The driver takes everything before the first "@" as the login.
         let login = if login.is_empty() { String::new() } else { format!("{login}@") };
         let mut text = format!("postgres://{login}/{database}?");
         let mut ports = None;
@@ -138,7 +138,7 @@ impl Url {
                 ) => {
                     text.extend([&*key, "=", &raw.replace('@', "%40"), "&"]);
                 }
-                // The ports are those of the hosts, which may be named later.
+                // Set the ports later: the hosts may come after them.
                 ("port", _) => ports = Some(value),
                 _ => url.set(&key, &value)?,
             }
@@ -150,7 +150,7 @@ impl Url {
         if let Some(ports) = ports {
             url.set_ports(&ports)?;
         }
-        // Messages name the database. Other clients take an entire URL with its password here.
+        // Messages name the database. In other clients, the name may be an entire URL with its password.
         if url.config.get_dbname().is_some_and(|name| name.contains(['/', '@', '='])) {
             return Err(wrong("the name of its database has a \"/\", an \"@\" or a \"=\""));
         }
@@ -160,7 +160,7 @@ impl Url {
         Ok(url)
     }
 
-    /// Sets an option that the driver does not know. The errors name the key and never the value.
+    /// Sets an option that the driver does not know. Errors name the key, but not the value.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         match key {
             "sslmode" | "ssl" | "sslrootcert" => self.ssl.set(key, value).map_err(|expected| must_be(key, expected))?,
@@ -192,7 +192,7 @@ impl Url {
             "migrate" => {
                 self.migrate = Some(Migrate::parse(value)?);
             }
-            // Each of the two can forbid it.
+            // Either option can disable it.
             "prepare" => match value {
                 "auto" => {}
                 "never" => self.prepares = false,
@@ -225,7 +225,7 @@ impl Url {
             | "workaround"
             | "uselibpqcompat" => {}
             _ => {
-                // A value that is not a plain word may be a part of a password.
+                // Name only plain words: anything else may be part of a password.
                 let plain = key.len() <= 60 && key.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'_');
                 let named = if plain { format!(", \"{key}\"") } else { String::new() };
                 return Err(Error::invalid(format!(
@@ -236,7 +236,7 @@ impl Url {
         Ok(())
     }
 
-    /// Sets the ports of the hosts. One port is that of all hosts.
+    /// Sets the ports of the hosts. A single port is for all hosts.
     fn set_ports(&mut self, value: &str) -> Result<()> {
         let port = |text: &str| text.parse().ok().filter(|port| *port > 0);
         let ports: Vec<Option<u16>> = value.split(',').map(port).collect();
@@ -249,7 +249,7 @@ impl Url {
         Ok(())
     }
 
-    /// How the connection is encrypted.
+    /// The encryption of the connection.
     pub fn ssl(&self) -> SslMode {
         self.ssl.mode(self.is_local())
     }
@@ -266,7 +266,7 @@ impl Url {
         self.config.get_dbname().filter(|name| !name.is_empty()).map(str::to_owned).or_else(|| self.role())
     }
 
-    /// A text that only the same tables of the same server have. It holds no secret.
+    /// A text that identifies the tables of a server. It contains no secret.
     pub fn identity(&self) -> String {
         format!(
             "{}, schema \"{}\"{}",
@@ -281,12 +281,12 @@ impl Url {
         self.hosts.iter().all(|(host, _)| is_local(host)) && self.addresses.iter().all(std::net::IpAddr::is_loopback)
     }
 
-    /// The servers that a store accepts. Without a word of the URL these accept writes, because a cluster's hosts may also be
-    /// replicas. A store that only reads is content with a replica, if the URL has no other host.
+    /// The kinds of servers that a store accepts. By default they must accept writes, because some hosts of a cluster
+    /// may be replicas. A read-only store also accepts a replica, if the URL has only one host.
     ///
     /// # Errors
     ///
-    /// `INVALID_ARGUMENT` if the URL asks for a replica, and the store is not opened for reading only.
+    /// `INVALID_ARGUMENT` if the URL asks for a replica, and the store is not read-only.
     pub(super) fn sessions(&self, read_only: bool) -> Result<TargetSessionAttrs> {
         match self.sessions {
             None if read_only && self.hosts.len() == 1 => Ok(TargetSessionAttrs::Any),
@@ -311,7 +311,7 @@ fn must_be(key: &str, expected: &str) -> Error {
     Error::invalid(format!("the option \"{key}\" of the Postgres URL must be {expected}"))
 }
 
-/// Checks the name of a schema, or the beginning of names.
+/// Checks the name of a schema, or a prefix of table names.
 fn name(what: &str, text: &str) -> Result<String> {
     let mut letters = text.chars();
     let first = letters.next().is_some_and(|first| first.is_ascii_lowercase() || first == '_');
@@ -343,14 +343,15 @@ fn host_and_port(text: &str) -> Option<(String, u16)> {
     is_host(&host).then_some((host, port))
 }
 
-/// Returns true for a name, an address, or the folder of a socket, which may have a colon: `/cloudsql/project:region:name`.
+/// Returns true for a name, an address, or the folder of a socket. A folder may have a colon:
+/// `/cloudsql/project:region:name`.
 fn is_host(text: &str) -> bool {
     let others = if text.starts_with('/') { "-._/:" } else { "-._/" };
     let plain = |character: char| character.is_alphanumeric() || others.contains(character);
     (!text.is_empty() && text.chars().all(plain)) || text.parse::<std::net::Ipv6Addr>().is_ok()
 }
 
-/// Decodes `%` and two digits. Returns `None` if the text is not valid.
+/// Decodes percent-encoding. Returns `None` if the text is not valid.
 fn decoded(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();

@@ -40,7 +40,7 @@ impl Value {
     }
 }
 
-/// Bytes that are not copied for a statement.
+/// Bytes that a statement does not copy.
 #[derive(Clone, Debug)]
 pub(super) struct Shared(Bytes);
 
@@ -89,7 +89,7 @@ from! {
     Vec<Option<Vec<u8>>> => Value::ManyOptBytes,
 }
 
-/// The parameters of a statement, from values of any types.
+/// Converts values of any types to the parameters of a statement.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { vec![$($crate::backend::postgres::value::Value::from($value)),*] };
 }

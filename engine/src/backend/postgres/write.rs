@@ -36,12 +36,12 @@ use crate::query::Of;
 use crate::record::{Bound, ContractId, Draft, Encoded, Header, Labels, Order, SortKey};
 use crate::retention::beyond;
 
-/// What the failure of a unit means. An error of the connection or of a lock is no error of the unit.
+/// Classifies an error: errors of the connection or of locks concern the entire batch, and others only their unit.
 fn failure(error: Error) -> Failure {
     if worth_another_try(&error) { Failure::Whole(error) } else { Failure::Unit(error) }
 }
 
-/// Applies the units in one transaction: all of them are committed, or none.
+/// Applies the units in one transaction: commits all of them or none.
 pub(super) fn transaction(
     session: &Session,
     memory: &Memory,
@@ -86,12 +86,12 @@ pub(super) struct Writing<'a> {
     pub(super) open: &'a Transaction<'a>,
     /// The number of the batch.
     call: i64,
-    /// The lineages that the transaction has locked or made.
+    /// The lineages that the transaction has locked or created.
     locked: RefCell<HashSet<i64>>,
     pub(super) known: Known,
-    /// Lineages that were made for the batch and into which nothing was stored yet.
+    /// Lineages that were created for the batch and are still empty.
     pub(super) unused: BTreeSet<i64>,
-    /// The greatest number of a lineage that the batch has begun.
+    /// The greatest number of a lineage that began in the batch.
     begun: i64,
     /// The lineage of the last checkpoint that the unit has stored.
     stored_into: Option<i64>,
@@ -110,7 +110,7 @@ pub(super) struct Put<'a> {
     pub(super) marks: Vec<Mark>,
     /// The parent's row, if the parent exists.
     pub(super) parent: Option<HeaderRow>,
-    /// The labels of the lineage, if it begins.
+    /// The labels for a lineage that begins.
     pub(super) labels: &'a Labels,
 }
 
@@ -124,7 +124,7 @@ impl<'a> Writing<'a> {
 }
 
 impl Writing<'_> {
-    /// Brings the status of the changed lineages up to date.
+    /// Updates the status of the changed lineages.
     pub(super) fn refresh(&mut self) {
         std::mem::take(&mut self.touched).refresh(self.open);
         status::refresh(self.open, &Vec::from_iter(std::mem::take(&mut self.reduced)));
@@ -133,7 +133,7 @@ impl Writing<'_> {
     fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         unit.expect.iter().try_for_each(|expect| self.expect(expect))?;
         let mut applied = Applied::default();
-        // Consecutive removals are made together, because each takes several round trips.
+        // Apply consecutive removals together, because each takes several round trips.
         for ops in unit.ops.chunk_by(|a, b| matches!((a, b), (Op::Remove { .. }, Op::Remove { .. }))) {
             match ops {
                 [op] => applied.appended.extend(self.op(op)?),
@@ -167,8 +167,8 @@ impl Writing<'_> {
         })
     }
 
-    /// Checks that the transaction has locked a lineage that it has found. A lineage that began after the locks were given
-    /// was not there when the conditions were checked, so the batch begins again.
+    /// Checks that the transaction has locked a lineage that it has found. A lineage that began after the locks were
+    /// granted did not exist when the conditions were checked, so the batch is retried.
     pub(super) fn check_locked(&self, lin: i64) -> Result<()> {
         if self.locked.borrow().contains(&lin) {
             return Ok(());
@@ -176,14 +176,14 @@ impl Writing<'_> {
         Err(Error::new(Code::Busy, "a run was created at the same time: try again"))
     }
 
-    /// The row of a lineage that is changed, if it exists.
+    /// Returns the row of a lineage to change, if it exists.
     pub(super) fn line(&self, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
         let found = lineage::find(self.open, contract, name)?;
         found.iter().try_for_each(|line| self.check_locked(line.lin))?;
         Ok(found)
     }
 
-    /// The row of a checkpoint that is changed or copied, if it exists.
+    /// Returns the row of a checkpoint to change or copy, if it exists.
     pub(super) fn row(&self, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
         let found = self.known.row(self.open, contract, id)?;
         found.iter().try_for_each(|row| self.check_locked(row.lin))?;
@@ -205,7 +205,7 @@ impl Writing<'_> {
 
     fn change(&mut self, op: &Op) -> Result<Option<Appended>> {
         let open = self.open;
-        // The other changes may remove what is known, or change it.
+        // The other changes may remove or change known rows.
         if !matches!(
             op,
             Op::Put(_)
@@ -294,8 +294,7 @@ impl Writing<'_> {
             None => true,
             Some(key) => parent.as_ref().is_some_and(|parent| parent.key() == Some(key)),
         });
-        // Compute the payload before a checkpoint with the same id is deleted, because inherited parts may come from
-        // this checkpoint.
+        // Compute the payload before deleting a checkpoint with the same id, because inherited parts may come from it.
         let raw = match encoded {
             Some(encoded) => encoded.raw.clone(),
             None => self.raw(draft, parent.as_ref())?.into(),
@@ -305,15 +304,15 @@ impl Writing<'_> {
         self.store(&lineage, Put { header, order: draft.order, raw, encoded, marks, parent, labels: &draft.labels })
     }
 
-    /// The row of a lineage that the batch has locked, for a change that may begin it. It exists again if it ended earlier
-    /// in the batch. Lineages are numbered in the order in which they begin.
+    /// Returns the row of a locked lineage that the change may begin. A lineage that ended earlier in the batch begins
+    /// again. Lineages are numbered in the order in which they begin.
     pub(super) fn lineage(&mut self, contract: ContractId, name: &str) -> Result<LineageRow> {
         if let Some(found) = self.known.lineage(self.open, contract, name)? {
             self.check_locked(found.lin)?;
             if found.lin > self.begun || !self.unused.remove(&found.lin) {
                 return Ok(found);
             }
-            // Another lineage of the batch began first. Nothing refers to this one yet.
+            // Another lineage of the batch began first. Nothing refers to this one yet, so renumber it.
             self.known.forget();
             let sql = "UPDATE @lineage SET lin = nextval('@lineage_order') WHERE lin = $1 RETURNING lin";
             let renumbered = self.open.one(sql, values![found.lin])?.map(|row| row.get::<_, i64>(0));
@@ -331,7 +330,7 @@ impl Writing<'_> {
         Ok(made)
     }
 
-    /// Something is stored into a lineage.
+    /// Marks a lineage as no longer empty.
     pub(super) fn begins(&mut self, lin: i64) {
         self.unused.remove(&lin);
         self.begun = self.begun.max(lin);
@@ -361,8 +360,8 @@ impl Writing<'_> {
         Ok(frame::join(&inherit::resolve(draft, parent, newest_first)?))
     }
 
-    /// Says whether a lineage has checkpoints, and returns the newest one. A damaged checkpoint is no base, and stops no
-    /// save.
+    /// Returns whether a lineage has checkpoints, and the newest one. A damaged checkpoint cannot be a base, but does
+    /// not prevent saves.
     pub(super) fn newest(&self, lineage: &LineageRow) -> Result<(bool, Option<Head>)> {
         match self.known.newest(self.open, lineage) {
             Ok(found) => Ok((found.is_some(), found)),
@@ -375,7 +374,7 @@ impl Writing<'_> {
         let Put { header, order, raw, encoded, marks, parent, labels } = put;
         let (has_checkpoints, newest) = self.newest(lineage)?;
         if !has_checkpoints {
-            // The lineage has no checkpoint yet, so a parent that exists belongs to another lineage.
+            // The lineage has no checkpoint yet, so an existing parent belongs to another lineage.
             let origin = parent.as_ref().map(|parent| (parent.header.id.clone(), parent.lin));
             lineage::describe(self.open, lineage.lin, header, origin.clone(), labels);
             self.known.described(&LineageRow { age_offset: header.age_offset, origin, ..lineage.clone() });
@@ -385,7 +384,7 @@ impl Writing<'_> {
         let (left, newest, replaced) = if self.known.is_free(header.contract, &header.id) {
             (Vec::new(), newest, None)
         } else {
-            // A damaged row is replaced too.
+            // A damaged row can be replaced too.
             let (replaced, sort_key) = match self.row(header.contract, &header.id) {
                 Ok(Some(found)) => (vec![found.seq], Some(found.header.sort_key).filter(|_| found.lin == lineage.lin)),
                 _ => (self.numbers(&[(header.contract, &header.id)])?, None),
@@ -432,7 +431,7 @@ impl Writing<'_> {
             HeaderRow { seq, lin: lineage.lin, call, header: (*header).clone(), logs, sum: Some(base.key.sum) },
             base,
         );
-        // The replaced checkpoint may have been the last one of another lineage.
+        // The replaced checkpoint may have been the last of another lineage.
         if left.iter().any(|lin| *lin != lineage.lin) {
             self.end_empty(&left);
         }

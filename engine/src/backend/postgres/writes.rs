@@ -1,5 +1,5 @@
-//! The rows of pending writes. A call adds rows and never changes one, so two calls never wait for each other: a read
-//! merges the rows of a task. A claim marks the rows that it finds.
+//! The rows of pending writes. A call only adds rows, so that two calls never wait for each other. A read merges the
+//! rows of a task. A claim marks existing rows.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -48,8 +48,8 @@ macro_rules! of_id {
     };
 }
 
-/// Returns the writes to a checkpoint. The tasks are in the order of each task's first write. The writes of a task are
-/// in the order in which their slots were first written.
+/// Returns the writes to a checkpoint. Tasks are ordered by their first write, and the writes of a task by the first
+/// write to each slot.
 pub(super) fn of(open: &Transaction<'_>, contract: ContractId, id: &str) -> Result<Vec<Write>> {
     const SQL: &str = concat!("SELECT ", columns!(), " FROM @write AS w WHERE ", of_id!(), " ORDER BY num");
     merged(contract, id, &open.query(SQL, values![number(contract), id])?)
@@ -57,7 +57,7 @@ pub(super) fn of(open: &Transaction<'_>, contract: ContractId, id: &str) -> Resu
 
 pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R]) -> Result<Vec<Write>> {
     let mut tasks: Vec<Task> = Vec::new();
-    // The place of each task whose rows are merged.
+    // The index of each task whose rows are merged.
     let mut places: HashMap<(String, Option<i64>), usize> = HashMap::new();
     for row in rows {
         let row: &Row = row.borrow();
@@ -75,8 +75,8 @@ pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R])
         }
         let parts = opened(id, &task, row.get(7))?;
         let state = u8::try_from(row.get::<_, i16>(9)).map(TaskState::numbered).unwrap_or_default();
-        // Writes that were claimed when they were added are not merged with others. Other rows of a task belong together if
-        // the same claim took them.
+        // Writes that were already claimed when added are not merged. Other rows of a task belong together if the same
+        // claim took them.
         let alone = claimed.is_some() && claim.is_none();
         let held = if alone { None } else { places.get(&(task.clone(), claim)) };
         match held.and_then(|at| tasks.get_mut(*at)) {
@@ -106,7 +106,8 @@ pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R])
     Ok(writes.collect())
 }
 
-/// True if nothing is missing, and if the batch `$3` has stored the checkpoint `$1` of the contract `$2`, or `$1` is empty.
+/// True if no required row is missing, and if the batch `$3` has stored the checkpoint `$1` of the contract `$2`, or
+/// `$1` is empty.
 macro_rules! was_right {
     () => {
         concat!(
@@ -130,7 +131,7 @@ pub(super) struct Rows {
     sums: Vec<i64>,
     states: Vec<i16>,
     bodies: Vec<Vec<u8>>,
-    /// The checkpoints whose tasks that ask are answered before the rows are stored.
+    /// The checkpoints whose interrupted tasks are answered before the rows are stored.
     answered: Vec<Name>,
 }
 
@@ -139,7 +140,7 @@ impl Rows {
         self.ids.is_empty()
     }
 
-    /// Adds writes to a checkpoint. If a slot already holds an unclaimed write, `replace` decides when the rows are read.
+    /// Adds writes to a checkpoint. If a slot already has an unclaimed write, a read uses `replace` to choose one.
     pub(super) fn add(
         &mut self,
         contract: ContractId,
@@ -150,7 +151,7 @@ impl Rows {
     ) {
         if answers(writes) {
             self.answered.push(key::name(contract, id));
-            // The rows of this statement are not stored yet.
+            // The rows of this statement are not stored yet, so change them here.
             let of = |at: &usize| self.ids[*at] == id.as_bytes() && self.contracts[*at] == number(contract);
             let unclaimed = (0..self.ids.len()).filter(of).filter(|at| self.claimed[*at].is_none()).collect::<Vec<_>>();
             for at in unclaimed {
@@ -271,7 +272,7 @@ pub(super) fn has_call(open: &Transaction<'_>, contract: ContractId, id: &str, c
 
 /// Makes all writes of a checkpoint unclaimed again.
 pub(super) fn reopen(open: &Transaction<'_>, call: i64, contract: ContractId, id: &str) -> Result<()> {
-    // What the statement returns is what it deletes, so a write that arrives during the statement stays.
+    // The statement returns the rows that it deletes, so a write that arrives in the meantime stays.
     const SQL: &str = concat!(
         "WITH gone AS (DELETE FROM @write WHERE ",
         of_id!(),

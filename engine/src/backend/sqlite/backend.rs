@@ -1,4 +1,4 @@
-//! The backend: a connection to a database file, and what a full disk and an idle store need.
+//! The backend: a connection to a database file, with handling of a full disk and of idle time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,18 +30,18 @@ use crate::query::{Answer, Query};
 use crate::record::Notice;
 use crate::retention::{Cursor, Prune, Pruned, Rule};
 
-/// One connection to one database file. Several connections, also in several processes, may use the same file.
+/// One connection to a database file. Several connections, in one process or in many, may use the same file.
 #[derive(Debug)]
 pub struct Sqlite {
-    /// This field is declared before `connection`, so that the connection of its thread closes first. The last
-    /// connection to close removes the WAL.
+    /// Declared before `connection`, so that the checkpointer's connection closes first. The last connection to close
+    /// removes the WAL.
     pub(super) checkpointer: Option<Checkpointer>,
     pub(super) connection: Connection,
     pub(super) changes: Changes,
-    /// This field is declared after `connection`, because the last connection to close removes the reserve.
+    /// Declared after `connection`, because the last connection to close removes the reserve.
     pub(super) reserve: Reserve,
     pub(super) journal: Journal,
-    /// How long one call may wait for locks.
+    /// The maximum time that one call waits for locks.
     pub(super) patience: Duration,
     pub(super) notice: Option<Notice>,
     pub(super) cache: PayloadCache,
@@ -53,13 +53,13 @@ pub struct Sqlite {
     /// Whether the log may still have deleted data that must be overwritten.
     pub(super) unclean: bool,
     pub(super) watch: Watch,
-    /// This field is declared last, because the claim must end after the connections have closed the file.
+    /// Declared last, because the claim must end after the connections have closed the file.
     #[expect(dead_code, reason = "held for its end")]
     pub(super) claim: Claim,
 }
 
 impl Sqlite {
-    /// Does the work of one call. Before and after it, the connection holds no lock.
+    /// Does the work of one call. The connection holds no lock before and after it.
     fn call<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         locks::release(&self.connection, self.journal);
         let done = vfs::within(self.patience, || work(self));
@@ -73,7 +73,7 @@ impl Sqlite {
         let transaction = self.watch.begin(&self.connection).map_err(Failure::Whole)?;
         let (applied, raw_bytes) = write::transaction(transaction, &self.cache, batch, effort)?;
         self.raw.add(raw_bytes);
-        // A save to a file that was removed or replaced is not acknowledged, though it may be found later.
+        // A save to a removed or replaced file is not acknowledged, although it may be found later.
         self.watch.look(&self.connection).map_err(|error| Failure::Whole(error.with_outcome_unknown()))?;
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.after_commit(&self.connection, batch.len());
@@ -88,7 +88,7 @@ impl Sqlite {
         batch::apply(units, |units| self.commit(units))
     }
 
-    /// Applies the units. If the disk is full, makes room and applies what frees room or needs no more of it.
+    /// Applies the units. If the disk is full, makes room, and applies the units that free room or fit into free pages.
     fn apply_or_make_room(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         let mut outcomes = if self.reserve.lacks() {
             batch.iter().map(|_| Err(reserve_only())).collect()
@@ -109,7 +109,7 @@ impl Sqlite {
         outcomes
     }
 
-    /// Removes one batch of the rule. If the disk is full, makes room and removes smaller batches.
+    /// Removes one batch of a rule. If the disk is full, makes room and removes smaller batches.
     fn prune_or_make_room(&mut self, prune: &Prune) -> Result<Pruned> {
         let mut most = prune.most;
         loop {
@@ -130,14 +130,14 @@ impl Sqlite {
         }
     }
 
-    /// Gives the room of the reserve and of the log to the database.
+    /// Frees the space of the reserve and of the log for the database.
     fn make_room(&mut self) {
         self.reserve.release();
         self.truncate_log();
     }
 
-    /// Removes deleted data from the log, if the store has to. If a reader of another process still needs them, a later commit
-    /// or sweep tries again.
+    /// Removes deleted data from the log, if the store must overwrite it. If a reader of another process still needs
+    /// the log, a later commit or sweep tries again.
     fn clean(&mut self, removed: bool) {
         self.unclean |= removed && self.secure_delete && self.journal == Journal::Wal;
         if self.unclean {
@@ -154,13 +154,13 @@ impl Sqlite {
         }
     }
 
-    /// Returns true if the unit removes only, or if the database has enough free pages for it.
+    /// Returns true if the unit only removes, or if the database has enough free pages for it.
     fn fits(&self, unit: &Unit) -> bool {
         let adds = |op: &Op| matches!(op, Op::Put(_) | Op::Fork(_) | Op::Append { .. } | Op::Write { .. });
         if !unit.ops.iter().any(adds) {
             return true;
         }
-        // The b-trees may need some pages more than the data.
+        // The b-trees may need a few pages more than the data.
         let needed = 2 * unit.ops.iter().map(Op::weight).sum::<usize>() + (32 << 10);
         let number = |name| retention::pragma(&self.connection, name);
         let free = number("freelist_count").and_then(|count| Ok(count * number("page_size")?)).unwrap_or(0);
@@ -171,7 +171,7 @@ impl Sqlite {
         self.watch.path()
     }
 
-    /// Makes a change of the file's header in one transaction.
+    /// Changes the header of the file in one transaction.
     pub(super) fn change(&mut self, change: impl FnOnce(&Connection) -> Result<()>) -> Result<()> {
         let transaction = self.watch.begin(&self.connection)?;
         change(&transaction)?;
@@ -201,7 +201,7 @@ impl Verify for Sqlite {
 
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        // The next opening reports what was lost.
+        // The next opening reports the loss.
         let _ = self.watch.end(&self.connection);
     }
 }
@@ -229,7 +229,8 @@ impl Backend for Sqlite {
     }
 
     fn answer_at_once(&mut self, query: &Query) -> Option<Answer> {
-        // With a rollback journal, a reader may have to roll back what a killed process left, and the file may be far away.
+        // With a rollback journal, a read may roll back the changes of a killed process, or wait for a network file
+        // system.
         if self.journal != Journal::Wal || self.watch.look_sometimes(&self.connection).is_err() {
             return None;
         }
@@ -253,7 +254,7 @@ impl Backend for Sqlite {
             if let Rule::MaxBytes(_) = prune.rule
                 && prune.cursor == Cursor::default()
             {
-                // What only waits to be compressed must not count against the limit.
+                // Compress all waiting payloads first, so that their raw size does not count against the limit.
                 while compress(&backend.connection, &mut backend.watch, &backend.cache, &|| false)? {}
             }
             backend.prune_or_make_room(prune)
@@ -264,7 +265,7 @@ impl Backend for Sqlite {
         if !self.raw.may_be_left || self.reserve.lacks() {
             return Ok(false);
         }
-        // Never wait for another process: it writes, so the database is not idle.
+        // Never wait for another process: if it writes, the database is not idle.
         let left = self.call(|all| {
             vfs::within(Duration::ZERO, || compress(&all.connection, &mut all.watch, &all.cache, wanted))
         })?;
@@ -280,7 +281,7 @@ impl Backend for Sqlite {
 
     fn sweep(&mut self) -> Result<bool> {
         self.call(|backend| {
-            // An idle store also notices that its log was removed, while the log can still be rescued.
+            // An idle store also checks that its log still exists, while the log can be rescued.
             backend.watch.look_sometimes(&backend.connection)?;
             backend.clean(false);
             if backend.uncounted >= totals::WORTH_FOLDING {
@@ -296,7 +297,7 @@ impl Backend for Sqlite {
     }
 
     fn closing(&mut self, deadline: Instant) {
-        // An error is harmless, because the busy timeout then stays unchanged.
+        // An error is harmless: the busy timeout stays unchanged.
         self.patience = deadline.saturating_duration_since(Instant::now());
         let _ = self.connection.busy_timeout(self.patience);
     }
@@ -319,7 +320,7 @@ impl Backend for Sqlite {
     }
 }
 
-/// What a store needs to use a database file.
+/// Returns the access of a store to a database file.
 pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadline>) -> Opener {
     let deadline = Arc::clone(deadline);
     if options.read_only {
@@ -334,7 +335,7 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         durability: options.durability,
         busy_timeout: options.busy_timeout,
         cache_bytes: options.cache_bytes,
-        // Payloads that wait to be compressed would make a limit on bytes remove more.
+        // Otherwise, a limit on bytes would remove more because of uncompressed payloads.
         raw_in_a_hurry: options.retention.max_bytes.is_none(),
         secure_delete: options.secure_delete,
         alone_in_process: true,

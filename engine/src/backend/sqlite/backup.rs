@@ -1,7 +1,6 @@
-//! Copies a database that is in use into a new file, and verifies the copy.
+//! Copies a database in use into a new file, and verifies the copy.
 //!
-//! The copy gets a temporary name first and its real name last, so a backup that is killed leaves nothing under the
-//! real name.
+//! The copy first has a temporary name and gets its final name last, so a killed backup leaves nothing under that name.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -23,13 +22,13 @@ use crate::backend::disk::{create, failed, folder_of, sync_folder};
 use crate::backend::interface::Backend;
 use crate::error::{Code, Error, Result};
 
-/// The number of pages that are copied in one step. Between two steps the backup can be cancelled.
+/// The number of pages in one step. The backup can be cancelled between two steps.
 const PAGES: i32 = 512;
 
-/// How often the copy of a database with a rollback journal may begin again before others have to wait for it.
+/// With a rollback journal, the copy restarts this many times before it makes other processes wait.
 const TRIES: u32 = 3;
 
-/// How long a step waits before it tries again, while another process writes.
+/// The pause of a step before it retries, while another process writes.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A finished backup.
@@ -41,17 +40,17 @@ pub struct BackedUp {
     pub bytes: u64,
     /// The number of checkpoints in the copy. Each was verified.
     pub checkpoints: u64,
-    /// Always true: a copy that is not right is no backup.
+    /// Always true: an unverified copy is not published.
     pub verified: bool,
 }
 
-/// Copies the database at `options.path` to `to`, and verifies the copy. Saves continue during this, and the copy has
-/// every save that was acknowledged before. `watch` is called with the progress. An error of it ends the backup.
+/// Copies the database at `options.path` to `to`, and verifies the copy. Saves continue meanwhile. The copy has every
+/// save that was acknowledged before. `watch` receives the progress; an error from it ends the backup.
 ///
 /// # Errors
 ///
 /// `CONFLICT` if `to` exists and `overwrite` is false, or if files of another database are beside it. `CORRUPT` if the
-/// copy is damaged, because the database is. Nothing is at `to` then.
+/// database and therefore the copy is damaged. In these cases no copy is at `to`.
 pub fn backup(
     options: &Options,
     to: &Path,
@@ -71,7 +70,7 @@ pub fn backup(
     Ok(BackedUp { path: to, bytes, checkpoints, verified: true })
 }
 
-/// Refuses a path at which a backup would destroy something.
+/// Refuses a path where a backup would overwrite other data.
 fn refuse_taken(to: &Path, source: &Path, overwrite: bool) -> Result<()> {
     let conflict = |message: String| Err(Error::new(Code::Conflict, message));
     if fs::canonicalize(to).is_ok_and(|to| fs::canonicalize(source).is_ok_and(|source| to == source)) {
@@ -96,7 +95,7 @@ fn refuse_taken(to: &Path, source: &Path, overwrite: bool) -> Result<()> {
     }
 }
 
-/// The file of a backup that is not complete. It is removed when it is dropped.
+/// The file of an incomplete backup. Dropping this value removes the file.
 struct Part(PathBuf);
 
 impl Part {
@@ -106,7 +105,7 @@ impl Part {
         Ok(Self(path))
     }
 
-    /// Gives the file its real name.
+    /// Renames the file to its final name.
     fn publish(self, to: &Path, overwrite: bool) -> Result<()> {
         let named = if overwrite { fs::rename(&self.0, to) } else { name_new(&self.0, to) };
         let folder = to.parent().unwrap_or(Path::new("."));
@@ -127,12 +126,12 @@ fn name_new(from: &Path, to: &Path) -> std::io::Result<()> {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use rustix::io::Errno;
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // A system or a file system that does not know the flag.
+            // The system or the file system does not support the flag.
             Err(Errno::NOSYS | Errno::INVAL | Errno::NOTSUP) => {}
             renamed => return Ok(renamed?),
         }
     }
-    // A process that is killed between the two steps leaves a file with two names.
+    // A process that is killed between these steps leaves a file with two names.
     match fs::hard_link(from, to) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
         // A file system without hard links.
@@ -144,7 +143,7 @@ fn name_new(from: &Path, to: &Path) -> std::io::Result<()> {
 impl Drop for Part {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm", "-journal"] {
-            // A missing file is no error. A file that cannot be removed does no harm: its name is random.
+            // The file may not exist. If it cannot be removed, its random name does no harm.
             let _ = fs::remove_file(file::beside(&self.0, suffix));
         }
     }
@@ -154,13 +153,12 @@ fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<
     let source = Sqlite::open(&Options { cache_bytes: 0, ..options.clone() })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut target = Connection::open_with_flags_and_vfs(to, flags, vfs::name())?;
-    // The file is synced once, at the end: it is not used before.
+    // Sync the file only once, at the end, because nobody uses it before.
     target.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
     let page_size = pragma(&source.connection, "page_size")?;
-    // With one snapshot for all steps, a save between two steps does not make the copy begin again.
+    // With one snapshot for all steps, saves do not restart the copy.
     let take_snapshot = || source.connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1");
-    // With a rollback journal, a snapshot keeps others from saving. The copy only takes one after it has begun again
-    // often.
+    // With a rollback journal, a snapshot blocks saves, so take one only after several restarts.
     let mut tries = if source.journal() == Journal::Wal { 0 } else { TRIES };
     if tries == 0 {
         take_snapshot()?;
@@ -177,7 +175,7 @@ fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<
     })
 }
 
-/// Copies all pages. `again` is called when the copy has begun again, because another connection has written.
+/// Copies all pages. Calls `again` when a write by another connection has restarted the copy.
 pub(super) fn copy_pages(
     backup: &Backup<'_, '_>,
     page_size: u64,
@@ -194,11 +192,11 @@ pub(super) fn copy_pages(
         let done = of.saturating_sub(count(pages.remaining));
         let watched = watch(Progress { phase: Phase::Copying, done, of });
         if matches!(step, StepResult::Done) {
-            // The copy is committed, so it is too late to end it.
+            // The copy is committed, so it can no longer be cancelled.
             return Ok(());
         }
         watched?;
-        // A copy that begins again has as many pages after the step as after an earlier one, or fewer.
+        // After a restart, the number of copied pages does not grow.
         if done <= before {
             again()?;
         }
@@ -211,11 +209,11 @@ pub(super) fn copy_pages(
     }
 }
 
-/// Verifies a copy, and gives it its own log number. Returns the number of its checkpoints.
+/// Verifies a copy, and gives it a new log number. Returns the number of its checkpoints.
 fn finish(path: &Path, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<u64> {
     let mut copy = Sqlite::open(&Options { journal: Some(Journal::Rollback), ..Options::new(path) })?;
     let checkpoints = verify(&mut copy, watch).map_err(|error| error.context("there is no backup"))?;
-    // So that no log of the database is taken for one of the copy.
+    // A new number, so that no log of the database is mistaken for the copy's log.
     copy.change(|transaction| {
         let version = UserVersion::read(transaction)?.with_new_number();
         UserVersion { unsynced: false, ..version }.write(transaction)

@@ -1,7 +1,7 @@
-//! Finds the lineages of a group that began last, without an index in that order.
+//! Finds the newest lineages of a group, without an index in that order.
 //!
-//! A walk goes over the last lineages. If it finds too few, the lineages that it looks for are few among all. Then an index finds
-//! them, and they are put in order.
+//! A walk visits the last lineages. If it finds too few, lineages of the group are rare. An index then finds all of
+//! them, and they are sorted.
 
 use std::cmp::Reverse;
 
@@ -15,16 +15,16 @@ use super::statement::{all, first};
 use crate::error::Result;
 use crate::record::ContractId;
 
-/// The walk goes over numbers of this many lineages.
+/// The number of lineage numbers that the walk covers.
 const VISITS: i64 = 10_000;
 
-/// Returns true if the file has so many lineages that their groups are worth an index.
+/// Returns true if the file has so many lineages that an index of groups is worthwhile.
 pub(super) fn is_worth_an_index(connection: &Connection) -> Result<bool> {
     Ok(lineage::last(connection)? > VISITS)
 }
 
-/// Calls `walk` with the lineages of a contract that have numbers below `before` and groups with this prefix, the greatest number first,
-/// until it returns true.
+/// Calls `walk` with the lineages of a contract that have numbers below `before` and groups with this prefix, in
+/// descending order, until it returns true.
 pub(super) fn newest_first(
     connection: &Connection,
     contract: ContractId,
@@ -56,7 +56,7 @@ pub(super) fn newest_first(
     Ok(())
 }
 
-/// The numbers of the lineages whose groups begin with a prefix. `None`: there is no index for it.
+/// The numbers of the lineages whose groups begin with a prefix. `None`: the file lacks the index.
 fn indexed(connection: &Connection, contract: ContractId, prefix: &str) -> Result<Option<Vec<i64>>> {
     if prefix.is_empty() {
         let sql = "SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ?";

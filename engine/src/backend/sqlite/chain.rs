@@ -1,10 +1,8 @@
-//! The column `chain` describes how the payload of its row is stored, and which payloads are deltas against this
-//! payload.
+//! The column `chain` describes how the row's payload is stored, and which payloads are deltas against it.
 //!
-//! All deltas against one base form a linked list through their rows. The row of the base contains the number of the
-//! newest delta, and the row of each delta contains the number of the next older delta. The dependants of a payload
-//! are found without an index. The column keeps its size, so saving a delta updates the column of its base in place.
-//!
+//! All deltas against one base form a linked list through their rows. The base's row has the number of the newest
+//! delta, and each delta's row has the number of the next older delta. Dependants are thus found without an index. The
+//! column keeps its size, so saving a delta updates the column of its base in place.
 //! The short form says how far another row is from this one. A row whose numbers are too large for it has the wide form.
 
 use std::collections::HashSet;
@@ -48,14 +46,13 @@ impl Chain {
             .map_or_else(|| Err(damaged(seq)), |(chain, _)| Ok(chain))
     }
 
-    /// Returns the base that the column names, without verifying the column's checksum. This is safe when payloads are
-    /// read and when dependants are searched: a payload has its own checksum, so a wrong base never gives a wrong
-    /// payload.
+    /// Returns the base in the column, without verifying the column's checksum. This is safe for reading payloads and
+    /// for finding dependants: a payload has its own checksum, so a wrong base never yields a wrong payload.
     pub(super) fn named_base(seq: Seq, column: &[u8]) -> Result<Option<Seq>> {
         Self::parse(seq, column).map_or_else(|| Err(damaged(seq)), |(chain, _)| Ok(chain.base))
     }
 
-    /// Reads the numbers of the column and its checksum. `None`: it has neither form, or it names the row 0, which no store has.
+    /// Parses the column and its checksum. `None`: it has neither form, or names the row 0, which never exists.
     fn parse(seq: Seq, column: &[u8]) -> Option<(Self, i64)> {
         match column.len() {
             SHORT => Self::parse_short(seq, column.first_chunk()?),
@@ -91,15 +88,14 @@ impl Chain {
         Some((chain, i64::from_le_bytes(std::array::from_fn(|byte| column[22 + byte]))))
     }
 
-    /// The size of the raw payload in bytes. Counts a damaged row as size 0: statistics must not fail because of it, and
-    /// a check reports the damage.
+    /// The size of the raw payload in bytes. A damaged row counts as 0, because statistics must not fail. A check
+    /// reports it.
     pub(super) fn size_of(seq: Seq, column: &[u8]) -> i64 {
         Self::decode(seq, column).map_or(0, |chain| chain.size)
     }
 
-    /// Converts a damaged column to the column of a keyframe: removes the base and leaves the other fields unchanged.
-    /// The checksum of the column still does not match, because the list of dependants is unknown. [`dependants`] then
-    /// searches all rows.
+    /// Converts a damaged column to the column of a keyframe: removes the base and leaves the rest unchanged. Its
+    /// checksum still does not match, because the list of dependants is unknown. [`dependants`] then scans all rows.
     pub(super) fn damaged_keyframe(column: &[u8]) -> Vec<u8> {
         let mut keyframe = match column.len() {
             SHORT | WIDE => column.to_vec(),
@@ -119,9 +115,9 @@ impl Chain {
         column
     }
 
-    /// The numbers of the short form. `None`: one is too large for it.
+    /// Encodes the numbers in the short form. `None`: one does not fit.
     fn short(&self, seq: Seq) -> Option<Vec<u8>> {
-        // A row is never 0 away from another one, so 0 says that there is no other row.
+        // The distance to another row is never 0, so 0 means that there is no other row.
         let away = |from: Seq, to: Seq| u32::try_from(from.checked_sub(to)?).ok().filter(|away| *away != 0);
         let older = |other: Option<Seq>| other.map_or(Some(0), |other| away(seq, other));
         let newer = |other: Option<Seq>| other.map_or(Some(0), |other| away(other, seq));
@@ -164,8 +160,8 @@ fn write(connection: &Connection, seq: Seq, chain: &Chain) -> Result<()> {
 
 /// Returns the payloads that are deltas against `base`, newest first.
 ///
-/// If the linked list is damaged, the function searches all rows instead. The search is slow, but it finds every
-/// dependant whose payload can still be read.
+/// If the linked list is damaged, scans all rows instead. This is slow, but finds every dependant whose payload is
+/// readable.
 pub(super) fn dependants(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     match listed(connection, base) {
         Err(error) if error.code() == Code::Corrupt => searched(connection, base),
@@ -188,7 +184,7 @@ pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Cha
             Error::new(Code::Corrupt, message)
         };
         let chain = read(connection, seq)?.filter(|chain| chain.base == Some(base)).ok_or_else(broken)?;
-        // Numbers must decrease along the list. This check also stops at a cycle in a damaged list.
+        // Numbers must decrease along the list. This also stops at a cycle in a damaged list.
         if found.last().is_some_and(|(before, _)| *before <= seq) {
             return Err(broken());
         }
@@ -203,8 +199,7 @@ fn searched(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     let mut found = Vec::new();
     each(connection, sql, [base], |row| {
         let seq = row.get(0)?;
-        // Skip a row if its column is so damaged that the base cannot be read. The payload of such a row cannot be read
-        // either.
+        // Skip a row whose column is so damaged that its base is unreadable. Its payload is unreadable too.
         let named = row.get_ref(1)?.as_blob().ok().and_then(|column| Chain::named_base(seq, column).ok().flatten());
         if named == Some(base) {
             found.push(seq);
@@ -214,8 +209,8 @@ fn searched(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
     Ok(found)
 }
 
-/// Makes `dependant` the first item in the list of `base`. Must be called before `dependant` is stored. Returns the
-/// dependant that was first until now.
+/// Makes `dependant` the head of the list of `base`. Must be called before `dependant` is stored. Returns the previous
+/// head.
 pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result<Option<Seq>> {
     let Some(chain) = read(connection, base)? else { return Ok(None) };
     let before = chain.first_dependant;
@@ -223,9 +218,8 @@ pub(super) fn link(connection: &Connection, base: Seq, dependant: Seq) -> Result
     Ok(before)
 }
 
-/// Removes the payloads in `going` from the list of `base`, in one pass. If the list is damaged, it is rebuilt by
-/// searching all rows. If the column of a remaining payload is damaged, the list is left damaged, and [`dependants`]
-/// searches all rows.
+/// Removes the payloads in `going` from the list of `base`, in one pass. Rebuilds a damaged list by a scan of all rows.
+/// If the column of a remaining payload is damaged, leaves the list damaged, so that [`dependants`] scans all rows.
 pub(super) fn unlink(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()> {
     match relist(connection, base, going) {
         Err(error) if error.code() == Code::Corrupt => Ok(()),
@@ -257,8 +251,8 @@ fn relist(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()
     Ok(())
 }
 
-/// Finds the base whose list contains `dependant`, for a dependant whose own column is damaged. Searches all rows for a
-/// link to `dependant`.
+/// Finds the base whose list contains `dependant`, if the column of `dependant` is damaged. Scans all rows for the
+/// link.
 pub(super) fn listed_under(connection: &Connection, dependant: Seq) -> Result<Option<Seq>> {
     let mut statement = connection.prepare_cached("SELECT seq, chain FROM checkpoint")?;
     let mut rows = statement.query([])?;

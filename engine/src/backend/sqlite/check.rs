@@ -1,9 +1,8 @@
 //! Verifies all stored data: each row by its checksum, each payload by rebuilding it, and each index by comparing it
-//! with its table. A check runs in pages with a limited number of rows. Damage in one row does not stop the check of
-//! other rows.
+//! with its table. A check runs in pages of limited size. Damage in one row does not stop it.
 //!
-//! To find a row that is missing in an index, the check looks up the row's index entry. To find an index entry that
-//! leads to no row, the check counts the entries: such an index has more entries than the table has rows.
+//! To find a row that is missing in an index, the check looks up the row's index entry. To find an index entry without
+//! a row, it compares the number of entries with the number of rows.
 
 mod indexes;
 mod rows;
@@ -27,8 +26,8 @@ use crate::error::{Error, Result};
 use crate::names;
 use crate::record::Seq;
 
-/// The size in bytes of the payload cache for one page. A page rebuilds the payloads in save order, and most payloads
-/// are deltas against a recent payload.
+/// The size in bytes of the payload cache for one page. Payloads are rebuilt in save order, and most are deltas against
+/// a recent payload.
 const CACHE_BYTES: usize = 64 << 20;
 
 const RESTORE: &str = "Restore the database from a backup, or save the checkpoint again, or delete it.";
@@ -51,8 +50,7 @@ const STAGES: [Stage; 9] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Checks the structure of the file and the settings. This stage is one page, which takes as long as reading the
-    /// whole file.
+    /// Checks the structure of the file and the settings. This stage is a single page, which reads the entire file.
     File,
     /// Checks the number of entries of each index. Each index is one page.
     Indexes,
@@ -65,12 +63,12 @@ enum Stage {
 /// Checks one page of about `limit` rows, starting at the cursor. The caller holds a snapshot for the page.
 pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) -> Result<CheckPage> {
     let position = Position::read(&STAGES, cursor, || match count_rows(connection) {
-        // If a damaged table cannot be counted, use 0. The check reports the damage when it reads this table.
+        // Count an unreadable table as 0. The check reports the damage when it reads the table.
         Err(error) if error.is_damage() => Ok(0),
         counted => counted,
     })?;
     let limit = limit.max(1);
-    // Do not use the store's cache, so that the check reads the payloads from the database.
+    // Use a separate cache, so that payloads are read from the database.
     let cache = PayloadCache::new(CACHE_BYTES);
     let mut check =
         Check { connection, cache, lists: HashMap::new(), claims: HashMap::new(), page: CheckPage::default() };
@@ -91,7 +89,7 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
 
 /// Counts the checkpoints, the rows of writes, and the records.
 fn count_rows(connection: &Connection) -> Result<i64> {
-    // Without a condition, SQLite counts in one step, which nothing ends: see `steps.rs`.
+    // The condition makes SQLite count row by row: it could not be interrupted otherwise, see `steps.rs`.
     let sql = "SELECT (SELECT count(*) FROM checkpoint INDEXED BY checkpoint_id WHERE id_hash >= ?1)
                  + (SELECT count(*) FROM write INDEXED BY write_id WHERE contract >= ?1)";
     let records = " + (SELECT count(*) FROM record INDEXED BY record_pos WHERE branch >= ?1)";
@@ -103,16 +101,16 @@ fn count_rows(connection: &Connection) -> Result<i64> {
 struct Check<'a> {
     connection: &'a Connection,
     cache: PayloadCache,
-    /// The dependants of each base whose list was read. `None` if the list is damaged or the base does not exist.
+    /// The dependants of each base whose list was read. `None`: the list is damaged or the base does not exist.
     lists: HashMap<Seq, Option<HashSet<Seq>>>,
-    /// The bytes that a payload and all of its bases claim to have.
+    /// The total bytes that the headers of a payload and its bases claim.
     claims: HashMap<Seq, usize>,
     page: CheckPage,
 }
 
 impl Check<'_> {
-    /// Calls `look` for the next rows of a table, ordered by number. Returns the position after the greatest row number
-    /// of the page, or `None` at the end of the table.
+    /// Calls `look` for the next rows of a table, ordered by number. Returns the greatest row number of the page as the
+    /// next position, or `None` at the end of the table.
     fn each(
         &mut self,
         table: &str,
@@ -131,15 +129,15 @@ impl Check<'_> {
             look(self, *number)?;
         }
         match end {
-            // The table is damaged here, and the rows after this point cannot be reached.
+            // The table is damaged here, and later rows are unreachable.
             Err(error) if error.is_damage() => {
                 let message = format!("the rest of a table cannot be read: {}", error.message());
                 self.find(FindingCode::Corrupt, About::default(), message, RESTORE);
                 Ok(None)
             }
             Err(error) => Err(error),
-            // In a damaged table the last number may not be the greatest. Continuing from the greatest number always
-            // moves forward, so the check ends.
+            // In a damaged table the last number may not be the greatest. Continuing from the greatest number makes
+            // progress, so the check ends.
             Ok(()) => {
                 let greatest = numbers.iter().copied().max();
                 let next = greatest.filter(|greatest| numbers.len() == limit && *greatest > after);
@@ -149,7 +147,7 @@ impl Check<'_> {
     }
 
     fn find(&mut self, code: FindingCode, about: About, message: String, remedy: &'static str) {
-        // Users may remove a checkpoint by its id, and this removal may leave an orphan.
+        // A user's removal of a checkpoint by its id may leave an orphan.
         let severity = if code == FindingCode::Orphan { Severity::Warning } else { Severity::Error };
         self.page.findings.push(Finding::new(code, severity, message, remedy).about(about));
     }
@@ -160,7 +158,7 @@ impl Check<'_> {
         self.find(code, About::from(&row.header), message, remedy);
     }
 
-    /// If the result is an error that means damage, adds a finding and returns `None`. Returns any other error.
+    /// Turns damage into a finding and returns `None`. Returns any other error.
     fn damage<T>(&mut self, found: Result<T>, about: impl FnOnce() -> About) -> Result<Option<T>> {
         match found {
             Ok(found) => Ok(Some(found)),

@@ -13,16 +13,16 @@ use super::{locks, steps, vfs};
 use crate::error::{Code, Error, Result};
 
 pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection> {
-    // NO_MUTEX is safe because only one thread at a time uses a connection. Without the URI flag, SQLite takes every
+    // NO_MUTEX is safe, because only one thread at a time uses a connection. Without the URI flag, SQLite takes every
     // path literally.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = Connection::open_with_flags_and_vfs(path, flags, vfs::name())?;
     steps::watch(&mut connection)?;
     let configured = configure(&connection, busy_timeout);
-    // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
+    // Release locks even after a failure: closing a connection does not release locks that it failed to unlock.
     locks::release(&connection, Journal::Wal);
     if let Err(error) = configured {
-        // Without its log, the database may look damaged.
+        // A database without its log may look damaged.
         refuse_missing_log(&connection, path)?;
         return Err(error.into());
     }
@@ -31,20 +31,20 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection>
 
 fn configure(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
     connection.busy_timeout(busy_timeout)?;
-    // Closing must not write to the file before it is known to be a Forkpoint database.
+    // Closing must not write to the file until it is known to be a Forkpoint database.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     set_limits_and_plans(connection)?;
     connection.execute_batch("PRAGMA mmap_size = 0; PRAGMA cache_size = -16384;")
 }
 
-/// Gives a connection that only reads a cache of 4 MB. A page that is read from the system's cache costs less than the
-/// memory for a new page of this cache, so a first scan of many pages takes less time.
+/// Sets a cache of 4 MB, for a connection that only reads. Reading a page from the system's cache costs less than
+/// allocating a page of this cache, so a first scan of many pages is faster.
 pub(super) fn read_with_small_cache(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA cache_size = -4096;")
 }
 
-/// Sets the journal mode. The change needs exclusive access to the file, and `SQLite` does not always wait for this
-/// access. The function retries until the busy timeout has passed.
+/// Sets the journal mode, which needs exclusive access to the file. `SQLite` does not always wait for this access, so
+/// the function retries until the busy timeout has passed.
 pub(super) fn set_journal(connection: &Connection, journal: Journal, busy_timeout: Duration) -> Result<()> {
     let name = match journal {
         Journal::Wal => "wal",

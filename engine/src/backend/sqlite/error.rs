@@ -13,19 +13,18 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Code::Busy,
             Some(ErrorCode::DiskFull) => Code::Full,
             // An error without a code is a failed conversion: a column has an unexpected type, so the row is damaged. A
-            // constraint fails only if an index or a table is damaged: the index or the table contains a row that a
-            // lookup does not find.
+            // constraint fails only if an index or a table contains a row that a lookup does not find, so one of them
+            // is damaged.
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) | None => {
                 Code::Corrupt
             }
-            // The file ends before a page that it should have.
+            // The file is too short for a page that it must have.
             Some(ErrorCode::SystemIoFailure) if number == Some(ffi::SQLITE_IOERR_SHORT_READ) => Code::Corrupt,
             // A read took too many steps: see `steps.rs`.
             Some(ErrorCode::OperationInterrupted) => Code::Corrupt,
-            // A statement that stores reports this in another way: see `statement.rs`.
+            // Statements that store handle this error before: see `statement.rs`.
             Some(ErrorCode::TooBig) => Code::Unsupported,
-            // All statements are fixed, so a table or a column can only be missing if another program has changed the
-            // file.
+            // All statements are fixed. A table or column is missing only if another program has changed the file.
             Some(_) if number == Some(ffi::SQLITE_ERROR) && lacks_table(&error) => Code::Corrupt,
             // All other codes come from the file system or from SQLite itself.
             Some(_) => Code::Unavailable,
@@ -76,8 +75,8 @@ fn lacks_table(error: &rusqlite::Error) -> bool {
     ["no such table", "no such column", "no such index", "has no column named"].iter().any(|part| text.contains(part))
 }
 
-/// Converts an error of a failed COMMIT. If the code is busy, locked or full, nothing was committed. For any other
-/// code the outcome is unknown, because after an I/O error the commit may still be on disk.
+/// Converts an error of a failed COMMIT. If the code is busy, locked or full, nothing was committed. Otherwise the
+/// outcome is unknown, because after an I/O error the commit may be on disk.
 pub(super) fn from_commit(error: rusqlite::Error) -> Error {
     let certain = matches!(
         error.sqlite_error_code(),
@@ -87,8 +86,8 @@ pub(super) fn from_commit(error: rusqlite::Error) -> Error {
     if certain { error } else { error.with_outcome_unknown() }
 }
 
-/// The name of a result code. An unknown extended code gets the name of its primary code. The names are listed here
-/// because `SQLite` has them only in its C header.
+/// The name of a result code, or the name of its primary code. Listed here, because `SQLite` has the names only in its
+/// C header.
 fn name(number: i32) -> Option<&'static str> {
     // The low byte of an extended code is its primary code.
     exact(number).or_else(|| exact(number & 0xff))

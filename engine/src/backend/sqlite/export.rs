@@ -1,4 +1,4 @@
-//! Reads everything that a database holds, page by page.
+//! Reads the entire database, page by page.
 
 use rusqlite::{Connection, params};
 
@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::record::{ContractId, FirstCheckpoint, Labels, Origin, Saved, Seq, Start, Written};
 
 pub(super) fn saves(connection: &Connection, after: Option<Seq>, bytes: usize) -> Result<Vec<Saved>> {
-    // Many payloads of a page are deltas against other payloads of the page. The store's own cache keeps the payloads
-    // that its savers need.
+    // Many payloads of a page are deltas against payloads of the same page. A separate cache leaves the store's cache
+    // to the store's saves.
     let cache = PayloadCache::new(usize::MAX);
     let sql = "SELECT seq FROM checkpoint NOT INDEXED WHERE seq > ? ORDER BY seq";
     let mut statement = connection.prepare_cached(sql)?;

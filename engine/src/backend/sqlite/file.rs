@@ -10,9 +10,9 @@ use crate::backend::disk::{create, failed, folder_of, lasting_unless_writable, s
 use crate::error::{Code, Error, Result};
 use crate::record::Notice;
 
-/// Creates the file if it does not exist. Only the owner can read and write the new file. Refuses a path that is a
-/// symbolic link or not a plain file, and a file that has another name or cannot be a database. Returns the path with
-/// its directory resolved to an absolute path.
+/// Creates the file, readable and writable only by its owner, if it does not exist. Refuses a symbolic link, anything
+/// but a plain file, a file with another name, and a file that cannot be a database. Returns the path with its
+/// directory resolved to an absolute path.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().filter(|_| !names_directory(path));
     let Some(name) = name else {
@@ -23,7 +23,7 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     #[cfg(unix)]
     refuse_long(&path)?;
     match create(&path) {
-        // Sync the directory, so that the new file itself survives power loss.
+        // Sync the directory, so that the new file survives power loss.
         Ok(_) => sync_folder(&folder).map_err(|error| failed(error, "the directory cannot be synced"))?,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(failed(error, "the file cannot be created")),
@@ -44,32 +44,32 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The path of a file beside the database, whose name has this at its end.
+/// The path of the file beside the database whose name ends with this suffix.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(suffix);
     PathBuf::from(beside)
 }
 
-/// Returns true if there is a file beside the database, whose name has this at its end.
+/// Returns true if a file beside the database has a name with this suffix.
 pub(super) fn has(path: &Path, suffix: &str) -> bool {
     fs::symlink_metadata(beside(path, suffix)).is_ok()
 }
 
-/// Returns true if the path ends with a separator, and so names a directory. `Path::file_name` ignores separators at
-/// the end.
+/// Returns true if the path ends with a separator, and so names a directory. `Path::file_name` ignores such separators.
 fn names_directory(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(last.into()))
 }
 
-/// The longest path of a database in bytes: `SQLite` adds `-journal`, and its own limit is 512 bytes with a NUL.
+/// The maximum length of a database's path, in bytes. `SQLite` adds `-journal`, and its limit is 512 bytes with a NUL.
 #[cfg(unix)]
 const LONGEST_PATH: usize = 512 - "-journal".len() - 1;
-/// The longest name of a database in bytes: the name of the journal must fit in the 255 bytes of most file systems.
+/// The maximum length of a database's name, in bytes. The journal's name must fit in the 255 bytes of most file
+/// systems.
 #[cfg(unix)]
 const LONGEST_NAME: usize = 255 - "-journal".len();
 
-/// Refuses a path that is too long for `SQLite`, before a file is created that could not be opened.
+/// Refuses a path that is too long for `SQLite`, before the file is created.
 #[cfg(unix)]
 fn refuse_long(path: &Path) -> Result<()> {
     let name = path.file_name().map_or(0, std::ffi::OsStr::len);
@@ -83,9 +83,9 @@ fn refuse_long(path: &Path) -> Result<()> {
     Err(Error::invalid(format!("{longest}. Use a shorter path")))
 }
 
-/// Refuses a file with several names (hard links). Each name has its own write-ahead log and its own locks. Two
-/// processes that use different names do not see each other's saves, and damage the file. A process that already has
-/// the file open under this name may open further connections. On other systems the number of names is not known.
+/// Refuses a file with several names (hard links). Each name has its own write-ahead log and locks, so processes that
+/// use different names damage the file. If the process already has the file open under this name, further connections
+/// are allowed. Other systems do not tell the number of names.
 #[cfg(unix)]
 fn refuse_linked(path: &Path, metadata: &fs::Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -100,11 +100,11 @@ fn refuse_linked(path: &Path, metadata: &fs::Metadata) -> Result<()> {
     }
 }
 
-/// The smallest page, and so the smallest database that is not empty.
+/// The smallest page, and therefore the smallest non-empty database.
 const SMALLEST_DATABASE: u64 = 512;
 
-/// Refuses a file that is not empty but too short for a database. `SQLite` takes a file of one byte for an empty
-/// database and overwrites it. A file with a journal or a log is left to `SQLite`, which may restore it from there.
+/// Refuses a non-empty file that is too short for a database. `SQLite` takes a file of one byte for an empty database
+/// and overwrites it. If there is a journal or a log, `SQLite` may restore the file from it.
 fn refuse_short(path: &Path, metadata: &fs::Metadata) -> Result<()> {
     if !(1..SMALLEST_DATABASE).contains(&metadata.len()) || has(path, "-journal") || has(path, "-wal") {
         return Ok(());
@@ -129,9 +129,8 @@ pub(super) fn lasting(error: Error, path: &Path) -> Error {
     lasting_unless_writable(error, path)
 }
 
-/// Returns the name of the network file system that holds the path, or `None` for a local file system. A WAL on a
-/// network file system is soon corrupted: the index of the WAL is shared memory, and different machines do not share
-/// memory.
+/// Returns the name of the network file system that holds the path, or `None` for a local one. On a network file
+/// system, a WAL is soon corrupted, because the WAL's index is memory that different machines do not share.
 #[cfg(target_os = "linux")]
 pub(super) fn network(path: &Path) -> Option<&'static str> {
     #[expect(clippy::unnecessary_cast, reason = "the type of f_type differs between C libraries")]
@@ -148,9 +147,9 @@ pub(super) fn on_network(path: &Path, kind: &str) -> Notice {
     Notice { code: "FORKPOINT_NETWORK_FILE", message }
 }
 
-/// Converts a magic number of `statfs(2)` to the name of a network file system. FUSE counts as a network file system,
-/// because sshfs and the bind mounts of virtual machines use FUSE. On a local FUSE file system the only effect is a
-/// slightly slower journal.
+/// Converts a magic number of `statfs(2)` to the name of a network file system. FUSE counts as one, because sshfs and
+/// the bind mounts of virtual machines use it. For a local FUSE file system, the only effect is a slightly slower
+/// journal.
 #[cfg(target_os = "linux")]
 fn network_by_magic(magic: i64) -> Option<&'static str> {
     Some(match magic & 0xffff_ffff {
@@ -172,7 +171,7 @@ fn network_by_magic(magic: i64) -> Option<&'static str> {
     })
 }
 
-/// Returns the kind of network file system that holds the path: see the version for Linux.
+/// Returns the kind of network file system that holds the path: see the Linux version.
 #[cfg(target_vendor = "apple")]
 pub(super) fn network(path: &Path) -> Option<&'static str> {
     // MNT_LOCAL of sys/mount.h: the file system is stored locally.
@@ -181,8 +180,8 @@ pub(super) fn network(path: &Path) -> Option<&'static str> {
     (status.f_flags & MNT_LOCAL == 0).then_some("network volume")
 }
 
-/// Returns the kind of network file system that holds the path: see the version for Linux. [`prepare`] has already
-/// resolved a mapped drive to its UNC path.
+/// Returns the kind of network file system that holds the path: see the Linux version. [`prepare`] has already resolved
+/// a mapped drive to its UNC path.
 #[cfg(windows)]
 pub(super) fn network(path: &Path) -> Option<&'static str> {
     use std::path::{Component, Prefix};
@@ -194,7 +193,7 @@ pub(super) fn network(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// On other systems network file systems cannot be detected, so every file system is treated as local.
+/// Other systems cannot detect network file systems, so every file system is treated as local.
 #[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
 pub(super) fn network(_: &Path) -> Option<&'static str> {
     None
@@ -208,7 +207,7 @@ mod tests {
     fn network_file_systems_are_known_by_their_magic() {
         assert_eq!(network_by_magic(0x6969), Some("nfs"));
         assert_eq!(network_by_magic(0xfe53_4d42), Some("smb2"));
-        // `f_type` is a signed long. On 32-bit systems a magic number with its highest bit set is negative.
+        // `f_type` is a signed long. On 32-bit systems, a magic number with its highest bit set is negative.
         assert_eq!(network_by_magic(i64::from(0xff53_4d42_u32.cast_signed())), Some("cifs"));
         for local in [0xef53, 0x5846_5342, 0x0102_1994, 0x9123_683e, 0x794c_7630] {
             assert_eq!(network_by_magic(local), None, "{local:x}");

@@ -1,8 +1,8 @@
-//! Reads that do not wait for the disk: a read of bytes that are not in memory fails.
+//! Reads that do not wait for the disk: reading bytes that are not in memory fails.
 //!
-//! An event loop may read this way. Linux can tell whether the bytes of a file are in the memory of the system
-//! (`RWF_NOWAIT`), so there the system call of `SQLite` that reads is another one. On other systems, and on a file system that
-//! cannot tell, only the cache of `SQLite` counts as memory.
+//! An event loop may read this way. On Linux, `RWF_NOWAIT` reads bytes of a file only if they are in the system's page
+//! cache, so there this module replaces the system call with which `SQLite` reads. On other systems and file systems,
+//! only the cache of `SQLite` counts as memory.
 #![expect(unsafe_code, reason = "rusqlite has no functions for the system calls of SQLite")]
 
 use std::cell::Cell;
@@ -14,7 +14,7 @@ thread_local! {
     static ONLY_MEMORY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does the work. Its reads of files fail if their bytes are not in memory.
+/// Runs work whose file reads fail if the bytes are not in memory.
 pub(super) fn within<T>(work: impl FnOnce() -> T) -> T {
     struct Outer(bool);
     impl Drop for Outer {
@@ -26,7 +26,7 @@ pub(super) fn within<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Returns true if a read of a file must fail, because nobody can tell whether its bytes are in memory.
+/// Returns true if a file read must fail, because the system cannot tell whether the bytes are in memory.
 pub(super) fn refuses_files() -> bool {
     ONLY_MEMORY.get() && !can_tell()
 }
@@ -36,7 +36,7 @@ fn can_tell() -> bool {
     false
 }
 
-/// Lets the default VFS ask the system whether bytes are in memory.
+/// Makes the default VFS ask the system whether bytes are in memory.
 ///
 /// # Safety
 ///
@@ -56,7 +56,7 @@ fn can_tell() -> bool {
     ORIGINAL.get().is_some()
 }
 
-/// Lets the default VFS ask the system whether bytes are in memory.
+/// Makes the default VFS ask the system whether bytes are in memory.
 ///
 /// # Safety
 ///
@@ -66,15 +66,15 @@ pub(super) unsafe fn ask_the_system(vfs: *mut sqlite3_vfs) {
     use std::mem::transmute;
 
     const NAME: &std::ffi::CStr = c"pread";
-    // SAFETY: the caller passes a VFS. A system call has the arguments that its name says.
+    // SAFETY: the caller passes a VFS. The name of a system call determines the signature of its function.
     unsafe {
         let Some(sqlite3_vfs { xGetSystemCall: Some(get), xSetSystemCall: Some(set), .. }) = vfs.as_ref() else {
             return;
         };
         let Some(original) = get(vfs, NAME.as_ptr()) else { return };
-        // Before the replacement, because another thread may read at any time.
+        // Set before the replacement, because another thread may read at any time.
         ORIGINAL.get_or_init(|| transmute::<unsafe extern "C" fn(), Pread>(original));
-        // A call that has a function can be replaced.
+        // Every call that the VFS returns can be replaced.
         set(vfs, NAME.as_ptr(), Some(transmute::<Pread, unsafe extern "C" fn()>(pread)));
     }
 }
@@ -92,7 +92,8 @@ unsafe extern "C" fn pread(file: std::ffi::c_int, into: *mut std::ffi::c_void, l
         // SAFETY: the arguments are those of SQLite's call.
         return unsafe { original(file, into, length, at) };
     }
-    // SAFETY: SQLite passes an open file, and `length` bytes that it owns. They are written before they are a slice.
+    // SAFETY: SQLite passes an open file, and `length` bytes that it owns. They are initialized before they become a
+    // slice.
     let (file, bytes) = unsafe {
         ptr::write_bytes(into.cast::<u8>(), 0, length);
         (BorrowedFd::borrow_raw(file), slice::from_raw_parts_mut(into.cast::<u8>(), length))
@@ -100,8 +101,8 @@ unsafe extern "C" fn pread(file: std::ffi::c_int, into: *mut std::ffi::c_void, l
     let read = preadv2(file, &mut [IoSliceMut::new(bytes)], at.cast_unsigned(), ReadWriteFlags::NOWAIT);
     match read {
         Ok(read) if read == length => read.cast_signed(),
-        // Some bytes are not in memory, or there is no such place. SQLite reads the number of an error, which the call sets for
-        // a file that is not open.
+        // Some bytes are not in memory, or the position does not exist. Make the original call fail with an invalid
+        // file, so that it sets the error number that SQLite reads.
         // SAFETY: the arguments are those of SQLite's call.
         _ => unsafe { original(-1, into, length, at) },
     }

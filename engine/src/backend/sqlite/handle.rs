@@ -1,4 +1,4 @@
-//! The file of a connection, as `SQLite` has it open.
+//! The file of a connection that `SQLite` has open.
 #![expect(unsafe_code, reason = "rusqlite has no functions for the files of a connection")]
 
 use std::ffi::{c_int, c_void};
@@ -6,7 +6,7 @@ use std::ptr;
 
 use rusqlite::{Connection, MAIN_DB, ffi};
 
-/// The bytes of the first page of the log's index.
+/// The size of the first page of the WAL's index, in bytes.
 const INDEX_BYTES: c_int = 32 << 10;
 
 /// The database file of a connection, with its methods.
@@ -34,7 +34,7 @@ impl<'a> Handle<'a> {
         }
     }
 
-    /// Reads four bytes of the database file as a number, without the cache and the log.
+    /// Reads four bytes of the database file as a number, bypassing the cache and the log.
     pub(super) fn number_at(&self, offset: i64) -> Option<u32> {
         let mut bytes = [0_u8; 4];
         let read = self.methods.xRead?;
@@ -43,8 +43,8 @@ impl<'a> Handle<'a> {
         (code == ffi::SQLITE_OK).then_some(u32::from_be_bytes(bytes))
     }
 
-    /// Reads numbers of the log's index, at these byte offsets of its first page. The database must be in WAL mode, because
-    /// the index is created if it does not exist. Returns the error of `SQLite` if the index cannot be mapped.
+    /// Reads numbers at these byte offsets from the first page of the WAL's index. The database must be in WAL mode,
+    /// because a missing index is created. Returns the error of `SQLite` if the index cannot be mapped.
     pub(super) fn index_numbers<const N: usize>(&self, offsets: [usize; N]) -> Result<[u32; N], c_int> {
         let map = self.methods.xShmMap.ok_or(ffi::SQLITE_IOERR)?;
         let mut start: *mut c_void = ptr::null_mut();

@@ -1,8 +1,8 @@
-//! What a URL says about encryption.
+//! The encryption options of a URL.
 
 use std::path::PathBuf;
 
-/// How the connection is encrypted, and what of the server's certificate is verified.
+/// The encryption of the connection, and the verification of the server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SslMode {
     /// Never encrypts.
@@ -11,11 +11,11 @@ pub enum SslMode {
     Prefer,
     /// Encrypts. Verifies nothing.
     Require,
-    /// As `Require`. The URL says by name that nothing is verified, so no warning repeats it.
+    /// Like `Require`, but chosen explicitly, so that no warning is needed.
     NoVerify,
-    /// Encrypts, and verifies who signed the certificate.
+    /// Encrypts, and verifies the signer of the certificate.
     VerifyCa,
-    /// Encrypts, and verifies who signed the certificate and that it has the name of the host.
+    /// Encrypts, and verifies the signer of the certificate and that it names the host.
     VerifyFull,
 }
 
@@ -23,7 +23,7 @@ pub enum SslMode {
 const MODES: &str = "disable, prefer, require, no-verify, verify-ca or verify-full";
 
 impl SslMode {
-    /// The mode of a value of `sslmode`: those of Postgres' own programs, and `no-verify` of node-postgres.
+    /// Parses a value of `sslmode`: those of Postgres' own programs, and `no-verify` of node-postgres.
     fn named(value: &str) -> Option<Self> {
         Some(match value {
             "disable" => Self::Disable,
@@ -37,24 +37,24 @@ impl SslMode {
     }
 }
 
-/// What a URL says about encryption.
+/// The encryption options of a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ssl {
     /// `None`: `verify-full`, or `prefer` if all hosts are on this machine.
     mode: Option<SslMode>,
-    /// True if the URL says `ssl=true`: this machine's servers must encrypt too.
+    /// True if the URL has `ssl=true`: connections to this machine are encrypted too.
     encrypts: bool,
-    /// The file with the certificates of the signers. `None`: those of the system.
+    /// The file with the signers' certificates. `None`: the system's certificates.
     pub root: Option<PathBuf>,
 }
 
 impl Ssl {
-    /// Sets `sslmode`, `ssl` or `sslrootcert`. `ssl` comes from drivers of other programs. `sslmode` wins over it, in any
-    /// order. `ssl=true` asks for encryption and leaves the rest to the default, which verifies another machine.
+    /// Sets `sslmode`, `ssl` or `sslrootcert`. `ssl` comes from other drivers; `sslmode` overrides it, in any order.
+    /// `ssl=true` asks for encryption, and leaves the verification to the default.
     ///
     /// # Errors
     ///
-    /// Returns what the value must be.
+    /// The error is a description of valid values.
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), &'static str> {
         match (key, value) {
             ("sslrootcert", value) => self.root = (value != "system").then(|| PathBuf::from(value)),
@@ -69,13 +69,13 @@ impl Ssl {
         Ok(())
     }
 
-    /// How the connection is encrypted. Another machine gets nothing in plain text, unless the URL says so.
+    /// The encryption of the connection. By default, nothing is sent to another machine in plain text.
     pub(super) fn mode(&self, is_local: bool) -> SslMode {
         match self.mode {
             None if !is_local => SslMode::VerifyFull,
             None if self.encrypts => SslMode::Require,
             None => SslMode::Prefer,
-            // Postgres' own programs verify too if they are told who signs.
+            // Postgres' own programs also verify the signer if its certificate is given.
             Some(SslMode::Require) if self.root.is_some() => SslMode::VerifyCa,
             Some(SslMode::Prefer) if !is_local => SslMode::Require,
             Some(mode) => mode,

@@ -1,4 +1,4 @@
-//! Tests of what a URL is taken apart into.
+//! Tests of parsing URLs.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn a_url_is_taken_apart() {
     assert!(!format!("{url:?}").contains("p:w"));
 }
 
-/// The driver would take what is before the first `@` for the login.
+/// The driver would take the text before the first `@` as the login.
 #[test]
 fn options_may_contain_what_ends_a_login() {
     let url = Url::parse("//h/d?application_name=a@b:c&options=-c%20x%3D1&password=p@w").unwrap();

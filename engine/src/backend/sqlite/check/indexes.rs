@@ -1,4 +1,4 @@
-//! Checks complete indexes: each index must have as many entries as its table has rows for it.
+//! Checks entire indexes: each must have one entry for each row that belongs in it.
 
 use super::{Check, LABEL, REBUILD};
 use crate::backend::log_findings::After;
@@ -9,8 +9,8 @@ use crate::backend::sqlite::statement;
 use crate::check::{About, FindingCode};
 use crate::error::Result;
 
-/// Each index: its table, the rows that should be in the index, the name and the entries of the index, and the late index
-/// if not every file has it. `?` is bound to the least integer.
+/// Each index: its table, the condition for rows in the index, the name and the entries of the index, and its late
+/// index if not every file has it. `?` is the least integer.
 const INDEXES: [(&str, &str, &str, Option<LateIndex>); 9] = [
     ("lineage", "lin >= ?", "lineage_name WHERE contract >= ?", None),
     ("lineage", "lin >= ? AND origin_lin IS NOT NULL", "lineage_origin WHERE origin_lin >= ?", Some(LateIndex::Forks)),
@@ -34,9 +34,9 @@ const INDEXES: [(&str, &str, &str, Option<LateIndex>); 9] = [
 ];
 
 impl Check<'_> {
-    /// Compares the number of entries of an index with the number of rows that should be in it. `next` is the position of
-    /// the index in [`INDEXES`]. A negative position stands for the first one. The indexes of the metadata
-    /// follow. Returns the position of the next index, or `None` if `next` is past the last one.
+    /// Compares the number of entries of an index with the number of rows that belong in it. `next` is the position in
+    /// [`INDEXES`], followed by the metadata indexes. A negative position means the first index. Returns the position
+    /// of the next index, or `None` after the last one.
     pub(super) fn index(&mut self, next: i64) -> Result<Option<After>> {
         let next = next.max(0);
         let at = usize::try_from(next).unwrap_or(usize::MAX);
@@ -57,7 +57,7 @@ impl Check<'_> {
         Ok(Some([next + 1, 0, 0]))
     }
 
-    /// Compares the number of rows of the table of labels with the number of labels.
+    /// Compares the number of rows in the table of labels with the number of labels.
     fn labels(&mut self) -> Result<()> {
         if !labels::are_indexed(self.connection)? {
             return Ok(());
@@ -72,7 +72,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Compares the numbers of the entries of an index and of the rows that should be in it.
+    /// Compares the number of entries of an index with the number of rows that belong in it.
     fn count(&mut self, table: &str, rows: &str, entries: &str) -> Result<()> {
         let entries = format!("{table} INDEXED BY {entries}");
         let count =

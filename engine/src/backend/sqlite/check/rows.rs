@@ -1,4 +1,4 @@
-//! Checks single rows: the content of each row, and the index entries and lists that should lead to the row.
+//! Checks single rows: their contents, and the index entries and lists that must lead to them.
 
 use std::collections::HashSet;
 
@@ -79,7 +79,7 @@ impl Check<'_> {
         self.damage_at(&row, marks)?;
         if self.chain(&row)? {
             self.page.counted.payloads += 1;
-            // A read without a cache would refuse such a payload, so do not rebuild it.
+            // Do not rebuild the payload: a read without a cache would refuse it.
             let payload = match self.claimed(seq)? {
                 claimed if claimed > envelope::MOST_CLAIMED => Err(envelope::too_large()),
                 _ => payloads::load(self.connection, &self.cache, seq),
@@ -89,8 +89,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// If the result is an error that means damage, adds a finding about the checkpoint and returns `None`. Returns
-    /// any other error.
+    /// Turns damage into a finding about the checkpoint and returns `None`. Returns any other error.
     fn damage_at<T>(&mut self, row: &HeaderRow, found: Result<T>) -> Result<Option<T>> {
         match found {
             Err(error) if error.is_damage() => {
@@ -127,7 +126,7 @@ impl Check<'_> {
         for index in MetaIndex::all(self.connection)? {
             let entry = index.entry();
             let of_row = format!("(SELECT {entry} FROM checkpoint NOT INDEXED WHERE seq = ?2)");
-            // A row whose entry would be NULL is not in the index.
+            // A row whose entry is NULL is not in the index.
             let sql = format!(
                 "SELECT {of_row} IS NULL OR EXISTS (SELECT 1 FROM checkpoint INDEXED BY {}
                  WHERE {entry} = {of_row} AND {entry} IS NOT NULL AND sort_key = ?1 AND seq = ?2)",
@@ -164,14 +163,14 @@ impl Check<'_> {
                 self.find_at(FindingCode::Orphan, row, message, RESTORE);
                 Ok(())
             }
-            // A damaged parent is reported when the parent itself is checked.
+            // The check of the parent itself reports a damaged parent.
             Err(error) if !error.is_damage() => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Checks the column `chain` of a checkpoint, the list of its dependants, and the checkpoint's place in the list
-    /// of its base. Returns true if the column is readable.
+    /// Checks the column `chain` of a checkpoint, the list of its dependants, and its entry in the list of its base.
+    /// Returns true if the column is readable.
     fn chain(&mut self, row: &HeaderRow) -> Result<bool> {
         let found = chain::read(self.connection, row.seq);
         let Some(chain) = self.damage_at(row, found)?.flatten() else { return Ok(false) };
@@ -185,7 +184,7 @@ impl Check<'_> {
         Ok(true)
     }
 
-    /// Returns the bytes that a payload and all of its bases claim to have. Reads the beginning of each body once for a page.
+    /// Returns the total bytes that a payload and its bases claim. Reads the beginning of each body once for a page.
     fn claimed(&mut self, seq: Seq) -> Result<usize> {
         let (mut chain, mut next, mut all) = (Vec::new(), Some(seq), 0usize);
         while let Some(seq) = next {
@@ -198,7 +197,7 @@ impl Check<'_> {
                     chain.push((seq, claimed));
                     next = base;
                 }
-                // The damage is reported when the payload is read.
+                // Reading the payload reports the damage.
                 Ok(None) => break,
                 Err(error) if error.is_damage() => break,
                 Err(error) => return Err(error),
@@ -211,8 +210,8 @@ impl Check<'_> {
         Ok(all)
     }
 
-    /// Returns the dependants of a base, or `None` if their list is damaged or the base does not exist. The list may
-    /// be long, so the check reads it only once for each page.
+    /// Returns the dependants of a base, or `None` if their list is damaged or the base does not exist. The list may be
+    /// long, so each page reads it only once.
     fn built_on(&mut self, base: Seq) -> Result<Option<&HashSet<Seq>>> {
         if !self.lists.contains_key(&base) {
             let read = chain::read(self.connection, base).and_then(|found| match found {
@@ -243,7 +242,7 @@ impl Check<'_> {
             found.contains(&num)
         };
         let is_found = leads(writes::indexed(self.connection, row.contract, &row.id).map(leads_here))?;
-        // What finds the checkpoint may be damaged, which the checkpoints' own check reports.
+        // If the checkpoint's index entry is damaged, the check of the checkpoint reports it.
         if is_first && matches!(row::by_id(self.connection, row.contract, &row.id), Ok(None)) {
             self.page.findings.push(Finding::writes_of_none(row.contract, row.id.clone()));
         }
