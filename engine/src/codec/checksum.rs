@@ -12,14 +12,14 @@ const BYTES: u8 = 3;
 const NONE: u8 = 4;
 
 thread_local! {
-    /// A buffer that all checksums of this thread reuse, because a listing computes a checksum for every row.
+    /// A buffer that all checksums of this thread reuse, because a listing computes one for every row.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// A checksum that is being built.
 ///
-/// Each value is written with its type. A value of variable length is also written with its length. Two different
-/// lists of values never give the same bytes.
+/// Each value is written with its type, and also with its length if that is variable. Different lists of values
+/// therefore never give the same bytes.
 #[derive(Debug)]
 pub(crate) struct Sum(Vec<u8>);
 

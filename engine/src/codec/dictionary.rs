@@ -1,8 +1,8 @@
-//! The dictionary with which small contents are compressed.
+//! The dictionary for compressing small contents.
 //!
-//! zstd compresses a small content badly, because nothing in it repeats. The dictionary is text that comes before every
-//! such content, so that the names that frameworks and chat messages use are known from the start. A message of 200
-//! bytes then takes about 50 bytes.
+//! zstd compresses a small content badly, because nothing in it repeats. The dictionary is text that precedes every
+//! such content, so that common names of frameworks and chat messages are known from the start. A message of 200 bytes
+//! then takes about 50 bytes.
 //!
 //! **These bytes never change**, because stored payloads cannot be read without them. A new dictionary gets new format
 //! numbers in [`envelope`](super::envelope). `docs/internals/format.md` lists the same bytes for other readers.
@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
 
-/// The names that payloads often contain. The most frequent ones come last, because zstd refers to near bytes with
-/// fewer bits.
+/// Names that payloads often contain. The most frequent names come last, because zstd needs fewer bits to refer to near
+/// bytes.
 pub const DICTIONARY: &[u8] = concat!(
     r#""toolCallId":"toolName":"toolu_"input":{"result":"#,
     r#""type":"tool-call""type":"tool-result""type":"tool_use""tool_use_id":"type":"reasoning""type":"image_url""#,
@@ -43,18 +43,17 @@ pub const DICTIONARY: &[u8] = concat!(
     r#"","additional_kwargs":{},"response_metadata":{}}}]"#,
 ).as_bytes();
 
-/// The fastest standard level of zstd. The next level makes commits slower, and its output is not small enough to be
-/// worth that time.
+/// The fastest standard level of zstd. The next level slows commits down more than its smaller output is worth.
 pub(super) const LEVEL: i32 = 1;
 
-/// For compression at the standard level.
+/// The dictionary for compression at the standard level.
 pub(super) static STANDARD: LazyLock<EncoderDictionary<'static>> =
     LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, LEVEL));
 
-/// For compression at a level that does not code bytes again, but only refers to repeated bytes. For 300 bytes it takes
-/// half the time of the standard level, and a fifth of its time to decompress.
+/// The dictionary for compression at a level that only refers to repeated bytes, without entropy coding. For 300 bytes,
+/// it takes half the time of the standard level, and a fifth to decompress.
 pub(super) static QUICK: LazyLock<EncoderDictionary<'static>> =
     LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, -1));
 
-/// For decompression.
+/// The dictionary for decompression.
 pub(super) static BACK: LazyLock<DecoderDictionary<'static>> = LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));

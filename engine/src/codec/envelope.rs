@@ -11,8 +11,8 @@
 //! | the content as a zstd frame | 2 | 4 |
 //! | the content as a zstd frame, compressed with the [dictionary] | 5 | 6 |
 //!
-//! The content of a keyframe is the raw bytes of the payload. The content of a delta is the delta that
-//! [`delta::encode`] made against the row's base. `docs/internals/format.md` specifies the format for users.
+//! The content of a keyframe is the payload's raw bytes. The content of a delta is the output of [`delta::encode`]
+//! against the row's base. `docs/internals/format.md` specifies the format for users.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -25,23 +25,23 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::{delta, dictionary, largest, varint};
 use crate::error::{Code, Error, Result};
 
-/// The formats of a keyframe: the content itself, a zstd frame, and a zstd frame that was compressed with the dictionary.
+/// The formats of a keyframe: plain content, a zstd frame, and a zstd frame that needs the dictionary.
 const KEYFRAME: [u8; 3] = [1, 2, 5];
 /// The formats of a delta, in the same order.
 const DELTA: [u8; 3] = [3, 4, 6];
 
-/// Content with fewer bytes than this is not compressed, because compression would save next to nothing.
+/// Content with fewer bytes is not compressed, because that would save next to nothing.
 const WORTH_COMPRESSING: usize = 64;
-/// Content with fewer bytes than this is compressed at [`dictionary::QUICK`] level.
+/// Content with fewer bytes is compressed at [`dictionary::QUICK`] level.
 const WORTH_TIME: usize = 512;
 /// Content with at least this many bytes is compressed without the dictionary, because it repeats its own names.
 const LARGE: usize = 8192;
 
-/// The most bytes of memory that are used to combine deltas, besides the payload itself. A longer chain is opened in
-/// several steps.
+/// The maximum memory for combining deltas, in bytes, besides the payload itself. A longer chain is opened in several
+/// steps.
 const MOST_TO_COMBINE: usize = 32 << 20;
 
-// Each thread keeps its compressors and its decompressor, because setting one up costs more than compressing a small
+// Each thread keeps its compressors and decompressors, because setting one up costs more than compressing a small
 // payload.
 thread_local! {
     /// For content below [`WORTH_TIME`].
@@ -50,9 +50,9 @@ thread_local! {
     static SMALL: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
     /// For all other content.
     static WITHOUT_DICTIONARY: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
-    /// For what was compressed with the dictionary.
+    /// For content that was compressed with the dictionary.
     static FROM_SMALL: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
-    /// For what was compressed without it.
+    /// For content that was compressed without the dictionary.
     static FROM_LARGE: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
@@ -61,18 +61,18 @@ pub fn seal(raw: &[u8]) -> Vec<u8> {
     assemble(KEYFRAME, raw, raw, compress(raw).as_deref())
 }
 
-/// Seals raw bytes as a keyframe that is not compressed. This takes much less time, and much more space.
+/// Seals raw bytes as an uncompressed keyframe, which takes much less time and much more space.
 pub fn seal_raw(raw: &[u8]) -> Vec<u8> {
     assemble(KEYFRAME, raw, raw, None)
 }
 
-/// Seals raw bytes as a delta. `delta` turns the base into these raw bytes.
+/// Seals raw bytes as a delta. `delta` turns the base into the raw bytes.
 pub fn seal_delta(raw: &[u8], delta: &[u8]) -> Vec<u8> {
     assemble(DELTA, raw, delta, compress(delta).as_deref())
 }
 
-/// Compresses the content, with the dictionary if it is smaller than [`LARGE`]. Returns `None` if compression is not worth
-/// its cost.
+/// Compresses the content, with the dictionary if it is smaller than [`LARGE`]. Returns `None` if this is not
+/// worthwhile.
 fn compress(content: &[u8]) -> Option<Vec<u8>> {
     if content.len() < WORTH_COMPRESSING {
         return None;
@@ -85,7 +85,7 @@ fn compress(content: &[u8]) -> Option<Vec<u8>> {
     (body.len() < content.len() / 10 * 9).then_some(body)
 }
 
-/// Compresses with the compressor that this thread keeps. Returns `None` if there is no memory for it.
+/// Compresses with this thread's compressor. Returns `None` if there is no memory for one.
 fn with(
     kept: &'static LocalKey<RefCell<Option<Compressor<'static>>>>,
     fresh: impl FnOnce() -> io::Result<Compressor<'static>>,
@@ -94,7 +94,7 @@ fn with(
     kept.with_borrow_mut(|kept| reused(kept, fresh).and_then(|compressor| compressor.compress(content)).ok())
 }
 
-/// Returns the kept value. Makes it if there is none yet.
+/// Returns the kept value. Creates it if there is none yet.
 fn reused<T>(kept: &mut Option<T>, fresh: impl FnOnce() -> io::Result<T>) -> io::Result<&mut T> {
     match kept {
         Some(kept) => Ok(kept),
@@ -119,14 +119,14 @@ fn assemble(formats: [u8; 3], raw: &[u8], content: &[u8], compressed: Option<&[u
     out
 }
 
-/// The most bytes that the contents of a chain may have together.
+/// The maximum total length of the contents of a chain, in bytes.
 pub(crate) const MOST_CLAIMED: usize = 2 * largest::MOST;
 
-/// The number of bytes at the beginning of an envelope from which [`claimed`] reads the length of the content.
+/// [`claimed`] reads only this many bytes at the beginning of an envelope.
 pub(crate) const CLAIM_END: usize = 29;
 
-/// Returns the length that the content of an envelope claims to have. The first [`CLAIM_END`] bytes of the envelope are
-/// enough. Returns `None` if it is damaged.
+/// Returns the length that an envelope claims for its content, from the first [`CLAIM_END`] bytes of the envelope.
+/// Returns `None` if they are damaged.
 pub(crate) fn claimed(sealed: &[u8]) -> Option<usize> {
     Envelope::parse(sealed).ok().map(|envelope| envelope.size)
 }
@@ -136,25 +136,24 @@ pub(crate) fn too_large() -> Error {
     corrupt("its deltas are impossibly large")
 }
 
-/// The number of bytes at the beginning of an envelope from which [`sum`] reads the checksum.
+/// [`sum`] reads only this many bytes at the beginning of an envelope.
 pub const SUM_END: usize = 9;
 
-/// Returns the checksum of the raw bytes that the envelope stores. The first [`SUM_END`] bytes of the envelope are enough.
-/// Returns `None` if it is cut off.
+/// Returns the checksum of the raw bytes, from the first [`SUM_END`] bytes of the envelope. Returns `None` if they are
+/// cut off.
 pub fn sum(sealed: &[u8]) -> Option<u64> {
     sealed.get(1..SUM_END).and_then(|sum| sum.try_into().ok()).map(u64::from_le_bytes)
 }
 
-/// Opens a chain of envelopes and returns the raw bytes of the payload. The payload's own envelope comes first. The
-/// envelope of its base follows, and so on. The last envelope is the keyframe.
+/// Opens a chain of envelopes and returns the raw bytes of the payload. The chain begins with the payload's own
+/// envelope, followed by the envelope of its base, and so on. The last envelope is the keyframe.
 ///
 /// The payload's checksum is verified. Damage gives `CORRUPT`. A format of a later version gives `UNSUPPORTED`.
 pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
     open_on(None, chain)
 }
 
-/// Does the same as [`open`]. If `below` is given, the last envelope of the chain is a delta against the raw bytes
-/// `below`.
+/// Like [`open`]. If `below` is given, the last envelope of the chain is a delta against the raw bytes `below`.
 pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
     let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
     let Some(newest) = chain.first() else { return Err(corrupt("it is missing")) };
@@ -174,8 +173,8 @@ pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u
     Ok(raw)
 }
 
-/// Applies deltas to the base, and returns the payload of the first delta in the list, which is the newest one. Combines as
-/// many deltas as possible, so that few bytes are copied more than once.
+/// Applies deltas to the base, and returns the payload of the first (newest) delta. Combines as many deltas as
+/// possible, so that few bytes are copied more than once.
 fn restore(base: Cow<'_, [u8]>, deltas: &[Envelope<'_>]) -> Result<Vec<u8>> {
     let (mut raw, mut waiting, mut weight, mut length) = (base, Vec::new(), 0, 0);
     for link in deltas.iter().rev() {
@@ -241,11 +240,11 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// The most bytes that a byte of a body may become in one step. A body that claims more is decompressed piece by piece.
+/// The maximum expansion of a body that is decompressed in one step. If a body claims more, it is decompressed piece by
+/// piece.
 const EXPANSION: usize = 256;
 
-/// Decompresses the body. The output has at most one byte more than `length`. A damaged length or body costs little
-/// memory.
+/// Decompresses the body into at most `length + 1` bytes. A damaged length or body costs little memory.
 fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>> {
     if length <= body.len().saturating_mul(EXPANSION) {
         return inflate_at_once(&FROM_LARGE, Decompressor::new, body, length);
@@ -256,7 +255,7 @@ fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Decompresses a body that was compressed with the dictionary. The output has at most `length` bytes.
+/// Decompresses a body that needs the dictionary, into at most `length` bytes.
 fn inflate_small(body: &[u8], length: usize) -> Result<Vec<u8>> {
     if length >= LARGE {
         return Err(corrupt("its length is impossible"));
@@ -264,7 +263,7 @@ fn inflate_small(body: &[u8], length: usize) -> Result<Vec<u8>> {
     inflate_at_once(&FROM_SMALL, || Decompressor::with_prepared_dictionary(&dictionary::BACK), body, length)
 }
 
-/// Decompresses with the decompressor that this thread keeps, into memory of `length` bytes.
+/// Decompresses with this thread's decompressor, into memory of `length` bytes.
 fn inflate_at_once(
     kept: &'static LocalKey<RefCell<Option<Decompressor<'static>>>>,
     fresh: impl FnOnce() -> io::Result<Decompressor<'static>>,

@@ -36,7 +36,7 @@ pub fn length(payload: &Payload) -> usize {
     varint::length(payload.parts.len() as u64) + descriptions + payload.len()
 }
 
-/// Refuses a frame that this thread could not open again.
+/// Refuses a frame that this thread could not read again.
 ///
 /// # Errors
 ///
@@ -58,8 +58,8 @@ pub fn split(frame: &Bytes) -> Result<Payload> {
 fn parse(frame: &Bytes) -> Option<Payload> {
     let mut rest: &[u8] = frame;
     let count = varint::read(&mut rest).filter(|count| largest::holds_parts(*count))?;
-    // A part takes at least three bytes. A damaged frame may claim more parts than it contains, so do not reserve
-    // memory for more parts than the bytes can contain.
+    // A part takes at least three bytes. The count may be damaged, so reserve memory for at most as many parts as fit
+    // into the bytes.
     let mut descriptions = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 3));
     for _ in 0..count {
         let name = text(&mut rest)?;

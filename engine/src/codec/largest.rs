@@ -1,31 +1,30 @@
-//! The largest payload that this thread stores and opens.
+//! The maximum size of a payload that this thread stores and opens.
 //!
-//! A stored payload says how long it is, and a small one can claim to be of any length. Each thread of a store therefore
-//! opens only what the store would also have saved. The limit belongs to the thread, and not to a call, because every row
-//! of every backend ends in the same codec.
+//! A stored payload names its length, and a small one can claim any length. Each thread of a store therefore opens only
+//! payloads that the store could have saved. The limit belongs to the thread and not to a call, because all rows of all
+//! backends use this codec.
 
 use std::cell::Cell;
 
 use crate::error::{Code, Error, Result};
 
-/// The largest length that an envelope may claim, in bytes. `SQLite` limits a row to a gigabyte, so a larger length is
-/// damage.
+/// The maximum length that an envelope may claim, in bytes. A larger length is damage, because `SQLite` limits a row to
+/// a gigabyte.
 pub(super) const MOST: usize = 1 << 30;
 
-/// The most parts of a payload. A part without a name and without bytes takes three bytes in a frame, and much more in
-/// memory.
+/// The maximum number of parts of a payload. An empty part takes three bytes in a frame, and much more in memory.
 const MOST_PARTS: u64 = 1 << 20;
 
 thread_local! {
     static LARGEST: Cell<usize> = const { Cell::new(MOST) };
 }
 
-/// Sets the limit of this thread, in bytes of all parts with their names.
+/// Sets this thread's limit, in bytes of all parts with their names.
 pub(crate) fn set(bytes: usize) {
     LARGEST.set(bytes.min(MOST));
 }
 
-/// Does the work with this limit.
+/// Runs work with this limit.
 pub(crate) fn within<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     struct Outer(usize);
     impl Drop for Outer {
@@ -78,7 +77,7 @@ pub(super) fn store(length: usize, parts: u64) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if a payload may have so many parts.
+/// Returns true if a payload may have this many parts.
 pub(super) fn holds_parts(parts: u64) -> bool {
     parts <= MOST_PARTS
 }

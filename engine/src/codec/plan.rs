@@ -1,4 +1,4 @@
-//! Decides how a payload is stored: whole, as a keyframe, or as a delta against another payload.
+//! Decides how a payload is stored: in full, as a keyframe, or as a delta against another payload.
 
 use bytes::Bytes;
 
@@ -6,34 +6,32 @@ use super::{delta, envelope, frame};
 use crate::error::{Code, Result};
 use crate::record::{Encoded, PayloadKey, Seq};
 
-/// A payload with fewer bytes than this is stored in full, because a delta would save less than it costs.
+/// A payload with fewer bytes is stored in full, because a delta would save less than it costs.
 const WORTH_A_DELTA: usize = 512;
-/// How many bytes the deltas of a keyframe may take at least. Without this minimum, most deltas of a small payload
-/// would not fit.
+/// The minimum budget for the deltas of a keyframe, in bytes. Without it, most deltas of a small payload would not fit.
 const SMALLEST_BUDGET: i64 = 512;
-/// A keyframe in this range of raw bytes may be stored raw. A smaller keyframe compresses in no time, and writing a
-/// larger one takes about as long as compressing it.
+/// The sizes of keyframes that may be stored raw, in bytes. Smaller keyframes compress in no time, and writing a larger
+/// one takes about as long as compressing it.
 const WORTH_RAW: std::ops::Range<usize> = 1024..32 << 10;
 /// The maximum number of deltas that a reader applies to rebuild one payload.
 pub(crate) const MAX_DEPTH: i64 = 256;
 
-/// A delta is tried whenever the number of misses is a multiple of this number. A delta is also tried whenever the
-/// number of misses is a power of two.
+/// A delta is tried if the number of misses is a multiple of this number, or a power of two.
 const MOST_SKIPPED: u32 = 16;
 
-/// How much time the encoder takes to make a payload small.
+/// The effort that the encoder makes to keep a payload small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// Every payload is compressed, if that makes it smaller.
     Full,
-    /// A small keyframe is stored raw, because other saves wait. The backend compresses it later.
+    /// A small keyframe is stored raw, because other saves are waiting. The backend compresses it later.
     Quick,
 }
 
-/// An earlier payload that a new payload is likely to resemble.
+/// An earlier payload, probably similar to a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
-    /// The payload, as the database confirms it.
+    /// The key of the payload, confirmed by the database.
     pub(crate) key: PayloadKey,
     /// The number of deltas that a reader applies to rebuild the payload.
     pub(crate) depth: i64,
@@ -43,16 +41,16 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Returns true if the chain may get another delta.
+    /// Returns true if the chain can take another delta.
     fn takes_more(&self) -> bool {
         self.depth < MAX_DEPTH && self.budget > 0
     }
 }
 
-/// A payload as a row stores it.
+/// The stored form of a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// The number of the payload that `body` is a delta against. `None`: `body` is a keyframe.
+    /// The save number of the payload that `body` is a delta against. `None`: `body` is a keyframe.
     pub(crate) base: Option<Seq>,
     /// The number of deltas that a reader applies to rebuild the payload.
     pub(crate) depth: i64,
@@ -66,14 +64,14 @@ pub(crate) struct Row {
 impl Row {
     /// Seals a payload as a keyframe.
     ///
-    /// All deltas of the chain together may take as many bytes as the keyframe takes. A reader reads at most twice
-    /// the size of the keyframe. The deltas of a small keyframe may take [`SMALLEST_BUDGET`].
+    /// The budget of its deltas is the size of the keyframe, but at least [`SMALLEST_BUDGET`]. So a reader reads at
+    /// most twice the size of the keyframe, if the keyframe is not small.
     pub(crate) fn keyframe(raw: &[u8]) -> Self {
         Self::whole(envelope::seal(raw).into())
     }
 
-    /// Seals a payload as a keyframe without compressing it. Its deltas may take half of its bytes, because it will
-    /// have about that size when it is compressed.
+    /// Seals a payload as an uncompressed keyframe. The budget of its deltas is half of its size, which is about its
+    /// size after compression.
     fn raw(raw: &[u8]) -> Self {
         let row = Self::whole(envelope::seal_raw(raw).into());
         Self { budget: (row.budget / 2).max(SMALLEST_BUDGET), ..row }
@@ -83,28 +81,28 @@ impl Row {
         Self { base: None, depth: 0, budget: length(&body).max(SMALLEST_BUDGET), body }
     }
 
-    /// The key of the payload, once the row has the save number `seq`.
+    /// The key of the payload if the row has the save number `seq`.
     pub(crate) fn key(&self, seq: Seq) -> PayloadKey {
         // The body was sealed here, so it has a checksum.
         PayloadKey { seq, sum: envelope::sum(&self.body).unwrap_or_default() }
     }
 
-    /// Returns true if the row has the form of a keyframe that was stored raw, for a payload of `size` bytes. The body
-    /// has `stored` bytes. A keyframe that cannot be compressed has this form too.
+    /// Returns true if the row may be a raw keyframe of a payload with `size` bytes. The body has `stored` bytes. Also
+    /// returns true for a keyframe that cannot be compressed.
     pub(crate) fn is_raw(base: Option<Seq>, size: i64, stored: i64) -> bool {
         base.is_none() && stored > size && usize::try_from(size).is_ok_and(|size| WORTH_RAW.contains(&size))
     }
 }
 
-/// Plans the row of a payload. Also returns the misses of the payload's lineage: the number of consecutive payloads, up
-/// to and including this payload, that had no delta worth storing.
+/// Plans the row of a payload. Also returns the lineage's misses: the number of consecutive payloads, including this
+/// one, without a worthwhile delta.
 ///
-/// `encoded` was encoded ahead of time. Its delta is used only if the delta was made against the same base.
+/// `encoded` was encoded ahead of time. Its delta is used only if it was made against the same base.
 ///
 /// `effort` decides whether a keyframe is compressed.
 ///
-/// `load` reads the raw bytes and the misses of the base. `plan` calls it only if `plan` must compute a delta itself. If the base is damaged or has a
-/// later format, the payload becomes a keyframe, because a bad base must not stop new checkpoints from being saved.
+/// `load` reads the raw bytes and the misses of the base. It is called only if a delta must be computed. If the base is
+/// damaged or has a later format, the payload becomes a keyframe, because a bad base must not prevent saves.
 ///
 /// # Errors
 ///
@@ -141,7 +139,7 @@ pub(crate) fn plan(
     Ok((row, misses))
 }
 
-/// Returns the sealed delta against `base` if the delta is worth storing. Also returns the misses of the lineage.
+/// Returns the sealed delta against `base` if it is worthwhile. Also returns the lineage's misses.
 fn encode_delta(base: &[u8], misses: u32, raw: &[u8]) -> (Option<Bytes>, u32) {
     match is_promising(misses).then(|| delta::encode(base, raw)).flatten() {
         Some(delta) => (Some(envelope::seal_delta(raw, &delta).into()), 0),
@@ -149,14 +147,14 @@ fn encode_delta(base: &[u8], misses: u32, raw: &[u8]) -> (Option<Bytes>, u32) {
     }
 }
 
-/// Returns true if a delta is likely to be worthwhile after this number of misses. After misses, the engine tries a delta
-/// for only some of the payloads.
+/// Returns true if a delta is likely to be worthwhile after this number of misses. After misses, a delta is tried for
+/// only some payloads.
 fn is_promising(misses: u32) -> bool {
     misses.is_power_of_two() || misses.is_multiple_of(MOST_SKIPPED)
 }
 
 fn length(body: &Bytes) -> i64 {
-    // No payload has 2^63 bytes, so the fallback value is never used.
+    // No payload has 2^63 bytes, so the fallback is never used.
     i64::try_from(body.len()).unwrap_or(i64::MAX)
 }
 

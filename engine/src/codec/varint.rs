@@ -14,8 +14,8 @@ pub(crate) fn length(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
 
-/// Reads a number from the front of `input` and removes it. Returns `None` if the number is cut off or does not fit 64
-/// bits.
+/// Removes a number from the front of `input` and returns it. Returns `None` if the number is cut off or does not fit
+/// 64 bits.
 pub(crate) fn read(input: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {

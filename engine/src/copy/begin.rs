@@ -1,13 +1,13 @@
 //! Creates lineages in their order, with their groups and origins.
 //!
-//! A lineage keeps the group and the origin of its first checkpoint, and its place in the order of lineages. The source
-//! may have removed this checkpoint and the checkpoint that was the origin. Usually the first checkpoint that is left
-//! gives the lineage the same fields at the same place, and nothing needs to be done. Otherwise the lineage begins with
-//! a *placeholder*: a checkpoint with these fields. The unit that puts the first checkpoint of the lineage removes it.
+//! A lineage keeps the group and the origin of its first checkpoint, and its position in the order of lineages. The
+//! source may have removed this checkpoint and the origin. Usually the first remaining checkpoint gives the lineage the
+//! same properties at the same position. Otherwise the copied lineage begins with a *placeholder*: a checkpoint with
+//! these properties. The unit that puts the lineage's first checkpoint removes the placeholder.
 //!
-//! An origin that is not there (yet) is put for a moment, in the same unit. This could replace a checkpoint that has
-//! moved to another lineage since. And the origin of a lineage that began with a log may be a later lineage. If the
-//! source has one of these cases, all lineages are created before the first checkpoint.
+//! If the origin does not exist in the destination yet, it is put and removed in the same unit. This could replace a
+//! checkpoint that has since moved to another lineage. And the origin of a lineage that began with a log may be in a
+//! later lineage. If the source has such a case, all lineages are created before the first checkpoint.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -25,15 +25,15 @@ use crate::record::{
     Checkpoint, ContractId, FirstCheckpoint, Header, Labels, LogMark, LogRun, Origin, Record, Saved, Start,
 };
 
-/// The log that creates a lineage whose origin does not exist yet.
+/// The name of the log that creates a lineage before its origin exists.
 pub(super) const LOG: &str = "forkpoint:copy";
 
-/// How the id of a placeholder begins.
+/// The prefix of a placeholder's id.
 const PLACEHOLDER: &str = "forkpoint:copy:";
 
-/// The lineages of the source that are not created yet, and the placeholders that are left.
+/// The lineages that are not created yet, and the remaining placeholders.
 pub(super) struct Beginnings {
-    /// The next lineages in their order.
+    /// The next lineages, in order.
     ahead: Items<Start, i64>,
     /// All lineages of the source up to this position exist in the destination.
     created: Option<i64>,
@@ -43,25 +43,25 @@ pub(super) struct Beginnings {
     undescribed: VecDeque<Start>,
 }
 
-/// How a checkpoint gets into its lineage.
+/// The way in which a checkpoint enters its lineage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// It needs a put.
+    /// The checkpoint needs a put.
     Put,
-    /// It was stored as a fork.
+    /// The checkpoint was stored as a fork.
     Forked,
-    /// The page is full before its turn. It has to be entered again.
+    /// The page is full. The checkpoint must be entered again in the next page.
     Later,
 }
 
 impl Beginnings {
-    /// Continues after what the destination has: see [`There`](super::compare::There).
+    /// Continues after the content of the destination: see [`There`](super::compare::There).
     pub(super) fn after(created: Option<i64>, placed: HashSet<Name>, undescribed: VecDeque<Start>) -> Self {
         Self { ahead: Items::after(created), created, placed, undescribed }
     }
 
-    /// Creates the lineages before this position, with placeholders. Returns true if no more of them are left. Returns
-    /// false if the page is full.
+    /// Creates the lineages before this position, with placeholders. Returns true if all of them exist, and false if
+    /// the page is full.
     pub(super) fn create_before(
         &mut self,
         shared: &Shared,
@@ -92,8 +92,8 @@ impl Beginnings {
         self.undescribed.is_empty()
     }
 
-    /// Creates all lineages that are not created yet. Then gives those their origins that were created before them. Returns
-    /// false if the page is full before.
+    /// Creates all remaining lineages. Then sets the origins of lineages that were created before their origins.
+    /// Returns false if the page is full.
     pub(super) fn create_all(&mut self, shared: &Shared, (page, logs): (&mut Page, &mut Logs)) -> Result<bool> {
         let mut is_done = self.create_before(shared, (page, logs), i64::MAX)?;
         while is_done && let Some(start) = self.undescribed.pop_front() {
@@ -105,7 +105,7 @@ impl Beginnings {
         Ok(is_done)
     }
 
-    /// Begins the lineage of the next checkpoint, unless it was begun before.
+    /// Begins the lineage of the next checkpoint, unless it has already begun.
     pub(super) fn enter(
         &mut self,
         shared: &Shared,
@@ -140,7 +140,7 @@ impl Beginnings {
         Ok(entry)
     }
 
-    /// Removes the placeholder of a lineage, if it has one. The lineage must have something else by now.
+    /// Removes the placeholder of a lineage, if it has one. The lineage must have other content by now.
     pub(super) fn displace(&mut self, page: &mut Page, lineage: &Name) {
         if self.placed.remove(lineage) {
             page.push(Op::Remove { contract: lineage.0, id: placeholder_id(&lineage.1) });
@@ -181,12 +181,12 @@ impl Beginnings {
     }
 }
 
-/// Returns true if a lineage was created before the lineage that it was forked from. It then began with a log.
+/// Returns true if a lineage was created before the lineage of its origin. It then began with a log.
 pub(super) fn begins_before_origin(start: &Start) -> bool {
     start.origin().is_some_and(|origin| origin.position > start.position)
 }
 
-/// Returns true if a put of this checkpoint begins its lineage with the right group and origin.
+/// Returns true if a put of this checkpoint would begin its lineage with the right group and origin.
 fn begins(shared: &Shared, page: &Page, header: &Header, first: &FirstCheckpoint) -> Result<bool> {
     if header.group != first.group {
         return Ok(false);
@@ -203,8 +203,8 @@ fn begins(shared: &Shared, page: &Page, header: &Header, first: &FirstCheckpoint
     Ok(parent.as_ref().map(|(id, lineage)| (*id, lineage)) == origin)
 }
 
-/// Reads a checkpoint that is the origin of a lineage. If the lineage is copied alone, the destination may have another
-/// checkpoint with this id, and then this is `None`.
+/// Reads the origin of a lineage. Returns `None` if only this lineage is copied, and the destination has another
+/// checkpoint with this id.
 fn origin_of(shared: &Shared, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
     let Some(source) = shared.from.get(contract, id)? else { return Ok(None) };
     if shared.only.is_none() {
@@ -225,8 +225,8 @@ fn origin_of(shared: &Shared, contract: ContractId, id: &str) -> Result<Option<C
     Ok(Some(source))
 }
 
-/// Returns the fork that stores this checkpoint, if it is an unchanged copy of its parent. A fork shares the records of
-/// the logs and the payload with its source.
+/// Returns the fork that stores this checkpoint, if it is an unchanged copy of its parent. A fork shares log records
+/// and payload with its source.
 fn fork_of(shared: &Shared, saved: &Saved, first: &FirstCheckpoint, runs: &[Vec<LogRun>]) -> Result<Option<Fork>> {
     let Checkpoint { header, payload, logs } = &saved.checkpoint;
     let Some(origin) = &first.origin else { return Ok(None) };
@@ -244,13 +244,13 @@ fn fork_of(shared: &Shared, saved: &Saved, first: &FirstCheckpoint, runs: &[Vec<
     Ok(Some(fork))
 }
 
-/// The fork of an origin that stores a checkpoint with this header.
+/// The fork of an origin that yields a checkpoint with this header.
 fn fork_as(header: &Header, origin: &Origin) -> Fork {
     let Header { contract, lineage, id, sort_key, saved_at, .. } = header.clone();
     Fork { contract, source: origin.id.clone(), id, lineage, sort_key, saved_at, labels: Labels::default() }
 }
 
-/// Begins a lineage with a fork of its origin, if the origin names logs. The lineage shares their records. Returns
+/// Begins a lineage with a fork of its origin, if the origin names logs, so that their records are shared. Returns
 /// false if a put must begin the lineage.
 fn share(shared: &Shared, (page, logs): (&mut Page, &mut Logs), placeholder: &Header, origin: &Origin) -> Result<bool> {
     let contract = placeholder.contract;
@@ -267,7 +267,7 @@ fn share(shared: &Shared, (page, logs): (&mut Page, &mut Logs), placeholder: &He
     Ok(true)
 }
 
-/// The checkpoint that stands for an origin while a placeholder is put.
+/// The temporary checkpoint that replaces a missing origin while a placeholder is put.
 fn origin_for_a_moment(shared: &Shared, placeholder: &Header, origin: &Origin) -> Result<Header> {
     let (lineage, age_offset) = match &origin.lineage {
         Some(lineage) => {
@@ -275,7 +275,7 @@ fn origin_for_a_moment(shared: &Shared, placeholder: &Header, origin: &Origin) -
             let found = found.ok_or_else(|| changed_lineage(lineage))?;
             (lineage.clone(), found.first.map_or(0, |first| first.age_offset))
         }
-        // The lineage of the origin does not exist any more. Neither does this one after the unit.
+        // The lineage of the origin no longer exists. The temporary one ends with the unit too.
         None => (placeholder.id.clone(), 0),
     };
     let (id, group, parent) = (origin.id.clone(), String::new(), None);
@@ -287,7 +287,7 @@ pub(super) fn placeholder_id(lineage: &str) -> String {
     format!("{PLACEHOLDER}{:032x}", xxh3_128(lineage.as_bytes()))
 }
 
-/// Returns true if this is the id of a placeholder.
+/// Returns true if this is a placeholder's id.
 pub(super) fn is_placeholder(id: &str) -> bool {
     id.starts_with(PLACEHOLDER)
 }

@@ -1,12 +1,12 @@
-//! Compares the two stores: their lineages, then their checkpoints, then their pending writes, each in its order.
+//! Compares the two stores: their lineages, then their checkpoints, then their pending writes, each in order.
 //!
-//! Before a copy, the destination may lack what the source has: an earlier copy, or one that was interrupted, is continued.
-//! After a copy, nothing may be missing.
+//! Before a copy, items may be missing in the destination: an earlier or interrupted copy is continued. After a copy,
+//! nothing may be missing.
 //!
-//! An earlier copy has the first lineages of the source, and the first checkpoints. Checkpoints that the source has saved
-//! again since come later in the source. The logs of the destination are the beginnings of those of the source, or of what a
-//! checkpoint of the source names. Nothing is changed unless all of this holds, because the destination may be another
-//! store.
+//! A destination can be continued if it has the first lineages and the first checkpoints of the source. Checkpoints
+//! that the source has saved again since then come later in the source. The logs of the destination must be beginnings
+//! of the source's logs, or of logs that a checkpoint of the source names. Otherwise nothing is changed, because the
+//! destination may be another store.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -22,7 +22,7 @@ use crate::op::Op;
 use crate::query::Query;
 use crate::record::{Checkpoint, ContractId, FirstCheckpoint, LogMark, Origin, Saved, Seq, Start, Write, Written};
 
-/// A comparison that is under way.
+/// A running comparison.
 pub(super) struct Comparison {
     lineages: Pair<Start, i64>,
     checkpoints: Pair<Saved, Seq>,
@@ -37,21 +37,21 @@ pub(super) struct Comparison {
 #[derive(Default)]
 pub(super) struct There {
     pub(super) counts: Counts,
-    /// True if the destination has anything.
+    /// True if the destination has any items.
     pub(super) any: bool,
-    /// True if the source has more than the destination, or something newer.
+    /// True if the source has more or newer items than the destination.
     pub(super) less: bool,
-    /// The position in the source of the last lineage that the destination has.
+    /// The source's position of the last lineage that the destination has.
     pub(super) created: Option<i64>,
-    /// The save number in the source of the last checkpoint that the destination has.
+    /// The source's save number of the last checkpoint that the destination has.
     pub(super) after: Option<Seq>,
     /// The lineages for which an interrupted copy left placeholders.
     pub(super) placed: HashSet<Name>,
     /// The lineages that an interrupted copy has created before their origins.
     pub(super) undescribed: VecDeque<Start>,
-    /// The checkpoints that the source has saved again since.
+    /// The checkpoints that the source has saved again since the last copy.
     pub(super) again: HashSet<Name>,
-    /// The checkpoints whose save time the source has changed since.
+    /// The checkpoints whose save time the source has changed since the last copy.
     pub(super) touched: Vec<Op>,
 }
 
@@ -111,7 +111,7 @@ impl Comparison {
         Ok(!is_at_end)
     }
 
-    /// Notes that the source has more, or something newer. After a copy, this is an error.
+    /// Records that the source has more or newer items. After a copy, this is an error.
     fn missing(&mut self, shared: &Shared, item: &str, what: &str) -> Result<()> {
         if self.whole {
             return Err(self.differs(shared, item, what));
@@ -120,7 +120,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// The error for something that the destination may not have.
+    /// The error for an item that must not be in the destination.
     fn differs(&self, shared: &Shared, item: &str, what: &str) -> Error {
         let message = if self.whole {
             format!(
@@ -150,7 +150,7 @@ impl Comparison {
             }
             let name = (to.contract, to.name.clone());
             if shown(shared, &from) != shown(shared, &to) {
-                // Its first checkpoint may not be there yet.
+                // Its first checkpoint may not be copied yet.
                 let is_begun = !self.whole && (to.first.is_none() || has_placeholder(shared, &name)?);
                 if !is_begun {
                     return Err(self.differs(shared, &to.named(), "its group, its age or its origin"));
@@ -167,7 +167,7 @@ impl Comparison {
         self.logs(shared, &starts)
     }
 
-    /// Compares the logs that lineages have now.
+    /// Compares the current logs of lineages.
     fn logs(&mut self, shared: &Shared, starts: &[(Name, Start)]) -> Result<()> {
         let item = |(contract, lineage): &Name| names::run(*contract, lineage);
         let queries: Vec<Query> = starts.iter().map(|(_, start)| logs_of(start)).collect();
@@ -222,7 +222,7 @@ impl Comparison {
                     from.header.saved_at
                 }
                 Some(what) if self.whole => return Err(self.differs(shared, &named(&to), &what)),
-                // The source may have saved it again. It then comes later in the source, and replaces this one.
+                // The source may have saved it again. It then comes later in the source, and will replace this one.
                 Some(_) => match shared.from.get(header.contract, &header.id)? {
                     Some(from) if from.header.lineage == header.lineage => {
                         self.found.again.insert((header.contract, header.id.clone()));
@@ -276,7 +276,7 @@ impl Comparison {
                     found => break found.filter(|from| from.place() == to.place()),
                 }
             };
-            // A write may have another value or another claim in the source.
+            // The source may have another value or claim for a write.
             let has = |write: &Write| {
                 let mut ours = from.iter().flat_map(|from| &from.writes);
                 ours.any(|other| (&other.task, other.index) == (&write.task, write.index))
@@ -303,7 +303,7 @@ fn named(checkpoint: &Checkpoint) -> String {
     names::checkpoint_of(&checkpoint.header)
 }
 
-/// Describes how a checkpoint differs between source and destination. A later save time in the source is ignored.
+/// Describes how a checkpoint differs between source and destination. Ignores a later save time in the source.
 fn difference(from: &Checkpoint, to: &Checkpoint) -> Option<String> {
     let mut ours = from.header.clone();
     ours.saved_at = to.header.saved_at;
@@ -322,8 +322,8 @@ fn difference(from: &Checkpoint, to: &Checkpoint) -> Option<String> {
     Some(what.to_owned())
 }
 
-/// What a lineage shows of its first checkpoint. Positions differ between stores. A lineage that was copied alone may have
-/// lost its origin.
+/// The comparable properties of a lineage's first checkpoint. Positions differ between stores. A lineage that was
+/// copied alone may have lost its origin.
 fn shown(shared: &Shared, start: &Start) -> Option<FirstCheckpoint> {
     let mut first = start.first.clone()?;
     first.origin = first.origin.filter(|_| shared.only.is_none()).map(|origin| Origin { position: 0, ..origin });

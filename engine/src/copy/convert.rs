@@ -9,12 +9,12 @@ use crate::record::{Content, Part, Record, Write};
 /// A serialized value: the name of its serializer, and its bytes.
 pub type Value = (String, Bytes);
 
-/// How values are converted.
+/// A conversion of values.
 pub struct Convert {
-    /// The serializers whose values are converted.
+    /// The serializers whose values must be converted.
     pub tags: Vec<String>,
-    /// Returns as many values, which mean the same. The same value has the same result, because both stores are compared
-    /// after the copy.
+    /// Returns the converted values, in the same number and order. Must be deterministic, because both stores are
+    /// compared after the copy.
     pub convert: Box<dyn Fn(Vec<Value>) -> Result<Vec<Value>> + Send + Sync>,
 }
 

@@ -1,5 +1,4 @@
-//! Reads the lineages, checkpoints and pending writes of a store page by page: those of the entire store, or those of
-//! one lineage.
+//! Reads the lineages, checkpoints and pending writes of a store or of one lineage, page by page.
 
 use std::collections::VecDeque;
 
@@ -16,22 +15,22 @@ const LINEAGES: usize = 256;
 /// The number of checkpoints of a lineage in one read.
 const AT_ONCE: usize = 16;
 
-/// Items of one store that were read, and the place after them.
+/// Items that were read from one store, and the position after them.
 pub(super) struct Items<T, Place> {
     pub(super) read: VecDeque<T>,
     after: Option<Place>,
-    /// The next page of the entire store. The store reads it while the page before is used.
+    /// The next page of the entire store. The store reads it while the previous page is used.
     next: Option<Pending>,
-    /// True if a page was empty. Nothing is read any more. Lineages are looked for again.
+    /// True after an empty page: nothing more is read. Never true for lineages, which are read again.
     ended: bool,
 }
 
-/// An item that comes in pages.
+/// An item that is read in pages.
 pub(super) trait Item<Place>: Sized {
-    /// True if the next page is asked for in advance.
+    /// True if the next page is requested in advance.
     const AHEAD: bool;
 
-    /// Asks for a page of the entire store.
+    /// The query for a page of the entire store.
     fn query(after: Option<Place>, bytes: usize) -> Query;
     fn of(answer: Answer) -> Result<Vec<Self>>;
     /// Reads a page of one lineage.
@@ -47,7 +46,7 @@ impl<T: Item<Place>, Place: Clone> Items<T, Place> {
         Self { read: VecDeque::new(), after, next: None, ended: false }
     }
 
-    /// Reads the next page if nothing is left of the last one.
+    /// Reads the next page if all items of the last one are used.
     pub(super) fn fill(&mut self, shared: &Shared, side: &Side) -> Result<()> {
         while self.read.is_empty() && !self.ended {
             let is_ahead = self.next.is_some();
@@ -56,7 +55,7 @@ impl<T: Item<Place>, Place: Clone> Items<T, Place> {
                 None => T::of(self.next.take().unwrap_or_else(|| self.request(shared, side)).wait()?)?,
             };
             let Some(last) = found.last() else {
-                // The store may have more by now than when the page was asked for in advance.
+                // The page was requested in advance, so the store may have more items by now.
                 if is_ahead {
                     continue;
                 }
@@ -82,7 +81,7 @@ impl<T: Item<Place>, Place: Clone> Items<T, Place> {
         Ok(self.read.pop_front())
     }
 
-    /// Returns true if there is no item any more.
+    /// Returns true if there are no more items.
     pub(super) fn is_at_end(&mut self, shared: &Shared, side: &Side) -> Result<bool> {
         self.fill(shared, side)?;
         Ok(self.read.is_empty())
@@ -100,7 +99,7 @@ impl Item<i64> for Start {
         answer.into_starts()
     }
 
-    /// A lineage that is copied alone begins from its origin if the destination has it.
+    /// A lineage that is copied alone keeps its origin only if the destination has the origin.
     fn of_lineage(shared: &Shared, side: &Side, lineage: &Name, after: Option<i64>) -> Result<Vec<Self>> {
         let found = if after.is_none() { side.start(lineage)? } else { None };
         let Some(mut start) = found else { return Ok(Vec::new()) };

@@ -1,8 +1,8 @@
-//! Brings the logs of the destination to the records that a checkpoint names, or that a log has now.
+//! Gives the logs of the destination the records of a checkpoint's log, or of a current log.
 //!
 //! The records of a log that a checkpoint names are often the beginning of another log, or of the same log at another
-//! time. [`Query::LogRuns`] says which records two logs share, without reading them. Each record is copied once: the
-//! log goes back to a checkpoint that shares most of its records, and the rest is appended.
+//! time. [`Query::LogRuns`] tells which records two logs share, without reading them. Each record is copied once: the
+//! log is rewound to a checkpoint that shares most of its records, and the rest is appended.
 
 use std::collections::HashMap;
 
@@ -15,41 +15,41 @@ use crate::op::{LogEnd, LogMust, Op};
 use crate::query::{LogRange, LogSide, Of, Query};
 use crate::record::{LogRun, Origin};
 
-/// The number of logs whose state is remembered. Forgetting a state costs time and shared records, and nothing else.
+/// The maximum number of logs whose state is remembered. Forgetting a state only costs time and shared records.
 const MOST_LOGS: usize = 20_000;
 
-/// The number of checkpoints that are looked up to learn the state of a log.
+/// The maximum number of checkpoints to look up for the state of a log.
 const MOST_CHECKPOINTS: usize = 32;
 
-/// The number of branches of a log that are remembered.
+/// The maximum number of branches of a log that are remembered.
 const MOST_BRANCHES: usize = 1024;
 
 /// The name of a log: the lineage and the log.
 type LogName = (Name, String);
 
-/// The states of the destination's logs, as far as this copy has determined them.
+/// The states of the destination's logs, as far as known.
 #[derive(Default)]
 pub(super) struct Logs {
     states: HashMap<LogName, State>,
     /// True if the destination was not empty, so that its logs may have records that this copy has not appended.
     existing: bool,
-    /// The number of records in one read. It follows from the size of the records that were read.
+    /// The number of records in one read. Depends on the size of the records so far.
     records: usize,
 }
 
 #[derive(Default)]
 struct State {
-    /// The records of the log, as runs of the source. `None`: unknown.
+    /// The records of the log, as stretches of the source. `None`: unknown.
     head: Option<Vec<LogRun>>,
-    /// The checkpoints of the destination that name records of a branch of the source.
+    /// For each branch of the source, a checkpoint of the destination that names records of the branch.
     anchors: HashMap<i64, Anchor>,
 }
 
-/// A checkpoint to which a log can go back.
+/// A checkpoint to which a log can be rewound.
 #[derive(Clone)]
 struct Anchor {
     id: String,
-    /// The position up to which the checkpoint names the records of the branch.
+    /// The position in the branch at which the checkpoint's records end.
     to: u64,
     /// The number of records that the checkpoint names.
     length: u64,
@@ -59,7 +59,7 @@ struct Anchor {
 pub(super) struct Wanted<'a> {
     pub(super) lineage: &'a Name,
     pub(super) log: &'a str,
-    /// The checkpoint that names the records. `None`: the log has them now.
+    /// The checkpoint that names the records. `None`: they are the current log.
     pub(super) at: Option<&'a str>,
     pub(super) runs: &'a [LogRun],
 }
@@ -80,7 +80,7 @@ impl Logs {
         Self { existing, ..Self::default() }
     }
 
-    /// Remembers that a log was begun with these records.
+    /// Remembers that a new log has these records.
     pub(super) fn begun(&mut self, lineage: &Name, log: &str, runs: &[LogRun]) {
         let state = State { head: Some(runs.to_vec()), anchors: HashMap::new() };
         self.states.insert((lineage.clone(), log.to_owned()), state);
@@ -93,9 +93,9 @@ impl Logs {
         }
     }
 
-    /// Adds the ops that bring a log to the wanted records. A log that only has more records at its end may stay as it is
-    /// if a checkpoint names the records. Returns false if the page is full before the log has all records. Then the next
-    /// page continues with the same call.
+    /// Adds the ops that give a log the wanted records. If a checkpoint names the records, the log may have further
+    /// records at its end. Returns false if the page is full too early. The next page then continues with the same
+    /// call.
     pub(super) fn bring(&mut self, shared: &Shared, page: &mut Page, wanted: &Wanted<'_>) -> Result<bool> {
         let wanted_length = length(wanted.runs);
         let state = self.state(shared, wanted)?;
@@ -129,7 +129,7 @@ impl Logs {
         Ok(to == wanted_length)
     }
 
-    /// Appends the wanted records from a position on, until the page is full. Returns the position after them.
+    /// Appends the wanted records from a position on, until the page is full. Returns the next position.
     fn append(&mut self, shared: &Shared, page: &mut Page, wanted: &Wanted<'_>, from: u64) -> Result<u64> {
         let mut position = from;
         while position < length(wanted.runs) && !page.is_full(shared) {
@@ -164,7 +164,7 @@ impl Logs {
         Ok(position)
     }
 
-    /// The state of a log. If it is not known, finds out what is needed to share records.
+    /// Returns the state of a log. If it is unknown, determines it as far as sharing records requires.
     fn state(&mut self, shared: &Shared, wanted: &Wanted<'_>) -> Result<&mut State> {
         let name = wanted.name();
         if self.states.len() > MOST_LOGS {
@@ -181,8 +181,8 @@ impl Logs {
     }
 }
 
-/// The records that a log of the destination has, as runs of the source. They are the first ones of the log of the source, or
-/// of what one of its checkpoints or its origin names: an interrupted copy leaves a log so. `None`: they are not.
+/// The records of a log of the destination, as stretches of the source. An interrupted copy leaves the first records of
+/// the source's log, or of a log that one of its checkpoints or its origin names. `None`: other records.
 pub(super) fn head_of(shared: &Shared, lineage: &Name, log: &str) -> Result<Option<Vec<LogRun>>> {
     let there = length(&shared.to.log_runs(lineage, log, None)?);
     let runs = shared.from.log_runs(lineage, log, None)?;
@@ -212,7 +212,7 @@ pub(super) fn head_of(shared: &Shared, lineage: &Name, log: &str) -> Result<Opti
     Ok(None)
 }
 
-/// The newest checkpoints of a lineage, and the runs of the records that each of them names.
+/// The newest checkpoints of a lineage, and the stretches of the records that each of them names.
 fn named_runs(side: &Side, lineage: &Name, log: &str, limit: Option<usize>) -> Result<Vec<(String, Vec<LogRun>)>> {
     let (contract, of) = (lineage.0, Of::Lineage(lineage.1.clone()));
     let found = side.ask(Query::List { contract, of, before: None, limit })?.into_headers()?;
@@ -251,7 +251,7 @@ impl State {
         }
     }
 
-    /// The checkpoint that names most of the records, and how many of them.
+    /// The checkpoint that names the most of these records, and their number.
     fn best_anchor(&self, runs: &[LogRun]) -> Option<(Anchor, u64)> {
         let run = runs.iter().rev().find(|run| self.anchors.contains_key(&run.branch))?;
         let anchor = self.anchors.get(&run.branch)?.clone();

@@ -14,7 +14,7 @@ pub(super) struct Page {
     ops: Vec<Op>,
     bytes: usize,
     expect: Vec<Expect>,
-    /// True if an op puts a checkpoint that the destination does not have.
+    /// True if an op puts a checkpoint that is missing in the destination.
     has_new: bool,
     /// The lineages of the checkpoints that the ops put.
     lineages: HashMap<Name, String>,
@@ -28,7 +28,7 @@ impl Page {
         self.ops.push(op);
     }
 
-    /// Remembers that an op of the page puts a checkpoint. `is_new`: the destination does not have it.
+    /// Records that an op of the page puts a checkpoint. `is_new`: it is missing in the destination.
     pub(super) fn puts(&mut self, shared: &Shared, header: &Header, is_new: bool) {
         let Header { contract, id, lineage, .. } = header;
         let (contract, id) = (*contract, id.clone());
@@ -44,8 +44,8 @@ impl Page {
             );
             self.expect.push(expect(Must::BelongTo(lineage.clone()), &message));
         }
-        // Copies put checkpoints in the same order. Another copy that is ahead has therefore put the first one of the
-        // page.
+        // All copies put checkpoints in the same order, so another copy that is ahead has put the first new checkpoint
+        // of the page.
         if is_new && !self.has_new {
             self.has_new = true;
             let message = "another copy to this destination is under way: wait until it ends";
@@ -54,7 +54,7 @@ impl Page {
         self.lineages.insert((contract, id), lineage.clone());
     }
 
-    /// Brings the labels of a lineage from those that the destination has to those of the source.
+    /// Changes the labels of a lineage from those of the destination to those of the source.
     pub(super) fn label(&mut self, start: &Start, there: &Labels) {
         if start.labels == *there {
             return;
@@ -70,7 +70,7 @@ impl Page {
         self.bytes >= shared.options.page_bytes
     }
 
-    /// The name of the lineage that a checkpoint has in the destination after the ops of the page.
+    /// The name of a checkpoint's lineage in the destination after the ops of the page.
     pub(super) fn lineage_of(&self, shared: &Shared, contract: ContractId, id: &str) -> Result<Option<String>> {
         match self.lineages.get(&(contract, id.to_owned())) {
             Some(lineage) => Ok(Some(lineage.clone())),

@@ -1,4 +1,4 @@
-//! Tells which stores are the same, whatever path leads to them.
+//! Checks whether two stores are the same, whatever path leads to them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use crate::error::{Code, Error, Result};
 use crate::store::Store;
 use crate::target::Target;
 
-/// The place of a store's data.
+/// The location of a store's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The store itself: its data end with it. The number is the address of the store.
+    /// A store in memory, whose data end with it. The number is its address.
     Memory(usize),
-    /// A file or a folder, by its path without links, and by its number in the file system if it has one.
+    /// A file or a folder: its path without links, and its number in the file system if it has one.
     Path(PathBuf, Option<(u64, u64)>),
-    /// Tables on a server, by its host, port, database, schema and prefix.
+    /// Tables on a server: the host, port, database, schema and prefix.
     #[cfg(feature = "postgres")]
     Server(String),
 }
 
 impl Place {
-    /// The place of an open store.
+    /// Returns the location of an open store.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Place {
         }
     }
 
-    /// Returns true if both places hold the same data.
+    /// Returns true if both locations have the same data.
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Path(path, number), Self::Path(other_path, other_number)) => {

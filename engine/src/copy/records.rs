@@ -1,4 +1,4 @@
-//! Compares the records of logs. [`Query::LogRuns`] says which records two logs share, without reading them.
+//! Compares the records of logs. [`Query::LogRuns`] tells which records two logs share, without reading them.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,21 @@ use crate::record::LogRun;
 /// The number of records that are compared in one step.
 const RECORDS: usize = 256;
 
-/// The number of pairs of branches whose comparison is remembered. If there are more, some records are compared twice.
+/// The maximum number of branch pairs whose comparison is remembered. Beyond that, some records are compared twice.
 const MOST_PAIRS: usize = 1 << 20;
 
-/// A log that both stores have: the lineage, the log, and the checkpoint that names the records. Without a checkpoint, the
-/// records that the log has now.
+/// A log that both stores have: the lineage, the log, and the checkpoint that names the records. Without a checkpoint,
+/// the current log.
 pub(super) type Log<'a> = (&'a Name, &'a str, Option<&'a str>);
 
-/// The records that were compared: for each branch of the source and branch of the destination, the positions of equal
-/// records, from the first to the one before the last.
+/// The compared records. For each pair of a source branch and a destination branch: the range of positions with equal
+/// records, with an exclusive end.
 #[derive(Default)]
 pub(super) struct Compared(HashMap<(i64, i64), (u64, u64)>);
 
 impl Compared {
-    /// Returns true if a log of the source begins with the records of a log of the destination. Records that were compared
-    /// for another log are not compared again.
+    /// Returns true if a log of the source begins with the records of a log of the destination. Records are compared
+    /// only once, even if several logs share them.
     pub(super) fn begins_with(
         &mut self,
         shared: &Shared,
@@ -64,7 +64,7 @@ impl Compared {
     }
 }
 
-/// Returns true if a log of the source begins with the records that the log of a lineage of the destination has now.
+/// Returns true if a log of the source begins with the current records of a log of the destination.
 pub(super) fn begins_with(shared: &Shared, from: Log<'_>, lineage: &Name, there: u64) -> Result<bool> {
     let mut position = 0;
     while position < there {
@@ -75,7 +75,7 @@ pub(super) fn begins_with(shared: &Shared, from: Log<'_>, lineage: &Name, there:
     Ok(true)
 }
 
-/// Compares a page of records. Returns how many are equal, and their size. `None`: they differ.
+/// Compares a page of records. Returns the number of equal records, and their size. `None`: they differ.
 fn equal_records(shared: &Shared, from: Log<'_>, to: Log<'_>, position: u64, end: u64) -> Result<Option<(u64, u64)>> {
     let range = |((contract, lineage), log, at): Log<'_>| LogRange {
         contract: *contract,
@@ -93,8 +93,8 @@ fn equal_records(shared: &Shared, from: Log<'_>, to: Log<'_>, position: u64, end
     Ok((ours == theirs && !ours.is_empty()).then_some((ours.len() as u64, bytes)))
 }
 
-/// Splits two logs of the same length at the ends of all their runs. Returns the branches and the positions of each
-/// segment.
+/// Splits two logs of the same length at the ends of all their stretches. Returns the branches and the positions of
+/// each segment.
 fn segments(from: &[LogRun], to: &[LogRun]) -> Vec<((i64, i64), u64, u64)> {
     let (mut from, mut to) = (from.iter().peekable(), to.iter().peekable());
     let (mut start, mut found) = (0, Vec::new());

@@ -8,14 +8,14 @@ use super::side::{Name, Side};
 use crate::error::{Code, Error, quote};
 use crate::record::ContractId;
 
-/// What a copy needs to know besides the two stores.
+/// The options of a copy.
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
-    /// The contracts that are not copied and not compared.
+    /// The contracts that are neither copied nor compared.
     pub left_out: &'static [ContractId],
-    /// The contracts of effects, which are counted apart.
+    /// The contracts of effects, which are counted separately.
     pub effects: &'static [ContractId],
-    /// The lineages to copy. They are compared before the first of them is changed. `None` copies the entire store.
+    /// The lineages to copy. All of them are compared before the first is changed. `None` copies the entire store.
     pub lineages: Option<Vec<Name>>,
     /// The approximate size of a page, in bytes. A page has at least one checkpoint.
     pub page_bytes: usize,
@@ -26,7 +26,7 @@ impl CopyOptions {
     pub const PAGE_BYTES: usize = 4 << 20;
 }
 
-/// What a copy has copied or compared.
+/// The counts of copied or compared items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub lineages: u64,
@@ -49,7 +49,7 @@ impl Counts {
         self.bytes += payload as u64;
     }
 
-    /// Counts a lineage, unless it is that of the effects of a run.
+    /// Counts a lineage, unless it contains the effects of a run.
     pub(super) fn count_lineage(&mut self, contract: ContractId) {
         self.lineages += u64::from(!contract.is_effects());
     }
@@ -70,12 +70,12 @@ impl Add for Counts {
     }
 }
 
-/// What all parts use.
+/// The data that all parts of a copy share.
 pub(super) struct Shared {
     pub(super) from: Side,
     pub(super) to: Side,
     pub(super) options: CopyOptions,
-    /// The lineage that is copied or compared at the moment. `None`: all lineages of the store.
+    /// The lineage that is being copied or compared. `None`: all lineages of the store.
     pub(super) only: Option<Name>,
 }
 
@@ -85,7 +85,7 @@ impl Shared {
     }
 }
 
-/// The error for a source that has changed behind the copy.
+/// The error for a source that has changed during the copy.
 pub(super) fn changed(what: &str) -> Error {
     let message = format!(
         "{what} changed in the source while it was copied: stop the programs that write to the source, remove the \
@@ -94,7 +94,7 @@ pub(super) fn changed(what: &str) -> Error {
     Error::new(Code::Conflict, message)
 }
 
-/// The error for a lineage that has changed behind the copy.
+/// The error for a lineage that has changed during the copy.
 pub(super) fn changed_lineage(name: &str) -> Error {
     changed(&format!("run {}", quote(name)))
 }

@@ -1,4 +1,4 @@
-//! One of the two stores of a copy. A copy runs on its own thread, so it may wait for answers.
+//! One of the two stores of a copy. A copy has its own thread, so it may wait for answers.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -14,7 +14,7 @@ use crate::worker::Reply;
 /// The name of a lineage.
 pub type Name = (ContractId, String);
 
-/// A store, and what it is called in messages.
+/// A store, and its name in messages.
 pub(super) struct Side {
     store: Arc<Store>,
     what: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Side {
     pub(super) convert: Option<Arc<Convert>>,
 }
 
-/// An answer that was asked for.
+/// A requested answer.
 pub(super) struct Pending {
     answer: Receiver<Result<Answer>>,
     what: &'static str,
@@ -78,7 +78,7 @@ impl Side {
         Ok(self.ask(query)?.into_starts()?.pop())
     }
 
-    /// The runs of a log: see [`Query::LogRuns`].
+    /// The stretches of a log: see [`Query::LogRuns`].
     pub(super) fn log_runs(&self, lineage: &Name, log: &str, at: Option<&str>) -> Result<Vec<LogRun>> {
         self.ask(log_runs(lineage, log, at))?.into_log_runs()
     }
@@ -93,7 +93,7 @@ impl Side {
     }
 }
 
-/// Asks for the runs of a log, or of the records of it that the checkpoint `at` names.
+/// The query for the stretches of a log, or of the part of it that the checkpoint `at` names.
 pub(super) fn log_runs((contract, lineage): &Name, log: &str, at: Option<&str>) -> Query {
     let (lineage, log, at) = (lineage.clone(), log.to_owned(), at.map(str::to_owned));
     Query::LogRuns { contract: *contract, lineage, log, at }
@@ -101,7 +101,7 @@ pub(super) fn log_runs((contract, lineage): &Name, log: &str, at: Option<&str>) 
 
 fn reply<T: Send + 'static>(sent: std::sync::mpsc::Sender<Result<T>>) -> Reply<T> {
     Reply::new(move |outcome| {
-        // No caller waits any more if the copy was dropped.
+        // Sending fails if the copy was dropped and no longer waits.
         let _ = sent.send(outcome);
     })
 }

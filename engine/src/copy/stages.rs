@@ -1,4 +1,4 @@
-//! Goes through the source, page by page, and fills the destination. Begins after what the destination has.
+//! Goes through the source page by page, and fills the destination. Begins after the destination's existing content.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -15,40 +15,40 @@ use crate::op::{LogEnd, Op};
 use crate::query::{Answer, Query};
 use crate::record::{ContractId, Draft, Labels, LogMark, LogRun, Saved, Seq, Start, TaskState, Write, Written};
 
-/// A copy that is under way.
+/// A running copy.
 pub(super) struct Copying {
     stage: Stage,
     page: Page,
     beginnings: Beginnings,
     logs: Logs,
-    /// The checkpoints of the source that the destination does not have.
+    /// The checkpoints of the source that are missing in the destination.
     saves: Items<Saved, Seq>,
-    /// The checkpoints that were read and not copied yet, with the runs of the logs that they name.
+    /// The checkpoints that were read and not copied yet, with the stretches of their logs.
     queue: VecDeque<(Saved, Vec<Vec<LogRun>>)>,
-    /// The checkpoints that the destination has, and that the source has saved again since.
+    /// The checkpoints of the destination that the source has saved again.
     again: HashSet<Name>,
     /// True if the destination was not empty.
     existing: bool,
 }
 
-/// What a copy does at the moment.
+/// The stage of a copy.
 enum Stage {
-    /// Looks at the origins of the lineages. If one of them needs it, all lineages are created before the first checkpoint
-    /// is copied: see [`begin`](super::begin).
+    /// Checks the origins of the lineages. If an origin requires it, all lineages are created before the first
+    /// checkpoint is copied: see [`begin`](super::begin).
     Scan(Items<Start, i64>),
-    /// All lineages are created. Those that were created before their origins then get these origins.
+    /// Creates all lineages, then sets the origins of lineages that were created before their origins.
     Begin,
-    /// The checkpoints, in save order.
+    /// Copies the checkpoints, in save order.
     Saves,
-    /// Each log gets the records that it has in the source now.
+    /// Gives each log the current records of the source.
     Settle(Items<Start, i64>),
-    /// The pending writes.
+    /// Copies the pending writes.
     Writes(Pair<Written, (ContractId, String)>),
     Ended,
 }
 
 impl Copying {
-    /// Continues after what the destination has.
+    /// Continues after the content of the destination.
     pub(super) fn after(there: There) -> Self {
         let mut page = Page::default();
         page.counts = there.counts;
@@ -99,7 +99,7 @@ impl Copying {
         Ok(matches!(self.stage, Stage::Ended))
     }
 
-    /// Looks at the origins of a page of lineages.
+    /// Checks the origins of a page of lineages.
     fn scan(shared: &Shared, mut starts: Items<Start, i64>) -> Result<Stage> {
         if starts.is_at_end(shared, &shared.from)? {
             return Ok(Stage::Saves);
@@ -112,7 +112,7 @@ impl Copying {
         Ok(Stage::Scan(starts))
     }
 
-    /// Creates all lineages that are not created yet.
+    /// Creates all missing lineages.
     fn create(&mut self, shared: &Shared) -> Result<bool> {
         self.beginnings.create_all(shared, (&mut self.page, &mut self.logs))
     }
@@ -138,8 +138,8 @@ impl Copying {
         Ok(false)
     }
 
-    /// Copies a checkpoint. `runs` are the runs of the logs that it names. Returns the checkpoint if the page is full before
-    /// its turn.
+    /// Copies a checkpoint. `runs` are the stretches of the logs that it names. Returns the checkpoint if the page is
+    /// full.
     fn save(&mut self, shared: &Shared, saved: Saved, runs: &[Vec<LogRun>]) -> Result<Option<Saved>> {
         let header = &saved.checkpoint.header;
         if is_placeholder(&header.id) {
@@ -178,7 +178,7 @@ impl Copying {
         Ok(None)
     }
 
-    /// Gives the logs of lineages the records that they have now, until the page is full. Returns true if there are no more.
+    /// Gives the logs of lineages their current records, until the page is full. Returns true if all logs are done.
     fn settle(&mut self, shared: &Shared, starts: &mut Items<Start, i64>) -> Result<bool> {
         if starts.is_at_end(shared, &shared.from)? {
             return Ok(true);
@@ -229,7 +229,7 @@ impl Copying {
         answers.into_iter().map(labels).collect()
     }
 
-    /// Copies a page of pending writes. Returns true if there are no more.
+    /// Copies a page of pending writes. Returns true if all writes are done.
     fn writes(&mut self, shared: &Shared, pair: &mut Pair<Written, (ContractId, String)>) -> Result<bool> {
         if pair.from.is_at_end(shared, &shared.from)? {
             return Ok(true);
@@ -258,24 +258,24 @@ impl Copying {
     }
 }
 
-/// Adds the ops that bring the writes to a checkpoint from those that the destination has to those of the source.
+/// Adds the ops that change the writes to a checkpoint from those of the destination to those of the source.
 fn write(page: &mut Page, Written { contract, id, writes }: Written, there: &[Write]) {
     page.counts.bytes += writes.iter().map(|write| write.part.bytes.len() as u64).sum::<u64>();
     let claim = claim_since(there, &writes);
     let asks = |write: &Write| write.claimed_by.is_none() && write.state.has(TaskState::ASKS);
-    // A task that asks in the destination was answered since.
+    // An interrupted task of the destination has been answered in the source.
     let mut answer =
         there.iter().any(|held| asks(held) && !writes.iter().any(|write| asks(write) && write.task == held.task));
     if let Some(claimed_by) = &claim {
-        // Before they were claimed, the open writes got these values.
+        // Before the claim, the unclaimed writes got these values.
         let claimed = writes.iter().filter(|write| write.claimed_by.as_ref() == Some(claimed_by));
         let open = claimed.map(|write| Write { claimed_by: None, ..write.clone() }).collect();
         page.push(Op::Write { contract, id: id.clone(), writes: open, replace: true, encoded: None });
         page.push(Op::Claim { contract, id: id.clone(), claimed_by: claimed_by.clone() });
     }
-    // A write op stores claimed writes before the others. Writes with different claims get separate ops.
+    // A write op stores claimed writes before the others, so writes with different claims get separate ops.
     for writes in writes.chunk_by(|a, b| (&a.task, &a.claimed_by, a.state) == (&b.task, &b.claimed_by, b.state)) {
-        // A claimed write is always added, so it must not be there yet.
+        // A claimed write is always added, so it must not exist yet.
         let Write { task, claimed_by, .. } = &writes[0];
         let is_there = there.iter().any(|write| (&write.task, &write.claimed_by) == (task, claimed_by));
         if claimed_by.is_none() || !(is_there || *claimed_by == claim) {
@@ -288,7 +288,7 @@ fn write(page: &mut Page, Written { contract, id, writes }: Written, there: &[Wr
     }
 }
 
-/// The checkpoint that has claimed the unclaimed writes of the destination since, if one has.
+/// The checkpoint that has claimed the destination's unclaimed writes in the source, if any.
 fn claim_since(there: &[Write], writes: &[Write]) -> Option<String> {
     let is_open = |write: &&Write| write.claimed_by.is_none();
     let same = |a: &Write, b: &Write| (&a.task, a.index) == (&b.task, b.index);
@@ -298,7 +298,7 @@ fn claim_since(there: &[Write], writes: &[Write]) -> Option<String> {
     claimed.filter(is_new).find_map(|write| write.claimed_by.clone())
 }
 
-/// Returns true if the origin of a lineage is a later lineage, or a checkpoint that belongs to another lineage now.
+/// Returns true if the origin of a lineage is in a later lineage, or now belongs to another lineage.
 fn needs_care(shared: &Shared, start: &Start) -> Result<bool> {
     let Some(origin) = start.origin() else { return Ok(false) };
     if begins_before_origin(start) {
@@ -308,7 +308,7 @@ fn needs_care(shared: &Shared, start: &Start) -> Result<bool> {
     Ok(shared.only.is_none() && found.is_some_and(|lineage| Some(lineage) != origin.lineage))
 }
 
-/// Reads the runs of the logs that each checkpoint names.
+/// Reads the stretches of the logs that each checkpoint names.
 fn runs_of(shared: &Shared, saved: &[Saved]) -> Result<Vec<Vec<Vec<LogRun>>>> {
     let checkpoints = || saved.iter().map(|saved| &saved.checkpoint);
     let queries = checkpoints().flat_map(|checkpoint| {

@@ -10,10 +10,10 @@ use super::together::Together;
 use crate::error::Result;
 use crate::record::Seq;
 
-/// The position of a lineage, and the checkpoints to remove because the lineage has more than the number to keep.
+/// The position of a lineage, and its checkpoints to remove.
 pub(super) type Excess = (i64, Vec<Entry>);
 
-/// Which checkpoints each lineage keeps.
+/// The checkpoints that each lineage keeps.
 #[derive(Clone, Copy)]
 pub(super) struct Keep {
     /// The number of newest checkpoints to keep.
@@ -25,10 +25,10 @@ pub(super) struct Keep {
 /// A lineage that has more checkpoints than the rule allows.
 struct Crowded {
     lineage: i64,
-    /// The number of checkpoints that the lineage has beyond the number to keep.
+    /// The number of checkpoints beyond the number to keep.
     excess: usize,
-    /// True if some checkpoints of the lineage depend on their parents. Planning must then examine all candidates for
-    /// removal together.
+    /// True if some checkpoints of the lineage depend on their parents. Planning must then examine all candidates
+    /// together.
     together: bool,
 }
 
@@ -41,12 +41,11 @@ pub fn beyond(catalog: &dyn Catalog, lineage: i64, keep: u64, pinned: Option<Seq
 }
 
 impl Ledger {
-    /// Does the same as [`beyond`] for several lineages. It examines lineages in order and stops when `most`
-    /// checkpoints were selected, or when the checkpoints would take too much memory. It also returns the number of
-    /// examined lineages.
+    /// Like [`beyond`], for several lineages in order. Stops when `most` checkpoints are selected, or when they would
+    /// take too much memory. Also returns the number of examined lineages.
     ///
-    /// A lineage without checkpoints to remove is not in the result. For a lineage with dependents, the result may
-    /// contain more than `most` checkpoints.
+    /// Lineages without checkpoints to remove are not in the result. For a lineage with dependents, the result may
+    /// exceed `most`.
     pub(super) fn beyond_each(
         &self,
         known: &mut Known<'_>,
@@ -76,7 +75,7 @@ impl Ledger {
         Ok((with.collect::<Result<_>>()?, looked_at))
     }
 
-    /// Returns the first lineages that have too many checkpoints, and the number of examined lineages: see
+    /// Returns the first lineages with too many checkpoints, and the number of examined lineages: see
     /// [`Ledger::beyond_each`].
     fn crowded(
         &self,
@@ -95,10 +94,9 @@ impl Ledger {
             return Ok((Vec::new(), lineages.len()));
         }
         let names: Vec<_> = crowded.iter().map(|(_, (lineage, _))| *lineage).collect();
-        // These are the numbers of checkpoints that this call may still select: `certain` for lineages without
-        // dependents, and `uncertain` for lineages with dependents. A selected checkpoint of a lineage without
-        // dependents is always removed. In a lineage with dependents, some selected checkpoints may have to stay, so
-        // the limit is higher.
+        // The numbers of checkpoints that this call may still select: `certain` in lineages without dependents, where a
+        // selected checkpoint is always removed, and `uncertain` in lineages with dependents, where some selected
+        // checkpoints may have to stay. The second limit is therefore higher.
         let (mut certain, mut uncertain) = (most, most.saturating_mul(LOOK));
         let mut all = Vec::new();
         for ((at, (lineage, excess)), together) in crowded.into_iter().zip(catalog.have_dependents(&names)?) {
@@ -114,7 +112,7 @@ impl Ledger {
         Ok((all, lineages.len()))
     }
 
-    /// Returns the entries on which no remaining checkpoint depends. Each entry comes after its dependents.
+    /// Returns the entries on which no remaining checkpoint depends. Dependents come before their parents.
     fn with_dependents(&self, known: &mut Known<'_>, entries: &[Entry]) -> Result<Vec<Entry>> {
         let going: HashSet<Seq> = entries.iter().map(|entry| entry.seq).collect();
         let (mut together, mut all) = (Together::default(), Vec::new());

@@ -1,7 +1,7 @@
-//! The runs that a process works on. A rule about age leaves their newest checkpoints and their effects: the process goes on
-//! from there.
+//! The leased runs. A rule about age spares their newest checkpoints and their effects, because the process that has
+//! the lease continues from there.
 //!
-//! A lease of a run names the lineages of the run, so retention needs to know no contract.
+//! A lease names the lineages of its run, so that retention need not know a contract.
 
 use std::collections::HashSet;
 
@@ -11,21 +11,21 @@ use super::catalog::{Catalog, Leases};
 use crate::error::Result;
 use crate::record::ContractId;
 
-/// The contract whose checkpoints are the leases.
+/// The contract whose checkpoints are leases.
 pub const LEASES: ContractId = ContractId(8);
 
-/// The lineages of a leased run.
+/// Lineages of a leased run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owned {
     pub contract: u8,
     /// The name of the lineage.
     pub name: String,
-    /// True if the run has each lineage whose name begins like this: its namespaces.
+    /// True if the run also has all lineages whose names begin with `name`: its namespaces.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
 }
 
-/// What retention reads of a lease.
+/// The fields of a lease that retention reads.
 #[derive(Deserialize)]
 struct Lease {
     until: i64,
@@ -33,15 +33,15 @@ struct Lease {
     owned: Vec<Owned>,
 }
 
-/// Returns true if a lease that was taken or renewed at `saved_at` is valid now. A lease from the future is not valid: the clock
-/// was set back.
+/// Returns true if a lease that was taken or renewed at `saved_at` is valid now. A lease from the future is not valid,
+/// because the clock was set back.
 pub fn is_valid(saved_at: i64, until: i64, now: i64) -> bool {
     let ttl = until.saturating_sub(saved_at);
     now < until && now.saturating_add(ttl) >= saved_at
 }
 
-/// The positions of the lineages of leased runs, with those of their effects. Asks about each leased run, and there are as many as
-/// processes at work.
+/// The positions of the lineages of leased runs, including their effects. Asks one question for each leased run: there
+/// are only as many as working processes.
 pub(super) fn held(catalog: &dyn Catalog) -> Result<HashSet<i64>> {
     let Leases { now, all } = catalog.leases()?;
     let mut held = HashSet::new();

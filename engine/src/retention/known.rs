@@ -1,6 +1,6 @@
-//! Stores the answers that planning has received from a [`Catalog`] so far. A planner announces the checkpoints that it
-//! will examine, so that one question covers all of them. This saves time, because a server answers a question about
-//! five hundred checkpoints as fast as a question about one checkpoint.
+//! Stores the answers of a [`Catalog`] during planning. The planner announces the checkpoints that it will examine, so
+//! that one question covers all of them. This saves time, because a server answers a question about five hundred
+//! checkpoints as fast as a question about one.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -14,8 +14,8 @@ pub(super) const LONGEST_CHAIN: usize = 1000;
 
 /// A catalog and its answers.
 ///
-/// A function whose name begins with `ask` asks the catalog one question, or none if all answers are already stored.
-/// Every other function returns one answer. If this answer is not stored yet, the function first asks the catalog.
+/// A function whose name begins with `ask` asks the catalog at most one question, for all answers that are not stored
+/// yet. Every other function returns one answer, and asks the catalog if necessary.
 pub(super) struct Known<'a> {
     catalog: &'a dyn Catalog,
     dependents: HashMap<Seq, Vec<Entry>>,
@@ -37,8 +37,8 @@ impl<'a> Known<'a> {
         ask(&mut self.dependents, parents, |parents| self.catalog.dependent_on(parents), Vec::push)
     }
 
-    /// Loads the dependents of these checkpoints, then the dependents of the dependents, and so on. Each level takes
-    /// one question. The function looks for further dependents only of checkpoints for which `may_go` returns true.
+    /// Loads the dependents of these checkpoints, their dependents, and so on. Each level takes one question. Goes on
+    /// only from checkpoints for which `may_go` returns true.
     pub(super) fn ask_all_dependents(&mut self, parents: Vec<Seq>, may_go: impl Fn(&Entry) -> bool) -> Result<()> {
         let mut seen: HashSet<Seq> = parents.iter().copied().collect();
         let mut level = parents;
@@ -61,7 +61,7 @@ impl<'a> Known<'a> {
         ask(&mut self.stored, seqs, |seqs| self.catalog.stored(seqs), |known, stored| *known = Some(stored))
     }
 
-    /// Returns how a payload is stored. Returns `None` if the payload is lost, which means that the store is damaged.
+    /// Returns how a payload is stored, or `None` if the payload is lost because the store is damaged.
     pub(super) fn stored(&mut self, seq: Seq) -> Result<Option<Stored>> {
         self.ask_stored(&[seq])?;
         Ok(self.stored.get(&seq).copied().flatten())
@@ -82,7 +82,7 @@ impl<'a> Known<'a> {
     }
 
     /// Loads how these payloads and all their bases are stored. Each level of bases takes one question. A payload in
-    /// `whole` is treated as a payload without a base.
+    /// `whole` counts as one without a base.
     pub(super) fn ask_bases(&mut self, mut level: Vec<Seq>, whole: &HashMap<Seq, u64>) -> Result<()> {
         let mut seen = HashSet::new();
         for _ in 0..LONGEST_CHAIN {
@@ -97,8 +97,8 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Asks one question about the save numbers that have no answer yet, or none. `add` adds an item that was found to the
-/// answer for its number.
+/// Asks one question about the save numbers without an answer, if there are any. `add` adds an item to the answer for
+/// its number.
 fn ask<A: Default, T>(
     answers: &mut HashMap<Seq, A>,
     seqs: &[Seq],

@@ -7,24 +7,22 @@ use super::known::{Known, LONGEST_CHAIN};
 use crate::error::Result;
 use crate::record::Seq;
 
-/// The checkpoints that are planned for removal so far, and the effect of their removal on the stored bytes. If a
-/// payload stays and its base is removed, the payload is stored in full. The entire payload takes about as many bytes
-/// as all payloads in its chain together.
+/// The planned removals so far, and their effect on the stored bytes. A payload that stays but loses its base is stored
+/// in full. It then takes about as many bytes as its chain.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     gone: HashSet<Seq>,
     by_lineage: HashMap<i64, usize>,
-    /// The checkpoints in `gone` whose freed bytes are not counted yet, in the order of their removal.
+    /// The checkpoints in `gone` whose freed bytes are not counted yet, in the order of removal.
     unsettled: Vec<Seq>,
-    /// The payloads that stay but lose their base. The value is the number of bytes that the payload takes when stored
-    /// in full.
+    /// The payloads that stay but lose their base, with their number of bytes when stored in full.
     whole: HashMap<Seq, u64>,
     freed: i64,
 }
 
 impl Ledger {
-    /// Plans the removal of a checkpoint. The freed bytes are not counted here but in [`Ledger::freed`], because some
-    /// callers do not need this number.
+    /// Plans the removal of a checkpoint. [`Ledger::freed`] counts the freed bytes later, because not all callers need
+    /// them.
     pub(super) fn remove(&mut self, entry: Entry) {
         if self.gone.insert(entry.seq) {
             *self.by_lineage.entry(entry.lineage).or_default() += 1;
@@ -36,7 +34,7 @@ impl Ledger {
         self.gone.contains(&seq)
     }
 
-    /// The checkpoints that are planned to be removed, in save order.
+    /// The checkpoints that are planned for removal, in save order.
     pub(super) fn gone(&self) -> Vec<Seq> {
         let mut gone: Vec<Seq> = self.gone.iter().copied().collect();
         gone.sort_unstable();
@@ -48,9 +46,9 @@ impl Ledger {
         self.by_lineage.keys().copied().collect()
     }
 
-    /// Loads all data that [`Ledger::freed`] needs if `victims` are removed next, in the given order. The function asks
-    /// one question about how the victims are stored, and one question about the deltas against the victims. For
-    /// payloads that must be stored in full, it asks one more question for each level of their bases.
+    /// Loads the data that [`Ledger::freed`] needs if `victims` are removed next, in this order. Asks one question
+    /// about how the victims are stored, one about the deltas against them, and one for each level of bases below
+    /// payloads that must be stored in full.
     pub(super) fn ask_payloads(&self, known: &mut Known<'_>, victims: &[Seq]) -> Result<()> {
         known.ask_stored(victims)?;
         known.ask_deltas(victims)?;
@@ -60,8 +58,7 @@ impl Ledger {
         for victim in victims {
             later.remove(victim);
             let stored = self.stored(known, *victim)?;
-            // If a payload loses its base earlier in the plan, the payload is already stored in full when it is
-            // removed.
+            // A payload that loses its base earlier in the plan is stored in full when it is removed.
             if let Some(base) = stored.and_then(|stored| stored.base)
                 && (later.contains(&base) || !all.contains(&base))
                 && known.deltas(*victim)?.iter().any(|(seq, _)| stays(&later, *seq))
@@ -72,8 +69,8 @@ impl Ledger {
         known.ask_bases(bases, &self.whole)
     }
 
-    /// Returns the number of stored bytes that the removals free. The number is negative if storing remaining payloads
-    /// in full takes more bytes than the removals free.
+    /// Returns the number of stored bytes that the removals free. It is negative if storing remaining payloads in full
+    /// takes more bytes than that.
     pub(super) fn freed(&mut self, known: &mut Known<'_>) -> Result<i64> {
         let victims = std::mem::take(&mut self.unsettled);
         self.ask_payloads(known, &victims)?;
@@ -101,8 +98,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns the deltas against a payload that are still stored when the payload is removed. Each pair contains the
-    /// save number and the stored size in bytes of a delta.
+    /// Returns the deltas against a payload that are still stored when it is removed, each with its save number and its
+    /// stored size in bytes.
     fn staying(&self, known: &mut Known<'_>, base: Seq, later: &HashSet<Seq>) -> Result<Vec<(Seq, u64)>> {
         let stays = |seq: &Seq| !self.gone.contains(seq) || later.contains(seq);
         Ok(known.deltas(base)?.iter().copied().filter(|(seq, _)| stays(seq)).collect())
@@ -127,12 +124,12 @@ impl Ledger {
         Ok(bytes)
     }
 
-    /// The number of checkpoints of a lineage that are planned to be removed.
+    /// The number of a lineage's checkpoints that are planned for removal.
     pub(super) fn gone_of(&self, lineage: i64) -> usize {
         self.by_lineage.get(&lineage).copied().unwrap_or(0)
     }
 
-    /// Returns the newest checkpoint that stays, for each lineage.
+    /// Returns the newest remaining checkpoint of each lineage.
     pub(super) fn newest(&self, catalog: &dyn Catalog, lineages: &[i64]) -> Result<Vec<(i64, Option<Seq>)>> {
         let wanted: Vec<_> = lineages.iter().map(|lineage| (*lineage, self.gone_of(*lineage) + 1)).collect();
         let staying = |(lineage, found): (&i64, Vec<Entry>)| {
@@ -143,6 +140,6 @@ impl Ledger {
 }
 
 pub(super) fn signed(bytes: u64) -> i64 {
-    // A store never contains 2^63 bytes, so this conversion never fails.
+    // A store never contains 2^63 bytes, so the fallback is never used.
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

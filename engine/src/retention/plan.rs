@@ -1,4 +1,4 @@
-//! Plans which checkpoints the rules remove. The planner reads a [`Catalog`].
+//! Plans which checkpoints the rules remove, from the answers of a [`Catalog`].
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -12,10 +12,10 @@ use crate::error::Result;
 use crate::record::{ContractId, Seq};
 
 /// The number of checkpoints or lineages in the first portion of a batch. Each later portion is [`GROWTH`] times as
-/// large as the previous one. A rule may need only a small part of a batch, so planning does not ask about the whole
-/// batch in one query.
+/// large. A rule may need only a small part of a batch, so planning does not ask about the entire batch at once.
 const PORTION: usize = 64;
-/// The number of checkpoints that a preview plans together. It holds no locks, and a server answers few large questions faster.
+/// The number of checkpoints in a batch of a preview. A preview holds no locks, and a server answers a few large
+/// questions faster.
 const PREVIEWED: usize = 64 * BATCH;
 const GROWTH: usize = 4;
 
@@ -24,16 +24,15 @@ const GROWTH: usize = 4;
 pub struct Plan {
     /// The checkpoints to remove.
     pub victims: Vec<Seq>,
-    /// The position at which the next batch continues. The `total` of this cursor does not include the removals of
-    /// this batch yet.
+    /// The position of the next batch. The `total` of this cursor does not include the removals of this batch yet.
     pub next: Option<Cursor>,
-    /// True if the batch has met checkpoints that the rule is about. It may leave all of them.
+    /// True if the batch has met checkpoints that the rule selects, even if all of them stay.
     pub met: bool,
 }
 
 impl Plan {
-    /// Returns the result of this batch. `bytes` is the number of freed bytes, and `lineages` is the number of
-    /// lineages that now have no checkpoints.
+    /// Returns the result of this batch. `bytes` is the number of freed bytes, and `lineages` the number of lineages
+    /// that now have no checkpoints.
     pub fn done(self, bytes: i64, lineages: u64) -> Pruned {
         let left = |total: u64| u64::try_from(signed(total) - bytes).unwrap_or(0);
         let next = self.next.map(|next| Cursor { total: next.total.map(left), ..next });
@@ -53,15 +52,14 @@ impl Plan {
 
 /// Plans a batch.
 ///
-/// The number of questions to the catalog is small, and does not grow with the number of checkpoints and lineages.
-/// Planning asks one more question for each level of [`depends_on_parent`](crate::record::Header::depends_on_parent)
-/// that leads out of the batch. It also asks one more question for each level of bases below a payload that must be
-/// stored in full.
+/// Asks the catalog a small number of questions, which does not grow with the number of checkpoints and lineages. Asks
+/// one more question for each level of [`depends_on_parent`](crate::record::Header::depends_on_parent) that leads out
+/// of the batch, and for each level of bases below a payload that must be stored in full.
 pub fn plan(catalog: &dyn Catalog, prune: &Prune) -> Result<Plan> {
     plan_with(&mut Known::new(catalog), prune, &mut Ledger::default())
 }
 
-/// The lineages from which a batch may remove checkpoints. A backend that others change at the same time locks these lineages
+/// The lineages from which a batch may remove checkpoints. A backend with concurrent writers locks these lineages
 /// before it plans.
 pub fn candidates(catalog: &dyn Catalog, prune: &Prune) -> Result<BTreeSet<i64>> {
     let (after, look) = (prune.cursor.after, prune.most.saturating_mul(LOOK));
@@ -84,7 +82,7 @@ pub fn candidates(catalog: &dyn Catalog, prune: &Prune) -> Result<BTreeSet<i64>>
                 return Ok(wanted);
             }
             wanted.insert(lineage);
-            // Of a lineage with dependents, some checkpoints may have to stay.
+            // In a lineage with dependents, some checkpoints may have to stay.
             certain += if together { 0 } else { excess };
         }
     }
@@ -115,13 +113,13 @@ fn plan_with(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger) -> Resul
     }
 }
 
-/// The limit of a rule that removes checkpoints in save order, and the state that is needed to check the limit.
+/// The limit of a rule that removes checkpoints in save order, with the state for checking it.
 struct Limit {
     by: By,
-    /// The newest checkpoint of each lineage that keeps it, as far as planning has asked. This checkpoint does not change during
-    /// planning, because the rule does not remove it.
+    /// The newest checkpoint of each spared lineage, as far as known. It does not change during planning, because the
+    /// rule does not remove it.
     newest: HashMap<i64, Option<Seq>>,
-    /// Those of these lineages that hold effects.
+    /// The lineages among them that contain effects.
     effects: HashSet<i64>,
 }
 
@@ -129,7 +127,7 @@ enum By {
     /// Removes checkpoints that were saved before this time, in ms since the epoch.
     Time {
         time: i64,
-        /// The lineages of the runs that somebody works on. `None`: planning has not needed them so far.
+        /// The lineages of leased runs. `None`: not needed so far.
         held: Option<HashSet<i64>>,
     },
     /// Removes the earliest saved checkpoints until the stored bytes are within the limit.
@@ -146,7 +144,7 @@ impl Limit {
         Self { by, newest: HashMap::new(), effects: HashSet::new() }
     }
 
-    /// Returns true if the limit is reached, so that no more checkpoints must be removed.
+    /// Returns true if the limit is reached, so that nothing more must be removed.
     fn holds(&self, known: &mut Known<'_>, ledger: &mut Ledger) -> Result<bool> {
         match self.by {
             By::Time { .. } => Ok(false),
@@ -154,7 +152,7 @@ impl Limit {
         }
     }
 
-    /// Returns false if the rule certainly does not remove the checkpoint. This function does not ask the catalog.
+    /// Returns false if the rule certainly spares the checkpoint. Does not ask the catalog.
     fn may_take(&self, entry: &Entry) -> bool {
         match self.by {
             By::Time { time, .. } => entry.saved_at < time,
@@ -162,8 +160,8 @@ impl Limit {
         }
     }
 
-    /// Returns true if the rule leaves the newest checkpoint of the lineage, and all effects: a run that stays needs what it has
-    /// done.
+    /// Returns true if the rule spares the newest checkpoint and all effects of the lineage. A remaining run needs its
+    /// effects.
     fn spares(&self, lineage: i64) -> bool {
         match &self.by {
             By::Time { held, .. } => held.as_ref().is_some_and(|held| held.contains(&lineage)),
@@ -171,7 +169,7 @@ impl Limit {
         }
     }
 
-    /// Loads the data that [`Limit::takes`] needs for checkpoints of these lineages.
+    /// Loads the data that [`Limit::takes`] needs for these lineages.
     fn ask(&mut self, catalog: &dyn Catalog, ledger: &Ledger, lineages: impl Iterator<Item = i64>) -> Result<()> {
         if let By::Time { held: held @ None, .. } = &mut self.by {
             *held = Some(super::held::held(catalog)?);
@@ -200,8 +198,7 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
     saved.next.into_iter().for_each(|after| plan.next_after(after));
     entries.retain(|entry| !ledger.is_gone(entry.seq) && limit.may_take(entry));
     plan.met = !entries.is_empty();
-    // Ask one question for all entries. Its answer also covers a long chain of dependents, as far as the chain is in
-    // the batch.
+    // Ask one question for all entries. It also covers a long chain of dependents, as far as the chain is in the batch.
     known.ask_dependents(&seqs(&entries))?;
     let mut together = Together::default();
     let mut rest = &entries[..];
@@ -217,8 +214,8 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
     Ok(plan)
 }
 
-/// A checkpoint that a rule considers, and the list of checkpoints to remove if the rule removes it. The list includes
-/// the checkpoint itself and is in the order of removal. The list is empty if the checkpoint stays.
+/// A checkpoint that a rule examines, and the checkpoints to remove together with it, in the order of removal and
+/// including itself. The list is empty if the checkpoint stays.
 type Group = (Entry, Vec<Entry>);
 
 /// Returns the groups of these checkpoints, in save order.
@@ -259,19 +256,19 @@ fn take_groups(
         ledger.ask_payloads(known, &all)?;
     }
     for (entry, group) in groups {
-        // The checkpoint may already be planned for removal as a member of another group.
+        // The checkpoint may already be planned for removal in another group.
         if ledger.is_gone(entry.seq) {
             continue;
         }
         if limit.holds(known, ledger)? {
-            // The estimate has reached the limit. The next batch continues from this checkpoint and measures the
-            // stored bytes again.
+            // The limit is reached by estimate. The next batch continues from this checkpoint and measures the stored
+            // bytes again.
             plan.next_after(entry.seq - 1);
             return Ok(true);
         }
         for victim in group {
             if plan.victims.len() == most {
-                // The next batch looks for the rest of this group again.
+                // The next batch finds the rest of this group again.
                 plan.next_after(entry.seq - 1);
                 return Ok(true);
             }
@@ -317,8 +314,8 @@ fn by_lineage(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, keep: u
     Ok(plan)
 }
 
-/// Returns the size of the next portion. The size is at most the number of removals left, unless most checkpoints of
-/// the previous portion had to stay.
+/// Returns the size of the next portion: at most the number of removals left, unless most checkpoints of the previous
+/// portion had to stay.
 fn wanted(portion: usize, left: usize) -> usize {
     portion.min(left.max(portion / GROWTH))
 }
@@ -327,17 +324,16 @@ fn seqs(entries: &[Entry]) -> Vec<Seq> {
     entries.iter().map(|entry| entry.seq).collect()
 }
 
-/// Counts the checkpoints that these rules would remove if applied one after the other. The number of bytes is the stored
-/// size of these checkpoints. Their removal frees less if payloads must then be stored in full.
+/// Counts the checkpoints that these rules would remove if applied one after the other. The number of bytes is their
+/// stored size. Removing them frees less if other payloads must then be stored in full.
 pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rule]) -> Result<Pruned> {
     let mut ledger = Ledger::default();
-    // Only a rule about bytes needs to know what the removals before it free.
+    // Only a rule about bytes needs the bytes that earlier removals free.
     let is_about_bytes = rules.iter().any(|rule| matches!(rule, Rule::MaxBytes(_)));
     for rule in rules {
         let mut next = Some(Cursor::default());
         while let Some(cursor) = next {
-            // Start with an empty `Known` for each batch, because the answers for all batches might not fit into
-            // memory.
+            // Use an empty `Known` for each batch, because the answers for all batches might not fit into memory.
             let mut known = Known::new(catalog);
             next = plan_with(&mut known, &Prune { contract, rule: *rule, cursor, most: PREVIEWED }, &mut ledger)?.next;
             if is_about_bytes {

@@ -10,7 +10,7 @@ use crate::record::ContractId;
 /// The default number of checkpoints that one batch removes.
 pub const BATCH: usize = 500;
 
-/// The maximum number of checkpoints that a batch examines for each checkpoint that the batch may remove.
+/// The maximum number of checkpoints that a batch examines, for each checkpoint that it may remove.
 pub(super) const LOOK: usize = 4;
 
 /// The limits that a store enforces by itself. Each limit applies independently of the others.
@@ -24,7 +24,7 @@ pub struct Policy {
     /// The maximum stored size of all payloads together, in bytes. If the stored size is greater, the oldest
     /// checkpoints are removed in the background.
     pub max_bytes: Option<u64>,
-    /// The greatest part of the time that removals in the background take, in percent: 1 to 100.
+    /// The maximum share of the time that background removals take, in percent: 1 to 100.
     pub percent: u8,
 }
 
@@ -38,7 +38,7 @@ impl Policy {
     /// The default of `percent`.
     pub const PERCENT: u8 = 25;
 
-    /// The pause after a batch in the background that took this long.
+    /// The pause after a background batch that took this long.
     pub(crate) fn pause_after(&self, took: Duration) -> Duration {
         let percent = u32::from(self.percent.clamp(1, 100));
         took * (100 - percent) / percent
@@ -61,7 +61,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Returns the time before which a checkpoint must have been saved, if the rule is about that.
+    /// Returns the time before which a checkpoint must have been saved, for a rule about time.
     pub(super) fn before(self) -> Option<i64> {
         match self {
             Self::SavedBefore(time) => Some(time),
@@ -96,14 +96,14 @@ pub struct Prune {
 pub struct Pruned {
     /// The number of removed checkpoints.
     pub checkpoints: u64,
-    /// The number of stored bytes that were freed. The number is negative if storing remaining payloads in full
-    /// takes more bytes than the removal freed. Of a preview: the stored size of the checkpoints that would be removed.
+    /// The number of freed bytes. Negative if storing remaining payloads in full takes more than the removal freed. In
+    /// a preview: the stored size of the checkpoints that would be removed.
     pub bytes: i64,
     /// The number of lineages that now have no checkpoints. These lineages may still have logs.
     pub lineages: u64,
     /// The position at which the next batch continues. `None` if the rule has no more checkpoints to remove.
     pub next: Option<Cursor>,
-    /// True if the batch has met checkpoints that the rule is about, removed or left.
+    /// True if the batch has met checkpoints that the rule selects, even if they stay.
     #[serde(skip)]
     pub met: bool,
 }

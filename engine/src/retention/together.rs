@@ -1,5 +1,5 @@
-//! Groups of checkpoints that must be removed together. If a checkpoint depends on its parent, the checkpoint cannot
-//! be read without the parent.
+//! Groups of checkpoints that must be removed together: a checkpoint that depends on its parent cannot be read without
+//! it.
 
 use std::collections::HashSet;
 
@@ -8,21 +8,20 @@ use super::known::Known;
 use crate::error::Result;
 use crate::record::Seq;
 
-/// The decisions about the checkpoints of one batch. While the batch is planned, a decision that a checkpoint stays or
-/// is removed must not change.
+/// The decisions about the checkpoints of one batch. They must not change while the batch is planned.
 #[derive(Debug, Default)]
 pub(super) struct Together {
     /// The checkpoints that are already selected for removal.
     taken: HashSet<Seq>,
-    /// The checkpoints that must stay, because a checkpoint that stays depends on them directly or indirectly.
+    /// The checkpoints that must stay, because a remaining checkpoint depends on them directly or indirectly.
     needed: HashSet<Seq>,
 }
 
 impl Together {
-    /// Returns the checkpoint and all checkpoints that depend on it, directly or indirectly. Dependents come before
-    /// their parents. Checkpoints that are already selected or in `gone` are left out.
+    /// Returns the checkpoint and all its direct and indirect dependents. Dependents come before their parents. Leaves
+    /// out checkpoints that are already selected or in `gone`.
     ///
-    /// Returns `None` if a dependent must stay, because then the checkpoint must stay too.
+    /// Returns `None` if a dependent, and therefore the checkpoint, must stay.
     pub(super) fn take(
         &mut self,
         known: &mut Known<'_>,
@@ -36,7 +35,7 @@ impl Together {
         if self.needed.contains(&entry.seq) {
             return Ok(None);
         }
-        // Each item of the list consists of an entry and the index of its parent in the list.
+        // Each item is an entry and the index of its parent in the list.
         let mut all = vec![(entry, None)];
         let mut seen = HashSet::from([entry.seq]);
         let mut at = 0;

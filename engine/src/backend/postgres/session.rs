@@ -60,7 +60,7 @@ async fn run(
     Ok(Vec::new())
 }
 
-/// Runs the statements. Returns the rows of each. If `each` is given, the last statement's rows go there instead.
+/// Runs the statements. Returns the rows of each. The last statement's rows go to `each`, if given.
 async fn answers(
     connected: &Connected,
     statements: &[Statement],
@@ -201,8 +201,7 @@ impl Session {
         end.saturating_duration_since(now)
     }
 
-    /// Returns how long the current server may keep the call waiting. Half of the time is for other servers, if there
-    /// are any.
+    /// Returns how long the current server may keep the call waiting. If there are other servers, they get half.
     pub(super) fn left_here(&self) -> Duration {
         if self.connector.has_others() { self.left() / 2 } else { self.left() }
     }
@@ -279,8 +278,7 @@ impl Session {
         self.client.borrow().as_ref().is_some_and(|connected| connected.prepared.is_direct())
     }
 
-    /// Sends the statements together. Returns the rows of each. If `each` is given, the last statement's rows go there
-    /// instead.
+    /// Sends the statements together. Returns the rows of each. The last statement's rows go to `each`, if given.
     pub(super) fn send(&self, statements: &[Statement], each: Option<Each<'_>>) -> Result<Vec<Vec<Row>>> {
         let sent = self.exchange(statements, each);
         if self.broken.get() && self.client.take().is_some() {

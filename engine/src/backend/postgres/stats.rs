@@ -43,9 +43,8 @@ pub(super) use sample;
 /// The maximum number of index rows that are counted. A larger number is estimated.
 pub(super) const COUNTED: u64 = 10_000;
 
-/// For each contract: the number of lineages (without a status), and of those with each of `$statuses`. For a small
-/// table, `found` is this number, and `few` is null. For a large table, `few` counts up to [`COUNTED`], and `found` is
-/// an estimate.
+/// For each contract, the number of lineages (without a status), and of those with each of `$statuses`. In a small
+/// table, it is `found`, and `few` is null. Otherwise `few` counts up to [`COUNTED`], and `found` is an estimate.
 macro_rules! lineages {
     ($statuses:literal) => { concat!(
     "WITH RECURSIVE of(contract) AS (

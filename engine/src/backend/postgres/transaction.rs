@@ -100,7 +100,7 @@ impl Transaction<'_> {
         self.flush_to(None)
     }
 
-    /// Like [`Transaction::flush`]. If `each` is given, the last statement's rows go there instead.
+    /// Like [`Transaction::flush`]. The last statement's rows go to `each`, if given.
     fn flush_to(&self, each: Option<Each<'_>>) -> Result<Vec<Vec<Row>>> {
         if !self.sent.get() {
             self.session.connect()?;
@@ -147,8 +147,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     ///
-    /// If the connection is lost during the commit, the outcome is unknown. If there was no connection, nothing was
-    /// sent.
+    /// If the connection is lost meanwhile, the outcome is unknown. If there was no connection, nothing was sent.
     pub(super) fn commit(self) -> Result<Vec<Vec<Row>>> {
         self.finish().map_err(|error| {
             if self.sent.get() && self.session.broken.get() { error.with_outcome_unknown() } else { error }

@@ -343,8 +343,7 @@ fn host_and_port(text: &str) -> Option<(String, u16)> {
     is_host(&host).then_some((host, port))
 }
 
-/// Returns true for a name, an address, or the folder of a socket. A folder may have a colon:
-/// `/cloudsql/project:region:name`.
+/// Returns true for a name, an address, or a socket's folder, which may have a colon: `/cloudsql/project:region:name`.
 fn is_host(text: &str) -> bool {
     let others = if text.starts_with('/') { "-._/:" } else { "-._/" };
     let plain = |character: char| character.is_alphanumeric() || others.contains(character);

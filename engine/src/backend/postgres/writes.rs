@@ -106,8 +106,7 @@ pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R])
     Ok(writes.collect())
 }
 
-/// True if no required row is missing, and if the batch `$3` has stored the checkpoint `$1` of the contract `$2`, or
-/// `$1` is empty.
+/// True if nothing is missing, and batch `$3` has stored the checkpoint `$1` of contract `$2`, or `$1` is empty.
 macro_rules! was_right {
     () => {
         concat!(

@@ -45,12 +45,12 @@ pub struct Sqlite {
     pub(super) patience: Duration,
     pub(super) notice: Option<Notice>,
     pub(super) cache: PayloadCache,
-    /// The number of saves through this connection since the connection last checked whether the running totals need
-    /// folding. The number starts at the threshold, so that the first sweep checks the totals.
+    /// The number of saves through this connection since it last checked the running totals for folding. Starts at the
+    /// threshold, so that the first sweep checks.
     pub(super) uncounted: usize,
     pub(super) raw: RawPayloads,
     pub(super) secure_delete: bool,
-    /// Whether the log may still have deleted data that must be overwritten.
+    /// True if the log may still contain deleted data that must be overwritten.
     pub(super) unclean: bool,
     pub(super) watch: Watch,
     /// Declared last, because the claim must end after the connections have closed the file.
@@ -229,8 +229,7 @@ impl Backend for Sqlite {
     }
 
     fn answer_at_once(&mut self, query: &Query) -> Option<Answer> {
-        // With a rollback journal, a read may roll back the changes of a killed process, or wait for a network file
-        // system.
+        // With a rollback journal, a read may have to roll back a killed process's changes, or wait for the network.
         if self.journal != Journal::Wal || self.watch.look_sometimes(&self.connection).is_err() {
             return None;
         }

@@ -20,8 +20,7 @@ impl Changes {
         Self { connection: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Returns a number that differs after each commit and between connections. It has 52 bits, so that JavaScript can
-    /// hold it.
+    /// Returns a number that differs after each commit and between connections, in 52 bits for JavaScript.
     pub(super) fn version(self, connection: &Connection) -> Result<i64> {
         // The first count grows with the commits of other connections, and the second with the changes of this one.
         let others: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0))?;

@@ -64,8 +64,7 @@ fn names_directory(path: &Path) -> bool {
 /// The maximum length of a database's path, in bytes. `SQLite` adds `-journal`, and its limit is 512 bytes with a NUL.
 #[cfg(unix)]
 const LONGEST_PATH: usize = 512 - "-journal".len() - 1;
-/// The maximum length of a database's name, in bytes. The journal's name must fit in the 255 bytes of most file
-/// systems.
+/// The maximum length of a database's name in bytes: the journal's name must fit in 255 bytes.
 #[cfg(unix)]
 const LONGEST_NAME: usize = 255 - "-journal".len();
 

@@ -92,8 +92,7 @@ unsafe extern "C" fn pread(file: std::ffi::c_int, into: *mut std::ffi::c_void, l
         // SAFETY: the arguments are those of SQLite's call.
         return unsafe { original(file, into, length, at) };
     }
-    // SAFETY: SQLite passes an open file, and `length` bytes that it owns. They are initialized before they become a
-    // slice.
+    // SAFETY: SQLite passes an open file, and `length` bytes that it owns. They are written before they are a slice.
     let (file, bytes) = unsafe {
         ptr::write_bytes(into.cast::<u8>(), 0, length);
         (BorrowedFd::borrow_raw(file), slice::from_raw_parts_mut(into.cast::<u8>(), length))

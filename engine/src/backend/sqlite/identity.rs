@@ -1,5 +1,5 @@
-//! Knows a database file by its inode, not by its path. The path may lead to another file later, and a descriptor of the
-//! file may be open elsewhere in the process.
+//! Identifies a database file by its inode, not by its path. The path may later lead to another file, and a descriptor
+//! of the file may be open elsewhere in the process.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use crate::backend::disk::FileId;
 use crate::error::{Code, Error, Result};
 
-/// The files that this copy of the engine has open: the path of each, and the number of connections to it.
+/// The open files of this copy of the engine, each with its path and its number of connections.
 static OPEN: Mutex<Option<HashMap<FileId, (PathBuf, usize)>>> = Mutex::new(None);
 
-/// If this copy of the engine has at least this many files open, it does not search for other users of a file any more,
-/// because the search reads the list of all descriptors of the process.
+/// With at least this many open files, this copy of the engine no longer searches for other users of a file, because
+/// the search reads all descriptors of the process.
 const MOST_SEARCHED: usize = 1000;
 
 fn open_files() -> MutexGuard<'static, Option<HashMap<FileId, (PathBuf, usize)>>> {
@@ -34,21 +34,20 @@ pub(super) fn is_open_here(path: &Path) -> bool {
     connections(open_files().as_ref(), FileId::at(path)) > 0
 }
 
-/// Runs code that opens the file and closes it again. Returns `None`, and runs nothing, if a connection of this copy of
-/// the engine has the file open: closing any descriptor of a file drops the locks that the process has on it.
+/// Runs code that opens and closes the file, unless a connection of this copy of the engine has the file open. Then
+/// returns `None`: closing any descriptor of a file drops all locks that the process has on it.
 pub(super) fn unless_open_here<T>(path: &Path, work: impl FnOnce() -> T) -> Option<T> {
     let open = open_files();
-    // The list stays locked during the work, so no connection opens the file during it.
+    // Keep the list locked, so that no connection opens the file during the work.
     (connections(open.as_ref(), FileId::at(path)) == 0).then(work)
 }
 
-/// The number of connections of this copy of the engine to a file.
+/// The number of connections to a file, in this copy of the engine.
 fn connections(open: Option<&HashMap<FileId, (PathBuf, usize)>>, id: Option<FileId>) -> usize {
     open.zip(id).and_then(|(open, id)| open.get(&id)).map_or(0, |(_, count)| *count)
 }
 
-/// A connection's entry in the list of open files. The entry ends when it is dropped, which must happen after the
-/// connection is closed.
+/// A connection's entry in the list of open files. Drop it only after the connection is closed.
 #[derive(Debug)]
 pub(super) struct Claim(Option<FileId>);
 
@@ -57,9 +56,9 @@ impl Claim {
     ///
     /// # Errors
     ///
-    /// If `alone`: `CONFLICT` if something else in this process has the file open: another copy of this engine, another `SQLite`, or
-    /// a stream. POSIX locks belong to the process. If two copies of `SQLite` have a file open, each takes away the locks
-    /// of the other when it closes the file, and commits are lost.
+    /// With `alone`, `CONFLICT` if the file is open elsewhere in this process: in another copy of this engine, another
+    /// `SQLite`, or a stream. POSIX locks belong to the process. Two copies of `SQLite` would release each other's
+    /// locks when closing the file, and commits would be lost.
     pub(super) fn new(path: &Path, alone: bool) -> Result<Self> {
         let Some(id) = FileId::at(path) else { return Ok(Self(None)) };
         let mut open = open_files();
@@ -77,7 +76,7 @@ impl Claim {
         Ok(Self(Some(id)))
     }
 
-    /// [`unless_open_here`], for the connection that has this claim and has not opened the file yet.
+    /// Like [`unless_open_here`], for the connection with this claim, before it opens the file.
     pub(super) fn if_only<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         let open = open_files();
         (connections(open.as_ref(), self.0) <= 1).then(work)
@@ -98,15 +97,15 @@ impl Drop for Claim {
     }
 }
 
-/// Lets one copy of this engine at a time claim and open files, so that two copies do not both find a file unused. The
-/// copies share no memory. The lock is a socket name of this process, which only one of them can bind. If the name
-/// cannot be had in time, there is no lock.
+/// Makes the copies of this engine claim and open files one at a time, so that two copies do not both find a file
+/// unused. The copies share no memory, so the lock is a socket name that only one of them can bind. Without the name in
+/// time, there is no lock.
 #[cfg(target_os = "linux")]
 pub(super) fn one_copy_at_a_time() -> Option<std::os::unix::net::UnixDatagram> {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-    // Processes in different containers may have the same number, but not in the same namespace of numbers.
+    // Processes in different containers may have the same number, but only in different PID namespaces.
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let name = format!("forkpoint-opens {} {}", namespace.display(), std::process::id());
     let address = SocketAddr::from_abstract_name(name).ok()?;
@@ -122,7 +121,7 @@ pub(super) fn one_copy_at_a_time() -> Option<std::os::unix::net::UnixDatagram> {
     None
 }
 
-/// Other systems have no such names, so two copies that open a file at the same moment are not noticed.
+/// Other systems have no such names. Two copies that open a file at the same moment are not detected.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn one_copy_at_a_time() {}
 

@@ -1,20 +1,20 @@
-//! How a row of `checkpoint` stores the checkpoint's id and its parent's id.
+//! Stores a checkpoint's id and its parent's id in a row of `checkpoint`.
 //!
-//! Many ids are made of what other columns have: some begin with the thread, which is the group, and end with the
-//! `checkpoint_id`, which is the sort key. The row of such a checkpoint has only what is between them. Three bits of `flags` say
-//! what is missing. This saves a tenth of the bytes of a short thread.
+//! Many ids repeat other columns: they begin with the thread, which is the group, and end with the `checkpoint_id`,
+//! which is the sort key. The row then stores only the part in between. Three bits of `flags` say which parts are left
+//! out. This saves a tenth of the bytes of a short thread.
 
 use crate::record::Header;
 
-/// A bit of `flags`: the id begins with the group, which the column `id` lacks.
+/// A bit of `flags`: the id begins with the group, which the column `id` leaves out.
 const BEGINS_WITH_GROUP: i64 = 1 << 5;
-/// A bit of `flags`: the id ends with the sort key, which the column `id` lacks.
+/// A bit of `flags`: the id ends with the sort key, which the column `id` leaves out.
 const ENDS_WITH_SORT_KEY: i64 = 1 << 6;
-/// A bit of `flags`: the parent's id begins with the group, which the column `parent` lacks. An index finds a checkpoint that
-/// depends on its parent by the parent's id, so such a checkpoint has the whole id.
+/// A bit of `flags`: the parent's id begins with the group, which the column `parent` leaves out. Not used for a
+/// checkpoint that depends on its parent, because an index finds it by the parent's id.
 const PARENT_BEGINS_WITH_GROUP: i64 = 1 << 7;
 
-/// The expression for the id of a row, which the statement calls by this name. Where many rows are read, [`restore`] is quicker.
+/// The SQL expression for the complete id of a row. For many rows, [`restore`] is faster.
 macro_rules! id {
     ($row:literal) => {
         concat!(
@@ -34,20 +34,20 @@ macro_rules! id {
 }
 pub(super) use id;
 
-/// The ids of a row, as its columns have them.
+/// The ids as the columns store them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StoredIds<'a> {
-    /// The bits of `flags` that say what the columns lack.
+    /// The bits of `flags` for parts that are left out.
     pub flags: i64,
     pub id: &'a str,
     pub parent: Option<&'a str>,
 }
 
 impl<'a> StoredIds<'a> {
-    /// The bits of `flags` that belong to the ids.
+    /// All bits of `flags` for ids.
     pub(super) const FLAGS: i64 = BEGINS_WITH_GROUP | ENDS_WITH_SORT_KEY | PARENT_BEGINS_WITH_GROUP;
 
-    /// The ids of a header, without what other columns have.
+    /// The ids of a header, without the parts that other columns repeat.
     pub(super) fn of(header: &'a Header) -> Self {
         let Header { group, sort_key, depends_on_parent, .. } = header;
         let sort_key = std::str::from_utf8(&sort_key.0).unwrap_or_default();
@@ -60,7 +60,7 @@ impl<'a> StoredIds<'a> {
     }
 }
 
-/// Takes something away from a text. Returns what is left, and the flag if anything was taken.
+/// Removes a part of a text. Returns the rest, and the flag if a part was removed.
 fn cut<'a>(text: &'a str, flag: i64, take: impl FnOnce(&'a str) -> Option<&'a str>) -> (&'a str, i64) {
     match take(text) {
         Some(left) if left.len() < text.len() => (left, flag),
@@ -68,7 +68,7 @@ fn cut<'a>(text: &'a str, flag: i64, take: impl FnOnce(&'a str) -> Option<&'a st
     }
 }
 
-/// The whole ids of a row: the id, and the parent's id.
+/// Restores the complete ids of a row: the id, and the parent's id.
 pub(super) fn restore(
     flags: i64,
     (id, parent): (String, Option<String>),
@@ -80,7 +80,7 @@ pub(super) fn restore(
     }
     let begins = |flag| if flags & flag == 0 { "" } else { group };
     let ends = if flags & ENDS_WITH_SORT_KEY == 0 { b"" } else { sort_key };
-    // A sort key that is no text is damage, which the checksum shows.
+    // A sort key that is not text is damage, which the checksum detects.
     let id = [begins(BEGINS_WITH_GROUP), &id, &String::from_utf8_lossy(ends)].concat();
     (id, parent.map(|parent| [begins(PARENT_BEGINS_WITH_GROUP), &parent].concat()))
 }
@@ -97,7 +97,7 @@ mod tests {
         Header { parent, group, sort_key, depends_on_parent, ..Header::new(ContractId(1), "run", id) }
     }
 
-    /// Reads the ids back, and the id with the expression too.
+    /// Reads the ids back. Also reads the id with the SQL expression.
     fn read(header: &Header, stored: &StoredIds<'_>) -> (String, Option<String>) {
         let StoredIds { flags, id, parent } = *stored;
         let ids = (id.to_owned(), parent.map(str::to_owned));
@@ -126,7 +126,7 @@ mod tests {
             (header("ab", "abc", b"bc", None, false), 32),
             (header("", "id\0key", b"\0key", None, false), 64),
             (header("g\0", "g\0id", b"", Some("g\0"), false), 32 | 128),
-            // The last byte of a character, and what is no text.
+            // The last byte of a character, and bytes that are not text.
             (header("", "🜁", &"🜁".as_bytes()[3..], None, false), 0),
             (header("", "id", b"\xff", None, false), 0),
             (header("🜁", "🜁id🜁", "🜁".as_bytes(), Some("🜁"), false), 32 | 64 | 128),

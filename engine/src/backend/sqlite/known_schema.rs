@@ -1,10 +1,10 @@
-//! Refuses a file whose schema has anything but the tables and indexes that Forkpoint makes.
+//! Refuses a file whose schema has anything but Forkpoint's tables and indexes.
 //!
-//! `SQLite` runs what the schema of a file says. A view in the place of a table, a trigger or a generated column would
-//! run SQL that the author of the file chose. Such SQL can take any time and any memory.
+//! `SQLite` runs the SQL in a file's schema. A view in the place of a table, a trigger or a generated column would run
+//! SQL by the author of the file, which can take any time and memory.
 //!
-//! A file of a newer format has tables, columns and indexes that this release does not know. They are allowed if they cannot
-//! run anything.
+//! A file of a newer format has tables, columns and indexes that this release does not know. They are allowed if they
+//! cannot run SQL.
 
 use std::sync::LazyLock;
 
@@ -16,13 +16,13 @@ use super::statement::each;
 use super::{labels, logs, setting};
 use crate::error::{Code, Error, Result};
 
-/// The tables that `SQLite` itself makes: the last numbers of AUTOINCREMENT, and the statistics of ANALYZE.
+/// The tables that `SQLite` creates itself: the last numbers of AUTOINCREMENT, and the statistics of ANALYZE.
 const OF_SQLITE: &str = "
 CREATE TABLE sqlite_sequence(name,seq);
 CREATE TABLE sqlite_stat1(tbl,idx,stat);
 CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)";
 
-/// The longest name that an error message repeats, in characters.
+/// The maximum length of a name in an error message, in characters.
 const LONGEST_NAME: usize = 80;
 
 /// The definition of a table or an index, as [`plain`] writes it.
@@ -33,7 +33,7 @@ struct Known {
 
 impl Known {
     fn of(sql: &str) -> Option<Self> {
-        // SQLite leaves this out of the schema.
+        // SQLite does not store this in the schema.
         let sql = plain(sql).replacen(" IF NOT EXISTS", "", 1);
         let rest =
             ["CREATE TABLE ", "CREATE INDEX ", "CREATE UNIQUE INDEX "].iter().find_map(|begin| sql.strip_prefix(begin));
@@ -42,7 +42,7 @@ impl Known {
     }
 }
 
-/// All tables and indexes, but for the indexes of metadata keys.
+/// All tables and indexes, except the indexes of metadata keys.
 static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
     let late = LateIndex::NAMED.map(|index| index.sql());
     let parts = STEPS.iter().copied().chain([setting::TABLE, labels::TABLE, logs::TABLES, OF_SQLITE]);
@@ -50,13 +50,13 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
     statements.split(';').filter_map(Known::of).collect()
 });
 
-/// Determines the state of a file without changing it, and refuses an unknown schema. A table that is missing is reported by
-/// the statement that needs it.
+/// Determines the state of a file without changing it, and refuses an unknown schema. Missing tables are reported by
+/// the statements that need them.
 ///
 /// # Errors
 ///
-/// Those of [`schema::inspect`]. `UNSUPPORTED` for what Forkpoint does not make, for a table or an index that is defined
-/// in another way, and for a newer format that this release may not look at.
+/// Those of [`schema::inspect`]. `UNSUPPORTED` for a foreign object, for a table or an index with another definition,
+/// and for a newer format that this release cannot read.
 pub(super) fn inspect(connection: &Connection) -> Result<State> {
     let state = schema::inspect(connection)?;
     match state {
@@ -69,8 +69,8 @@ pub(super) fn inspect(connection: &Connection) -> Result<State> {
     Ok(state)
 }
 
-/// Returns true if a definition has no expression: its only characters are those of names and types, and its only parentheses
-/// are around the columns and the keys.
+/// Returns true if a definition has no expression: it has only characters of names and types, and its only parentheses
+/// enclose the columns and the keys.
 fn runs_nothing(sql: &str) -> bool {
     let begins = ["CREATE TABLE ", "CREATE INDEX ", "CREATE UNIQUE INDEX "].iter().any(|begin| sql.starts_with(begin));
     let allowed = |each: char| each.is_ascii_alphanumeric() || "_ ,()".contains(each);
@@ -81,7 +81,7 @@ fn check(connection: &Connection, is_allowed: impl Fn(&str, &str) -> bool) -> Re
     each(connection, "SELECT type, name, sql FROM sqlite_schema", [], |row| {
         let (kind, name) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
         match row.get_ref(2)?.as_str_or_null()? {
-            // The index of a key. SQLite itself reports one that belongs to no key.
+            // The index of a key. SQLite itself reports an index without a key.
             None | Some("") => Ok(()),
             Some(sql) if is_allowed(name, &plain(sql)) => Ok(()),
             Some(_) => Err(refusal(kind, name)),
@@ -109,7 +109,7 @@ fn refusal(kind: &str, name: &str) -> Error {
     Error::new(Code::Unsupported, format!("{why}, or restore a backup; the file was not changed"))
 }
 
-/// Returns a statement without its comments, and without the spaces that do not separate words. Keeps what is in quotes.
+/// Removes comments and needless spaces from a statement. Keeps quoted text.
 fn plain(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len());
     let (mut rest, mut quote, mut spaced) = (sql.chars().peekable(), None, false);
@@ -146,7 +146,7 @@ mod tests {
         MetaIndex::of(&MetaKey { begins: b"\0{\"a\":".to_vec(), key: key.into(), value: "1".into() })
     }
 
-    /// A database with everything that a store may make.
+    /// A database with everything that a store may create.
     fn complete() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         schema::prepare(&connection, Migrate::Create).unwrap();

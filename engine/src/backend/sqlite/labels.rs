@@ -1,11 +1,11 @@
 //! The labels of lineages: the column `lineage.labels`, and the table that finds lineages by a label.
 //!
-//! The column is NULL without labels. Otherwise its last 8 bytes are a checksum. Damaged labels stop neither a save nor a
-//! listing: the lineage is read as one without labels, and a check reports the damage.
+//! The column is NULL without labels. Otherwise its last 8 bytes are a checksum. Damaged labels prevent neither saves
+//! nor listings: the lineage reads as one without labels, and a check reports the damage.
 //!
-//! The table has a row for each label. It is built when the file has many lineages (see `totals.rs`), like the index of
-//! statuses: small files don't pay for it, and their lineages are looked through in a moment. From then on, every change of
-//! labels changes the table too. A row that it finds is compared with the column.
+//! The table has a row for each label. Like the index of statuses, it is built when the file has many lineages (see
+//! `totals.rs`). A small file is quickly scanned and does not pay for the table. Once built, every change of labels
+//! also updates it. Its rows are verified against the column.
 
 use rusqlite::{Connection, params};
 
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS lineage_label (
   PRIMARY KEY (key, value, lin)
 ) STRICT, WITHOUT ROWID";
 
-/// The number of lineages with one label that are counted to find the label that few have.
+/// The maximum number of lineages to count for a label, when searching for the rarest label.
 const COUNTED: i64 = 10_000;
 
 fn sum(lin: i64, labels: &[u8]) -> [u8; 8] {
@@ -92,14 +92,14 @@ pub(super) fn forget(connection: &Connection, lin: i64, column: Option<&[u8]>) -
         return Ok(());
     }
     let Some(labels) = opened(lin, column) else {
-        // Nothing tells which rows of the table are those of the lineage.
+        // The labels are damaged, so search all rows of the lineage.
         return execute(connection, "DELETE FROM lineage_label WHERE lin = ?", [lin]).map(drop);
     };
     let sql = "DELETE FROM lineage_label WHERE key = ? AND value = ? AND lin = ?";
     labels.iter().try_for_each(|(key, value)| execute(connection, sql, params![key, value, lin]).map(drop))
 }
 
-/// Returns the lineages that have one of these labels, in any order: the label that the fewest have. The file has the table.
+/// Returns the lineages with the rarest of these labels, in any order. The file must have the table.
 pub(super) fn indexed(connection: &Connection, labels: &Labels) -> Result<Vec<i64>> {
     let count = "SELECT count(*) FROM (SELECT 1 FROM lineage_label WHERE key = ? AND value = ? LIMIT ?)";
     let mut counted = Vec::new();
@@ -110,7 +110,7 @@ pub(super) fn indexed(connection: &Connection, labels: &Labels) -> Result<Vec<i6
     all(connection, "SELECT lin FROM lineage_label WHERE key = ? AND value = ?", params![key, value], first)
 }
 
-/// Returns true if the table leads from each label to the lineage.
+/// Returns true if the table has a row for each label of the lineage.
 pub(super) fn lead_to(connection: &Connection, lin: i64, labels: &Labels) -> Result<bool> {
     let sql = "SELECT 1 FROM lineage_label WHERE key = ? AND value = ? AND lin = ?";
     for (key, value) in labels.iter() {
@@ -121,7 +121,7 @@ pub(super) fn lead_to(connection: &Connection, lin: i64, labels: &Labels) -> Res
     Ok(true)
 }
 
-/// Returns the number of rows of the table, and the number that it should have.
+/// Returns the number of rows of the table, and the expected number.
 pub(super) fn count(connection: &Connection) -> Result<(i64, i64)> {
     let mut expected = 0;
     each(connection, "SELECT lin, labels FROM lineage NOT INDEXED WHERE labels IS NOT NULL", [], |row| {

@@ -1,4 +1,4 @@
-//! Limits what a file may make a connection do. Somebody else may have made the file.
+//! Limits the work that a file can cause. The file may come from somebody else.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use rusqlite::{Connection, OpenFlags};
 use super::steps;
 use crate::codec::largest;
 
-/// Sets what every connection needs: protection against a hostile file, and statements that are prepared once.
+/// Configures every connection: protection against a hostile file, and statements that are planned once.
 pub(super) fn set_limits_and_plans(connection: &Connection) -> rusqlite::Result<()> {
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-        // QPSG makes query plans independent of the bound values, so a statement is not planned again for each value.
+        // QPSG makes query plans independent of bound values, so a statement is not planned again for each value.
         (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
     ] {
         connection.set_db_config(config, on)?;
@@ -24,22 +24,22 @@ pub(super) fn set_limits_and_plans(connection: &Connection) -> rusqlite::Result<
     connection.execute_batch("PRAGMA temp_store = MEMORY")
 }
 
-/// How many bytes a row may take besides its payload.
+/// The maximum number of bytes of a row besides its payload.
 const BESIDES_PAYLOAD: usize = 16 << 20;
 
-/// Makes `SQLite` refuse a text, a blob or a row that is larger than this thread may store and open. `SQLite` refuses it
-/// before it takes memory for it.
+/// Makes `SQLite` refuse a text, a blob or a row that is larger than this thread may store and open, before allocating
+/// memory for it.
 fn limit(connection: &Connection) -> rusqlite::Result<()> {
     let most = i32::try_from(largest::get() + BESIDES_PAYLOAD).unwrap_or(i32::MAX);
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most).map(drop)
 }
 
-/// Opens a read-only connection to inspect a file that may belong to another program. The connection takes no lock and
-/// creates no file. The connection does not see changes that are only in the WAL.
+/// Opens a read-only connection to inspect a file of possibly another program. It takes no lock, creates no file, and
+/// does not see changes that are only in the WAL.
 ///
-/// The file is read through `SQLite` and not directly, because closing a descriptor drops all locks that this process
-/// has on the file (<https://www.sqlite.org/howtocorrupt.html>, section 2.2). `SQLite` closes its descriptors only when
-/// that is safe.
+/// Reads the file through `SQLite`, because closing any other descriptor would drop all locks of this process on the
+/// file (<https://www.sqlite.org/howtocorrupt.html>, section 2.2). `SQLite` closes its descriptors only when that is
+/// safe.
 #[cfg(unix)]
 pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     use std::ffi::OsString;
@@ -57,16 +57,15 @@ pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     limited(Connection::open_with_flags(OsString::from_vec(uri), flags)?)
 }
 
-/// Limits what a file may make a connection do.
+/// Limits the work that the file can cause.
 fn limited(mut connection: Connection) -> rusqlite::Result<Connection> {
     steps::watch(&mut connection)?;
     set_limits_and_plans(&connection)?;
     Ok(connection)
 }
 
-/// Opens a read-only connection to inspect a file. The version for Unix explains why. This version opens the file
-/// without a URI, because a path on this system cannot be used as a URI unchanged. On this system, locks belong to
-/// handles, so closing one handle does not drop the locks of another handle.
+/// Opens a read-only connection to inspect a file: see the Unix version. Uses no URI, because a path on this system is
+/// not a valid URI. Locks belong to handles here, so closing a handle does not drop the locks of others.
 #[cfg(not(unix))]
 pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -12,7 +12,7 @@ use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, Labels, Status};
 
-/// A row of the table `lineage`. Only the status and the labels of a row are updated: [`describe`] deletes the row and inserts a new row.
+/// A row of the table `lineage`. Only its status and labels are updated; [`describe`] deletes and inserts the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineageRow {
     /// The number of the lineage. This number is also the lineage's position in listings.
@@ -54,7 +54,7 @@ impl LineageRow {
             .finish()
     }
 
-    /// The labels. `None`: they are damaged.
+    /// The labels, or `None` if they are damaged.
     pub(super) fn whole_labels(&self) -> Option<Labels> {
         labels::opened(self.lin, self.sealed_labels.as_deref())
     }
@@ -71,7 +71,7 @@ impl LineageRow {
     }
 }
 
-/// A statement that selects the columns of lineages that [`verified`] reads. `from` has the table as `l`.
+/// Selects the columns that [`verified`] reads. `from` has the table `lineage` as `l`.
 macro_rules! select {
     ($from:literal) => {
         concat!(
@@ -108,7 +108,7 @@ pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRo
     Ok(found)
 }
 
-/// Finds a lineage by its name and verifies the row of the lineage. One statement looks up the name and the row.
+/// Finds a lineage by its name, in one statement, and verifies its row.
 pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
     let sql = select!(
         "lineage AS i INDEXED BY lineage_name LEFT JOIN lineage AS l ON l.lin = i.lin WHERE i.contract = ? AND i.name = ?"
@@ -127,8 +127,8 @@ pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) ->
     Ok(found)
 }
 
-/// Calls `walk` with the lineages of a contract that have these numbers and groups with this prefix, the greatest number first,
-/// until it returns true. Returns whether it has.
+/// Calls `walk` with the lineages of a contract that have these numbers and groups with this prefix, in descending
+/// order, until it returns true. Returns true if it did.
 pub(super) fn newest_first(
     connection: &Connection,
     contract: ContractId,
@@ -139,7 +139,7 @@ pub(super) fn newest_first(
     let sql = select!("lineage AS l NOT INDEXED WHERE l.lin >= ? AND l.lin < ? AND l.contract = ? ORDER BY l.lin DESC");
     let mut is_over = false;
     statement::until(connection, sql, params![numbers.start, numbers.end, contract.0], |row| {
-        // Compare the prefix in Rust. In SQL, a pattern has wildcards, and the text functions stop at a NUL.
+        // Compare the prefix in Rust: SQL patterns have wildcards, and SQL text functions stop at a NUL.
         let is_wanted = row.get_ref(3)?.as_bytes()?.starts_with(group_prefix.as_bytes());
         is_over = is_wanted && walk(verified(connection, row)?)?;
         Ok(is_over)
@@ -160,8 +160,8 @@ pub(super) fn with_prefix(connection: &Connection, contract: ContractId, prefix:
     let mut rows = statement.query(params![contract.0, prefix])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        // Compare the prefix here, because SQL would treat the prefix as a pattern. Names with the same prefix are
-        // adjacent in this order.
+        // Compare the prefix here, because SQL would treat it as a pattern. Names with the same prefix are adjacent in
+        // this order.
         let (lin, name): (i64, String) = (row.get(0)?, row.get(1)?);
         if !name.starts_with(prefix) {
             break;
@@ -200,8 +200,8 @@ pub(super) fn begin(
     Ok(row)
 }
 
-/// Replaces the row of a lineage that had only logs. Called when the first checkpoint of the lineage is saved. The new
-/// row has the group, the age offset and the origin of this checkpoint, and these labels.
+/// Replaces the row of a lineage that had only logs, when its first checkpoint is saved. The new row has the
+/// checkpoint's group, age offset and origin, and these labels.
 pub(super) fn describe(
     connection: &Connection,
     before: &LineageRow,
@@ -232,7 +232,7 @@ pub(super) fn begin_with_log(
 /// Selects the greatest number of a lineage.
 const LAST: &str = "SELECT coalesce(max(lin), 0) FROM lineage";
 
-/// Returns the last number that a lineage has got.
+/// Returns the last lineage number that was used.
 pub(super) fn last(connection: &Connection) -> Result<i64> {
     setting::last(connection, LAST, setting::LIN_FLOOR)
 }
@@ -249,8 +249,8 @@ fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
     Ok(row)
 }
 
-/// Removes the row of a lineage that has neither checkpoints nor logs. If the lineage has the greatest number, this
-/// number is stored as the floor, so that the number is never used again.
+/// Removes the row of a lineage that has neither checkpoints nor logs. If it has the greatest number, stores this
+/// number as the floor, so that it is not reused.
 pub(super) fn end(connection: &Connection, row: &LineageRow) -> Result<()> {
     let lin = row.lin;
     if lin == number(connection, LAST, [])? {

@@ -15,34 +15,34 @@ use crate::record::{ContractId, Place, Seq, SortKey};
 
 /// The direction and the bounds of a listing.
 pub(super) enum Walk<'a> {
-    /// Lists the newest checkpoints first, at most `limit` of them. If `before` is given, lists only checkpoints with
-    /// a sort key below `before`.
+    /// Lists the newest checkpoints first, at most `limit`. If `before` is given, lists only checkpoints with a smaller
+    /// sort key.
     Newest { before: Option<&'a SortKey>, limit: usize },
-    /// Lists the oldest checkpoints first. Lists only checkpoints whose sort key begins with `prefix`.
+    /// Lists the oldest checkpoints first, if their sort key begins with `prefix`.
     Oldest { prefix: &'a [u8] },
 }
 
 /// The part of an index that a listing reads.
 #[derive(Clone)]
 pub(super) struct Source<'a> {
-    /// The SQL of the tables and the condition. `?1` is `one`, and `?4` is the text.
+    /// The SQL of the tables and the condition. `?1` is `one`, and `?4` is `text`.
     pub from: Cow<'static, str>,
     /// The number of the lineage or of the contract, depending on `from`.
     pub one: i64,
-    /// A group, a label, or an entry of an index of the metadata.
+    /// A group, a label, or an entry of a metadata index.
     pub text: Option<&'a str>,
 }
 
 const OF_CONTRACT: &str = "lineage CROSS JOIN checkpoint USING (lin) WHERE contract = ?1 AND ?4 IS NULL";
-/// Selects all checkpoints in their order, in a database that has only one contract.
+/// Selects all checkpoints in order, if the database has only one contract.
 const IN_ORDER: &str = "checkpoint INDEXED BY checkpoint_order WHERE ?1 IS NOT NULL AND ?4 IS NULL";
 const OF_LINEAGE: &str = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND ?4 IS NULL";
-/// SQLite runs this statement with the index alone.
+/// SQLite runs this statement from the index alone.
 const LABELLED: &str = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND label = ?4 AND label <> ''";
 /// Selects the checkpoints of a group, in a database that lacks the index of groups.
 const OF_GROUP_WITHOUT_INDEX: &str = "checkpoint CROSS JOIN lineage USING (lin)
                         WHERE checkpoint.grp = ?4 AND checkpoint.grp <> '' AND contract = ?1";
-/// Selects the checkpoints of a group in any contract. SQLite can run this statement with the index alone.
+/// Selects the checkpoints of a group in any contract. SQLite can run this statement from the index alone.
 const OF_ANY_GROUP: &str = "checkpoint INDEXED BY checkpoint_group WHERE grp = ?4 AND grp <> '' AND ?1 IS NOT NULL";
 const OF_GROUP: &str = "checkpoint INDEXED BY checkpoint_group CROSS JOIN lineage USING (lin)
                         WHERE checkpoint.grp = ?4 AND checkpoint.grp <> '' AND contract = ?1";
@@ -84,7 +84,8 @@ pub(super) fn count(connection: &Connection, contract: ContractId, of: &Of) -> R
     Ok(count)
 }
 
-/// Returns true if the database has no other contract. The order of all checkpoints is then the order of the contract's.
+/// Returns true if the database has no other contract, so that an order of all checkpoints is the order of this
+/// contract.
 pub(super) fn is_alone(connection: &Connection, contract: ContractId) -> Result<bool> {
     let other = |sql| exists(connection, sql, [contract.0]);
     Ok(!other("SELECT 1 FROM lineage INDEXED BY lineage_name WHERE contract < ? LIMIT 1")?
@@ -103,8 +104,8 @@ pub(super) fn rows(connection: &Connection, contract: ContractId, of: &Of, walk:
     if let Of::Group(group) = of
         && LateIndex::Groups.exists(connection)?
     {
-        // First list the group in all contracts, because this needs only the index. Contracts seldom share the name of
-        // a group, so this is usually the entire result.
+        // First list the group in all contracts, which needs only the index. Contracts seldom share the name of a
+        // group, so this is usually the result.
         let any = Source { from: OF_ANY_GROUP.into(), one: 0, text: Some(group) };
         let found = rows_of(connection, contract, of, walk, vec![any])?;
         if found.iter().all(|row| row.header.contract == contract) {
@@ -135,8 +136,8 @@ fn rows_of(
         Walk::Newest { before: None, limit } => (None, "?2 IS NULL", "DESC", Some(*limit)),
         Walk::Oldest { prefix } => (Some(*prefix), "sort_key >= ?2", "ASC", None),
     };
-    // A negative limit means no limit. The statement always has a LIMIT: without it, SQLite would not keep the order
-    // when this statement is a subquery.
+    // A negative limit means no limit. The LIMIT is always there, because SQLite would otherwise not keep the order of
+    // a subquery.
     let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
     for Source { from, one, text } in sources {
         let before = all.len();
@@ -145,16 +146,15 @@ fn rows_of(
         );
         row::indexed_rows(connection, &sql, params![one, bound, limit, text], &mut all)
             .map_err(|error| error.context(&describe(of)))?;
-        // Check the order with the sort keys in the rows. If the key in an index entry is damaged, the entry leads to
-        // a row that is not in this order.
+        // Check the order by the sort keys in the rows. An index entry with a damaged key leads to a row out of order.
         if !walked(&all[before..], walk) {
             return Err(row::index_damaged(&describe(of)));
         }
     }
     let rows = in_order(all, walk);
-    // The rows are sorted, so two copies of the same row are adjacent.
+    // The rows are sorted, so duplicates are adjacent.
     let twice = rows.windows(2).any(|pair| pair[0].seq == pair[1].seq);
-    // Skip rows of other contracts here. A source may include such rows, and the caller checks the contract.
+    // Ignore rows of other contracts: a source may include them, and the caller checks the contract.
     if twice || !rows.iter().all(|row| row.header.contract != contract || of.has(&row.header)) {
         return Err(row::index_damaged(&describe(of)));
     }
@@ -180,7 +180,7 @@ fn walked(rows: &[HeaderRow], walk: &Walk<'_>) -> bool {
     }
 }
 
-/// Sorts the rows of several sources into the order of the walk, and drops the rows outside the bounds of the walk.
+/// Sorts the rows of several sources in the order of the walk, and drops rows outside its bounds.
 fn in_order(mut found: Vec<HeaderRow>, walk: &Walk<'_>) -> Vec<HeaderRow> {
     match walk {
         Walk::Newest { limit, .. } => {
@@ -201,7 +201,7 @@ pub(super) fn newest(connection: &Connection, lin: i64) -> Result<Option<Seq>> {
     Ok(newest_place(connection, lin)?.map(|(_, seq)| seq))
 }
 
-/// Returns the place of the newest checkpoint of a lineage, from the index alone.
+/// Returns the position of the newest checkpoint of a lineage, from the index alone.
 pub(super) fn newest_place(connection: &Connection, lin: i64) -> Result<Option<Place>> {
     let sql = "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
                WHERE lin = ? ORDER BY sort_key DESC, seq DESC LIMIT 1";
@@ -215,7 +215,7 @@ pub(super) fn newest_row(connection: &Connection, lin: i64) -> Result<Option<Hea
     row.map(Some).ok_or_else(|| row::index_damaged(&format!("run number {lin}")))
 }
 
-/// Returns the verified rows of a lineage, the newest first. Each row is read when it is asked for.
+/// Returns the verified rows of a lineage, the newest first. Reads each row on demand.
 ///
 /// # Errors
 ///

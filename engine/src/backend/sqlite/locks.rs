@@ -1,7 +1,7 @@
-//! Gives back locks that a failed unlock has left behind.
+//! Releases locks that a failed unlock has left behind.
 //!
-//! `SQLite` ignores errors of an unlock. Without help, the lock stays until all connections of the process are closed,
-//! and every save fails because another process holds the database.
+//! `SQLite` ignores errors of an unlock. The lock would stay until all connections of the process are closed, and every
+//! save would fail because another process seems to hold the database.
 #![expect(unsafe_code, reason = "rusqlite has no functions for the locks of a file")]
 
 use std::ffi::c_int;
@@ -14,8 +14,8 @@ use super::options::Journal;
 /// The number of locks in the index of the write-ahead log.
 const INDEX_LOCKS: c_int = 8;
 
-/// Gives back every lock that an idle connection should not hold. Does nothing if the connection is in a transaction.
-/// Does nothing for a lock that the connection does not hold, and then takes no longer than a few function calls.
+/// Releases every lock that an idle connection should not hold, unless the connection is in a transaction. Locks that
+/// are not held cost only a few function calls.
 pub(super) fn release(connection: &Connection, journal: Journal) {
     if !connection.is_autocommit() {
         return;
@@ -23,12 +23,12 @@ pub(super) fn release(connection: &Connection, journal: Journal) {
     let Some(Handle { file, methods }) = Handle::of(connection) else { return };
     // SAFETY: the file is open. An unlock of a lock that is not held changes nothing.
     unsafe {
-        // With a write-ahead log, a connection keeps a shared lock on the file as long as it is open.
+        // In WAL mode, an open connection always keeps a shared lock on the file.
         let idle = match journal {
             Journal::Wal => ffi::SQLITE_LOCK_SHARED,
             Journal::Rollback => ffi::SQLITE_LOCK_NONE,
         };
-        // The results are ignored, because the next call tries again.
+        // Ignore the results: the next call tries again.
         if let Some(unlock) = methods.xUnlock {
             unlock(file, idle);
         }

@@ -1,5 +1,4 @@
-//! Verifies the log tables, page by page. For each row, the check verifies the row, the rows that the row refers to,
-//! and the row's entries in the indexes.
+//! Verifies the log tables, page by page: each row, the rows to which it refers, and its index entries.
 
 use rusqlite::{Connection, Row, params};
 
@@ -27,8 +26,8 @@ pub(super) fn page(connection: &Connection, table: LogTable, after: After, limit
         LogTable::Marks => marks(connection, after, limit)?,
     };
     let rows = keys.len() as u64;
-    // In a damaged table the last key may not be the greatest. Continuing from the greatest key always moves forward, so
-    // the check ends.
+    // In a damaged table the last key may not be the greatest. Continuing from the greatest key makes progress, so the
+    // check ends.
     let next = keys.into_iter().max().filter(|greatest| signed(rows) == limit && *greatest > after);
     Ok(Checked { rows, findings, next })
 }
@@ -84,7 +83,7 @@ fn branches(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<Afte
                 findings.push(index(&format!("branch {id} is not found by its parent")));
             }
         }
-        // The index by position is enough to find gaps, so no record is read.
+        // The index by position is enough to find gaps, so read no records.
         let sql = "SELECT count(*), min(pos), max(pos) FROM record WHERE branch = ?";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         let places = one(connection, sql, [id], read)?.unwrap_or_default();
@@ -148,7 +147,7 @@ fn marks(connection: &Connection, after: After, limit: i64) -> Result<(Vec<After
     Ok((keys, findings))
 }
 
-/// Checks the marks of a checkpoint. The marks were decoded from the checkpoint's row.
+/// Checks the marks from a checkpoint's row.
 pub(super) fn marks_of(connection: &Connection, seq: Seq, marks: &[Mark]) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for Mark { log, end } in marks {
@@ -166,7 +165,7 @@ pub(super) fn marks_of(connection: &Connection, seq: Seq, marks: &[Mark]) -> Res
 /// Checks that the last record before an end exists.
 fn end_is_there(connection: &Connection, end: End, what: &str) -> Result<Option<Finding>> {
     let logs = Logs::new(connection);
-    // Skip a damaged branch, because the check of the branch reports the damage.
+    // Skip a damaged branch: the check of the branch reports it.
     let Ok(branch) = logs.branch(end.branch) else { return Ok(None) };
     let tip = logs.tip(end.branch)?.map_or(0, signed);
     Ok(of_end(end, branch.map(|branch| signed(branch.start())), tip, what))

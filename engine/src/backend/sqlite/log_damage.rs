@@ -1,20 +1,20 @@
 //! Finds damage in the middle of the write-ahead log, before `SQLite` opens the file.
 //!
-//! Each frame of the log has a checksum over itself and all frames before it. When `SQLite` recovers a log, it drops
-//! everything from the first frame on whose checksum is wrong. That is right for the torn end of a log after a power
-//! loss. But one flipped bit in the middle drops all later commits too, without an error.
+//! Each frame of the log has a checksum over itself and all earlier frames. When `SQLite` recovers a log, it drops
+//! everything from the first wrong checksum on. That is right for the torn end of a log after a power loss. But one
+//! flipped bit in the middle drops all later commits too, without an error.
 //!
-//! A torn end and damage differ in what follows. With full durability, a writer syncs a commit before it writes the
-//! next frame. A frame that was written after a commit proves that everything up to this commit was on the disk.
-//! The proof is the frame's checksum, which continues the checksum of the commit. If a frame before is wrong, it
-//! was damaged later. Frames that an earlier power loss has left at the end of a log do not continue a commit.
+//! Later frames tell a torn end from damage. With full durability, a writer syncs a commit before it writes the next
+//! frame. So a frame after a commit proves that everything up to this commit was on the disk. The proof is the frame's
+//! checksum, which continues the commit's checksum. A wrong frame before was damaged later. Frames from before an
+//! earlier power loss do not continue a commit.
 //!
-//! A process that was killed may leave a commit that is complete but not synced. The next process continues after it,
-//! so the log is synced before the look.
+//! A killed process may leave a complete commit that is not synced. The next process continues after it, so the log is
+//! synced before it is examined.
 //!
-//! With less durability, a power loss can leave the same bytes. The header of the database says whether a store with
-//! less durability has written to it (`user_version.rs`), in the file or in the log. Other processes may write the log
-//! during this. They only append, or write a new header first and start again.
+//! With less durability, a power loss can leave the same bytes. The header of the database, in the file or in the log,
+//! says whether a store with less durability has written to it (`user_version.rs`). Other processes may write the log
+//! meanwhile. They only append, or restart the log by first writing a new header.
 
 use std::fs::OpenOptions;
 use std::io::Result as IoResult;
@@ -27,20 +27,20 @@ use super::wal_file::{Header, each_frame, number};
 use crate::backend::disk::failed;
 use crate::error::{Code, Error, Result};
 
-/// Syncs the log of the database. Fails with `CORRUPT` if the log has a damaged frame before its last commit. `file` is what
-/// the header of the database file says. Changes nothing.
+/// Syncs the log of the database. Fails with `CORRUPT` if the log has a damaged frame before its last commit. `file` is
+/// the version in the database file's header. Changes no content.
 pub(super) fn refuse(database: &Path, file: UserVersion) -> Result<()> {
     let log = beside(database, "-wal");
-    // No lock is on the log itself, so closing it drops none.
+    // The log itself has no locks, so closing it drops none.
     match OpenOptions::new().read(true).write(true).open(&log) {
         Ok(file) => file.sync_all().map_err(|error| failed(error, "the write-ahead log cannot be synced"))?,
         Err(_) => return Ok(()),
     }
-    // If the log cannot be read, SQLite reports it. If another process keeps starting the log again, the log is in use
-    // and needs no recovery.
+    // If the log cannot be read, SQLite reports it. If another process keeps restarting the log, the log is in use and
+    // needs no recovery.
     for _ in 0..3 {
         let Ok(Some((header, frame))) = find(&log, file) else { break };
-        // If the header has changed, another process has started the log again during the look.
+        // If the header has changed, another process has restarted the log in the meantime.
         if header.is_current(&log) {
             return Err(damaged(&log, frame));
         }
@@ -58,13 +58,13 @@ fn damaged(log: &Path, frame: u64) -> Error {
     Error::new(Code::Corrupt, message)
 }
 
-/// Returns the first wrong frame if a later frame continues a commit that is not before the wrong frame. The header counts
-/// as the frame 0. Returns `None` if no frame is damaged, or if a power loss can have left the log so.
+/// Returns the first wrong frame, if a later frame continues a commit at or after it. The header counts as frame 0.
+/// Returns `None` if no frame is damaged, or if a power loss can explain the state of the log.
 fn find(log: &Path, file: UserVersion) -> IoResult<Option<(Header, u64)>> {
     let (mut wrong, mut proven) = (None, false);
-    // Whether the frame before is a commit that is not before the wrong frame.
+    // True if the previous frame is a commit at or after the wrong frame.
     let mut committed = false;
-    // Until the log says it: the file says whether its commits may have been written without a sync.
+    // True if the log says that commits were not synced. `None`: it does not say, so the file's header decides.
     let mut unsynced = None;
     let header = each_frame(log, |header, frame| {
         if frame.number == 1 && !header.intact {
@@ -78,7 +78,7 @@ fn find(log: &Path, file: UserVersion) -> IoResult<Option<(Header, u64)>> {
         committed = wrong.is_some() && frame.ours && frame.commits;
         if right && frame.page_number == 1 {
             let says = UserVersion::decode(number(frame.page, OFFSET.into())).unsynced;
-            // What follows the damage can only say that there were commits without a sync.
+            // After the damage, only trust a frame that reports unsynced commits.
             unsynced = if wrong.is_none() || says { Some(unsynced == Some(true) || says) } else { unsynced };
         }
         ControlFlow::Continue(())

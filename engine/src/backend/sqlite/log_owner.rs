@@ -1,11 +1,11 @@
-//! Recognizes a write-ahead log that belongs to another state of the database file.
+//! Detects a write-ahead log that belongs to another state of the database file.
 //!
-//! Users restore a backup with `cp backup.db agent.db`. If the log of the replaced database is still there, `SQLite`
-//! applies it to the restored file, and both are lost. The format of `SQLite` does not connect a log with its file. So
-//! each log has a number, in the `user_version` of its copies of page 1:
+//! Users restore a backup with `cp backup.db agent.db`. If the log of the replaced database still exists, `SQLite`
+//! applies it to the restored file, and both are lost. Nothing in the format of `SQLite` connects a log with its file.
+//! Each log therefore has a number, in the `user_version` of its copies of page 1:
 //!
-//! - The transaction that begins a log writes page 1 with the next number. So does a transaction after a minute.
-//! - The file has the number of the log before, or one that the log has brought into it.
+//! The transaction that begins a log writes page 1 with the next number. So does a transaction after a minute.
+//! The file has the number of the previous log, or a number that the log has copied into it.
 //! - A new database and each backup begin with a random number.
 
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use super::user_version::{OFFSET, UserVersion};
 use super::wal_file::{each_frame, number};
 use crate::error::{Code, Error, Result};
 
-/// How often a log that does not belong to the file is looked at again: a process may write both during the look.
+/// The number of attempts for a log that does not match the file: a process may be writing both.
 const TRIES: usize = 5;
 
 /// Fails if the log beside the file belongs to another file. Changes nothing.
@@ -52,14 +52,14 @@ pub(super) fn foreign(path: &Path) -> Error {
 /// Returns true if a log with these numbers belongs to the file.
 fn owns(file: UserVersion, numbers: &[u32]) -> bool {
     let Some(first) = numbers.first() else { return true };
-    // The header of a new database has no tables and no number until the log is copied to it the first time.
+    // A new database's header has no tables and no number until its log is first copied into it.
     file.tables == 0 || file.next().log == *first || numbers.contains(&file.log)
 }
 
-/// The log numbers in the committed copies of page 1.
+/// Returns the log numbers in the committed copies of page 1.
 fn numbers(log: &Path) -> Vec<u32> {
     let (mut numbers, mut committed) = (Vec::new(), 0);
-    // A log that cannot be read is reported by SQLite.
+    // SQLite reports an unreadable log.
     let _ = each_frame(log, |header, frame| {
         if !(header.intact && frame.ours && frame.continues) {
             return ControlFlow::Break(());

@@ -1,4 +1,4 @@
-//! The processes that hold an old state of a database, so that its write-ahead log cannot begin again. Linux lists their locks.
+//! Finds processes that hold an old state of a database, which keeps its write-ahead log from restarting. Linux only.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,11 +9,11 @@ use super::file::beside;
 /// The bytes of the log's index that readers lock (<https://www.sqlite.org/walformat.html>).
 const READ_LOCKS: [u64; 5] = [123, 124, 125, 126, 127];
 
-/// A reader that still has its lock after this time is not one that just reads a row.
+/// A reader that holds its lock longer than this is not just reading a row.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Returns the processes that read an old state of the database for longer than a moment, with their names. Leaves out this
-/// process. Empty if nobody does, or if the system does not tell.
+/// Returns the processes, except this one, that read an old state of the database for longer than a moment, with their
+/// names. Empty if there are none, or if the system does not tell.
 pub(super) fn lasting_readers(database: &Path) -> Vec<String> {
     let index = beside(database, "-shm");
     let before = readers(&index);

@@ -1,7 +1,7 @@
 //! Stores logs in rows. [`crate::backend::logs`] explains logs, branches, records and ends.
 //!
-//! Each row of `log`, `log_branch` and `record` has a checksum over its columns. If an index finds a row, the row is
-//! read again by its own number and compared with the query. A damaged index cannot return a wrong record.
+//! Each row of `log`, `log_branch` and `record` has a checksum over its columns. A row found by an index is read again
+//! by its number and compared with the query, so a damaged index cannot yield a wrong record.
 
 #[cfg(test)]
 mod tests;
@@ -21,9 +21,8 @@ use crate::record::{ContractId, Record, Seq};
 
 /// The tables of logs. The first log creates them, so they cost nothing in a file that has no logs.
 ///
-/// The numbers of logs and records may be used again after a removal, because no row refers to them. The number of a
-/// branch is never used twice: marks and other branches refer to it. A damaged reference finds nothing instead of
-/// another branch.
+/// The numbers of removed logs and records may be reused, because no row refers to them. Branch numbers are not reused,
+/// because marks and other branches refer to them: a damaged reference finds nothing instead of another branch.
 pub(super) const TABLES: &str = "
 CREATE TABLE log (
   log    INTEGER PRIMARY KEY,
@@ -65,11 +64,11 @@ CREATE TABLE log_mark (                     -- an index of the marks in checkpoi
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Returns 1 if the file has tables of logs. One table is enough: if another one is missing, the file is damaged, and a
-/// statement that needs the table fails.
+/// Returns 1 if the file has tables of logs. Checking one table is enough: if another is missing, the file is damaged,
+/// and a statement that needs it fails.
 const PRESENT: &str = "SELECT 1 FROM sqlite_schema WHERE name IN ('log', 'log_branch', 'record', 'log_mark') LIMIT 1";
 
-// In these statements, `i` is the row as the index contains it, and `r` is the same row as the table contains it.
+// In these statements, `i` is a row's entry in the index, and `r` is the row in the table.
 
 const HEAD: &str = "SELECT r.lin, r.name, r.branch, r.length, r.sum
     FROM log i CROSS JOIN log r ON r.log = i.log WHERE i.lin = ? AND i.name = ?";
@@ -100,9 +99,9 @@ pub(super) struct Removed {
 /// The logs of a database, through one connection and in one transaction.
 pub(super) struct Logs<'a> {
     connection: &'a Connection,
-    /// Whether the file has the tables of logs. Empty: this is not known yet.
+    /// True if the file has the tables of logs. Empty if not known yet.
     present: OnceCell<bool>,
-    /// The records that were removed through this `Logs`. The caller subtracts them from the running totals.
+    /// The records that were removed through this value. The caller subtracts them from the running totals.
     pub(super) removed: Vec<Removed>,
 }
 
@@ -130,7 +129,7 @@ impl<'a> Logs<'a> {
         Ok(self.one("SELECT 1 FROM log WHERE lin = ? LIMIT 1", params![lin], |_| Ok(()))?.is_some())
     }
 
-    /// Runs a statement that removes rows, unless there are no tables and so no rows.
+    /// Runs a statement that removes rows, if the tables exist.
     fn delete(&self, sql: &str, params: impl Params) -> Result<()> {
         if self.present()? { execute(self.connection, sql, params).map(drop) } else { Ok(()) }
     }
@@ -139,7 +138,7 @@ impl<'a> Logs<'a> {
 const BYTES: &str =
     "SELECT coalesce(sum(length(r.body)), 0) FROM record i CROSS JOIN record r ON r.num = i.num WHERE i.branch = ?";
 
-/// The total size of the records in the branches of a lineage, in bytes. `branches` are those that its checkpoints name.
+/// The total size of the records in a lineage's branches, in bytes. `branches` are those that its checkpoints name.
 pub(super) fn bytes_of(connection: &Connection, lin: i64, mut branches: BTreeSet<BranchId>) -> Result<u64> {
     if !present(connection)? {
         return Ok(0);
@@ -181,7 +180,7 @@ impl LogSizes {
         Ok(sizes)
     }
 
-    /// The total size of the records in the branches of a lineage, in bytes. `marked` are the branches that its checkpoints name.
+    /// The total size of the records in a lineage's branches, in bytes. `marked` are those that its checkpoints name.
     pub(super) fn of(&self, lin: i64, marked: impl IntoIterator<Item = BranchId>) -> Result<u64> {
         let branches = marked.into_iter().chain(self.heads.get(&lin).into_iter().flatten().copied());
         let branches = with_ancestors(branches, |branch| Ok(self.parents.get(&branch).copied()))?;
@@ -189,7 +188,7 @@ impl LogSizes {
     }
 }
 
-/// The branches that the marks of a checkpoint end in.
+/// The branches of the marks of a checkpoint.
 pub(super) fn marked(logs: Option<&[u8]>) -> Result<impl Iterator<Item = BranchId>> {
     Ok(decode_marks(logs)?.into_iter().filter_map(|mark| Some(mark.end?.branch)))
 }
@@ -242,8 +241,8 @@ impl LogRows for Logs<'_> {
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
         let (branch, length) = (end.branch, signed(end.length));
         let sum = head_sum(lin, log, branch, length);
-        // An append usually stays in the same branch. This update does not change the column `branch`, so SQLite need
-        // not write to the index by branch.
+        // An append usually stays in the same branch. This update leaves the column `branch` unchanged, so SQLite need
+        // not update the index by branch.
         let sql = "UPDATE log SET length = ?, sum = ? WHERE lin = ? AND name = ? AND branch = ?";
         if execute(self.connection, sql, params![length, sum, lin, log, branch])? == 0 {
             let sql = "INSERT INTO log (lin, name, branch, length, sum) VALUES (?, ?, ?, ?, ?)
@@ -263,7 +262,7 @@ impl LogRows for Logs<'_> {
             self.connection.execute_batch(TABLES)?;
             self.present = OnceCell::from(true);
         }
-        // Choose the number here and not in SQLite, because the checksum of the row includes the number.
+        // Choose the number here, because the checksum of the row includes it.
         let sql = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log_branch'), 0),
                               coalesce((SELECT max(branch) FROM log_branch), 0))";
         let last: i64 = self.one(sql, [], first)?.unwrap_or_default();
@@ -304,8 +303,8 @@ impl LogRows for Logs<'_> {
 
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
         let contract = self.branch(id)?.map_or(ContractId(0), |branch| branch.contract);
-        // The statement compares each row with its index entry, so a damaged index never causes a record of another
-        // branch to be deleted.
+        // The statement compares each row with its index entry, so a damaged index cannot delete records of another
+        // branch.
         let read = |row: &Row<'_>| Ok(Removed { contract, num: row.get(0)?, bytes: row.get(1)? });
         self.removed.extend(all(self.connection, CUT, params![id, signed(from)], read)?);
         Ok(())
@@ -337,7 +336,7 @@ pub(super) fn present(connection: &Connection) -> Result<bool> {
     exists(connection, PRESENT, [])
 }
 
-/// Returns the greatest number of a record. 0: there are no records.
+/// Returns the greatest number of a record, or 0 if there are no records.
 pub(super) fn last_record(connection: &Connection) -> Result<i64> {
     if !present(connection)? {
         return Ok(0);

@@ -1,8 +1,8 @@
-//! The indexes of a key of the metadata: the checkpoints by the value that the key has, in their order. A query that asks
-//! for such an index builds it.
+//! Metadata indexes: each orders the checkpoints by the value of a metadata key. The first query that needs such an
+//! index builds it.
 //!
-//! SQLite computes the entries from the column `meta`, and keeps them like those of any other index. The name of an index
-//! says what is in it, so a check can compute the entries again.
+//! SQLite computes the entries from the column `meta`, and maintains them like those of any other index. The name of an
+//! index encodes its key, so that a check can compute the entries again.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::query::MetaKey;
 
 const PREFIX: &str = "checkpoint_meta_";
 
-/// An index of a key of the metadata.
+/// An index of a metadata key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MetaIndex {
     begins: Vec<u8>,
@@ -47,8 +47,8 @@ impl MetaIndex {
         format!("{PREFIX}{}_{}", hex(&self.begins), hex(self.key.as_bytes()))
     }
 
-    /// The SQL of an entry: the beginning of the value's JSON text. It is empty if the meta may have the value in another
-    /// form, and NULL if the meta lacks the key.
+    /// The SQL of an entry: the beginning of the value's JSON text. It is empty if the meta may have the value in
+    /// another form, and NULL if the meta lacks the key.
     pub(super) fn entry(&self) -> String {
         let begins = format!("instr(meta, x'{}')", hex(&self.begins));
         let json = format!("CAST(substr(meta, {begins} + {}) AS TEXT)", self.begins.len() - 1);
@@ -66,7 +66,7 @@ impl MetaIndex {
         format!("checkpoint ({entry}, sort_key, seq) WHERE {entry} IS NOT NULL")
     }
 
-    /// The part of the index whose entries are equal to `?4`, as a listing reads it.
+    /// The part of the index with entries equal to `?4`, for a listing.
     pub(super) fn listed(&self) -> String {
         let entry = self.entry();
         format!("checkpoint INDEXED BY {} WHERE {entry} = ?4 AND {entry} IS NOT NULL AND ?1 IS NOT NULL", self.name())

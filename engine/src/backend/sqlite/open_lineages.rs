@@ -1,6 +1,6 @@
-//! The lineages that are not finished: how many there are with each status, and some of them.
+//! The unfinished lineages: their number for each status, and a sample of them.
 //!
-//! Counting takes about 45 ms for a million. If a contract has more, their numbers are estimated from some rows.
+//! Counting a million lineages takes about 45 ms. Above that, the numbers are estimated from a sample of rows.
 
 use rusqlite::{Connection, Row, params};
 
@@ -13,29 +13,29 @@ use crate::backend::spread;
 use crate::error::{Error, Result};
 use crate::record::{ContractId, OpenLineage, OpenLineages, Status};
 
-/// A number for each status.
+/// The number of lineages for each status.
 type Counts = [u64; Status::ALL.len()];
 
-/// The most lineages of a contract that are counted.
+/// The maximum number of lineages of a contract to count.
 const COUNTED: u64 = 1_000_000;
-/// An estimate looks at so many places of the table, and reads so many rows at each.
+/// The number of positions in the table that an estimate samples. `ROWS` is the number of rows at each.
 const PLACES: u64 = 1_024;
 const ROWS: usize = 16;
 
-/// Counts the lineages of a contract by their status. Returns true if the numbers are estimates. `lineages` is the number of all
-/// lineages of the contract.
+/// Counts the lineages of a contract by status. Returns true if the numbers are estimates. `lineages` is the contract's
+/// total number of lineages.
 pub(super) fn count(connection: &Connection, contract: ContractId, lineages: u64) -> Result<(Counts, bool)> {
     count_up_to(COUNTED, connection, contract, lineages)
 }
 
 fn count_up_to(most: u64, connection: &Connection, contract: ContractId, lineages: u64) -> Result<(Counts, bool)> {
     let (mut counts, is_estimate) = open(most, connection, contract, lineages)?;
-    // The index has all but the finished lineages.
+    // The index has all lineages except the finished ones.
     counts[Status::Finished as usize] = lineages.saturating_sub(counts.iter().sum());
     Ok((counts, is_estimate))
 }
 
-/// Returns the table with the index that has the lineages that are not finished. A small file has no such index.
+/// Returns the table with the index of unfinished lineages. A small file has no such index.
 fn indexed(connection: &Connection) -> Result<&'static str> {
     Ok(if LateIndex::Status.exists(connection)? { "lineage INDEXED BY lineage_status" } else { "lineage" })
 }
@@ -70,7 +70,7 @@ fn estimate(connection: &Connection, contract: ContractId, lineages: u64) -> Res
     Ok(counts)
 }
 
-/// Reads rows at places that are spread evenly over the table. Returns the lineages of a contract among them.
+/// Samples rows at evenly spread positions of the table. Returns the lineages of a contract among them.
 fn sample(connection: &Connection, contract: ContractId) -> Result<Vec<(i64, Status)>> {
     let edge = |edge| number(connection, &format!("SELECT coalesce({edge}(lin), 0) FROM lineage"), []);
     let (first, last) = (edge("min")?, edge("max")?);
@@ -80,7 +80,7 @@ fn sample(connection: &Connection, contract: ContractId) -> Result<Vec<(i64, Sta
     let read = |row: &Row<'_>| Ok((row.get(0)?, ContractId(row.get(1)?), row.get(2)?));
     let mut found = Vec::new();
     for place in (first..=last).step_by(apart) {
-        // Rows that a gap has moved to this place are those of the next one, too.
+        // After a gap in the numbers, these rows may belong to the next position, so leave them out here.
         let end = place.saturating_add_unsigned(apart as u64);
         let rows: Vec<(i64, ContractId, u8)> = all(connection, &sql, [place], read)?;
         let own = rows.into_iter().filter(|(lin, of, _)| *of == contract && *lin < end);
@@ -89,7 +89,7 @@ fn sample(connection: &Connection, contract: ContractId) -> Result<Vec<(i64, Sta
     Ok(found)
 }
 
-/// Returns at most `most` lineages of a contract that are not finished, and the number of all of them.
+/// Returns at most `most` unfinished lineages of a contract, and their total number.
 pub(super) fn some(connection: &Connection, contract: ContractId, most: usize) -> Result<OpenLineages> {
     let lineages = unsigned(Totals::now(connection)?.contracts.get(&contract.0).map_or(0, |of| of.lineages));
     let (counts, is_estimate) = count(connection, contract, lineages)?;
@@ -110,14 +110,14 @@ pub(super) fn some(connection: &Connection, contract: ContractId, most: usize) -
     Ok(if is_all { OpenLineages::all(some) } else { OpenLineages { count, is_estimate, some } })
 }
 
-/// The numbers of all lineages of a contract that are not finished.
+/// The numbers of all unfinished lineages of a contract.
 fn numbers(connection: &Connection, contract: ContractId) -> Result<Vec<i64>> {
     let (from, condition) = (indexed(connection)?, status::INDEXED);
     let first = |row: &Row<'_>| Ok::<i64, Error>(row.get(0)?);
     all(connection, &format!("SELECT lin FROM {from} WHERE contract = ? AND {condition}"), [contract.0], first)
 }
 
-/// Reads a lineage. Returns `None` if it has no checkpoint, or if it is finished: then its status is damaged.
+/// Reads a lineage. Returns `None` if it has no checkpoint, or if it is finished because its status is damaged.
 fn read(connection: &Connection, contract: ContractId, lin: i64) -> Result<Option<OpenLineage>> {
     let of = lineage::read(connection, lin)?.filter(|of| of.contract == contract);
     let of = of.ok_or_else(|| row::index_damaged(&format!("run number {lin}")))?;
@@ -134,7 +134,7 @@ mod tests {
     const OTHER: ContractId = ContractId(4);
     const LINEAGES: i64 = 40_000;
 
-    /// A file of which every fourth lineage is finished, every fourth is waiting, and two of four are of another contract.
+    /// A file with a quarter of finished and a quarter of waiting lineages. The others belong to another contract.
     fn many() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(&STEPS.concat()).unwrap();
@@ -142,7 +142,7 @@ mod tests {
         let sql =
             "INSERT INTO lineage (lin, contract, name, grp, age_offset, sum, status) VALUES (?1, ?2, ?1, '', 0, 0, ?3)";
         let mut insert = connection.prepare(sql).unwrap();
-        // A gap, as a removal leaves it.
+        // A gap, as after a removal.
         for lin in (1..=LINEAGES / 2).chain(LINEAGES..LINEAGES * 3 / 2) {
             let (contract, of) = match lin % 4 {
                 0 => (CONTRACT, Status::Finished),

@@ -30,8 +30,8 @@ fn without_tables() -> Error {
     Error::new(Code::NotFound, message).lasting()
 }
 
-/// The oldest `SQLite` version without the WAL-reset bug. This bug loses commits when two connections checkpoint at
-/// the same time.
+/// The oldest `SQLite` version without the WAL-reset bug, which loses commits when two connections checkpoint at the
+/// same time.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
 impl Sqlite {
@@ -45,7 +45,7 @@ impl Sqlite {
         Self::open_in(options, cache, &StoreFiles::default())
     }
 
-    /// Opens one more connection of a store. All of its connections use the files that the first one has found.
+    /// Opens another connection of a store. All connections must use the files that the first one has found.
     pub(super) fn open_in(options: &Options, cache: PayloadCache, store: &StoreFiles) -> Result<Self> {
         vfs::within(options.busy_timeout, || steps::within(|| Self::open_file(options, cache, store)))
             .map_err(|error| file::lasting(error, &options.path))
@@ -65,14 +65,14 @@ impl Sqlite {
         let journal = options.journal.unwrap_or(if network.is_some() { Journal::Rollback } else { Journal::Wal });
         let synchronous = match (options.durability, journal) {
             (Durability::Full, Journal::Wal) => "FULL",
-            // With a rollback journal, removing the journal file commits the transaction. EXTRA also syncs the
-            // directory after the removal.
+            // With a rollback journal, removing the journal commits the transaction. EXTRA also syncs the directory
+            // after the removal.
             (Durability::Full, Journal::Rollback) => "EXTRA",
             (Durability::Normal, _) => "NORMAL",
             (Durability::Off, _) => "OFF",
         };
         let prepared = Self::prepare(&connection, &path, journal, synchronous, options);
-        // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
+        // Release locks even after a failure: closing a connection does not release locks that it failed to unlock.
         locks::release(&connection, journal);
         prepared?;
         let watch = Watch::new(&path, journal, options.durability, store)?;
@@ -102,7 +102,7 @@ impl Sqlite {
         })
     }
 
-    /// Determines the tables of a file that this release may write to.
+    /// Determines the tables of a file. Fails if this release may not write to it.
     fn inspect_to_write(connection: &Connection) -> Result<schema::State> {
         let state = known_schema::inspect(connection)?;
         schema::require_writable(connection).map(|()| state)
@@ -117,7 +117,7 @@ impl Sqlite {
         options: &Options,
     ) -> Result<()> {
         let state = steps::within_schema(|| Self::inspect_to_write(connection));
-        // Without its log, the database may look damaged. A database without a log must get no index.
+        // A database without its log may look damaged. A database without a log must get no WAL index.
         let has_log = || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
         if state.is_err() || has_log()? == "wal" {
             refuse_missing_log(connection, path)?;
@@ -126,7 +126,7 @@ impl Sqlite {
             return Err(without_tables());
         }
         connection.pragma_update(None, "synchronous", synchronous)?;
-        // FAST overwrites what a removal leaves in pages that are written anyway.
+        // FAST overwrites removed data only in pages that are written anyway.
         let overwrite = if options.secure_delete { "ON" } else { "FAST" };
         connection.pragma_update_and_check(None, "secure_delete", overwrite, |_| Ok(()))?;
         if options.durability != Durability::Full {
@@ -136,13 +136,12 @@ impl Sqlite {
         schema::prepare(connection, options.migrate)
     }
 
-    /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
-    /// the file.
+    /// Connects to the file. Refuses a database of another program or a newer version, before changing the file.
     ///
-    /// The last part of the result says that the tables of the file are in a log that is missing, if they are.
+    /// The last part of the result is a notice if the tables of the file are in a missing log.
     fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim, Option<Notice>)> {
-        // Open one file at a time. `file::prepare` closes a file after creating it. Closing any descriptor of a file
-        // drops the locks that other connections of this process have on the file.
+        // Open one file at a time: `file::prepare` closes the file that it has created. Closing any descriptor of a
+        // file drops the locks of this process's other connections to it.
         static OPENING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         let _one_copy_at_a_time = options.alone_in_process.then(one_copy_at_a_time);
@@ -151,11 +150,11 @@ impl Sqlite {
         }
         let path = file::prepare(&options.path)?;
         let claim = Claim::new(&path, options.alone_in_process)?;
-        // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
-        // are ignored here: the real connection below reports them.
+        // Inspect the file without locks first, so that no WAL is created beside a refused file. Ignore other errors
+        // here: the real connection below reports them.
         let peeked = || limits::peek(&path).map(|connection| Self::inspect_to_write(&connection));
         let state = steps::within_schema(peeked);
-        // The log may have more. Then the real connection decides, before it changes anything.
+        // If there is a log, it may contain newer tables. The real connection then decides, before it changes anything.
         if let Ok(Err(error)) = &state
             && error.code() == Code::Unsupported
             && !file::has(&path, "-wal")
@@ -166,7 +165,7 @@ impl Sqlite {
             Ok(Ok(schema::State::Empty)) if options.migrate != Migrate::Never => new_file::begin(&path, &claim),
             _ => None,
         };
-        // A database that this process has open already needs no recovery.
+        // A database that this process already has open needs no recovery.
         let checked = claim.if_only(|| {
             log_owner::refuse_foreign(&path)?;
             match options.durability {

@@ -8,10 +8,9 @@ use crate::options::{BUSY_TIMEOUT, Durability, Migrate};
 /// The journal that makes commits atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {
-    /// A write-ahead log. Readers never wait for writers. The log needs shared memory, so it works on local file
-    /// systems only.
+    /// A write-ahead log. Readers never wait for writers. Needs shared memory, so it works only on local file systems.
     Wal,
-    /// A rollback journal. It is slower than a WAL, but it also works on network file systems.
+    /// A rollback journal. Slower than a WAL, but also works on network file systems.
     Rollback,
 }
 
@@ -24,18 +23,18 @@ pub struct Options {
     pub durability: Durability,
     /// How long a call waits for another process's lock before it fails with `BUSY`.
     pub busy_timeout: Duration,
-    /// The journal. If `None`, the file system decides: a rollback journal on a network file system, and a WAL
-    /// otherwise.
+    /// The journal. `None`: a rollback journal on a network file system, and a WAL otherwise.
     pub journal: Option<Journal>,
     /// The size limit, in bytes, of the in-memory cache of recent payloads.
     pub cache_bytes: usize,
-    /// Whether small payloads are stored raw while many saves wait. [`Backend::rest`](crate::backend::Backend::rest) compresses them.
+    /// True if small payloads may be stored raw under load. [`Backend::rest`](crate::backend::Backend::rest) compresses
+    /// them.
     pub raw_in_a_hurry: bool,
-    /// Whether deleted data are overwritten with zeros, in the file and in its log.
+    /// True if deleted data are overwritten with zeros, in the file and in its log.
     pub secure_delete: bool,
-    /// Whether to refuse a file that anything but this engine has open in this process.
+    /// True if a file that is open elsewhere in this process is refused.
     pub alone_in_process: bool,
-    /// Whether tables are made and upgraded.
+    /// Whether tables are created and upgraded.
     pub migrate: Migrate,
 }
 

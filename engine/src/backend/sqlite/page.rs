@@ -1,4 +1,4 @@
-//! Reads a page of a listing. An index finds the places. Each row is then read by its number and verified.
+//! Reads a page of a listing. An index finds the positions. Each row is then read by its number and verified.
 
 use std::cmp::Ordering;
 
@@ -20,7 +20,7 @@ pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -
     let mut filler = Filler::new(page);
     let indexed = indexed_sources(connection, page)?;
     let has_several = indexed.is_none() && several::has_several(connection, page)?;
-    // An index has already left out most of what the filter would leave out.
+    // An index has already excluded most entries that the filter would exclude.
     let most = if indexed.is_some() || has_several { page.limit } else { page.places() };
     let entries = if has_several {
         filler.look_at_all();
@@ -44,10 +44,10 @@ pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -
     Ok(filler.finish(!entries.ended))
 }
 
-/// Places that follow each other in a listing: one that the page wants, or some that its filter leaves out.
+/// Consecutive positions of a listing: one that the page wants, or some that its filter excludes.
 struct Run {
     last: Place,
-    /// How many the filter leaves out. Their rows are not verified.
+    /// The number of positions that the filter excludes. Their rows are not verified.
     left_out: usize,
 }
 
@@ -57,14 +57,14 @@ impl Run {
     }
 }
 
-/// What a page looks at.
+/// The entries that a page examines.
 struct Entries {
     runs: Vec<Run>,
-    /// True if the listing has no place after these.
+    /// True if the listing ends after these entries.
     ended: bool,
 }
 
-/// Returns the parts of an index of the metadata that have the wanted checkpoints. Returns `None` if the page asks for no such
+/// Returns the parts of a metadata index that contain the wanted checkpoints. Returns `None` if the page needs no such
 /// index, or the database lacks it.
 fn indexed_sources<'a>(connection: &Connection, page: &'a Page) -> Result<Option<Vec<Source<'a>>>> {
     let Some(key) = page.filter.as_ref().and_then(|filter| filter.key.as_ref()) else { return Ok(None) };
@@ -72,21 +72,21 @@ fn indexed_sources<'a>(connection: &Connection, page: &'a Page) -> Result<Option
     if !matches!(page.of, Of::Contract) || !LateIndex::Meta(index.clone()).exists(connection)? {
         return Ok(None);
     }
-    // What may have the value in another form has an empty entry.
+    // A row that may have the value in another form has an empty entry.
     let texts = [key.indexed(), ""].into_iter();
     Ok(Some(texts.map(|text| Source { from: index.listed().into(), one: 0, text: Some(text) }).collect()))
 }
 
-/// How a filter gets the metadata of an entry of an index.
+/// The way in which a filter gets the metadata of an index entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Metas {
-    /// From the row of the entry. The statement fails if there is no such row.
+    /// From the entry's row. The statement fails if the row is missing.
     Direct,
-    /// By a join, which takes a fifth longer. A row that is missing is reported when it is read, so the page ends before it.
+    /// By a join, which is a fifth slower. The page ends before a missing row, and reading that row reports it.
     Joined,
 }
 
-/// Returns the places of the listing after the page's beginning, as the indexes have them.
+/// Returns the positions after the page's beginning, from the indexes.
 fn entries(
     connection: &Connection,
     page: &Page,
@@ -112,7 +112,7 @@ fn entries_by(
 ) -> Result<Entries> {
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], seq)).unzip();
     let several = sources.len() > 1;
-    // The places that several sources skip are known when they are in one order.
+    // With several sources, skip only after their positions are merged in order.
     let (offset, later) = if several { (0, page.skip) } else { (page.skip, 0) };
     let [limit, offset] = [most.saturating_add(later), offset].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
     let (mut found, mut wanted, mut in_order) = (0, 0, true);
@@ -136,7 +136,7 @@ fn entries_by(
             let key = row.get_ref(0)?.as_blob()?;
             let seq: Seq = row.get(1)?;
             found += 1;
-            // The order of several sources is not known yet.
+            // Positions of several sources are not in order yet.
             if let Some(Run { last, left_out }) = runs.last_mut().filter(|_| !several) {
                 in_order &= direction(page.order, (&last.0.0[..], last.1).cmp(&(key, seq))).is_lt();
                 if !passes && *left_out > 0 {
@@ -163,7 +163,7 @@ fn entries_by(
     if in_order { Ok(Entries { runs, ended }) } else { Err(index_damaged(&describe(&page.of))) }
 }
 
-/// Turns the order of places into the order of the page.
+/// Converts an order of positions to the order of the page.
 fn direction(order: RowOrder, places: Ordering) -> Ordering {
     match order {
         RowOrder::NewestFirst => places.reverse(),
@@ -171,19 +171,19 @@ fn direction(order: RowOrder, places: Ordering) -> Ordering {
     }
 }
 
-/// The statement that reads columns of a source, from the page's beginning on.
+/// The statement that reads columns of a source from the page's beginning.
 fn places(source: &Source<'_>, columns: &str, order: RowOrder, has_place: bool) -> String {
     let (behind, direction) = match order {
         RowOrder::NewestFirst => ("<", "DESC"),
         RowOrder::OldestFirst => (">", "ASC"),
     };
-    // One condition for both cases would make SQLite read the source from its beginning for each page.
+    // With one condition for both cases, SQLite would read the source from its start for each page.
     let end = if has_place { &format!("(sort_key, seq) {behind} (?2, ?5)") } else { "?2 IS NULL AND ?5 IS NULL" };
     let from = &source.from;
     format!("SELECT {columns} FROM {from} AND {end} ORDER BY sort_key {direction}, seq {direction} LIMIT ?3 OFFSET ?6")
 }
 
-/// Returns the checkpoint at a place. Returns `None` if it belongs to another contract.
+/// Returns the checkpoint at a position. Returns `None` if it belongs to another contract.
 fn tuple(connection: &Connection, cache: &PayloadCache, page: &Page, (sort_key, seq): &Place) -> Result<Option<Tuple>> {
     let Page { contract, of, .. } = page;
     let row = row::read(connection, *seq)?.filter(|row| row.header.sort_key == *sort_key);
@@ -207,7 +207,7 @@ mod tests {
     use crate::query::MetaKey;
     use crate::record::ContractId;
 
-    /// A walk through many pages would otherwise take time in proportion to the square of their number.
+    /// A walk through many pages would otherwise take quadratic time.
     #[test]
     fn a_page_is_found_in_an_index_and_not_from_the_beginning_of_the_listing() {
         let connection = Connection::open_in_memory().unwrap();

@@ -1,8 +1,8 @@
-//! Stores each payload in the row of its checkpoint: as a keyframe, or as a delta against the payload of another row.
+//! Stores each payload in the row of its checkpoint, as a keyframe or as a delta against another row's payload.
 //!
-//! A delta refers to its base by save number. While the database goes forward, the payload under a save number never
-//! changes: if a payload is rewritten as a keyframe, its raw bytes stay the same. A database that is restored goes back, and
-//! gives its numbers again. What is in memory is used only if the row still has its checksum.
+//! A delta refers to its base by save number. While the database goes forward, the payload of a save number never
+//! changes: a payload that is rewritten as a keyframe has the same raw bytes. A restored database goes back and reuses
+//! numbers. A cached payload is therefore used only if the row's checksum matches.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -29,12 +29,12 @@ use crate::error::{Code, Error, Result};
 use crate::names;
 use crate::record::{Checkpoint, ContractId, Encoded, Header, Payload, PayloadKey, Seq};
 
-/// If a payload has at least this many raw bytes, the cache remembers it as the newest payload of its lineage. The next
-/// payload of the lineage may then be encoded ahead of time.
+/// The minimum size of a payload, in raw bytes, for which the cache keeps a tip. The next payload of the lineage can
+/// then be encoded ahead of time.
 const WORTH_A_TIP: usize = 64 << 10;
 
-/// The maximum size of the payloads that a transaction keeps in memory, in bytes. A batch of small checkpoints may inherit
-/// much more than it gives.
+/// The maximum size of the payloads that a transaction keeps in memory, in bytes. Checkpoints of a small batch may
+/// inherit much larger payloads.
 const MOST_IN_MEMORY: usize = 32 << 20;
 
 /// A checkpoint to store.
@@ -45,11 +45,11 @@ pub(super) struct New<'a> {
     /// The content of the column `logs`.
     pub logs: Option<Vec<u8>>,
     pub raw: Bytes,
-    /// The encoded payload, if the payload was encoded ahead of time.
+    /// The encoded payload, if it was encoded ahead of time.
     pub encoded: Option<&'a Encoded>,
-    /// The payload that the new payload probably resembles. This payload becomes the base if a delta is worthwhile.
+    /// A similar payload, which becomes the base if a delta is worthwhile.
     pub base: Option<Seq>,
-    /// The payload that was the newest of the lineage until this save. After this save, this payload is rarely read.
+    /// The newest payload of the lineage before this save. It is rarely read afterwards.
     pub supersedes: Option<Seq>,
 }
 
@@ -71,11 +71,11 @@ pub(super) struct Payloads<'a> {
     stored: BTreeMap<Seq, NewEntry>,
     /// The size of the payloads in `stored`, in bytes.
     in_memory: usize,
-    /// The stored size of the payloads that the current unit has stored, in bytes. `None`: it has stored none.
+    /// The stored size of the payloads that the current unit has stored, in bytes. `None`: no payload was stored.
     stored_bytes: Option<u64>,
     /// The running totals. `None` until a removal or a rewrite corrects them.
     totals: Option<Totals>,
-    /// The bases whose lists no longer contain the payloads of the current removal.
+    /// The bases whose dependant lists already lack the payloads of the current removal.
     relisted: HashSet<Seq>,
 }
 
@@ -148,8 +148,8 @@ impl<'a> Payloads<'a> {
         Ok(())
     }
 
-    /// Keeps a stored payload in memory, for the next payload of its lineage. An older one that must make room is read
-    /// from its row when it is needed.
+    /// Keeps a stored payload in memory, for the next payload of its lineage. Drops older payloads if necessary: they
+    /// can be read from their rows.
     fn remember(&mut self, seq: Seq, entry: NewEntry) {
         self.in_memory += entry.payload.raw.len();
         self.stored.insert(seq, entry);
@@ -159,7 +159,7 @@ impl<'a> Payloads<'a> {
         }
     }
 
-    /// Returns a payload as the base of the next one. A damaged payload is no base.
+    /// Returns a payload as a base for the next payload. A damaged payload cannot be a base.
     fn base(&self, seq: Seq) -> Result<Option<Base>> {
         let found = chain::read(self.connection, seq)
             .and_then(|chain| Ok(chain.zip(sum(self.connection, seq)?)))
@@ -172,7 +172,7 @@ impl<'a> Payloads<'a> {
         Ok(found.map(base))
     }
 
-    /// Returns true if the row of the payload still has it.
+    /// Returns true if the row still has this payload.
     pub(super) fn has(&self, key: PayloadKey) -> Result<bool> {
         Ok(sum(self.connection, key.seq)? == Some(key.sum))
     }
@@ -184,7 +184,7 @@ impl<'a> Payloads<'a> {
         rebase::remove(self, victims)
     }
 
-    /// Returns the stored size of the payloads that were stored since the last call, in bytes. `None`: there are none.
+    /// Returns the stored size of the payloads since the last call, in bytes. `None`: there are none.
     pub(super) fn take_stored_bytes(&mut self) -> Option<u64> {
         self.stored_bytes.take()
     }
@@ -195,7 +195,7 @@ impl<'a> Payloads<'a> {
         split.map_err(|error| error.context(&names::checkpoint(row.header.contract, &row.header.id)))
     }
 
-    /// Returns the running totals so that the caller can correct them. The first call reads them from the database.
+    /// Returns the running totals for correction. The first call reads them from the database.
     pub(super) fn totals(&mut self) -> Result<&mut Totals> {
         match &mut self.totals {
             Some(totals) => Ok(totals),
@@ -203,9 +203,9 @@ impl<'a> Payloads<'a> {
         }
     }
 
-    /// Writes the corrected totals, and notes that there are raw payloads. This must be the last change of the
-    /// transaction. Returns the stored payloads, which the caller adds to the cache after the commit, and the size of
-    /// the raw payloads in bytes.
+    /// Writes the corrected totals, and the note about raw payloads. Must be the last change of the transaction.
+    /// Returns the stored payloads, which the caller adds to the cache after the commit, and the size of the raw
+    /// payloads in bytes.
     pub(super) fn finish(self) -> Result<(Vec<NewEntry>, u64)> {
         if let Some(first) = self.raw.first {
             setting::note_raw(self.connection, first)?;
@@ -271,8 +271,8 @@ impl rebase::Payloads for Payloads<'_> {
 impl Payloads<'_> {
     fn delete_one(&mut self, seq: Seq, going: &HashSet<Seq>) -> Result<i64> {
         let Some((contract, chain, bytes)) = self.sizes(seq)? else { return Ok(0) };
-        // A damaged row can be removed. Its size is unknown, so subtract 0 from the totals. The totals also counted
-        // the row as 0, unless they counted the row before it was damaged.
+        // A damaged row can be removed. Its size is unknown, so subtract 0: the totals also counted it as 0, unless it
+        // was damaged later.
         let (base, size) = match Chain::decode(seq, &chain) {
             Ok(chain) => (chain.base, chain.size),
             Err(_) => (chain::listed_under(self.connection, seq)?, 0),
@@ -291,7 +291,7 @@ impl Payloads<'_> {
     }
 }
 
-/// The checkpoint of a row: loads the payload and decodes the marks of logs.
+/// Builds the checkpoint of a row: loads its payload and decodes its marks.
 pub(super) fn checkpoint(connection: &Connection, cache: &PayloadCache, row: HeaderRow) -> Result<Checkpoint> {
     let HeaderRow { seq, header, logs, .. } = row;
     let payload = load(connection, cache, seq)
@@ -301,8 +301,7 @@ pub(super) fn checkpoint(connection: &Connection, cache: &PayloadCache, row: Hea
     Ok(Checkpoint { header, payload, logs: marks.iter().map(Mark::shown).collect() })
 }
 
-/// Loads the raw payload with the save number, from the cache or by rebuilding it from its chain of rows. The caller
-/// holds a snapshot.
+/// Loads the raw payload with this save number, from the cache or from its chain of rows. The caller holds a snapshot.
 pub(super) fn load(connection: &Connection, cache: &PayloadCache, seq: Seq) -> Result<CachedPayload> {
     rebuild(seq, cache, |seq| sum(connection, seq), |seq| fetch(connection, seq))
 }
@@ -313,8 +312,8 @@ pub(super) fn sum(connection: &Connection, seq: Seq) -> Result<Option<u64>> {
     Ok(head.and_then(|(head, length)| envelope::sum(&head[..length])))
 }
 
-/// Reads the base that a row names, and the length that the content of its body claims to have, without the rest of the
-/// body. Returns `None` if the row is missing or damaged.
+/// Reads the base that a row names, and the length that its body claims, without the rest of the body. Returns `None`
+/// if the row is missing or damaged.
 pub(super) fn claim(connection: &Connection, seq: Seq) -> Result<Option<(Option<Seq>, usize)>> {
     let column: Option<Vec<u8>> = one(connection, "SELECT chain FROM checkpoint WHERE seq = ?", [seq], first)?;
     let Some(Ok(base)) = column.map(|column| Chain::named_base(seq, &column)) else { return Ok(None) };
@@ -330,7 +329,7 @@ fn head<const N: usize>(connection: &Connection, seq: Seq) -> Result<Option<([u8
         connection.blob_open(MAIN_DB, "checkpoint", "body", seq, true).and_then(|body| body.read_at(&mut head, 0));
     match read {
         Ok(length) => Ok(Some((head, length))),
-        // SQLite gives this code if the row is missing, and if the column has another type.
+        // SQLite returns this code if the row is missing, or if the column has another type.
         Err(rusqlite::Error::SqliteFailure(error, _)) if error.extended_code == ffi::SQLITE_ERROR => Ok(None),
         Err(error) => Err(error.into()),
     }

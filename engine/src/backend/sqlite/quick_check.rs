@@ -1,4 +1,4 @@
-//! Looks at the pages of a database and at its place, in a second at most.
+//! Checks the pages and the location of a database, in at most one second.
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,16 +11,16 @@ use super::log_readers::lasting_readers;
 use crate::check::{CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};
 
-/// How long the pages are looked at.
+/// The maximum time for checking pages.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How many problems are listed.
+/// The maximum number of listed problems.
 const MOST: usize = 20;
 
-/// A log of this size is worth a word: the checkpointer keeps it far smaller, unless a reader never ends.
+/// The size at which a log is reported. The checkpointer keeps logs far smaller, unless a reader never ends.
 const LARGE_LOG: u64 = 256 << 20;
 
-/// From this size on, a reader that holds an old state is named. A burst of saves can make such a log, too.
+/// The size at which readers of an old state are named. A burst of saves can also cause a log of this size.
 const LONG_LOG: u64 = 16 << 20;
 
 pub(super) fn quick_check(connection: &Connection) -> Result<CheckPage> {

@@ -1,11 +1,11 @@
-//! Small payloads are stored raw while many saves wait, and compressed when the store is idle.
+//! Small payloads are stored raw under load, and compressed when the store is idle.
 //!
-//! Compressing a payload of 10 KB takes longer than everything else that the writer does for it. A burst of saves is
-//! stored faster if the payloads are compressed after it. Only keyframes are stored raw: a delta is small already.
+//! Compressing a payload of 10 KB takes longer than the rest of the writer's work for it. A burst of saves is faster if
+//! the payloads are compressed afterwards. Only keyframes are stored raw: deltas are small already.
 //!
-//! The setting [`setting::RAW_FROM`] holds the save number from which payloads may be raw. 0, or no setting: no payload
-//! waits to be compressed. The transaction that stores the first raw payload sets it, and the transaction that
-//! compresses the last one clears it. After a crash, the next store that opens the file continues.
+//! The setting [`setting::RAW_FROM`] holds the save number from which payloads may be raw. 0 or no setting means that
+//! none is. The transaction that stores the first raw payload sets it, and the transaction that compresses the last one
+//! clears it. After a crash, the next store that opens the file continues.
 
 use rusqlite::Connection;
 
@@ -21,51 +21,51 @@ use crate::codec::plan::{Effort, Row};
 use crate::error::Result;
 use crate::record::Seq;
 
-/// A batch with at least this many units is stored in a hurry.
+/// A batch with at least this many units may store payloads raw.
 const MANY: usize = 8;
-/// The number of bytes that may wait to be compressed. Without this limit, a store that is never idle would grow to
+/// The maximum number of bytes that wait for compression. Without this limit, a store that is never idle would grow to
 /// more than twice its size.
 const MOST_BYTES: u64 = 64 << 20;
-/// The maximum number of payloads that a transaction compresses. A save that arrives during this does not wait for
-/// them, but the writers of other processes do.
+/// The maximum number of payloads that a transaction compresses. The store's own saves do not wait for them, but the
+/// writers of other processes do.
 const STEP: usize = 32;
 /// The maximum number of rows that a transaction examines.
 const LOOK: usize = 1024;
 
-/// What a connection knows about the payloads that wait to be compressed.
+/// The state of a connection's payloads that wait for compression.
 #[derive(Debug)]
 pub(super) struct RawPayloads {
     allowed: bool,
-    /// The size of the raw payloads that this connection has stored since none was left, in bytes.
+    /// The size of the raw payloads that this connection has stored since the last complete compression, in bytes.
     bytes: u64,
-    /// False if none is left. A connection that was just opened does not know.
+    /// False if no raw payload is left. True for a new connection, which does not know.
     pub(super) may_be_left: bool,
 }
 
 impl RawPayloads {
-    /// If `allowed` is false, every payload is compressed when it is saved.
+    /// Creates the state. If `allowed` is false, every payload is compressed when it is saved.
     pub(super) fn new(allowed: bool) -> Self {
         Self { allowed, bytes: 0, may_be_left: true }
     }
 
-    /// Decides how much time a batch takes for its payloads.
+    /// Decides how much effort goes into the payloads of a batch.
     pub(super) fn effort(&self, units: usize) -> Effort {
         if self.allowed && units >= MANY && self.bytes < MOST_BYTES { Effort::Quick } else { Effort::Full }
     }
 
-    /// Called when no payload waits any more.
+    /// Called when no raw payload is left.
     pub(super) fn none_left(&mut self) {
         (self.bytes, self.may_be_left) = (0, false);
     }
 
-    /// Called after each commit, with the size of the payloads that it has stored raw, in bytes.
+    /// Called after each commit, with the size of its raw payloads in bytes.
     pub(super) fn add(&mut self, bytes: u64) {
         self.bytes += bytes;
         self.may_be_left |= bytes > 0;
     }
 }
 
-/// Compresses some of the raw payloads, in one transaction. Returns true if raw payloads may be left.
+/// Compresses some raw payloads, in one transaction. Returns true if raw payloads may be left.
 ///
 /// When `wanted` returns true, the transaction is rolled back, because a commit would take longer.
 pub(super) fn compress(
@@ -74,7 +74,7 @@ pub(super) fn compress(
     cache: &PayloadCache,
     wanted: &dyn Fn() -> bool,
 ) -> Result<bool> {
-    // Look before the transaction: most stores have nothing to compress, and need no lock.
+    // Check before the transaction: most stores have nothing to compress, and need no lock.
     if setting::raw_from(connection)?.is_none() {
         return Ok(false);
     }
@@ -100,10 +100,10 @@ pub(super) fn compress(
     Ok(next.is_some())
 }
 
-/// Adds the next raw payloads with their bodies to `found`. Returns the number from which more may follow. `None`: there
-/// are no more.
+/// Adds the next raw payloads with their bodies to `found`. Returns the number at which to continue, or `None` at the
+/// end.
 fn find(connection: &Connection, from: Seq, found: &mut Vec<(Seq, Vec<u8>)>) -> Result<Option<Seq>> {
-    // SQLite reads the length of a body without reading the body.
+    // SQLite reads the length without reading the body.
     let sql = "SELECT seq, chain, length(body) FROM checkpoint WHERE seq >= ? ORDER BY seq";
     let mut statement = connection.prepare_cached(sql)?;
     let mut body = connection.prepare_cached("SELECT body FROM checkpoint WHERE seq = ?")?;

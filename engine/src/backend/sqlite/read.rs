@@ -28,8 +28,8 @@ use crate::query::{Answer, LogRange, MetaFilter, Of, Page, Pick, Query, Recent};
 use crate::record::{Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::preview;
 
-/// A read transaction. It ends when it is dropped. Its statements are prepared once, because parsing them is a part of the time of
-/// a small read.
+/// A read transaction. Dropping it ends it. Its statements are kept prepared, because parsing them would take much of
+/// the time of a small read.
 struct Snapshot<'a>(&'a Connection);
 
 impl<'a> Snapshot<'a> {
@@ -56,7 +56,7 @@ impl Drop for Snapshot<'_> {
     }
 }
 
-/// Answers queries from one snapshot, one after the other. Each has its own outcome.
+/// Answers queries one after the other, from one snapshot. Each has its own outcome.
 pub(super) fn answer_all(
     connection: &Connection,
     changes: Changes,
@@ -79,8 +79,7 @@ fn with_indexes<'a>(connection: &'a Connection, open: Option<Snapshot<'a>>, quer
     let mut snapshot = open.map_or_else(|| Snapshot::begin(connection), Ok)?;
     for index in needed(&snapshot, query)? {
         if !index.exists(&snapshot)? {
-            // Building the index writes to the database. End the snapshot before the build and begin a new snapshot
-            // afterwards.
+            // Building the index writes to the database, so end the snapshot before and begin a new one afterwards.
             drop(snapshot);
             index.build(connection)?;
             snapshot = Snapshot::begin(connection)?;
@@ -89,8 +88,7 @@ fn with_indexes<'a>(connection: &'a Connection, open: Option<Snapshot<'a>>, quer
     Ok(snapshot)
 }
 
-/// Answers a query of a database that must not be changed. If the query needs an index that does not exist, it reads more
-/// rows instead.
+/// Answers a query of a database that must not be changed. Reads more rows if an index is missing.
 pub(super) fn answer_unchanged(
     connection: &Connection,
     changes: Changes,
@@ -101,14 +99,14 @@ pub(super) fn answer_unchanged(
     steps::within(|| Reading { connection: &snapshot, changes, cache }.answer(query))
 }
 
-/// The largest payload that is read at once, in bytes.
+/// The maximum size of a payload for an answer on the calling thread, in bytes.
 const AT_ONCE_BYTES: usize = 32 << 10;
 
 /// Answers a query whose answer takes little work.
 ///
 /// # Errors
 ///
-/// Any error says that the query must be answered in another way.
+/// After any error, the query must be answered in another way.
 pub(super) fn answer_at_once(
     connection: &Connection,
     changes: Changes,
@@ -131,7 +129,7 @@ pub(super) fn answer_at_once(
     })
 }
 
-/// Returns true if the query looks up some rows by an index, as most calls of a program do.
+/// Returns true if the query looks up a few rows by an index, as most calls do.
 fn takes_little(query: &Query) -> bool {
     match query {
         Query::Get { .. }
@@ -155,7 +153,7 @@ pub(super) fn takes_long(connection: &Connection, query: &Query) -> bool {
         Query::Stats { largest, .. } => *largest > 0,
         Query::Prunable { .. } => true,
         Query::All(queries) => queries.iter().any(|query| takes_long(connection, query)),
-        // A failure is reported by the query itself.
+        // The query itself reports a failure.
         Query::Page(page) if page.filter.is_some() => several::has_several(connection, page).unwrap_or(false),
         _ => false,
     }
@@ -197,7 +195,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    // Two callers: a copy for each would make the addon larger.
+    // Not inlined, because two copies would make the addon larger.
     #[inline(never)]
     fn answer(&self, query: &Query) -> Result<Answer> {
         let snapshot = self.connection;
@@ -218,7 +216,7 @@ impl Reading<'_> {
                 let get = |id: &str| self.tuple(walk.contract, self.get(walk.contract, id)?);
                 ancestors::walk(walk, get).map(Answer::Tuples)
             }
-            // One statement finds it.
+            // A single statement is enough for the newest checkpoint.
             Query::List { contract, of: Of::Lineage(name), before: None, limit: Some(1) } => {
                 let newest = row::newest(snapshot, *contract, name, None)?;
                 Ok(Answer::Headers(newest.into_iter().map(|row| row.header).collect()))
@@ -299,7 +297,7 @@ impl Reading<'_> {
         row.map(|row| payloads::checkpoint(self.connection, self.cache, row)).transpose()
     }
 
-    /// Converts a checkpoint to a tuple: adds the pending writes of the checkpoint.
+    /// Adds the pending writes of a checkpoint.
     fn tuple(&self, contract: ContractId, checkpoint: Option<Checkpoint>) -> Result<Option<Tuple>> {
         let Some(checkpoint) = checkpoint else { return Ok(None) };
         let writes = writes::of(self.connection, contract, &checkpoint.header.id)?;
@@ -307,8 +305,8 @@ impl Reading<'_> {
     }
 
     fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
-        // A payload is usually a delta against the previous payload, so cache all payloads of this answer. The answer
-        // contains the payloads anyway, so the cache takes no extra memory.
+        // A payload is usually a delta against the previous one, so cache all of this answer. This takes no extra
+        // memory, because the answer contains them anyway.
         let cache = PayloadCache::new(usize::MAX);
         let rows = listing::rows(self.connection, contract, of, &Walk::Oldest { prefix })?;
         rows.into_iter().map(|row| payloads::checkpoint(self.connection, &cache, row)).collect()
@@ -323,7 +321,7 @@ impl Reading<'_> {
     ) -> Result<Vec<Lineage>> {
         let mut found: Vec<Lineage> = Vec::new();
         begun::newest_first(self.connection, contract, group_prefix, before.unwrap_or(i64::MAX), |row| {
-            // A walk through damaged pages may come to a row twice.
+            // In damaged pages, a scan may visit a row twice.
             if found.last().is_some_and(|before| before.position <= row.lin) {
                 return Err(row::index_damaged(&format!("run number {}", row.lin)));
             }
@@ -377,8 +375,8 @@ impl Reading<'_> {
         mark.map(|mark| log::read(&Logs::new(self.connection), mark.end, range)).transpose()
     }
 
-    /// The end of a log, or of a log as the checkpoint `at` names it. Returns `None` if the checkpoint does not exist or
-    /// does not name the log.
+    /// Returns the end of a log: its current end, or its end in the checkpoint `at`. Returns `None` if the checkpoint
+    /// does not exist or does not name the log.
     fn mark_of(&self, contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Result<Option<Mark>> {
         let Some(id) = at else {
             let found = lineage::find(self.connection, contract, lineage)?;

@@ -1,4 +1,4 @@
-//! A read-only database: no file is created or changed, and no writer waits for the reader.
+//! A read-only database: creates and changes no file, and makes no writer wait.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
 use crate::retention::{Prune, Pruned};
 
-/// How often a query starts again because the files changed while it ran.
+/// The maximum number of attempts of a query. It restarts if the files change while it runs.
 const ATTEMPTS: usize = 10;
 
-/// A database that is only looked at.
+/// A database that is opened read-only.
 #[derive(Debug)]
 pub struct ReadOnly {
     path: PathBuf,
@@ -32,7 +32,7 @@ pub struct ReadOnly {
     /// The size limit of the payload cache, in bytes.
     cache_bytes: usize,
     cache: PayloadCache,
-    /// The database, and the identity that its file had.
+    /// The database, and the identity of its file when it was opened.
     opened: Option<(Unchanged, Option<FileId>)>,
     /// The changes that the open connection has seen.
     changes: Changes,
@@ -43,8 +43,8 @@ impl ReadOnly {
     ///
     /// # Errors
     ///
-    /// `NOT_FOUND` if there is no file, or if it holds nothing of Forkpoint. `UNSUPPORTED` if the file belongs to another
-    /// program, or to a newer version.
+    /// `NOT_FOUND` if there is no file, or if it contains no Forkpoint data. `UNSUPPORTED` if the file belongs to
+    /// another program or a newer version.
     pub fn open(path: &Path, busy_timeout: Duration, cache_bytes: usize) -> Result<Self> {
         let cache = PayloadCache::new(cache_bytes);
         let mut opened = Self {
@@ -59,7 +59,7 @@ impl ReadOnly {
         Ok(opened)
     }
 
-    /// Opens the database again if the open connection no longer reads the newest content of the files.
+    /// Reopens the database if the open connection no longer reads the current files.
     fn refresh(&mut self) -> Result<()> {
         let is_current = self
             .opened
@@ -68,10 +68,10 @@ impl ReadOnly {
         if !is_current {
             if let Some((before, _)) = self.opened.take() {
                 if is_open_here(&self.path) {
-                    // Closing a file drops the locks that this process has on it through other descriptors.
+                    // Do not close it: closing a file drops all locks of this process on it.
                     std::mem::forget(before);
                 }
-                // The remembered values may belong to another file.
+                // The cached payloads may belong to another file.
                 self.cache = PayloadCache::new(self.cache_bytes);
             }
             let context = |error: Error| error.context(&format!("cannot open \"{}\"", self.path.display()));
@@ -93,7 +93,7 @@ impl ReadOnly {
             Err(error) => return Err(crate::backend::disk::failed(error, "the file cannot be read")),
         }
         let database = Unchanged::open(&self.path, self.busy_timeout)?;
-        // A file of another format is read as it is.
+        // A file of an older format is read without upgrading it.
         if known_schema::inspect(database.connection())? == schema::State::Empty {
             drop(database);
             let why = unless_open_here(&self.path, || missing_log(&self.path)).flatten();
@@ -110,8 +110,8 @@ impl ReadOnly {
     }
 }
 
-/// Says that a file without tables has them in a log that is missing. Returns `None` if the header of the file does not
-/// say so. No connection of this process may have the file open.
+/// Returns a message if the header of a file without tables says that they are in a log, and the log is missing.
+/// Otherwise returns `None`. No connection of this process may have the file open.
 pub(super) fn missing_log(path: &Path) -> Option<String> {
     let log = beside(path, "-wal");
     (is_wal(path) && fs::metadata(&log).is_err()).then(|| {
@@ -149,7 +149,7 @@ impl Backend for ReadOnly {
                 let refreshed = if current { Ok(()) } else { self.refresh() };
                 let answer = refreshed.and_then(|()| self.answer_once(query));
                 attempts += 1;
-                // If the files have changed since, even an error may come from the change.
+                // If the files have changed, even an error may result from the change.
                 current = self.opened.as_ref().is_some_and(|(database, _)| database.is_current(&self.path));
                 if current || attempts == ATTEMPTS {
                     break answer;

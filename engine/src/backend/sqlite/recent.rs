@@ -1,9 +1,8 @@
-//! Finds the lineages that were active last, without an index of activity.
+//! Finds the most recently active lineages, without an index of activity.
 //!
-//! A walk goes over the checkpoints in save order. It finds a lineage at the row that is the lineage's newest: the index
-//! of lineages tells which row this is, with one look-up for each lineage. If a few lineages have most of the
-//! checkpoints, the walk would visit many rows for few lineages. Then the newest row of every lineage is looked up
-//! instead.
+//! A walk visits checkpoints in save order. It finds a lineage at the row of its newest checkpoint. The index of
+//! lineages tells which row that is, with one lookup for each lineage. If a few lineages have most of the checkpoints,
+//! the walk would visit many rows for few lineages. The newest row of every lineage is then looked up instead.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -23,8 +22,8 @@ use crate::record::{ContractId, Seq};
 /// The number of rows that the walk visits before it counts the lineages.
 const AT_LEAST: i64 = 1_000;
 
-/// Returns the lineages of a listing and the save numbers of their newest checkpoints. The rows of the checkpoints are
-/// not read.
+/// Returns the lineages of a listing and the save numbers of their newest checkpoints. Does not read the checkpoints'
+/// rows.
 pub(super) fn lineages(connection: &Connection, recent: &Recent) -> Result<Vec<(Seq, LineageRow)>> {
     if let Some(found) = walk(connection, recent)? {
         return Ok(found);
@@ -39,7 +38,7 @@ pub(super) fn lineages(connection: &Connection, recent: &Recent) -> Result<Vec<(
                 lineages.extend(status::indexed(connection, *contract, *status)?);
             }
         } else {
-            // As bytes: a name may have U+0000 in it.
+            // Compare as bytes, because a name may contain U+0000.
             let sql = "SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ? AND instr(CAST(name AS BLOB), ?) > 0";
             let named = params![contract.0, recent.matching.as_bytes()];
             lineages.extend(all_rows::<i64>(connection, sql, named, first)?);
@@ -48,8 +47,8 @@ pub(super) fn lineages(connection: &Connection, recent: &Recent) -> Result<Vec<(
     newest_of(connection, recent, &lineages)
 }
 
-/// Walks over the checkpoints. Returns `None` if it has visited more checkpoints than the contracts have
-/// lineages. If few lineages may have the status, the labels or the text that are asked for, the walk ends sooner: an index has
+/// Walks over the checkpoints. Returns `None` if it has visited more checkpoints than the contracts have lineages. The
+/// walk ends sooner if the query asks for a status, labels or a text that few lineages may have, because an index has
 /// them.
 fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, LineageRow)>>> {
     let sql = match recent.order {
@@ -62,7 +61,7 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
     });
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([from])?;
-    // The newest checkpoint of each lineage that was seen. `None`: the query leaves the lineage out.
+    // The newest checkpoint of each visited lineage. `None`: the query excludes the lineage.
     let mut met: HashMap<i64, Option<(Seq, LineageRow)>> = HashMap::new();
     let mut found = Vec::new();
     let (mut visited, mut most) = (0, AT_LEAST);
@@ -105,8 +104,8 @@ fn newest_of(connection: &Connection, recent: &Recent, lineages: &[i64]) -> Resu
     Ok(found)
 }
 
-/// Returns the lineage and the save number of its newest checkpoint. Returns `None` if the listing leaves the lineage
-/// out.
+/// Returns the lineage and the save number of its newest checkpoint. Returns `None` if the listing excludes the
+/// lineage.
 fn newest(connection: &Connection, recent: &Recent, lin: i64) -> Result<Option<(Seq, LineageRow)>> {
     let wanted = |row: &LineageRow| {
         recent.contracts.contains(&row.contract)

@@ -1,8 +1,8 @@
-//! A file that takes up space, so that a full disk can be freed by removing checkpoints.
+//! A file that reserves space, so that checkpoints can be removed from a full disk.
 //!
-//! A removal writes to the log or the journal before it frees anything, so on a full disk it fails like a save. And the
-//! log cannot be copied into the database, because the database would have to grow. The store keeps a file as large as
-//! the log. When the disk is full, the store deletes this file, copies the log and truncates it. Removals then have room.
+//! A removal writes to the log or the journal before it frees anything, so on a full disk it would fail. The log cannot
+//! be copied into the database either, because the database would grow. So the store keeps a file as large as the log.
+//! When the disk is full, it deletes this file, then copies and truncates the log. Removals then have room.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Result as IoResult};
@@ -12,7 +12,7 @@ use super::file::beside;
 use crate::backend::disk::create;
 use crate::error::{Code, Error, Result};
 
-/// The room for the log of a removal, in bytes.
+/// The space for the log of a removal, in bytes.
 const REMOVAL: u64 = 256 << 10;
 
 /// The reserve of a database file. All connections of all processes share it.
@@ -30,11 +30,11 @@ impl Reserve {
         Self { path: beside(database, "-reserve"), log: beside(database, "-wal"), size: 0, lacks: false }
     }
 
-    /// Makes the file large enough for the log. If the disk is full, [`Reserve::lacks`] is true afterwards. Any other
-    /// error is ignored: the store then works without a reserve.
+    /// Grows the file to the size of the log. If the disk is full, [`Reserve::lacks`] is true afterwards. Ignores other
+    /// errors: the store then works without a reserve.
     pub(super) fn keep(&mut self) {
         let log = fs::metadata(&self.log).map_or(0, |file| file.len());
-        // Large steps, so that the file seldom grows.
+        // Grow in large steps, and therefore seldom.
         let size = log.next_multiple_of(REMOVAL) + REMOVAL;
         if size <= self.size {
             return;
@@ -56,12 +56,12 @@ impl Reserve {
         }
     }
 
-    /// True if the disk has no room for the reserve. Saves would then take the room that removals need.
+    /// True if the disk has no room for the reserve. Saves would then use the space that removals need.
     pub(super) fn lacks(&self) -> bool {
         self.lacks
     }
 
-    /// Deletes the file, so that its room can be used.
+    /// Deletes the file to free its space.
     pub(super) fn release(&mut self) {
         self.size = 0;
         // If the file cannot be deleted, the disk stays full, and the call fails as without a reserve.
@@ -74,7 +74,7 @@ pub(super) fn is_full<T>(outcome: &Result<T>) -> bool {
     outcome.as_ref().is_err_and(|error| error.code() == Code::Full)
 }
 
-/// The error for a save that would take the room that removals need.
+/// The error for a save that would use the space that removals need.
 pub(super) fn reserve_only() -> Error {
     let message = "the disk is full: prune or delete checkpoints, or make room on the device, and save again";
     Error::new(Code::Full, message)
@@ -82,7 +82,7 @@ pub(super) fn reserve_only() -> Error {
 
 impl Drop for Reserve {
     fn drop(&mut self) {
-        // The last connection removes the log. Connections that are still open need the reserve.
+        // The last connection removes the log. Other open connections need the reserve.
         if !self.log.exists() {
             self.release();
         }
@@ -102,7 +102,7 @@ fn allocate(file: &File, size: u64) -> IoResult<()> {
     fill(file, size)
 }
 
-/// Writes the entire file, because a file of only a length takes no room.
+/// Writes the entire file, because only setting its length would reserve no space.
 fn fill(file: &File, size: u64) -> IoResult<()> {
     std::io::copy(&mut std::io::Read::take(std::io::repeat(1), size), &mut &*file).map(drop)
 }

@@ -1,7 +1,7 @@
-//! Restores a backup into a database, which may be in use.
+//! Restores a backup into a database that may be in use.
 //!
-//! `cp backup.db agent.db` damages a database whose log is still there, and a database that is open. A restore writes the
-//! backup through `SQLite` instead, in one transaction: others see all of it or nothing, and a restore that is killed
+//! `cp backup.db agent.db` damages an open database, and a database whose log still exists. A restore instead writes
+//! the backup through `SQLite`, in one transaction: other connections see all of it or nothing, and a killed restore
 //! changes nothing.
 
 use std::fs;
@@ -31,14 +31,14 @@ pub struct Restored {
     pub checkpoints: u64,
 }
 
-/// Verifies the backup at `from`, and replaces the content of the database at `options.path` with it. Creates the database
-/// if it does not exist. Other processes may have the database open: they continue with the restored content.
-/// `watch` is called with the progress. An error of it ends the restore, and changes nothing.
+/// Verifies the backup at `from`, and replaces the content of the database at `options.path` with it. Creates the
+/// database if it does not exist. Other processes may have the database open: they continue with the restored content.
+/// `watch` receives the progress; an error from it ends the restore without changes.
 ///
 /// # Errors
 ///
-/// `NOT_FOUND` if there is no backup. `CORRUPT` if the backup is damaged. `BUSY` if another process uses the database for
-/// longer than the busy timeout. Nothing is changed then.
+/// `NOT_FOUND` if there is no backup. `CORRUPT` if the backup is damaged. `BUSY` if another process uses the database
+/// for longer than the busy timeout. In these cases nothing is changed.
 pub fn restore(from: &Path, options: &Options, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<Restored> {
     if fs::canonicalize(from).is_ok_and(|from| fs::canonicalize(&options.path).is_ok_and(|to| from == to)) {
         return Err(Error::invalid("the backup is the database itself: pass the path of the backup first"));
@@ -61,10 +61,10 @@ fn write(
 ) -> Result<()> {
     let source = source.connection()?;
     let page_size = pragma(source, "page_size")?;
-    // The first step takes the write lock of the target, which is held to the end.
+    // The first step takes the write lock of the target, and holds it to the end.
     let backup = Backup::new(source, &mut target.connection)?;
     copy_pages(&backup, page_size, options.busy_timeout, watch, &mut || Ok(()))?;
     drop(backup);
-    // The file is no longer the backup: a log that begins now does not belong to the backup.
+    // A new log number: the next log must not match the backup.
     target.change(|transaction| UserVersion::read(transaction)?.with_new_number().write(transaction))
 }

@@ -31,10 +31,10 @@ const DEPENDENT_ON: &str = concat!(
      WHERE parent.seq = ? ORDER BY child.seq"
 );
 
-/// The [`Catalog`] of a database. Retention plans its removals with this catalog. The caller holds the transaction.
+/// The [`Catalog`] of a database, for planning retention. The caller holds the transaction.
 ///
-/// A method that takes several numbers runs a prepared statement for each number. This is cheap, because `SQLite` runs
-/// in the same process.
+/// For several numbers, a method runs a prepared statement for each. This is cheap, because `SQLite` runs in the same
+/// process.
 pub(super) struct SqliteCatalog<'a>(pub(super) &'a Connection);
 
 impl SqliteCatalog<'_> {
@@ -47,9 +47,8 @@ impl SqliteCatalog<'_> {
         self.number(COUNT, [lineage])
     }
 
-    /// Reads the rows to which the given index entries of a lineage lead, in the order of the entries. A row is left
-    /// out if its sort key differs from the sort key in the index. A damaged index cannot make retention remove the
-    /// wrong checkpoints.
+    /// Reads the rows of these index entries of a lineage, in the order of the entries. Skips a row whose sort key
+    /// differs from the index, so that a damaged index cannot make retention remove the wrong checkpoints.
     ///
     /// # Errors
     ///
@@ -114,7 +113,7 @@ impl Catalog for SqliteCatalog<'_> {
             "SELECT seq FROM lineage INDEXED BY lineage_name CROSS JOIN checkpoint USING (lin) WHERE contract = ?";
         let mut leases = Vec::new();
         for seq in all(self.0, sql, [LEASES.0], first)? {
-            // A damaged lease must not stop retention. A check reports it.
+            // A damaged lease must not stop retention. A check reports the lease.
             if let Ok(Some(row)) = row::read(self.0, seq) {
                 leases.push((row.header.saved_at, row.header.meta));
             }
@@ -159,7 +158,7 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
-        // Most stores have no checkpoint that depends on its parent. One lookup in the index detects this case.
+        // Most stores have no such checkpoint. One lookup in the index detects this.
         if self.number(ANY_DEPENDENT, [])? == 0 {
             return Ok(Vec::new());
         }
@@ -174,8 +173,7 @@ impl Catalog for SqliteCatalog<'_> {
         let sql = "SELECT chain, length(body) FROM checkpoint WHERE seq = ?";
         let mut found = Vec::with_capacity(seqs.len());
         for seq in seqs {
-            // The base is only used to count bytes. Ignore a damaged column, because the damage must not stop a
-            // retention rule.
+            // The base is only used to count bytes. Ignore a damaged column, which must not stop retention.
             let base = |column: &[u8]| Chain::named_base(*seq, column).unwrap_or_default();
             let row = one(self.0, sql, [seq], |row| Ok((base(row.get_ref(0)?.as_blob()?), unsigned(row.get(1)?))))?;
             found.extend(row.map(|(base, bytes)| (*seq, Stored { base, bytes })));
@@ -184,7 +182,7 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
-        // SQLite reads the length from the row's header without reading the body.
+        // SQLite reads the length without reading the body.
         let sql = "SELECT length(body) FROM checkpoint WHERE seq = ?";
         let mut found = Vec::new();
         for base in bases {
@@ -196,8 +194,8 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn total(&self, contract: Option<ContractId>, limit: u64) -> Result<Option<u64>> {
-        // The size of the pages in use is known without reading rows, and the sum of the payload sizes is never greater
-        // than this size. If this size is within the limit, do not compute the sum, because the sum reads every row.
+        // First compare the size of the pages in use, which needs no rows and is never less than the sum of the payload
+        // sizes. The sum itself would read every row.
         if bytes_in_use(self.0)? <= limit {
             return Ok(None);
         }
@@ -221,8 +219,8 @@ fn index_entry(row: &Row<'_>) -> Result<(Seq, Vec<u8>)> {
     Ok((row.get(0)?, row.get(1)?))
 }
 
-/// Returns an error if row numbers do not increase. `SQLite` returns the rows of a damaged table in the order of its
-/// pages. Retention continues after the last row, so it might never end.
+/// Returns an error if row numbers do not increase. `SQLite` returns the rows of a damaged table in page order.
+/// Retention continues after the last row, so it might never end.
 fn in_order(after: i64, numbers: impl Iterator<Item = i64>) -> Result<()> {
     let mut before = after;
     for number in numbers {
@@ -247,12 +245,11 @@ fn bytes_in_use(connection: &Connection) -> Result<u64> {
 
 /// Rewrites the database without its free pages.
 pub(super) fn vacuum(connection: &Connection) -> Result<()> {
-    // VACUUM makes a temporary copy as large as the database, so keep the copy in a file and not in memory.
+    // VACUUM makes a temporary copy as large as the database, so keep the copy in a file.
     connection.execute_batch("PRAGMA temp_store = FILE")?;
     let vacuumed = connection.execute_batch("VACUUM");
     connection.execute_batch("PRAGMA temp_store = MEMORY")?;
     vacuumed?;
-    // The file shrinks when the WAL is copied to the file. If readers prevent the copying now, a later checkpoint of
-    // the WAL copies the rest.
+    // The file shrinks only when the WAL is copied into it. If readers prevent that now, a later checkpoint does it.
     Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
 }

@@ -1,8 +1,7 @@
 //! Finds, reads and verifies the rows of checkpoints.
 //!
-//! An index is only used to find the number of a row. The row is then read by this number. The checksum of the row's
-//! header is verified, and the row is compared with the query. A damaged index or row gives `CORRUPT` and never a
-//! wrong checkpoint.
+//! An index only finds the number of a row. The row is then read by this number, its header's checksum is verified, and
+//! it is compared with the query. A damaged index or row yields `CORRUPT`, never a wrong checkpoint.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,16 +19,16 @@ use crate::error::{Code, Error, Result};
 use crate::names;
 use crate::record::{ContractId, Header, Seq, SortKey};
 
-/// The columns that [`verified`] reads, in this order. A listing selects only these columns, because each further
-/// column costs as much time as looking up the row.
+/// The columns that [`verified`] reads, in this order. A listing selects only these, because each further column costs
+/// as much time as looking up the row.
 macro_rules! columns {
     () => {
         "c.seq, c.lin, c.saved_at, c.flags, c.sum, c.id, c.parent, c.grp, c.label, c.sort_key, c.meta, c.logs"
     };
 }
 
-/// The columns for a statement that finds a single row. These are the columns of `columns!`, the hash of the id, and
-/// the columns of the lineage.
+/// The columns for a statement that finds a single row: those of `columns!`, the hash of the id, and the columns of the
+/// lineage.
 macro_rules! columns_of_one {
     () => {
         concat!(columns!(), ", c.id_hash, l.contract, l.name, l.age_offset")
@@ -46,7 +45,7 @@ pub(super) struct HeaderRow {
     pub logs: Option<Vec<u8>>,
 }
 
-/// Returns the hash of contract and id. The index of ids finds a checkpoint by this hash.
+/// Returns the hash of contract and id, which is the key of the index of ids.
 pub(super) fn id_hash(contract: ContractId, id: &str) -> i64 {
     let mut short = [0; 128];
     let hash = match short.get_mut(..=id.len()) {
@@ -76,8 +75,8 @@ pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow
     Ok(found(connection, from, [seq])?.pop().flatten())
 }
 
-/// Reads and verifies the rows that a statement finds. The statement selects the columns of [`columns_of_one`]. An
-/// item is `None` if an index entry leads to no row.
+/// Reads and verifies the rows that a statement finds. It must select the columns of [`columns_of_one`]. An item is
+/// `None` if an index entry leads to no row.
 fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<Option<HeaderRow>>> {
     all(connection, sql, params, |row| {
         if row.get_ref(0)? == ValueRef::Null {
@@ -91,15 +90,15 @@ fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<
     })
 }
 
-/// Returns the newest row of a lineage. If `label` is given, only checkpoints with this label are considered. One
-/// statement looks up the lineage's name, the newest index entry and the row.
+/// Returns the newest row of a lineage, optionally with the label `label`. One statement looks up the lineage's name,
+/// the newest index entry and the row.
 pub(super) fn newest(
     connection: &Connection,
     contract: ContractId,
     name: &str,
     label: Option<&str>,
 ) -> Result<Option<HeaderRow>> {
-    // An empty label means that the checkpoint has no label, so a lookup by an empty label matches nothing.
+    // An empty label means no label, so a lookup by an empty label finds nothing.
     let sql = concat!(
         "SELECT ",
         columns_of_one!(),
@@ -121,8 +120,8 @@ pub(super) fn newest(
     }
 }
 
-/// Reads and verifies the rows to which an index leads, and adds the rows to `found` in the order of the index. `from`
-/// is the statement that reads the index and selects `seq`. `params` are the parameters of this statement.
+/// Reads and verifies the rows to which an index leads, and adds them to `found` in the order of the index. `from` is
+/// the statement that reads the index and selects `seq`, and `params` are its parameters.
 pub(super) fn indexed_rows(
     connection: &Connection,
     from: &str,
@@ -146,9 +145,9 @@ pub(super) fn indexed_rows(
     })
 }
 
-/// Reads a row, and verifies its lineage and its checksum. `lineage` are the fields of the header that are in the
-/// lineage's row. If `hash` is given, verifies that the column `id_hash` matches it. The checksum does not include
-/// `id_hash`, because the contract and the id determine `id_hash`.
+/// Reads a row, and verifies its lineage and its checksum. `lineage` has the header fields from the lineage's row. If
+/// `hash` is given, verifies that it matches the column `id_hash`, which the checksum does not cover because the
+/// contract and the id determine it.
 fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Option<i64>) -> Result<HeaderRow> {
     let (seq, lin, flags, logs) = (row.get(0)?, row.get(1)?, row.get::<_, i64>(3)?, row.get::<_, Option<Vec<u8>>>(11)?);
     let (group, sort_key): (String, Vec<u8>) = (row.get(7)?, row.get(9)?);
@@ -184,8 +183,8 @@ fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Opti
     Ok(HeaderRow { seq, lin, header, logs })
 }
 
-/// Identifies a damaged row as far as possible. Returns the contract and the lineage's name if the row of the lineage
-/// is undamaged. Returns the id if it matches its hash.
+/// Identifies a damaged row as far as possible: the contract and the lineage's name if the lineage's row is intact, and
+/// the id if it matches its hash.
 pub(super) fn claims(connection: &Connection, seq: Seq) -> About {
     let lineage = lineage_of(connection, seq).ok().flatten().and_then(|lin| lineage::read(connection, lin).ok()?);
     let contract = lineage.as_ref().map(|lineage| lineage.contract);
@@ -196,8 +195,8 @@ pub(super) fn claims(connection: &Connection, seq: Seq) -> About {
     About { contract, lineage: lineage.map(|lineage| lineage.name), id }
 }
 
-/// Returns the save numbers that the index of ids contains for the hash of an id, newest first. Different ids may have
-/// the same hash.
+/// Returns the save numbers in the index of ids for the hash of an id, newest first. Different ids may have the same
+/// hash.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
     let sql = "SELECT seq FROM checkpoint INDEXED BY checkpoint_id WHERE id_hash = ? ORDER BY seq DESC";
     all(connection, sql, [id_hash(contract, id)], first)
@@ -239,8 +238,8 @@ pub(super) fn touch(connection: &Connection, contract: ContractId, id: &str, sav
     execute(connection, sql, params![saved_at, sum, row.seq]).map(drop)
 }
 
-/// Returns the save numbers of damaged rows that can still be identified by contract and id as this checkpoint. The
-/// checkpoint cannot be read, but these rows can be removed.
+/// Returns the save numbers of damaged rows that can still be identified as this checkpoint. They cannot be read, but
+/// removed.
 pub(super) fn damaged_by_id(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
     let mut found = indexed(connection, contract, id)?;
     found.retain(|seq| {

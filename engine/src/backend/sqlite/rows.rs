@@ -63,7 +63,7 @@ impl Lineup for Of<'_> {
     }
 }
 
-/// Reads a row and its size. Returns also the number of its lineage.
+/// Reads a row and its size. Also returns the number of its lineage.
 fn listed(connection: &Connection, seq: Seq) -> Result<(Listed, i64)> {
     let damaged = || index_damaged(&format!("checkpoint number {seq}"));
     let row = row::read(connection, seq)?.ok_or_else(damaged)?;
@@ -126,7 +126,7 @@ pub(super) fn feed(connection: &Connection, changes: Changes, feed: &Feed) -> Re
     let next = found.iter().copied().max().unwrap_or(feed.after);
     let totals = Totals::now(connection)?;
     let checkpoints = Some(totals.contracts.values().map(|counts| unsigned(counts.checkpoints)).sum());
-    // A full page may have a successor, although nothing changes in between.
+    // After a full page, more rows may follow although nothing has changed.
     let version = (found.len() < feed.limit).then_some(version);
     Ok(FeedPage { rows, next, checkpoints, version, ..FeedPage::default() })
 }

@@ -1,12 +1,12 @@
 //! The tables of a database, and the steps that create and upgrade them.
 //!
-//! A file keeps its format until somebody asks for an upgrade. A file of a newer format says in its settings which releases may
-//! use it ([`Rights`]).
+//! A file keeps its format until the user asks for an upgrade. The settings of a file of a newer format say which
+//! releases may use it ([`Rights`]).
 //!
-//! Ids, names, groups and labels are TEXT and are compared byte by byte. A sort key is a BLOB whose byte order is the
-//! order that its contract defines. A save writes one row and two index entries: one by the hash of the id, and one by
-//! lineage and sort key. A row that an index finds is read again and its checksum is verified. A damaged index
-//! cannot return another row.
+//! Ids, names, groups and labels are TEXT and are compared byte by byte. A sort key is a BLOB in the byte order that
+//! its contract defines. A save writes one row and two index entries: by the hash of the id, and by lineage and sort
+//! key. A row found by an index is read again and its checksum is verified, so a damaged index cannot yield another
+//! row.
 //!
 //! `sum` covers the columns of a row that never change. A column that a later save may change has its own checksum.
 
@@ -25,12 +25,12 @@ use crate::record::Formats;
 /// "Fkpt" in ASCII: the `PRAGMA application_id` of a Forkpoint database.
 pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 
-/// The SQL statements of each schema version. The statements of a version upgrade a file from the previous version.
-/// The number of versions that were applied to the file is in its `user_version`.
+/// The SQL statements of each schema version, which upgrade a file from the previous version. The file's `user_version`
+/// has the number of applied versions.
 pub(super) const STEPS: &[&str] = &[VERSION_1];
 
-/// The tables of version 1, without those that are created when they are needed: the tables of logs (`logs.rs`), of
-/// settings (`setting.rs`) and of labels (`labels.rs`).
+/// The tables of version 1, except those that are created on demand: for logs (`logs.rs`), settings (`setting.rs`) and
+/// labels (`labels.rs`).
 const VERSION_1: &str = "
 CREATE TABLE lineage (
   lin        INTEGER PRIMARY KEY,           -- never used twice (see setting 'lin_floor'): listings go on from it
@@ -80,29 +80,28 @@ CREATE TABLE write (
 CREATE INDEX write_id ON write (contract, id, task);
 ";
 
-/// An index that the first query that needs it builds. The index costs nothing in a store that never gets such a
-/// query.
+/// An index that is built by the first query that needs it. Without such a query, it costs nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LateIndex {
     /// The checkpoints of each group.
     Groups,
-    /// The lineages of each group. Only a file with many lineages gets it.
+    /// The lineages of each group. Built only in a file with many lineages.
     LineageGroups,
     /// The lineages that were forked from each lineage.
     Forks,
     /// The checkpoints of all lineages in their order.
     Order,
-    /// The lineages by their status. A file with many lineages gets it before a query: see `totals.rs`.
+    /// The lineages by status. Built before a query in a file with many lineages: see `totals.rs`.
     Status,
     /// The checkpoints by the value of a key of their metadata.
     Meta(MetaIndex),
 }
 
 impl LateIndex {
-    /// All but those of keys of metadata.
+    /// All late indexes except those of metadata keys.
     pub(super) const NAMED: [Self; 5] = [Self::Groups, Self::LineageGroups, Self::Forks, Self::Order, Self::Status];
 
-    /// The name of the index, and the rows that it has.
+    /// The name of the index, and its rows.
     fn name_and_rows(&self) -> (Cow<'static, str>, Cow<'static, str>) {
         let (name, rows) = match self {
             Self::Meta(index) => return (index.name().into(), index.rows().into()),
@@ -128,26 +127,25 @@ impl LateIndex {
         format!("CREATE INDEX IF NOT EXISTS {name} ON {rows}")
     }
 
-    /// Builds the index if it does not exist. Saves wait during the build, which takes about one second for a million
-    /// rows.
+    /// Builds the index if it does not exist. Saves wait meanwhile, about one second for a million rows.
     pub(super) fn build(&self, connection: &Connection) -> Result<()> {
         Ok(connection.execute_batch(&self.sql())?)
     }
 }
 
-/// The newest format that this release knows.
+/// The newest format of this release.
 pub(super) const NEWEST: usize = STEPS.len();
 
-/// The tables of a database file.
+/// The state of a database file's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The file has none: the database is new.
+    /// The file has no tables: the database is new.
     Empty,
     /// The file has tables of this format, which may be older or newer than [`NEWEST`].
     Format(usize),
 }
 
-/// Which releases may use a file of a newer format: two of its settings. Without them, no older release may.
+/// The oldest formats whose releases may use a file of a newer format, from its settings. Without them, none may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Rights {
     oldest_reader: i64,
@@ -186,7 +184,7 @@ pub(super) fn formats(connection: &Connection) -> Result<Formats> {
 /// `UNSUPPORTED` if the file belongs to another program.
 pub(super) fn inspect(connection: &Connection) -> Result<State> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0));
-    // Read everything in one snapshot, because another process may be creating the tables.
+    // Read in one snapshot, because another process may be creating the tables.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose();
     let _snapshot = snapshot?;
     let (id, version) = (number("PRAGMA application_id")?, usize::from(UserVersion::read(connection)?.tables));
@@ -200,7 +198,7 @@ pub(super) fn inspect(connection: &Connection) -> Result<State> {
     }
 }
 
-/// Verifies that this release may look at a file of this format. The file has only tables and indexes that cannot run anything.
+/// Checks that this release can read a file of this format, whose tables and indexes cannot run SQL.
 ///
 /// # Errors
 ///
@@ -212,7 +210,7 @@ pub(super) fn require_readable(connection: &Connection, format: usize) -> Result
     Err(newer(format, "upgrade forkpoint"))
 }
 
-/// Verifies that this release may write to a file.
+/// Checks that this release can write to a file.
 ///
 /// # Errors
 ///
@@ -233,8 +231,8 @@ fn newer(format: usize, remedy: &str) -> Error {
     Error::new(Code::Unsupported, message).lasting()
 }
 
-/// Makes the tables of a new file, and upgrades a file of an older format if it is asked to. Does nothing if another connection has
-/// done it in the meantime.
+/// Creates the tables of a new file, and upgrades an older format if `migrate` says so. Does nothing if another
+/// connection has already done so.
 ///
 /// # Errors
 ///
@@ -248,7 +246,7 @@ fn prepare_for(connection: &Connection, migrate: Migrate, steps: &[&str]) -> Res
         State::Empty => Some(0),
         State::Format(format) => (migrate == Migrate::Auto && format < steps.len()).then_some(format),
     };
-    // A read, because SQLite opens the log only when it is needed.
+    // Use a read, because SQLite opens the log only when needed.
     if lacks(inspect(connection)?).is_none() {
         return require_writable(connection);
     }
@@ -291,7 +289,7 @@ mod tests {
             assert_eq!(inspect(&connection), Ok(State::Format(1)));
         }
         for _ in 0..2 {
-            // This release may not write to it.
+            // This release must not write to it.
             assert_eq!(prepare_for(&connection, Migrate::Auto, NEXT).unwrap_err().code(), Code::Unsupported);
             assert_eq!(inspect(&connection), Ok(State::Format(2)));
         }

@@ -1,4 +1,4 @@
-//! The table `setting` stores small values that belong to the entire database. Each value has a checksum.
+//! The table `setting` stores small values for the entire database. Each value has a checksum.
 
 use rusqlite::{Connection, params};
 
@@ -7,28 +7,28 @@ use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
 
-/// The name of the save number floor. Save numbers up to the floor are never used again.
+/// The name of the save number floor. Save numbers up to the floor are not reused.
 pub(super) const SEQ_FLOOR: &str = "seq_floor";
-/// The name of the lineage number floor. Lineage numbers up to the floor are never used again.
+/// The name of the lineage number floor. Lineage numbers up to the floor are not reused.
 pub(super) const LIN_FLOOR: &str = "lin_floor";
 /// The name of the running totals: see `totals.rs`.
 pub(super) const TOTALS: &str = "totals";
 /// The name of the save number from which payloads may be raw: see `raw.rs`.
 pub(super) const RAW_FROM: &str = "raw_from";
 
-/// The name of the oldest format whose releases may look at the file. Only formats after 1 have it.
+/// The name of the oldest format whose releases can read the file. Present only in formats after 1.
 pub(super) const OLDEST_READER: &str = "oldest_reader";
-/// The name of the oldest format whose releases may write to the file. Only formats after 1 have it.
+/// The name of the oldest format whose releases can write to the file. Present only in formats after 1.
 pub(super) const OLDEST_WRITER: &str = "oldest_writer";
 
-/// The table. The first value creates it, so it takes no page in a file without values.
+/// The table. Created with the first value, so a file without values has no page for it.
 pub(super) const TABLE: &str = "
 CREATE TABLE IF NOT EXISTS setting (
   name  TEXT PRIMARY KEY,
   value BLOB NOT NULL                       -- ends with a checksum of 8 bytes
 ) STRICT, WITHOUT ROWID";
 
-/// Returns 1 if the file has the table. If one of the two names is damaged, the other one still tells.
+/// Returns 1 if the file has the table, even if one of the two names is damaged.
 const PRESENT: &str = "SELECT 1 FROM sqlite_schema WHERE name = 'setting' OR tbl_name = 'setting' LIMIT 1";
 
 fn present(connection: &Connection) -> Result<bool> {
@@ -86,13 +86,13 @@ pub(super) fn set_number(connection: &Connection, name: &str, value: i64) -> Res
     set(connection, name, &value.to_le_bytes())
 }
 
-/// Returns the last number that was used. This is the greatest number of all rows, or the floor if the floor is
-/// greater. `greatest` is the SQL that selects the greatest number, and `floor` is the name of the floor's setting.
+/// Returns the last number that was used: the greatest number of all rows, or the floor if it is greater. `greatest` is
+/// the SQL for the greatest number, and `floor` the name of the floor's setting.
 pub(super) fn last(connection: &Connection, greatest: &str, floor: &str) -> Result<i64> {
     Ok(statement::number(connection, greatest, [])?.max(number(connection, floor)?))
 }
 
-/// Notes, in the transaction that stores it, that the payload `first` is raw.
+/// Records that the payload `first` is raw, in the transaction that stores it.
 pub(super) fn note_raw(connection: &Connection, first: Seq) -> Result<()> {
     match raw_from(connection)? {
         Some(_) => Ok(()),
@@ -103,7 +103,7 @@ pub(super) fn note_raw(connection: &Connection, first: Seq) -> Result<()> {
 /// Returns the save number from which payloads may be raw. `None`: no payload waits to be compressed.
 pub(super) fn raw_from(connection: &Connection) -> Result<Option<Seq>> {
     match number(connection, RAW_FROM) {
-        // A damaged note must stop neither saves nor prunes. The payloads that it was about stay raw. A check reports it.
+        // A damaged note must prevent neither saves nor prunes. Its payloads stay raw. A check reports it.
         Err(error) if error.code() == Code::Corrupt => Ok(None),
         noted => Ok(Some(noted?).filter(|from| *from != 0)),
     }

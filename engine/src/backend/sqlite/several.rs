@@ -1,5 +1,5 @@
-//! Finds the places of a page in several lineages. One statement reads the entries of all of them, because each further
-//! page would begin with all lineages again.
+//! Finds the positions of a page over several lineages. One statement reads the entries of all of them, because each
+//! further page would start over with all lineages.
 
 use rusqlite::{Connection, params};
 
@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::query::{Of, Page};
 use crate::record::{ContractId, Place};
 
-/// A page of this many lineages or fewer, without a filter, is found with a statement for each of them.
+/// Without a filter, a page over at most this many lineages uses a statement for each of them.
 const FEW: usize = 64;
 
-/// Returns true if the page is one of several lineages, which [`places`] finds.
+/// Returns true if [`places`] must find the page, because it covers several lineages.
 pub(super) fn has_several(connection: &Connection, page: &Page) -> Result<bool> {
     let few = if page.filter.is_some() { 1 } else { FEW };
     match &page.of {
@@ -34,12 +34,12 @@ fn has_more(connection: &Connection, contract: ContractId, prefix: &str, few: us
     Ok(count >= most)
 }
 
-/// Returns the first name behind all names with this prefix. `None`: all names have it. `SQLite` compares a blob as
-/// greater than each text.
+/// Returns the first name after all names with this prefix. `None`: there is no such name. `SQLite` treats a blob as
+/// greater than any text.
 pub(super) fn end_of(prefix: &str) -> Option<String> {
     let mut chars: Vec<char> = prefix.chars().collect();
     while let Some(last) = chars.pop() {
-        // The code points of surrogates are no characters.
+        // Surrogate code points are not characters.
         let next = if last == '\u{d7ff}' { Some('\u{e000}') } else { char::from_u32(u32::from(last) + 1) };
         if let Some(next) = next {
             chars.push(next);
@@ -49,8 +49,8 @@ pub(super) fn end_of(prefix: &str) -> Option<String> {
     None
 }
 
-/// Returns the places of the page in their order. The page has all that it skips, and those that its filter wants. The rows
-/// of places are not verified.
+/// Returns the positions of the page, in order. They include skipped positions and those that the filter accepts. Their
+/// rows are not verified.
 pub(super) fn places(connection: &Connection, page: &Page, filler: &Filler<'_>) -> Result<Vec<Place>> {
     let Of::Lineages(prefix) = &page.of else { return Ok(Vec::new()) };
     let end = end_of(prefix);

@@ -1,4 +1,4 @@
-//! Runs statements. The connection caches the prepared statement.
+//! Runs statements. The connection caches the prepared statements.
 
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, Params, Row};

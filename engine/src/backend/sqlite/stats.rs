@@ -15,8 +15,8 @@ use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::record::{ContractId, LineageStats, Sizes, Stats};
 
-/// Computes [`Stats`]. The totals come from the running totals. At most `most` lineages are listed: finding them takes time
-/// in proportion to the number of checkpoints.
+/// Computes [`Stats`] from the running totals. Lists at most `most` lineages: finding them takes time in proportion to
+/// the number of checkpoints.
 pub(super) fn stats(
     connection: &Connection,
     contract: Option<ContractId>,
@@ -62,13 +62,13 @@ struct Size {
     checkpoints: u64,
     logical_bytes: u64,
     stored_bytes: u64,
-    /// The branches of logs that its checkpoints name.
+    /// The branches of the logs that the lineage's checkpoints name.
     branches: BTreeSet<BranchId>,
     record_bytes: u64,
 }
 
-/// Lists the largest lineages. Reads a few columns of every row and of every record, in the order of the table, which is fast because the rows
-/// have the same order in the file.
+/// Lists the largest lineages. Reads a few columns of every checkpoint and record. This is fast, because it follows the
+/// order of the file.
 fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usize, stats: &mut Stats) -> Result<()> {
     let sql = "SELECT lin, seq, chain, length(body), logs FROM checkpoint NOT INDEXED";
     let mut sizes: HashMap<i64, Size> = HashMap::new();
@@ -87,7 +87,7 @@ fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usi
     let mut sizes: Vec<(i64, Size)> = sizes.into_iter().collect();
     sizes.sort_unstable_by_key(|(_, size)| Reverse(size.stored_bytes + size.record_bytes));
     for (lin, Size { checkpoints, logical_bytes, stored_bytes, record_bytes, .. }) in sizes {
-        // Lineages of equal size are ordered by their names, so read those that are as large as the last one of the list.
+        // Lineages of equal size are ordered by name, so read all that are as large as the last of the list.
         let is_full = stats.largest.len() >= most;
         if is_full && stats.largest.last().is_some_and(|last| last.bytes() > stored_bytes + record_bytes) {
             break;

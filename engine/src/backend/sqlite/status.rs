@@ -1,8 +1,8 @@
-//! The status of each lineage: the column `lineage.status`.
+//! Maintains the status of each lineage, in the column `lineage.status`.
 //!
-//! A save reads the row of its lineage anyway, and changes the column only if the status changes: about twice in a run. The
-//! column holds the status in its lowest 3 bits. The other bits are a checksum, so that a damaged status is noticed. It is
-//! then computed from what it follows from, as every change computes it.
+//! A save reads its lineage's row anyway, and changes the column only if the status changes: about twice in a run. The
+//! lowest 3 bits of the column are the status, and the other bits are a checksum. If the checksum is wrong, the status
+//! is computed again, as after every change.
 
 use rusqlite::{Connection, params};
 
@@ -43,29 +43,28 @@ pub(super) fn derived(connection: &Connection, lin: i64) -> Result<Status> {
     of_newest(connection, contract, &id, i16::try_from(flags).map(status_in).unwrap_or_default())
 }
 
-/// Computes the status of a lineage whose newest checkpoint is known. `own` is the status that the checkpoint has without its
-/// writes.
+/// Computes the status of a lineage from its newest checkpoint. `own` is the checkpoint's status without its writes.
 pub(super) fn of_newest(connection: &Connection, contract: ContractId, id: &str, own: Status) -> Result<Status> {
     Ok(Status::of(own, task_state::all_of(connection, contract, id)?))
 }
 
-/// Brings the status of a lineage up to date, after a change to its newest checkpoint or to the writes to it. Does nothing if
-/// the lineage does not exist.
+/// Updates the status of a lineage, after a change to its newest checkpoint or to that checkpoint's writes. Does
+/// nothing if the lineage does not exist.
 pub(super) fn refresh(connection: &Connection, lin: i64) -> Result<()> {
     set(connection, lin, derived(connection, lin)?)
 }
 
-/// Stores the status of a lineage, if it has another one.
+/// Stores the status of a lineage if it has changed.
 pub(super) fn set(connection: &Connection, lin: i64, status: Status) -> Result<()> {
     let status = sealed(lin, status);
     let sql = "UPDATE lineage SET status = ?2 WHERE lin = ?1 AND status <> ?2";
     execute(connection, sql, params![lin, status]).map(drop)
 }
 
-/// The condition of the index of statuses: most lineages are finished, and an effect has no status.
+/// The condition of the index of statuses. Excludes finished lineages, and effects, which have no status.
 pub(super) const INDEXED: &str = "contract < 128 AND status & 7 <> 4";
 
-/// Returns the lineages of a contract that have a status, in any order. The file has the index of statuses.
+/// Returns the lineages of a contract with this status, in any order. The file must have the index of statuses.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, status: Status) -> Result<Vec<i64>> {
     let sql = format!(
         "SELECT lin FROM lineage INDEXED BY lineage_status WHERE contract = ?1 AND status & 7 = ?2 AND {INDEXED}"

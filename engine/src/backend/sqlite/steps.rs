@@ -1,7 +1,7 @@
-//! Ends a read that takes more steps than an undamaged file of its size can need.
+//! Ends a read that takes more steps than an intact file of its size can need.
 //!
-//! The pages of a table are a tree. In a file that somebody made for this purpose, many pages lead to the same page, and a
-//! scan of twenty pages never ends.
+//! The pages of a table are a tree. In a hostile file, many pages can lead to the same page, so that a scan of twenty
+//! pages never ends.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -12,21 +12,21 @@ use rusqlite::Connection;
 
 use super::file::beside;
 
-/// How many steps of `SQLite`'s machine are taken between two looks.
+/// The number of steps of `SQLite`'s virtual machine between two checks.
 const EACH: u32 = 1_000;
-/// The steps that a read may take in a file of any size. They take about a second.
+/// The number of steps that a read may take in any file: about a second.
 const FREE: u64 = 20_000_000;
-/// The further steps for each byte of the file. A row takes at least ten bytes, and no query takes a thousand steps for each
-/// row.
+/// The number of further steps for each byte of the file. A row takes at least ten bytes, and no query takes a thousand
+/// steps for each row.
 const PER_BYTE: u64 = 256;
 
-/// The steps that a look at the schema may take. A schema has some dozen rows.
+/// The number of steps for reading a schema. A schema has a few dozen rows.
 const OF_SCHEMA: u64 = 100_000;
 
-/// The steps that a read at once may take. They take some tenths of a millisecond.
+/// The number of steps for a read on the calling thread: some tenths of a millisecond.
 const AT_ONCE: u64 = 8_000;
 
-/// What a thread reads.
+/// The kind of a read.
 #[derive(Clone, Copy)]
 enum Reading {
     Schema,
@@ -35,21 +35,21 @@ enum Reading {
 }
 
 thread_local! {
-    /// What this thread reads, and the steps so far. `None`: it does not read.
+    /// The kind of this thread's read, and its steps so far. `None`: this thread is not reading.
     static TAKEN: Cell<Option<(Reading, u64)>> = const { Cell::new(None) };
 }
 
-/// Does a read. Its statements fail with `CORRUPT` if they take too many steps together.
+/// Runs a read. Its statements fail with `CORRUPT` if they take too many steps together.
 pub(super) fn within<T>(read: impl FnOnce() -> T) -> T {
     counted(Reading::Data, read)
 }
 
-/// Opens a file or looks at its schema, which takes few steps in a file of any size.
+/// Opens a file or reads its schema, which takes few steps in any file.
 pub(super) fn within_schema<T>(read: impl FnOnce() -> T) -> T {
     counted(Reading::Schema, read)
 }
 
-/// Does a read that must take little time. Its statements fail if they take many steps together.
+/// Runs a read that must take little time. Its statements fail if they take many steps together.
 pub(super) fn within_little<T>(read: impl FnOnce() -> T) -> T {
     counted(Reading::Little, read)
 }

@@ -1,4 +1,4 @@
-//! What the writes of a task tell about the task. It is in the column `write.claim_sum`, beside a checksum.
+//! The state of a task that its writes report, in the column `write.claim_sum` beside a checksum.
 
 use rusqlite::{Connection, params};
 
@@ -7,7 +7,7 @@ use crate::codec::checksum::Sum;
 use crate::error::Result;
 use crate::record::{ContractId, TaskState};
 
-/// The column `claim_sum`. Its lowest 4 bits are the state, and the others are a checksum.
+/// Computes the column `claim_sum`. Its lowest 4 bits are the state, and the others are a checksum.
 pub(super) fn claim_sum(num: i64, claimed: Option<&str>, state: TaskState) -> i64 {
     let number = i64::from(state.number());
     Sum::new().int(num).opt_text(claimed).int(number).finish() & !15 | number
@@ -19,8 +19,8 @@ pub(super) fn verified(num: i64, claimed: Option<&str>, column: i64) -> Option<T
     (claim_sum(num, claimed, state) == column).then_some(state)
 }
 
-/// Returns the states of the tasks that have unclaimed writes to a checkpoint. A damaged row tells nothing. A task has at most
-/// one such row.
+/// Returns the states of the tasks with unclaimed writes to a checkpoint. Skips damaged rows. A task has at most one
+/// such row.
 pub(super) fn all_of(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<TaskState>> {
     let sql = "SELECT num, claim_sum FROM write INDEXED BY write_id WHERE contract = ? AND id = ? AND claimed IS NULL";
     all(

@@ -1,8 +1,8 @@
-//! Running totals make statistics fast, because statistics need not read every row.
+//! Running totals, so that statistics need not read every row.
 //!
-//! The stored totals include all rows whose number is at most a stored number. Only few rows have greater numbers, and
-//! these rows are counted when statistics are read. A save does not write the totals. A removal corrects the totals
-//! in the same transaction. From time to time, [`fold`] adds the rows that are not counted yet to the stored totals.
+//! The stored totals include the rows up to a stored number. The few rows with greater numbers are counted when
+//! statistics are read. A save does not write the totals. A removal corrects them in the same transaction. From time to
+//! time, [`fold`] adds the uncounted rows to the stored totals.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::record::{ContractId, Seq};
 /// The number of uncounted saves at which the totals are folded.
 pub(super) const WORTH_FOLDING: usize = 512;
 
-/// The number of lineages from which on a file has indexes of their statuses and labels. Fewer are looked through in a moment.
+/// The number of lineages at which a file gets indexes of statuses and labels. A smaller number is quickly scanned.
 const WORTH_AN_INDEX: i64 = 1_000;
 
 /// The counts and sizes of one contract's checkpoints, lineages and log records.
@@ -73,8 +73,8 @@ impl Totals {
         self.contracts.entry(contract.0).or_default()
     }
 
-    /// Subtracts a removed checkpoint, if the totals include it. `size` is the raw size of its payload in bytes, and
-    /// `stored` is the stored size in bytes.
+    /// Subtracts a removed checkpoint, if the totals include it. `size` is the raw size of its payload and `stored` its
+    /// stored size, in bytes.
     pub(super) fn removed(&mut self, contract: ContractId, seq: Seq, size: i64, stored: i64) {
         if seq <= self.seq {
             let counts = self.contract(contract);
@@ -105,8 +105,8 @@ impl Totals {
             counts.records -= 1;
             counts.record_bytes -= bytes;
         }
-        // If the last records of the table are removed, SQLite gives their numbers to new records. Lower `record` to
-        // the last remaining number, so that the new records are counted too.
+        // SQLite reuses the numbers of the last records of the table after their removal. Lower `record` to the last
+        // remaining number, so that new records are counted too.
         self.record = self.record.min(logs::last_record(connection)?);
         Ok(())
     }
@@ -176,9 +176,9 @@ fn numbers<const N: usize>(value: &mut &[u8]) -> Option<[i64; N]> {
     Some(numbers)
 }
 
-/// Adds the rows that were saved since the totals were stored to the stored totals, in one transaction. Does nothing if
-/// they are fewer than [`WORTH_FOLDING`] checkpoints or records, as estimated from the greatest numbers in the tables. Builds the
-/// indexes of statuses and labels too, if the file has many lineages.
+/// Adds the rows since the last fold to the stored totals, in one transaction. Does nothing if there are fewer than
+/// [`WORTH_FOLDING`] such checkpoints or records, as estimated from the greatest numbers. Also builds the indexes of
+/// statuses and labels if the file has many lineages.
 pub(super) fn fold(connection: &Connection, watch: &mut Watch) -> Result<()> {
     let totals = Totals::read(connection)?;
     let last = number(connection, "SELECT coalesce(max(seq), 0) FROM checkpoint", [])?;
@@ -187,7 +187,7 @@ pub(super) fn fold(connection: &Connection, watch: &mut Watch) -> Result<()> {
         let transaction = watch.begin(connection)?;
         let totals = Totals::now(&transaction)?;
         totals.write(&transaction)?;
-        // A command that only looks at the file cannot build it.
+        // Build them here, because a read-only command cannot.
         let lineages: i64 = totals.contracts.values().map(|counts| counts.lineages).sum();
         let is_worth_it = lineages >= WORTH_AN_INDEX;
         if is_worth_it && !LateIndex::Status.exists(&transaction)? {

@@ -1,8 +1,8 @@
-//! Opens a database without a change to any file.
+//! Opens a database without changing any file.
 //!
-//! SQLite may change files even if it only reads: it creates a `-shm` file for a database in WAL mode, and it rolls a
-//! transaction back that a killed process left behind. The folder may also be read-only. The way to open a file depends
-//! on the files beside it:
+//! SQLite may change files even when it only reads: it creates a `-shm` file for a database in WAL mode, and it rolls
+//! back the transaction of a killed process. The folder may also be read-only. How a file is opened depends on the
+//! files beside it:
 //!
 //! - The database has not changed since it was closed: it is read as an unchanging file, without locks. The reader
 //!   must then check whether the files have changed since.
@@ -29,9 +29,9 @@ use crate::error::{Code, Error, Result};
 #[derive(Debug)]
 pub(crate) struct Unchanged {
     connection: Connection,
-    /// The state of the files, if the database, or the copy of it, does not follow their changes.
+    /// The state of the files, if the connection cannot see their changes.
     stamp: Option<Stamp>,
-    /// The folder of the copy. It is removed after the connection is closed.
+    /// The folder of the copy. Removed after the connection is closed.
     _copy: Option<TemporaryFolder>,
 }
 
@@ -39,12 +39,12 @@ impl Unchanged {
     /// Opens the database at this path, which must be a file.
     pub(crate) fn open(path: &Path, busy_timeout: Duration) -> Result<Self> {
         let shared = || connect(&format!("file:{}", escaped(path)), busy_timeout);
-        // A database that this process has open has all files that a reader needs.
+        // If this process has the database open, all files that a reader needs exist.
         unless_open_here(path, || Self::open_by_files(path, busy_timeout, shared))
             .unwrap_or_else(|| Ok(Self { connection: shared()?, stamp: None, _copy: None }))
     }
 
-    /// Opens a database that this process does not have open. `shared` opens it as SQLite reads a shared file.
+    /// Opens a database that this process does not have open. `shared` opens it as an ordinary shared file.
     fn open_by_files(
         path: &Path,
         busy_timeout: Duration,
@@ -76,7 +76,7 @@ impl Unchanged {
         &self.connection
     }
 
-    /// Returns true if the connection reads the present content of the files.
+    /// Returns true if the connection reads the current content of the files.
     pub(crate) fn is_current(&self, path: &Path) -> bool {
         self.stamp.as_ref().is_none_or(|stamp| *stamp == Stamp::of(path))
     }
@@ -98,7 +98,7 @@ impl Unchanged {
                 Err(error) if !suffix.is_empty() && error.kind() == ErrorKind::NotFound => continue,
                 opened => opened.map_err(unreadable)?,
             };
-            // Copy the bytes and not the mode: SQLite must be able to write to the copy.
+            // Do not copy the file mode: SQLite must be able to write to the copy.
             let mut to = File::create_new(beside(&copy, suffix)).map_err(unreadable)?;
             std::io::copy(&mut from, &mut to).map_err(unreadable)?;
         }
@@ -110,14 +110,14 @@ impl Unchanged {
     }
 }
 
-/// Opens a connection that only reads.
+/// Opens a read-only connection.
 fn connect(uri: &str, busy_timeout: Duration) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let mut connection = Connection::open_with_flags(uri, flags)?;
     steps::watch(&mut connection)?;
     set_limits_and_plans(&connection)?;
     connection.busy_timeout(busy_timeout)?;
-    // SQLite opens the file at the first read. This read fails now if the file cannot be read.
+    // SQLite opens the file at the first read, so read now to detect a failure.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)
 }
@@ -127,24 +127,24 @@ fn needs_to_write(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
-/// Returns true if the file's header says that the database is in WAL mode. Opens the file and closes it, so no connection
-/// of this process may have it open.
+/// Returns true if the file's header says WAL mode. Opens and closes the file, so no connection of this process may
+/// have it open.
 pub(super) fn is_wal(path: &Path) -> bool {
     let mut header = [0; 20];
     File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok() && header[18..] == [2, 2]
 }
 
-/// Writes a path as it is in a `file:` URI.
+/// Escapes a path for a `file:` URI.
 fn escaped(path: &Path) -> String {
     let text = path.to_string_lossy();
     let text = if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() };
     let drive = text.as_bytes().get(1) == Some(&b':') && cfg!(windows);
-    // A path that begins with two slashes would be read as the name of a server.
+    // Two slashes at the start of a path would be read as a server name.
     let start = if drive || text.starts_with("//") { if drive { "/" } else { "//" } } else { "" };
     start.to_owned() + &text.replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }
 
-/// The length and the time of the last change of a database's files.
+/// The length and the modification time of a database's files.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp([Option<(u64, Option<SystemTime>)>; 2]);
 
@@ -155,7 +155,7 @@ impl Stamp {
     }
 }
 
-/// A folder that is removed with its contents.
+/// A temporary folder. Dropping this value removes it with its contents.
 #[derive(Debug)]
 struct TemporaryFolder(PathBuf);
 
@@ -163,7 +163,7 @@ impl TemporaryFolder {
     fn new() -> std::io::Result<Self> {
         let path = std::env::temp_dir().join(format!("forkpoint-copy-{}", uuid::Uuid::new_v4()));
         let mut builder = fs::DirBuilder::new();
-        // Only this user may read the copy.
+        // Only this user can read the copy.
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&path)?;

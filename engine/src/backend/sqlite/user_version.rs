@@ -1,4 +1,4 @@
-//! What a Forkpoint database has in the `user_version` of its header.
+//! The contents of a Forkpoint database's `user_version`, in the file's header.
 //!
 //! | bits     |                                                                                         |
 //! |----------|-----------------------------------------------------------------------------------------|
@@ -22,7 +22,7 @@ pub(super) const OFFSET: u8 = 60;
 pub(super) struct UserVersion {
     /// The version of the tables. 0: there are none.
     pub(super) tables: u8,
-    /// Whether a commit may have been written without a sync since the log began.
+    /// True if a commit may have been written without a sync since the log began.
     pub(super) unsynced: bool,
     /// The number of the log.
     pub(super) log: u32,
@@ -37,7 +37,7 @@ impl UserVersion {
         u32::from(self.tables) | if self.unsynced { UNSYNCED } else { 0 } | (self.log << NUMBER_AT)
     }
 
-    /// Reads the version that the connection sees, with what is only in the log.
+    /// Reads the version through the connection, including changes that are only in the log.
     pub(super) fn read(connection: &Connection) -> Result<Self> {
         let mut statement = connection.prepare_cached("PRAGMA user_version")?;
         Ok(Self::decode(statement.query_row([], |row| row.get(0)).map(i32::cast_unsigned)?))
@@ -57,7 +57,7 @@ impl UserVersion {
         Self { log: (self.log + 1) % NUMBERS, ..self }
     }
 
-    /// The version with a log number that no other file has, as far as chance goes.
+    /// The version with a new random log number.
     pub(super) fn with_new_number(self) -> Self {
         let (random, ..) = uuid::Uuid::new_v4().as_fields();
         Self { log: random % NUMBERS, ..self }

@@ -9,10 +9,10 @@ use crate::check::{CheckCursor, Severity};
 use crate::error::{Code, Error, Result};
 use crate::query::Query;
 
-/// The number of rows that are verified in one step.
+/// The number of rows in one step.
 const ROWS: usize = 500;
 
-/// What a backup or a restore does now.
+/// The current phase of a backup or a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
@@ -24,11 +24,11 @@ pub enum Phase {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Progress {
-    /// What is counted.
+    /// The phase, which defines the unit of the counts.
     pub phase: Phase,
-    /// What is done.
+    /// The work that is done.
     pub done: u64,
-    /// What there is to do in this phase.
+    /// The total work of this phase.
     pub of: u64,
 }
 

@@ -1,15 +1,15 @@
-//! The layer between `SQLite` and the operating system (a `SQLite` VFS): a copy of the default one with four changes.
+//! The layer between `SQLite` and the operating system (a `SQLite` VFS): a copy of the default VFS with four changes.
 //!
-//! Waits. `SQLite` waits for a lock in two ways. Its busy handler waits for the busy timeout, again in each statement.
-//! A reader of the write-ahead log that cannot lock its index waits up to 10 s, whatever the busy timeout is. Both
-//! sleep with `xSleep`. The `xSleep` of this file stops sleeping when the call has slept for the busy timeout.
+//! Waits. `SQLite` waits for a lock in two ways. Its busy handler waits for the busy timeout, separately in each
+//! statement. A WAL reader that cannot lock the WAL's index waits up to 10 s, regardless of the busy timeout. Both
+//! sleep with `xSleep`. The `xSleep` of this file stops when the call has slept for the busy timeout.
 //!
-//! Read-only files. If `SQLite` cannot open a file for writing, for whatever reason, it opens the file for reading, and all
-//! saves fail as long as it is open. The `xOpen` of this file fails instead if the process may write the file: it has too
-//! many open files, and the next try may succeed.
+//! Read-only files. If `SQLite` cannot open a file for writing, it opens the file for reading, and all saves fail as
+//! long as it is open. The `xOpen` of this file fails instead if the process may write the file: then it has too many
+//! open files, and the next attempt may succeed.
 //!
 //! Failed reads. For a read that fails with EIO, `SQLite` reports `SQLITE_CORRUPT`, as if the bytes were damaged. The
-//! `xRead` of this file returns the error of a device instead.
+//! `xRead` of this file returns a device error instead.
 //!
 //! Reads that do not wait for the disk: see `from_memory.rs`.
 #![expect(unsafe_code, reason = "rusqlite has no functions for a VFS")]
@@ -28,11 +28,11 @@ use super::from_memory;
 const NAME: &CStr = c"forkpoint";
 
 thread_local! {
-    /// How long `SQLite` may still sleep on this thread. `None`: without a limit.
+    /// The time that `SQLite` may still sleep on this thread. `None`: no limit.
     static LEFT: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// Does the work. All sleeps of `SQLite` in it take no longer than `limit` together.
+/// Runs work in which all sleeps of `SQLite` together take at most `limit`.
 pub(super) fn within<T>(limit: Duration, work: impl FnOnce() -> T) -> T {
     struct Outer(Option<Duration>);
     impl Drop for Outer {
@@ -44,7 +44,7 @@ pub(super) fn within<T>(limit: Duration, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The default VFS, as it was when this one was registered.
+/// The default VFS before this one was registered.
 struct Default(*mut sqlite3_vfs);
 
 // SAFETY: SQLite uses a VFS on all threads, and never frees the default one.
@@ -58,8 +58,8 @@ static DEFAULT: OnceLock<Default> = OnceLock::new();
 pub(super) fn name() -> &'static CStr {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        // SAFETY: all functions of a VFS but `xOpen` may be used through a copy, because they use only its plain
-        // fields. `xOpen` passes the original. The copy is never freed.
+        // SAFETY: a copy of a VFS may use all functions except `xOpen`, because they use only plain fields of the VFS.
+        // `xOpen` passes the original. The copy is never freed.
         unsafe {
             let default = ffi::sqlite3_vfs_find(ptr::null());
             if let Some(original) = default.as_ref() {
@@ -92,19 +92,19 @@ unsafe extern "C" fn sleep(_: *mut sqlite3_vfs, microseconds: c_int) -> c_int {
     microseconds
 }
 
-/// The methods of files of one kind: a copy with another `xRead`, and the original behind it.
+/// The methods for one kind of file: a copy with another `xRead`, followed by the original.
 #[repr(C)]
 struct Methods {
     copy: sqlite3_io_methods,
     original: *const sqlite3_io_methods,
 }
 
-// SAFETY: methods never change after they were made.
+// SAFETY: methods never change after their creation.
 unsafe impl Send for Methods {}
 // SAFETY: see above.
 unsafe impl Sync for Methods {}
 
-/// Returns the methods whose original is `original`. There are only a few kinds of files, so methods are never freed.
+/// Returns the methods for this `original`. There are only a few kinds of files, so methods are never freed.
 ///
 /// # Safety
 ///
@@ -153,7 +153,7 @@ unsafe extern "C" fn open(
     }
 }
 
-/// Returns true if this process may write the file. Other systems than Unix do not open a file for reading instead.
+/// Returns true if this process may write the file. Only Unix systems fall back to opening a file for reading.
 pub(super) fn may_write(path: &CStr) -> bool {
     #[cfg(unix)]
     {

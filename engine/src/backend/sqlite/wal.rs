@@ -1,9 +1,9 @@
-//! Decides when the pages of the write-ahead log (WAL) are copied to the database file.
+//! Decides when pages of the write-ahead log (WAL) are copied to the database file.
 //!
 //! By default, the commit that makes the WAL longer than 4 MiB copies the pages. This is best for small batches,
-//! because the WAL then restarts from its beginning each time. With large batches, many callers would wait for the
-//! copying. A separate thread copies the pages while later batches commit. The WAL may then grow to 64 MiB before a
-//! commit copies the pages.
+//! because the WAL then restarts from its beginning each time. With large batches, many callers would wait for this. A
+//! separate thread then copies the pages while later batches commit, and the WAL may grow to 64 MiB before a commit
+//! copies the pages.
 
 use std::path::{Path, PathBuf};
 use std::thread::{Builder, JoinHandle};
@@ -20,7 +20,7 @@ use crate::error::Result;
 
 /// A commit with at least this many units counts as a large batch.
 const MANY: usize = 16;
-/// The length of the WAL, in pages, at which a commit of a small batch copies the pages itself. This is the default of
+/// The length of the WAL, in pages, at which a commit of a small batch copies the pages itself. The default of
 /// `SQLite`.
 const FEW_PAGES: i64 = 1_000;
 /// The length of the WAL, in pages, at which a commit of a large batch copies the pages itself: 64 MiB.
@@ -28,7 +28,7 @@ const MOST_PAGES: i64 = 16_384;
 /// The number of uncopied WAL pages at which the separate thread copies them: 8 MiB.
 const WORTH_COPYING: i64 = 2_048;
 
-/// Decides after each commit whether the WAL is copied now. Owns the thread that copies the WAL.
+/// Decides after each commit whether to copy the WAL now. Owns the thread that copies it.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     path: PathBuf,
@@ -46,8 +46,8 @@ impl Checkpointer {
         Self { path, files, synchronous, busy_timeout, many: false, thread: None }
     }
 
-    /// Must be called after each commit, with the number of units in the commit. Errors are ignored: no data are lost,
-    /// no caller waits for the copying, and a later commit tries again.
+    /// Must be called after each commit, with its number of units. Ignores errors: no data are lost, no caller waits
+    /// for the copying, and a later commit tries again.
     pub(super) fn after_commit(&mut self, connection: &Connection, units: usize) {
         let many = units >= MANY;
         if many != self.many {
@@ -59,7 +59,7 @@ impl Checkpointer {
         self.copy_when_due(connection);
     }
 
-    /// Lets a thread copy the pages if there are enough of them, and no thread copies them already.
+    /// Starts a thread that copies the pages, if there are enough and no thread is copying.
     pub(super) fn copy_when_due(&mut self, connection: &Connection) {
         let is_busy = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
         if self.many && !is_busy && waiting(connection).is_some_and(|pages| pages >= WORTH_COPYING) {
@@ -70,10 +70,10 @@ impl Checkpointer {
         }
     }
 
-    /// Waits until the thread has ended. `VACUUM` calls this because it needs the database for itself.
+    /// Waits until the thread has ended. Called by `VACUUM`, which needs exclusive use of the database.
     pub(super) fn stop(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // The thread returns nothing, and a panic of the thread is ignored.
+            // Ignore the result: the thread returns nothing, and its panic is harmless.
             let _ = thread.join();
         }
     }
@@ -88,13 +88,13 @@ impl Drop for Checkpointer {
 fn copy(path: &Path, files: Files, synchronous: &str, busy_timeout: Duration) -> Result<()> {
     let connection = connect(path, busy_timeout)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
-    // This opens the log. If a file was replaced, the next commit of the store reports it.
+    // Open the log. If a file was replaced, the next commit of the store reports it.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     if files_at(path, Journal::Wal) != files {
         return Ok(());
     }
-    // A passive checkpoint neither waits for other connections nor blocks them. Pages that this checkpoint cannot copy
-    // are copied by the next checkpoint.
+    // A passive checkpoint neither waits for other connections nor blocks them. The next checkpoint copies the
+    // remaining pages.
     let copied = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     locks::release(&connection, Journal::Wal);
     Ok(copied?)

@@ -1,6 +1,6 @@
 //! Reads the file of the write-ahead log frame by frame (<https://www.sqlite.org/walformat.html>).
 //!
-//! Each frame is a page of the database. It has a checksum over itself and all frames before it.
+//! Each frame is a page of the database, with a checksum over the frame and all earlier frames.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Result as IoResult};
@@ -9,9 +9,9 @@ use std::path::Path;
 
 /// The length of the file's header in bytes.
 pub(super) const HEADER: usize = 32;
-/// The length of the header of a frame. The page follows it.
+/// The length of a frame's header in bytes. The page follows it.
 pub(super) const FRAME_HEADER: usize = 24;
-/// The two magic numbers. The last bit says that checksums read the bytes as big-endian numbers.
+/// The common part of the two magic numbers. If the last bit is set, checksums read bytes as big-endian numbers.
 const MAGIC: u32 = 0x377f_0682;
 
 /// One frame of a log.
@@ -20,11 +20,11 @@ pub(super) struct Frame<'a> {
     pub(super) number: u64,
     /// The number of the page.
     pub(super) page_number: u32,
-    /// Whether the frame is the last one of a transaction.
+    /// True if the frame is the last of a transaction.
     pub(super) commits: bool,
-    /// Whether the frame belongs to this use of the file and not to an earlier one.
+    /// True if the frame belongs to the current use of the file, and not to an earlier one.
     pub(super) ours: bool,
-    /// Whether the checksum is right: the frame is intact, and was written after the frame before.
+    /// True if the checksum is right: the frame is intact, and was written after the previous frame.
     pub(super) continues: bool,
     pub(super) page: &'a [u8],
 }
@@ -36,7 +36,7 @@ pub(super) struct Header {
     big_endian: bool,
     page_size: usize,
     sum: Sum,
-    /// Whether the checksum of the header is right.
+    /// True if the checksum of the header is right.
     pub(super) intact: bool,
 }
 
@@ -53,7 +53,7 @@ impl Header {
         valid.then_some(Self { bytes, big_endian, page_size, sum, intact })
     }
 
-    /// Returns true if the log still has this header: no process has begun it again since.
+    /// Returns true if the log still has this header, because no process has restarted it.
     pub(super) fn is_current(&self, log: &Path) -> bool {
         let read = || -> IoResult<[u8; HEADER]> {
             let mut bytes = [0; HEADER];
@@ -69,7 +69,7 @@ pub(super) fn each_frame(
     log: &Path,
     mut look: impl FnMut(&Header, &Frame<'_>) -> ControlFlow<()>,
 ) -> IoResult<Option<Header>> {
-    // No lock is on the log itself, so closing it drops none.
+    // The log itself has no locks, so closing it drops none.
     let mut file = BufReader::with_capacity(1 << 16, File::open(log)?);
     let mut bytes = [0; HEADER];
     match file.read_exact(&mut bytes) {
@@ -86,7 +86,7 @@ pub(super) fn each_frame(
             read => read?,
         }
         if count == 1 && !header.intact {
-            // The header is damaged, so the salts of the first frame must do.
+            // The header is damaged, so take the salts of the first frame.
             salts = eight(&frame, 8);
         }
         let (page_number, stored) = (number(&frame, 0), Sum::stored(&frame, 16));
@@ -107,7 +107,7 @@ pub(super) fn each_frame(
     Ok(Some(header))
 }
 
-/// The checksum of the log's format: two sums of 32 bits.
+/// The checksum in the format of the log: two sums of 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum(u32, u32);
 

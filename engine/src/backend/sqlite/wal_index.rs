@@ -1,5 +1,5 @@
-//! The index of the write-ahead log: shared memory that says how many frames the log has, and how many of them are in
-//! the database file. Its layout is part of the file format of `SQLite` (<https://www.sqlite.org/walformat.html>).
+//! The index of the write-ahead log: shared memory with the number of frames in the log, and the number that are copied
+//! to the database file. Its layout is part of the file format of `SQLite` (<https://www.sqlite.org/walformat.html>).
 
 use std::fs;
 use std::path::Path;
@@ -11,17 +11,17 @@ use super::handle::Handle;
 use super::wal_file::{FRAME_HEADER, HEADER};
 use crate::error::{Code, Error, Result};
 
-/// The offset of the sizes of the pages, and of a change counter beside it.
+/// The offset of the page size, and of the change counter beside it.
 const PAGE_SIZE: usize = 12;
 /// The offset of the number of frames.
 const FRAMES: usize = 16;
-/// The offset of the number of frames that are in the database file.
+/// The offset of the number of copied frames.
 const COPIED: usize = 96;
 
-/// How often a log that is too short is looked at again: another process may begin it again.
+/// The number of attempts if the log is too short, because another process may be restarting it.
 const TRIES: usize = 20;
 
-/// What the index says about the log.
+/// The contents of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Index {
     frames: u32,
@@ -38,13 +38,13 @@ impl Index {
         Some(Self { frames, copied, page_size: if page_size == 1 { 65_536 } else { page_size } })
     }
 
-    /// Returns true if the next commit may begin the log again, because all of its frames are in the database file. Only
-    /// a connection with the write lock knows for sure.
+    /// Returns true if the next commit may restart the log, because all frames are in the database file. Only a
+    /// connection with the write lock knows for sure.
     pub(super) fn may_restart(self) -> bool {
         self.frames == self.copied
     }
 
-    /// Returns true if the file at the path is too short for the frames. It is another log then.
+    /// Returns true if the file at the path is too short for the frames, and therefore another log.
     pub(super) fn is_missing(self, log: &Path) -> bool {
         let frames = u64::from(self.frames);
         let needed = HEADER as u64 + frames * (FRAME_HEADER as u64 + self.page_size);
@@ -52,7 +52,7 @@ impl Index {
     }
 }
 
-/// Fails if another process has the database open and the log was removed. A new log would then be used with the index of
+/// Fails if another process has the database open and the log was removed. A new log would be used with the index of
 /// the removed one.
 ///
 /// # Errors

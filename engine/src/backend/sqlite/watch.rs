@@ -1,7 +1,7 @@
-//! Notices that the files of a connection were removed, moved or replaced while they were open.
+//! Detects that the open files of a connection were removed, moved or replaced.
 //!
-//! `SQLite` would continue with the removed files, and no one would ever find what it writes there. A commit is
-//! acknowledged only after a look at the database, its log and the log's index. A look is three system calls.
+//! `SQLite` would continue to write to the removed files, and these writes would be lost. A commit is therefore
+//! acknowledged only after a check of the database, its log and the log's index, which takes three system calls.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -23,12 +23,12 @@ use crate::backend::disk::{FileId, failed};
 use crate::error::{Code, Error, Result};
 use crate::options::Durability;
 
-/// How long the files are taken to be the same after a look: on a network file system, where a look is slow, and for
-/// reads.
+/// For this time after a check, the files are assumed to be the same: for reads, and on a network file system, where a
+/// check is slow.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// After this time, a commit gives the log another number. A copy of the database that is older than this has another number
-/// than the file that the log was copied to.
+/// The time after which a commit gives the log another number. An older copy of the database then has another number
+/// than the file to which the log was copied.
 const RENUMBER: Duration = Duration::from_secs(60);
 
 /// The files that all connections of a store use: the database, its log, and the log's index.
@@ -41,12 +41,12 @@ pub(super) type StoreFiles = Arc<OnceLock<Files>>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lost {
     Database,
-    /// The log. `rescued`: everything in it is in the database file.
+    /// The log. `rescued`: all of its content is in the database file.
     Log {
         rescued: bool,
     },
     Index,
-    /// The file is there, but another file was copied over it.
+    /// The file exists, but another file was copied over it.
     Content,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Watch {
     log: PathBuf,
     index: PathBuf,
     files: Files,
-    /// When the database file was last written. `None` with a rollback journal, where each commit writes it.
+    /// The last write to the database file. `None` with a rollback journal, where each commit writes the file.
     written: Option<SystemTime>,
     journal: Journal,
     durability: Durability,
@@ -67,16 +67,16 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Watches the files that were just opened. `store` has those of the other connections of the store.
+    /// Watches files that were just opened. `store` has the files of the store's other connections.
     ///
     /// # Errors
     ///
-    /// `UNAVAILABLE`, and not retryable, if the files are not those of the store. `UNAVAILABLE` if there is no log.
+    /// `UNAVAILABLE`, and not retryable, if these are not the files of the store. `UNAVAILABLE` if there is no log.
     pub(super) fn new(path: &Path, journal: Journal, durability: Durability, store: &StoreFiles) -> Result<Self> {
         let (log, index) = (beside(path, "-wal"), beside(path, "-shm"));
         let files = files_at(path, journal);
         if journal == Journal::Wal && files[0].is_some() && files.contains(&None) {
-            // SQLite names the mode of the journal also when an error has kept it from the log.
+            // SQLite reports WAL mode even if an error has prevented it from opening the log.
             let message = "the write-ahead log or its index could not be opened: try again, and close other stores of the file if \
                            this happens again";
             return Err(Error::new(Code::Unavailable, message));
@@ -106,13 +106,13 @@ impl Watch {
         self.files
     }
 
-    /// Begins a write transaction, and looks at the files. The first transaction of a log connects the log with the
+    /// Begins a write transaction, and checks the files. The first transaction of a log connects the log with the
     /// database (`log_owner.rs`).
     ///
     /// # Errors
     ///
-    /// Those of [`Watch::look`], and those of `SQLite`. `UNSUPPORTED` if a newer release has upgraded the file since it was
-    /// opened, and this one may not write to it.
+    /// Those of [`Watch::look`], and those of `SQLite`. `UNSUPPORTED` if a newer release has upgraded the open file,
+    /// and this release may not write to it.
     pub(super) fn begin<'a>(&mut self, connection: &'a Connection) -> Result<Transaction<'a>> {
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         match self.examine(connection) {
@@ -120,7 +120,7 @@ impl Watch {
             Err(error) => {
                 drop(transaction);
                 self.rescue(connection);
-                // With what the rescue has done.
+                // This error tells whether the log was rescued.
                 return Err(self.check().err().unwrap_or(error));
             }
         }
@@ -131,11 +131,11 @@ impl Watch {
         Ok(transaction)
     }
 
-    /// Looks at the files after a commit, and before it is acknowledged.
+    /// Checks the files after a commit, before it is acknowledged.
     ///
     /// # Errors
     ///
-    /// `UNAVAILABLE`, and not retryable, if a look has found that a file was removed, moved or replaced.
+    /// `UNAVAILABLE`, and not retryable, if a file was removed, moved or replaced.
     pub(super) fn look(&mut self, connection: &Connection) -> Result<()> {
         self.examine(connection).map_err(|error| {
             self.rescue(connection);
@@ -143,7 +143,7 @@ impl Watch {
         })
     }
 
-    /// Looks at the files, unless the last look was a moment ago. This is enough for a read, which loses nothing.
+    /// Checks the files, unless they were just checked. This is enough for a read, which loses nothing.
     ///
     /// # Errors
     ///
@@ -152,8 +152,8 @@ impl Watch {
         if self.looked.elapsed() >= PAUSE { self.look(connection) } else { self.check() }
     }
 
-    /// Prepares the connection for its end. If files were lost, the last connection must neither copy its log to the
-    /// database nor remove the log at the path, which may be another one.
+    /// Prepares the end of the connection. If files were lost, the last connection must neither copy its log to the
+    /// database nor remove the log at the path, which may be another log.
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ impl Watch {
         looked
     }
 
-    /// Gives the log its number if it begins now, and notes that its commits are not synced. Needs the write lock.
+    /// Gives a new log its number, and records unsynced commits. Needs the write lock.
     fn mark(&mut self, connection: &Connection) -> Result<()> {
         let begins = Index::read(connection).is_some_and(Index::may_restart);
         let renumbers = begins || self.numbered.elapsed() >= RENUMBER;
@@ -175,7 +175,7 @@ impl Watch {
             return Ok(());
         }
         let version = UserVersion::read(connection)?;
-        // Only a log that begins is known to have synced commits only.
+        // Only a new log is known to have only synced commits.
         let noted = UserVersion { unsynced: unsynced || (version.unsynced && !begins), ..version };
         if renumbers {
             self.numbered = Instant::now();
@@ -186,7 +186,7 @@ impl Watch {
 
     fn examine(&mut self, connection: &Connection) -> Result<()> {
         let slow = self.journal == Journal::Rollback && self.looked.elapsed() < PAUSE;
-        // Where files have no identity, an open file can be neither removed nor replaced.
+        // On systems without file identities, an open file can be neither removed nor replaced.
         if self.lost.is_some() || slow || self.files[0].is_none() {
             return self.check();
         }
@@ -199,7 +199,7 @@ impl Watch {
         self.looked = Instant::now();
         self.lost = self.compare(files);
         if self.lost.is_none() && self.journal == Journal::Wal && written != self.written {
-            // Something has written to the file: a checkpoint of the log, or a program that has copied another file over it.
+            // The file was written: by a checkpoint of the log, or by a program that has copied another file over it.
             if self.is_foreign(connection)? {
                 self.lost = Some(Lost::Content);
             }
@@ -208,7 +208,7 @@ impl Watch {
         self.check()
     }
 
-    /// The identity of the file at the path, and when it was last written. `None`: there is no file.
+    /// The identity and the modification time of the file at the path. `None`: there is no file.
     fn stat(&self, path: &Path) -> Result<(Option<FileId>, Option<SystemTime>)> {
         match fs::metadata(path) {
             Ok(found) => Ok((FileId::new(&found), found.modified().ok())),
@@ -228,11 +228,11 @@ impl Watch {
         let Some(file) = stored.map(UserVersion::decode) else { return Ok(false) };
         let seen = UserVersion::read(connection)?;
         let is_own = file.tables == 0 || file.log == seen.log || file.next().log == seen.log;
-        // If a backup was restored through SQLite, the log has more numbers.
+        // If a backup was restored through SQLite, the log has more than one number.
         Ok(!is_own && refuse_foreign(&self.path).is_err())
     }
 
-    /// Writes what is in a removed log to the database file, if no other log has taken its place.
+    /// Copies the content of a removed log to the database file, if no other log has replaced it.
     fn rescue(&mut self, connection: &Connection) {
         if self.lost != Some(Lost::Log { rescued: false }) {
             return;
@@ -240,8 +240,8 @@ impl Watch {
         let all = |row: &rusqlite::Row<'_>| {
             Ok(row.get::<_, i64>("busy")? == 0 && row.get::<_, i64>("log")? == row.get::<_, i64>("checkpointed")?)
         };
-        // The index locks out other processes only if they use the same one. With a log that has all frames of the index, the
-        // index no longer describes the removed log.
+        // The index locks out other processes only if they use the same index. If the log at the path has all frames of
+        // the index, the index no longer describes the removed log.
         let [_, log, index] = files_at(&self.path, self.journal);
         let is_alone = index == self.files[2] || (log.is_none() && index.is_none());
         let is_ours = is_alone && Index::read(connection).is_some_and(|index| index.is_missing(&self.log));
@@ -249,7 +249,7 @@ impl Watch {
         self.lost = Some(Lost::Log { rescued });
     }
 
-    /// Fails if a look has found that a file was lost.
+    /// Fails if a file was lost.
     fn check(&self) -> Result<()> {
         let Some(lost) = self.lost else { return Ok(()) };
         let (path, log, index) = (self.path.display(), self.log.display(), self.index.display());
@@ -279,7 +279,7 @@ impl Watch {
     }
 }
 
-/// Notes in the database file that commits may be written without a sync. What a power loss leaves then is not taken for
+/// Records in the database file that commits may be unsynced. The effects of a power loss are then not mistaken for
 /// damage, even if the note in the log is lost.
 pub(super) fn note_unsynced(connection: &Connection, path: &Path) -> Result<()> {
     if UserVersion::of_file(path).is_some_and(|file| file.unsynced) {
@@ -289,11 +289,11 @@ pub(super) fn note_unsynced(connection: &Connection, path: &Path) -> Result<()> 
     let version = UserVersion::read(&transaction)?;
     UserVersion { unsynced: true, ..version }.write(&transaction)?;
     transaction.commit()?;
-    // Brings the note from the log into the file. Does nothing if there is no log.
+    // Copies the note from the log into the file. Does nothing without a log.
     Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
 }
 
-/// The files that are at their paths now. With a rollback journal, the database is the only one.
+/// The files that are now at their paths. With a rollback journal, only the database.
 pub(super) fn files_at(path: &Path, journal: Journal) -> Files {
     let id = |suffix| (journal == Journal::Wal).then(|| FileId::at(&beside(path, suffix))).flatten();
     [FileId::at(path), id("-wal"), id("-shm")]

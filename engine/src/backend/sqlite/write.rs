@@ -30,8 +30,8 @@ use crate::retention::{Prune, Pruned, Rule, plan};
 /// Selects the greatest save number of all checkpoint rows.
 const LAST_SEQ: &str = "SELECT coalesce(max(seq), 0) FROM checkpoint";
 
-/// Applies the units and commits the transaction: all of them are committed, or none. Also returns the size of the payloads that
-/// were stored raw, in bytes.
+/// Applies the units and commits the transaction: all units or none. Also returns the size of the payloads that were
+/// stored raw, in bytes.
 pub(super) fn transaction(
     transaction: Transaction<'_>,
     cache: &PayloadCache,
@@ -42,18 +42,17 @@ pub(super) fn transaction(
     let applied = batch.iter().map(|unit| writing.unit(unit).map_err(Failure::Unit)).collect::<Result<_, _>>()?;
     let (stored, raw_bytes) = writing.payloads.finish().map_err(Failure::Whole)?;
     transaction.commit().map_err(|error| Failure::Whole(from_commit(error)))?;
-    // Fill the cache only after the commit. If a transaction is rolled back, its save numbers are used again for other
-    // payloads.
+    // Fill the cache only after the commit. After a rollback, other payloads get the same save numbers.
     cache.keep(stored);
     Ok((applied, raw_bytes))
 }
 
-/// Removes one batch of the checkpoints that a retention rule selects, and commits the transaction.
+/// Removes one batch of the checkpoints that a rule selects, and commits the transaction.
 pub(super) fn prune(transaction: Transaction<'_>, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let mut writing = Writing::begin(&transaction, cache, Effort::Full)?;
     let mut plan = plan(&SqliteCatalog(&transaction), prune)?;
     if let Rule::SavedBefore(_) = prune.rule {
-        // Do not remove damaged rows, because their save time may be wrong. A check reports these rows.
+        // Keep damaged rows, because their save time may be wrong. A check reports them.
         let mut whole = Vec::with_capacity(plan.victims.len());
         for seq in std::mem::take(&mut plan.victims) {
             match row::read(&transaction, seq) {
@@ -77,7 +76,7 @@ struct Writing<'a> {
     payloads: Payloads<'a>,
     logs: Logs<'a>,
     last_seq: Seq,
-    /// The last number that a lineage has got. `None` until a lineage begins.
+    /// The last used lineage number. `None` until a lineage begins.
     last_lin: Option<i64>,
     /// The lineage of the last checkpoint that the unit has stored.
     stored_into: Option<i64>,
@@ -92,7 +91,7 @@ struct Put<'a> {
     marks: Vec<Mark>,
     /// The parent's row, if the parent exists.
     parent: Option<HeaderRow>,
-    /// The labels of the lineage, if it begins.
+    /// The labels for a lineage that begins.
     labels: &'a Labels,
 }
 
@@ -194,8 +193,7 @@ impl<'a> Writing<'a> {
             Some(parent) => row::by_id(self.transaction, header.contract, parent)?,
             None => None,
         };
-        // Compute the payload before a checkpoint with the same id is deleted, because inherited parts may come from
-        // this checkpoint.
+        // Compute the payload before deleting a checkpoint with the same id, because inherited parts may come from it.
         let encoded = match &draft.encoded {
             Some(encoded) if self.has_parent(encoded, parent.as_ref())? => Some(encoded),
             _ => None,
@@ -209,7 +207,7 @@ impl<'a> Writing<'a> {
         self.store(known, Put { header, order: draft.order, raw, encoded, marks, parent, labels: &draft.labels })
     }
 
-    /// Returns true if the encoded payload inherited its parts from the parent as it is now.
+    /// Returns true if the encoded payload inherited its parts from the current parent.
     fn has_parent(&self, encoded: &Encoded, parent: Option<&HeaderRow>) -> Result<bool> {
         let Some(key) = encoded.parent else { return Ok(true) };
         Ok(parent.is_some_and(|parent| parent.seq == key.seq) && self.payloads.has(key)?)
@@ -234,8 +232,8 @@ impl<'a> Writing<'a> {
 
     fn store(&mut self, known: Option<LineageRow>, put: Put<'_>) -> Result<()> {
         let Put { header, order, raw, encoded, marks, parent, labels } = put;
-        // Find or insert the lineage before the old checkpoint is deleted. Otherwise replacing the only checkpoint of
-        // a lineage would create the lineage again.
+        // Find or insert the lineage before deleting the old checkpoint. Otherwise, replacing the only checkpoint of a
+        // lineage would create the lineage again.
         let origin = || parent.as_ref().map(|parent| Origin { id: parent.header.id.clone(), lin: parent.lin });
         let mut newest = match &known {
             Some(lineage) => listing::newest_place(self.transaction, lineage.lin)?,
@@ -244,7 +242,7 @@ impl<'a> Writing<'a> {
         let begins = newest.is_none();
         let lineage = match known {
             Some(lineage) if begins => {
-                // The lineage has only logs so far. Set its fields from the header of its first checkpoint.
+                // The lineage has only logs so far. Set its properties from its first checkpoint.
                 lineage::describe(self.transaction, &lineage, header, origin(), labels)?
             }
             Some(lineage) if lineage.age_offset == header.age_offset => lineage,
@@ -252,7 +250,7 @@ impl<'a> Writing<'a> {
             None => lineage::begin(self.transaction, self.next_lin()?, header, origin(), labels)?,
         };
         let replaced = match row::by_id(self.transaction, header.contract, &header.id) {
-            // Saving a damaged checkpoint again repairs it. Delete the damaged rows first.
+            // Saving a damaged checkpoint again repairs it, so delete the damaged rows first.
             Err(error) => {
                 let damaged = self.damaged(header.contract, &header.id, error)?;
                 self.delete(&damaged, &[])?;
@@ -378,8 +376,7 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// Returns the subject of an op, as context for error messages. Returns `None` if the error messages of the op already
-/// contain the subject.
+/// Returns the subject of an op for error messages, or `None` if they already contain it.
 fn subject(op: &Op) -> Option<String> {
     match op {
         Op::Put(draft) => Some(names::checkpoint_of(&draft.header)),

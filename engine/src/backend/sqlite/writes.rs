@@ -1,4 +1,4 @@
-//! The rows of pending writes. Each row contains one envelope with writes of one task to one checkpoint. A read returns
+//! The rows of pending writes. Each row contains an envelope with writes of one task to one checkpoint. A read returns
 //! the writes exactly as they were written, or fails with `CORRUPT`.
 
 use std::borrow::Cow;
@@ -26,13 +26,12 @@ pub(super) struct WriteRow {
     pub task: String,
     /// The id of the checkpoint that has claimed the writes. `None` if they are unclaimed.
     pub claimed: Option<String>,
-    /// What the writes tell about the task.
+    /// The state of the task that the writes report.
     pub state: TaskState,
 }
 
 impl WriteRow {
-    /// Reads the body of the row and returns the writes of the task. Each item holds the index and the part of a
-    /// write.
+    /// Reads the body of the row. Returns the index and the part of each write.
     pub(super) fn open(&self, connection: &Connection) -> Result<Vec<(i64, Part)>> {
         let body = one(connection, "SELECT body FROM write WHERE num = ?", [self.num], first)?;
         open(&self.id, &self.task, body.unwrap_or_default())
@@ -64,8 +63,7 @@ pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>
     })
 }
 
-/// Identifies a damaged row. If only the claim is damaged, returns the contract and the checkpoint's id. Otherwise
-/// returns no contract and no id.
+/// Identifies a damaged row: by its contract and the checkpoint's id, if only the claim is damaged.
 pub(super) fn claims(connection: &Connection, num: i64) -> About {
     let sql = "SELECT contract, id, task, sum FROM write WHERE num = ?";
     let found = one(connection, sql, [num], |row| {
@@ -90,14 +88,14 @@ fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<W
         row.filter(|row| (row.contract, &*row.id) == (contract, id)).ok_or_else(damaged)
     };
     let found = indexed(connection, contract, id)?;
-    // The numbers must be in ascending order, without duplicates.
+    // The numbers must ascend, without duplicates.
     if !found.is_sorted_by(|a, b| a < b) {
         return Err(damaged());
     }
     found.into_iter().map(row).collect()
 }
 
-/// Returns the row of a task's unclaimed writes. A checkpoint may have thousands of tasks, so the other rows are not read.
+/// Returns the row of a task's unclaimed writes. Skips other tasks, because a checkpoint may have thousands.
 fn of_task(connection: &Connection, contract: ContractId, id: &str, task: &str) -> Result<Option<WriteRow>> {
     let sql = "SELECT num FROM write INDEXED BY write_id WHERE contract = ? AND id = ? AND task = ? ORDER BY num";
     for num in all(connection, sql, params![contract.0, id, task], first)? {
@@ -112,8 +110,8 @@ fn of_task(connection: &Connection, contract: ContractId, id: &str, task: &str) 
     Ok(None)
 }
 
-/// Returns the writes of a checkpoint. The tasks are in the order of each task's first write. The writes of a task are
-/// in the order in which their slots were first written.
+/// Returns the writes to a checkpoint. Tasks are ordered by their first write, and the writes of a task by the first
+/// write to each slot.
 pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Write>> {
     let mut found = Vec::new();
     for row in rows(connection, contract, id)? {
@@ -124,9 +122,9 @@ pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Res
     Ok(found)
 }
 
-/// Adds writes to a checkpoint. If a slot already holds an unclaimed write, `replace` decides: if true, the new write
-/// replaces the old write; if false, the new write is left out. `encoded` is the output of
-/// [`encode`](crate::backend::writes::encode) for all the writes, if they were encoded ahead of time.
+/// Adds writes to a checkpoint. If a slot already has an unclaimed write, `replace` decides whether the new write
+/// replaces it or is left out. `encoded` is the output of [`encode`](crate::backend::writes::encode) for all writes, if
+/// they were encoded ahead of time.
 pub(super) fn add(
     connection: &Connection,
     contract: ContractId,
@@ -154,7 +152,7 @@ pub(super) fn add(
         let (task, claimed, state) = (group.task, group.claimed_by, group.state);
         let body = match (encoded, claimed) {
             (Some(body), _) => Cow::Borrowed(body),
-            // Claimed writes are copies of existing writes. Store them unchanged, without merging.
+            // Claimed writes are copies of existing writes, so store them without merging.
             (None, Some(_)) => {
                 seal(group.writes.iter().map(|write| (write.index, write.part.clone())).collect()).into()
             }
@@ -184,7 +182,7 @@ pub(super) fn claim(connection: &Connection, contract: ContractId, id: &str, cla
     if changed { refresh(connection, contract, id) } else { Ok(()) }
 }
 
-/// Answers all tasks that ask.
+/// Answers all interrupted tasks.
 fn answer(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
     let asks = |row: &WriteRow| row.claimed.is_none() && row.state.has(TaskState::ASKS);
     for row in rows(connection, contract, id)?.into_iter().filter(asks) {
@@ -195,10 +193,10 @@ fn answer(connection: &Connection, contract: ContractId, id: &str) -> Result<()>
     refresh(connection, contract, id)
 }
 
-/// Brings the status of a lineage up to date after writes to a checkpoint. `before` and `after` are the states of a task
-/// of these writes.
+/// Updates the status of a lineage after writes to a checkpoint. `before` and `after` are the states of one task of
+/// these writes.
 ///
-/// A checkpoint may have thousands of tasks. Their rows are read only if a task that had stopped goes on.
+/// A checkpoint may have thousands of tasks. Their rows are read only if a stopped task continues.
 fn written(
     connection: &Connection,
     (contract, id): (ContractId, &str),
@@ -234,7 +232,7 @@ fn newest_with(connection: &Connection, contract: ContractId, id: &str) -> Resul
     one(connection, sql, params![id_hash(contract, id), id, contract.0], first)
 }
 
-/// Brings the status of the lineage whose newest checkpoint has these writes up to date.
+/// Updates the status of the lineage whose newest checkpoint has this id.
 fn refresh(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
     match newest_with(connection, contract, id)? {
         Some(lin) => status::refresh(connection, lin),
@@ -263,8 +261,7 @@ pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefi
     let mut found: Vec<String> = Vec::new();
     while let Some(row) = rows.next()? {
         let id: String = row.get(0)?;
-        // Compare the prefix here, because SQL would treat the prefix as a pattern. Ids with the same prefix are
-        // adjacent.
+        // Compare the prefix here, because SQL would treat it as a pattern. Ids with the same prefix are adjacent.
         if !id.starts_with(prefix) {
             break;
         }

@@ -1,4 +1,4 @@
-//! Where the tables keep the contents of checkpoints and records.
+//! The interface through which the tables store the contents of checkpoints and records.
 
 use std::fmt::Debug;
 
@@ -7,9 +7,9 @@ use crate::record::{Payload, Record};
 
 /// The contents of checkpoints and records. The tables hold everything else themselves.
 pub(crate) trait Contents {
-    /// A payload, or the place of a payload.
+    /// A payload, or its position.
     type Payload: Clone + Debug + From<Payload>;
-    /// A record, or the place of a record.
+    /// A record, or its position.
     type Record: Held + From<Record>;
 
     /// True if [`Tables`](super::Tables) lists the changes of each unit, because the backend stores them.
@@ -20,7 +20,7 @@ pub(crate) trait Contents {
     fn load_records(&self, records: &[Self::Record]) -> Result<Vec<Record>>;
 }
 
-/// A record as the tables hold it.
+/// A record in the tables.
 pub(crate) trait Held: Clone + Debug {
     fn key(&self) -> Option<&str>;
     /// The number of bytes of the record.
@@ -37,7 +37,7 @@ impl Held for Record {
     }
 }
 
-/// Keeps the contents in the tables themselves.
+/// Keeps the contents in the tables.
 #[derive(Debug, Default)]
 pub(crate) struct InMemory;
 

@@ -1,4 +1,4 @@
-//! Stores branches of log records as vectors, and counts the ends at each place of a branch.
+//! Stores branches of log records as vectors, and counts the ends at each position of a branch.
 
 use std::collections::{HashMap, HashSet};
 
@@ -118,7 +118,7 @@ impl<C: Contents> Tables<C> {
             bytes += row.records.iter().map(Held::size).sum::<u64>();
             Ok(row.branch.parent.map(|parent| parent.branch))
         };
-        // Nothing in memory is damaged.
+        // Data in memory is never damaged, so ignore errors.
         let _ = with_ancestors(ends.map(|end| end.branch), parent_of);
         bytes
     }

@@ -24,7 +24,7 @@ pub(crate) struct Tables<C: Contents> {
     /// The ends of the logs, by lineage and name.
     pub(super) heads: BTreeMap<(i64, String), End>,
     pub(crate) branches: BTreeMap<BranchId, BranchRow<C::Record>>,
-    /// The number of ends at each place of a branch: ends of logs, marks of checkpoints and parents of branches.
+    /// The number of ends at each position of a branch: ends of logs, marks of checkpoints and parents of branches.
     pub(super) ends: BTreeMap<(BranchId, u64), usize>,
     pub(crate) last_seq: Seq,
     pub(crate) last_position: i64,
@@ -32,14 +32,14 @@ pub(crate) struct Tables<C: Contents> {
     /// The undo list of the current unit, in the order of the changes. `None` if the unit cannot fail after its first
     /// change.
     pub(super) undo: Option<Changes<C>>,
-    /// The changes of the units that were applied, in their order, if [`Contents::LISTS_CHANGES`].
+    /// The changes of applied units, in order, if [`Contents::LISTS_CHANGES`].
     pub(crate) changes: Changes<C>,
 }
 
 /// Changes, in the order in which they were made.
 pub(crate) type Changes<C> = Vec<Undo<<C as Contents>::Payload, <C as Contents>::Record>>;
 
-/// How to undo one change.
+/// The undo of a change.
 #[derive(Debug)]
 pub(crate) enum Undo<P, R> {
     Insert(Seq),
@@ -86,7 +86,7 @@ impl<C: Contents> Tables<C> {
         }
     }
 
-    /// Undoes the changes of a unit. Numbers that the unit used are not used again.
+    /// Undoes the changes of a unit. Does not reuse the unit's numbers.
     pub(super) fn roll_back(&mut self, changes: Changes<C>) {
         for change in changes.into_iter().rev() {
             match change {
@@ -122,7 +122,7 @@ impl<C: Contents> Tables<C> {
     pub(crate) fn insert_row(&mut self, seq: Seq, row: Arc<Row<C::Payload>>) {
         let header = &row.header;
         let entry = (header.sort_key.clone(), seq);
-        // Lines of several files are read in any order, so a newer checkpoint may have taken the id already.
+        // Lines of several files are read in any order, so a newer checkpoint may already have the id.
         let newest = self.ids.entry((header.contract, header.id.clone())).or_insert(seq);
         *newest = seq.max(*newest);
         if !header.group.is_empty() {
@@ -191,7 +191,7 @@ impl<C: Contents> Tables<C> {
     }
 
     fn insert_line(&mut self, position: i64, lineage_row: LineageRow) {
-        // As with ids, a newer lineage may have taken the name already.
+        // As with ids, a newer lineage may already have the name.
         let newest = self.positions.entry((lineage_row.contract, lineage_row.name.clone())).or_insert(position);
         *newest = position.max(*newest);
         self.lineages.insert(position, lineage_row);
@@ -204,7 +204,7 @@ impl<C: Contents> Tables<C> {
         self.remember(|| Undo::End(position, lineage_row));
     }
 
-    /// Sets the fields that a lineage takes from its first checkpoint.
+    /// Sets the properties that a lineage takes from its first checkpoint.
     pub(crate) fn set_first(&mut self, position: i64, first: First) {
         if let Some(lineage_row) = self.lineages.get_mut(&position) {
             let before = std::mem::replace(&mut lineage_row.first, first);

@@ -158,8 +158,8 @@ impl<C: Contents> Tables<C> {
         mark.map(|mark| logs::read(self, mark.end, range)).transpose()
     }
 
-    /// The end of a log, or of a log as the checkpoint `at` names it. Returns `None` if the checkpoint does not exist or
-    /// does not name the log.
+    /// Returns the end of a log: its current end, or its end in the checkpoint `at`. Returns `None` if the checkpoint
+    /// does not exist or does not name the log.
     fn mark_of(&self, contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Result<Option<Mark>> {
         if let Some(id) = at {
             let row = self.find(contract, id).filter(|row| row.header.lineage == lineage);
@@ -170,8 +170,8 @@ impl<C: Contents> Tables<C> {
         Ok(Some(Mark { log: log.to_owned(), end }))
     }
 
-    /// Returns the checkpoints that a query with this `of` may select, in their order. The query selects those that
-    /// [`Of::has`].
+    /// Returns the checkpoints that a query with this `of` may select, in order. The caller keeps those for which
+    /// [`Of::has`] is true.
     fn order<'a>(&'a self, contract: ContractId, of: &Of) -> Cow<'a, Ordered> {
         let of_line = |lineage| {
             self.lineage_row(contract, lineage)
@@ -268,7 +268,7 @@ impl<C: Contents> Tables<C> {
         Some(Lineage { position, checkpoints: lineage_row.order.len() as u64, newest, seq, origin, status })
     }
 
-    /// The status of a lineage. It costs a look at the newest checkpoint, so the maps keep no other place for it.
+    /// Computes the status of a lineage. This takes only its newest checkpoint, so the maps do not store it.
     pub(super) fn status(&self, lineage_row: &LineageRow) -> Status {
         let Some(newest) = self.newest(Some(&lineage_row.order)) else { return Status::Unknown };
         let rows = self.writes.get(&(lineage_row.contract, newest.header.id.clone())).into_iter().flatten();
@@ -343,7 +343,7 @@ impl<C: Contents> Tables<C> {
         stats
     }
 
-    /// The findings about checkpoints that have writes and are not stored.
+    /// The findings for pending writes whose checkpoint does not exist.
     pub(crate) fn writes_of_none(&self) -> Vec<Finding> {
         let ids = self.writes.keys().filter(|of| !self.ids.contains_key(*of));
         ids.map(|(contract, id)| Finding::writes_of_none(*contract, id.clone())).collect()
@@ -359,7 +359,7 @@ impl<C: Contents> Tables<C> {
     }
 }
 
-/// Returns the places behind the beginning of a page, in the order of the page.
+/// Returns the positions after the beginning of a page, in the order of the page.
 fn in_order<'a>(orders: &'a [Cow<'a, Ordered>], page: &'a Page) -> impl Iterator<Item = &'a Place> + 'a {
     let end = || page.after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
     let mut sources: Vec<_> = orders
@@ -377,7 +377,7 @@ fn in_order<'a>(orders: &'a [Cow<'a, Ordered>], page: &'a Page) -> impl Iterator
         };
         place.map(|place| Reverse((InOrder { order, place: Prefixed::new(place) }, source)))
     };
-    // The first place of each source.
+    // The first position of each source.
     let mut first: BinaryHeap<_> = (0..orders.len()).filter_map(&mut next_of).collect();
     iter::from_fn(move || {
         let Reverse((InOrder { place, .. }, source)) = first.pop()?;
@@ -386,11 +386,11 @@ fn in_order<'a>(orders: &'a [Cow<'a, Ordered>], page: &'a Page) -> impl Iterator
     })
 }
 
-/// A place, with the beginning of its sort key. It is compared without a look at the memory of the sort key, unless two
-/// begin alike.
+/// A position, with the beginning of its sort key. Comparisons read the sort key's memory only if the beginnings are
+/// equal.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Prefixed<'a> {
-    /// The first bytes of the sort key, as a big-endian integer. A shorter sort key ends with zeros here.
+    /// The first bytes of the sort key, as a big-endian integer. A shorter sort key is padded with zeros.
     prefix: u128,
     place: &'a Place,
 }

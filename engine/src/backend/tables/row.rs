@@ -6,13 +6,13 @@ use crate::backend::logs::{Branch, Mark};
 use crate::record::{ContractId, Header, Labels, Part, Seq, SortKey, TaskState};
 use crate::retention::Entry;
 
-/// Checkpoints ordered by sort key and then by save number. Reversed iteration yields the newest checkpoint first.
+/// Checkpoints ordered by sort key and then by save number. Reverse iteration yields the newest checkpoint first.
 pub(crate) type Ordered = BTreeSet<(SortKey, Seq)>;
 
 /// A contract, and an id or a name within it.
 pub(crate) type Key = (ContractId, String);
 
-/// A stored checkpoint, with its payload or the place of its payload.
+/// A stored checkpoint, with its payload or the payload's position.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<P> {
     pub(crate) header: Header,
@@ -30,7 +30,7 @@ impl<P> Row<P> {
     }
 }
 
-/// A lineage. It has checkpoints, or logs, or both.
+/// A lineage, with checkpoints, logs, or both.
 #[derive(Debug)]
 pub(crate) struct LineageRow {
     pub(crate) contract: ContractId,
@@ -41,17 +41,16 @@ pub(crate) struct LineageRow {
     pub(crate) by_label: HashMap<String, Ordered>,
     /// The checkpoints that cannot be read without their parent, by the parent's id.
     pub(crate) dependents: HashMap<String, Ordered>,
-    /// The labels of the lineage. They have no meaning while the lineage has no checkpoint.
+    /// The labels of the lineage. Meaningless while it has no checkpoint.
     pub(crate) labels: Labels,
 }
 
-/// The fields that a lineage takes from its first checkpoint. These fields have no meaning while the lineage has no
-/// checkpoint.
+/// The properties that a lineage takes from its first checkpoint. Meaningless while it has no checkpoint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct First {
     pub(crate) group: String,
-    /// The checkpoint in another lineage from which the first checkpoint was made, as a pair: the id of that
-    /// checkpoint, and the position of the checkpoint's lineage.
+    /// The checkpoint of another lineage from which the first checkpoint was made: its id, and the position of its
+    /// lineage.
     pub(crate) origin: Option<(String, i64)>,
     pub(crate) age_offset: u8,
 }
@@ -66,7 +65,7 @@ pub(crate) struct BranchRow<R> {
     pub(super) keys: HashMap<String, u64>,
 }
 
-/// A row of pending writes. All writes in the row are from the same task and belong to the same checkpoint.
+/// A row of pending writes of one task to one checkpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct TaskRow {
     pub(crate) task: String,

@@ -36,8 +36,7 @@ impl<C: Contents> Tables<C> {
                 Ok(found.map(|row| &row.header))
             })?;
         }
-        // If the only op of a unit is a put or a write and the op fails, it has changed nothing. Such a unit needs
-        // no undo list.
+        // A put or a write that fails has changed nothing. A unit with only one such op needs no undo list.
         let undo = !matches!(&unit.ops[..], [] | [Op::Put(_) | Op::Write { .. }]);
         self.all_or_none(undo, |tables| {
             let mut applied = Applied::default();
@@ -53,7 +52,7 @@ impl<C: Contents> Tables<C> {
         Ok(plan.done(bytes, lineages))
     }
 
-    /// Makes all changes of `work`, or none. If `undo` is false, `work` changes nothing when it fails.
+    /// Makes all changes of `work`, or none. If `undo` is false, `work` must change nothing when it fails.
     fn all_or_none<T>(&mut self, undo: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.undo = (undo || C::LISTS_CHANGES).then(Vec::new);
         let last = self.last_position;
@@ -171,7 +170,7 @@ impl<C: Contents> Tables<C> {
         }
     }
 
-    /// Forks a checkpoint. Returns the size of the copy's frame in bytes. `None`: the fork was sent again.
+    /// Forks a checkpoint. Returns the size of the copy's frame in bytes. `None`: the fork already exists.
     fn fork(&mut self, fork: &Fork) -> Result<Option<u64>> {
         let Fork { contract, source: from, id, lineage, .. } = fork;
         let Some(source) = self.find(*contract, from) else { return Err(fork.no_source()) };
@@ -184,7 +183,7 @@ impl<C: Contents> Tables<C> {
             return Err(fork.lineage_taken());
         }
         let source = Arc::clone(source);
-        // The copy is stored by itself, so it needs the payload and not its place.
+        // The copy is stored separately, so it needs the payload itself.
         let payload = self.contents.load(&source.payload)?;
         self.insert(fork.header(&source.header), payload, source.bytes, source.marks.clone(), &fork.labels)?;
         let lin = self.position(*contract, lineage);
@@ -192,8 +191,8 @@ impl<C: Contents> Tables<C> {
         Ok(Some(source.bytes))
     }
 
-    /// Stores a checkpoint, and replaces the checkpoint with the same id. `bytes` is the size of the payload's frame. A
-    /// lineage that begins gets the labels.
+    /// Stores a checkpoint, and replaces the checkpoint with the same id. `bytes` is the size of the payload's frame.
+    /// `labels` are for a lineage that begins.
     fn insert(
         &mut self,
         header: Header,
@@ -202,11 +201,11 @@ impl<C: Contents> Tables<C> {
         marks: Vec<Mark>,
         labels: &Labels,
     ) -> Result<()> {
-        // Find or create the lineage before the replaced checkpoint is removed. Otherwise replacing a lineage's only
+        // Find or create the lineage before removing the replaced checkpoint. Otherwise, replacing a lineage's only
         // checkpoint would remove the lineage.
         let lineage = self.position(header.contract, &header.lineage);
         if self.lineages.get(&lineage).is_some_and(|lineage_row| lineage_row.order.is_empty()) {
-            // This lineage has no checkpoint yet, so a parent that exists belongs to another lineage.
+            // The lineage has no checkpoint yet, so an existing parent belongs to another lineage.
             let origin =
                 header.parent.as_ref().and_then(|id| Some((id.clone(), self.find(header.contract, id)?.lineage)));
             self.set_first(lineage, First { group: header.group.clone(), origin, age_offset: header.age_offset });
@@ -346,7 +345,7 @@ impl<C: Contents> Tables<C> {
     }
 }
 
-/// A write as the tables keep it. The caller may free the bytes of a unit when it is answered.
+/// Copies a write for the tables, because the caller may free the unit's bytes after the reply.
 fn kept(write: &Write) -> Write {
     let part = Part { bytes: write.part.bytes.copied(), ..write.part.clone() };
     Write { part, ..write.clone() }

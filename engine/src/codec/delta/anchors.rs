@@ -1,24 +1,23 @@
-//! The second matching pass of the delta encoder. It finds stretches of bytes that both payloads contain, even at
+//! The second matching pass of the delta encoder. It finds stretches of bytes that both payloads contain, possibly at
 //! different positions.
 //!
-//! The encoder uses this pass when its walk along both payloads finds too little in common. An example is a list that
-//! drops its oldest item at every step. The items begin with the same text, so the walk matches each item with the
-//! wrong item.
+//! This pass is used when the walk along both payloads finds too little in common. An example is a list that drops its
+//! oldest item at every step. The items begin with the same text, so the walk matches each item with the wrong item.
 //!
-//! A hash of the bytes at a position decides whether the position is a candidate. The same text gives the same
-//! candidates in both payloads, even if the text is at different positions. A candidate is an anchor if its text occurs
-//! only once in the base. The pass reads each payload once, whatever its content.
+//! A hash of the bytes at a position decides whether the position is a candidate. The same text thus gives the same
+//! candidates in both payloads, wherever the text is. A candidate is an anchor if its text occurs only once in the
+//! base. The pass reads each payload once, whatever its content.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::stretch::{Common, GRAM, gram, slot};
 
-/// The number of bytes that are hashed at each candidate. The hash finds the same text in the other payload.
+/// The number of bytes that are hashed at each candidate, to find the same text in the other payload.
 const TEXT: usize = 32;
 /// On average, one position in `2^RARITY` is a candidate.
 const RARITY: u32 = 6;
-/// A payload has at most about one candidate for every `MOST` bytes. Repetitive bytes would give more candidates, but
-/// these would be poor anchors.
+/// A payload has at most about one candidate for every `MOST` bytes. Repetitive bytes would give more, but poor
+/// anchors.
 const MOST: usize = 16;
 
 /// Returns the candidates. Each has a hash of the next [`TEXT`] bytes and its position.
@@ -48,7 +47,7 @@ pub(super) fn common(base: &[u8], target: &[u8]) -> Vec<Common> {
             continue;
         }
         let stretch = Common::around((base, target), (base_at, at), (b, t));
-        // If the stretch is shorter than `TEXT`, only the hashes agree and the bytes differ.
+        // In a shorter stretch than `TEXT`, only the hashes agree, and not the bytes.
         if stretch.length >= TEXT {
             (b, t) = stretch.end();
             found.push(stretch);

@@ -1,11 +1,10 @@
 //! The delta encoder: finds the bytes that a payload has in common with its base.
 //!
-//! The matcher walks both payloads side by side. While the payloads agree, the matcher compares them at memory speed.
-//! Where the payloads differ, the matcher searches for the next position at which they agree. The search begins in a
-//! small window and continues in larger windows.
+//! The matcher walks both payloads side by side. Where they agree, it compares them at memory speed. Where they differ,
+//! it searches for the next position at which they agree, first in a small window and then in larger ones.
 //!
 //! Every search uses a part of a budget, so that the slowest input costs only a small multiple of the fastest input.
-//! When the budget is spent, the encoder gives up and the payload is stored in full.
+//! When the budget is spent, the payload is stored in full.
 
 use std::cell::RefCell;
 
@@ -15,19 +14,18 @@ use super::{anchors, short};
 use crate::codec::varint;
 use crate::error::Result;
 
-/// A delta of up to this many bytes is always allowed, even if its payload is smaller.
+/// A delta of up to this many bytes is always allowed, even if it is larger than its payload.
 pub(in crate::codec) const SMALLEST: usize = 64;
 
-/// When the matcher finds a match of at least this many bytes, it does not search for a longer match.
+/// A match of at least this many bytes ends the search for a longer match.
 const GOOD: usize = 64;
 /// After the first match, the matcher searches this many further bytes of the target for a longer match.
 const LOOK_AHEAD: usize = 2048;
 /// If more than one byte in `GOOD_PASS` is new after a pass, the encoder also tries the next pass.
 const GOOD_PASS: usize = 5;
-/// The size of the first window that is searched after a mismatch, in bytes. Each further window is four times as
-/// large.
+/// The size of the first window after a mismatch, in bytes. Each further window is four times as large.
 const FIRST_WINDOW: usize = 64;
-/// In a window of at most this many bytes, every position of the base is indexed.
+/// The maximum size of a window in which every position of the base is indexed, in bytes.
 const NEAR: usize = 256;
 /// In a larger window, at most one position in `FAR_STRIDE` is indexed. A match is still found if it contains the bytes
 /// of an indexed position.
@@ -75,8 +73,8 @@ pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
         expected = from + step.copy;
     }
     out.extend_from_slice(&literals);
-    // A delta larger than its payload is not returned, unless it has at most `SMALLEST` bytes. A reader can refuse a
-    // delta that claims to be larger than this limit.
+    // Do not return a delta that is larger than its payload and `SMALLEST`. A reader can thus refuse a delta that
+    // claims to be larger.
     (out.len() <= target.len().max(SMALLEST)).then_some(out)
 }
 
@@ -90,11 +88,11 @@ fn push_copy(steps: &mut Vec<Step>, from: usize, copy: usize) {
     }
 }
 
-/// The reason for giving up: too much of the target is new, or the budget is spent. Such a delta is not worth storing.
+/// Too much of the target is new, or the budget is spent: the delta is not worth storing.
 #[derive(Debug)]
 struct NotWorthIt;
 
-/// The steps of a delta and their literal bytes, as far as the encoder has found them.
+/// The steps of a delta and their literal bytes, as found so far.
 struct Found {
     steps: Vec<Step>,
     literals: Vec<u8>,
@@ -141,22 +139,21 @@ struct Matcher<'a> {
     base: &'a [u8],
     target: &'a [u8],
     found: Found,
-    /// The number of bytes that searches may still read. Walking along equal bytes does not use the budget.
+    /// The number of bytes that searches may still read. Walking along equal bytes is free.
     budget: usize,
     table: &'a mut Table,
 }
 
-/// An index of a window of the base. It maps a key to the position of the key's bytes in the base.
+/// An index of a window of the base. It maps a key to the position of its bytes in the base.
 ///
-/// Each entry stores the number of the round that wrote it. A new round need not clear the table.
+/// Each entry stores the number of its round, so that a new round need not clear the table.
 #[derive(Default)]
 struct Table {
-    /// Two values for each entry: the round together with some bits of the key (see [`mark`]), and the position in the
-    /// base.
+    /// Two values for each entry: the round with some bits of the key (see [`mark`]), and the position in the base.
     entries: Vec<(u32, u32)>,
     round: u32,
     bits: u32,
-    /// The current round has already indexed the positions of the base below this position.
+    /// The positions of the base below this one are indexed in the current round.
     filled: usize,
 }
 
@@ -186,9 +183,9 @@ impl Table {
         }
     }
 
-    /// Indexes the first `window` bytes of the base, except those that this round has indexed already.
+    /// Indexes the first `window` bytes of the base, except those that this round has already indexed.
     ///
-    /// A later position never replaces an earlier position, because the nearest match is the most likely match.
+    /// A later position never replaces an earlier one, because the nearest match is the most likely.
     fn fill(&mut self, base: &[u8], window: usize) {
         let bits = window.max(1).ilog2().clamp(FEWEST_BITS, MOST_BITS);
         if bits != self.bits {
@@ -199,8 +196,7 @@ impl Table {
         let mut at = self.filled;
         while let Some(key) = key(window, at) {
             let entry = &mut self.entries[slot(key, self.bits)];
-            // The conversion does not fail, because a window is smaller than 2^32 bytes: a window is never larger than
-            // a row.
+            // The conversion does not fail: a window is never larger than a row, and therefore smaller than 2^32 bytes.
             if entry.0 >> MARK_BITS != self.round
                 && let Ok(at) = u32::try_from(at)
             {
@@ -218,7 +214,7 @@ impl Table {
     }
 }
 
-/// Combines the round with some bits of the key. [`slot`] does not use these bits.
+/// Combines the round with some bits of the key that [`slot`] does not use.
 fn mark(round: u32, key: u64) -> u32 {
     round << MARK_BITS | (key >> 32) as u32 & ((1 << MARK_BITS) - 1)
 }
@@ -254,8 +250,7 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// Returns the number of bytes to skip in the base and in the target until both agree again. `None`: they do not
-    /// agree again.
+    /// Returns the number of bytes to skip in the base and in the target until both agree again. `None`: they never do.
     fn resync(&mut self, b: usize, t: usize) -> Result<Option<(usize, usize)>, NotWorthIt> {
         let (base, target) = (&self.base[b..], &self.target[t..]);
         let mut window = FIRST_WINDOW;
@@ -269,8 +264,8 @@ impl<'a> Matcher<'a> {
             if in_base == base.len() && in_target == target.len() {
                 return Ok(None);
             }
-            // If the next match is after this window, all bytes of this window are new. If these are too many new
-            // bytes, the search ends now.
+            // If the next match is after this window, all its bytes are new. End the search if these are too many new
+            // bytes.
             if self.found.literals.len() + in_target > self.found.most_literals {
                 return Err(NotWorthIt);
             }
@@ -278,8 +273,8 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Searches the target's window for the first match with the base's window. After that match, it searches for a
-    /// longer match for a short distance.
+    /// Searches the target's window for the first match with the base's window, and then a short distance further for a
+    /// longer match.
     ///
     /// Returns the match's positions in the base and in the target.
     fn look(
@@ -298,7 +293,7 @@ impl<'a> Matcher<'a> {
             && let Some(key) = key(target, at)
         {
             if let Some(base_at) = self.table.find(key)
-                // The table stores only a part of each key, so the bytes at the position may differ.
+                // The table stores only a part of each key, so compare the bytes.
                 && base[base_at..].first_chunk::<SHORTEST>() == target[at..].first_chunk()
             {
                 let same = common_prefix(&base[base_at..], &target[at..]);
@@ -307,7 +302,7 @@ impl<'a> Matcher<'a> {
                     if best.is_none() {
                         end = end.min(at + LOOK_AHEAD);
                     }
-                    // The table does not index all positions, so the match may begin before the indexed position.
+                    // Not all positions are indexed, so the match may begin before the indexed position.
                     let before = common_suffix(&base[..base_at], &target[..at]);
                     (best, length) = (Some((base_at - before, at - before)), same);
                     if same >= GOOD {

@@ -1,12 +1,12 @@
-//! A delta describes a payload by its base: which bytes are copied from the base, and which bytes are new (literals).
+//! A delta describes a payload by its base: the bytes that are copied from the base, and the new bytes (literals).
 //!
 //! ```text
 //! count  { literal length, skip, copy length } * count  { literal bytes }      (numbers: LEB128)
 //! ```
 //!
-//! Each step appends its literal bytes, skips bytes of the base, and copies the bytes that follow in the base. Copies
-//! only go forward. An edit at any position costs only a few bytes. The result of a delta, even of a damaged delta,
-//! is never longer than the base and the literals together.
+//! Each step appends its literal bytes, skips bytes of the base, and copies the next bytes of the base. Copies only go
+//! forward. An edit at any position costs only a few bytes. The result of a delta, even of a damaged one, is never
+//! longer than the base and the literals together.
 
 mod anchors;
 mod encode;

@@ -11,8 +11,7 @@ pub(super) struct Step {
     pub(super) copy: usize,
 }
 
-/// A parsed delta, as [`super::encode()`] writes it. Parsing checks all properties that can be checked without the
-/// base.
+/// A parsed delta, as [`super::encode()`] writes it. Parsing checks everything that can be checked without the base.
 #[derive(Debug)]
 struct Steps<'a> {
     /// The steps, each with the position in the result at which it begins.
@@ -26,8 +25,8 @@ impl<'a> Steps<'a> {
     fn parse(delta: &'a [u8]) -> Option<Self> {
         let mut rest = delta;
         let count = usize::try_from(varint::read(&mut rest)?).ok()?;
-        // A step takes at least three bytes. A damaged delta may claim more steps than it contains, so do not reserve
-        // memory for more steps than the bytes can contain.
+        // A step takes at least three bytes. The count may be damaged, so reserve memory for at most as many steps as
+        // fit into the bytes.
         let mut steps = Vec::with_capacity(count.min(rest.len() / 3));
         let (mut at, mut expected, mut literal_length) = (0usize, 0usize, 0usize);
         for _ in 0..count {
@@ -51,7 +50,7 @@ struct Piece {
     length: usize,
 }
 
-/// Where the bytes of a piece come from.
+/// The origin of a piece's bytes.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     /// The result of the next older delta, or the keyframe.
@@ -70,8 +69,8 @@ pub fn restore(keyframe: &[u8], deltas: &[impl AsRef<[u8]>], length: usize) -> R
     restored.ok_or_else(|| Error::new(Code::Corrupt, damaged))
 }
 
-/// Returns the memory that [`restore`] takes for this delta if it is one of several, in bytes. A single delta takes no
-/// memory besides its own bytes.
+/// Returns the memory that [`restore`] takes for this delta as one of several, in bytes. A single delta takes no memory
+/// besides its own bytes.
 pub fn weight(delta: &[u8]) -> usize {
     let count = varint::read(&mut &*delta).and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
     let steps = count.min(delta.len() / 3);
@@ -88,7 +87,7 @@ fn apply(base: &[u8], delta: &[u8], length: usize) -> Option<Vec<u8>> {
             varint::read(&mut literals)?;
         }
     }
-    // The result has at most this many bytes. Do not reserve memory for a larger `length`.
+    // The result is at most this long, so do not reserve memory for a larger `length`.
     let mut out = Vec::with_capacity(length.min(base.len().saturating_add(literals.len())));
     let mut at = 0usize;
     for _ in 0..count {
@@ -105,13 +104,13 @@ fn apply(base: &[u8], delta: &[u8], length: usize) -> Option<Vec<u8>> {
 fn compose(keyframe: &[u8], deltas: &[impl AsRef<[u8]>], length: usize) -> Option<Vec<u8>> {
     let chain = deltas.iter().map(|delta| Steps::parse(delta.as_ref())).collect::<Option<Vec<_>>>()?;
     let Some(newest) = chain.last() else { return (keyframe.len() == length).then(|| keyframe.to_vec()) };
-    // Copies only go forward, so the result has at most this many bytes. Do not reserve memory for a larger `length`.
+    // Copies only go forward, so the result is at most this long. Do not reserve memory for a larger `length`.
     let most = chain.iter().fold(keyframe.len(), |most, steps| most.saturating_add(steps.literals.len()));
     if newest.length != length || length > most {
         return None;
     }
     let mut pieces = vec![Piece { source: Source::Below, from: 0, length }];
-    // The loop goes from the newest delta to the oldest. Each delta splits the pieces that come from its own result.
+    // Go from the newest delta to the oldest. Each delta splits the pieces of its own result.
     for (place, steps) in chain.iter().enumerate().rev() {
         let mut next = Vec::with_capacity(pieces.len() + steps.placed.len());
         let literal_starts = literal_starts(&steps.placed);
@@ -144,7 +143,7 @@ fn literal_starts(steps: &[(usize, Step)]) -> Vec<usize> {
     starts.collect()
 }
 
-/// Splits a range of a delta's result into ranges of the delta's literals and ranges of the payload below the delta.
+/// Splits a range of a delta's result into ranges of its literals and ranges of the payload below.
 fn resolve(
     steps: &Steps<'_>,
     literal_starts: &[usize],

@@ -1,23 +1,22 @@
-//! The first matching pass of the delta encoder for short payloads. It looks for long stretches that both payloads
+//! The first matching pass of the delta encoder, for short payloads. It finds long stretches that both payloads
 //! contain, at any positions.
 //!
 //! Most steps of an agent leave long stretches of a state unchanged, such as whole messages. Finding only these takes a
-//! fraction of the time that the walk takes. If the stretches leave too much of the payload, the walk and the anchors
-//! search again.
+//! fraction of the walk's time. If they leave too much of the payload, the walk and the anchors search again.
 
 use super::stretch::{Common, SHORTEST, common_prefix, key, slot};
 
-/// The length of a payload that is too long for this pass, in bytes.
+/// The length in bytes from which a payload is too long for this pass.
 pub(super) const LONG: usize = 32 << 10;
-/// The length of the shortest stretch that counts, in bytes. Texts of the same few words have many shorter stretches in
-/// common, and each of them may lead away from the long ones.
+/// The minimum length of a stretch, in bytes. Texts of the same few words share many shorter stretches, each of which
+/// may lead away from the long ones.
 const WORTH: usize = 64;
 /// One position in `STRIDE` of the base is indexed.
 const STRIDE: usize = 16;
 /// The index has 2^11 entries, as many as the longest payload has indexed positions. They take 4 KB.
 const BITS: u32 = 11;
-/// After this many positions of the target without a stretch, the pass looks at every third position only. As three and
-/// [`STRIDE`] have no common divisor, a stretch of [`WORTH`] bytes still contains an indexed position.
+/// After this many positions of the target without a stretch, the pass checks only every third position. Three and
+/// [`STRIDE`] have no common divisor, so a stretch of [`WORTH`] bytes still contains an indexed position.
 const PATIENCE: usize = 64;
 
 /// Finds common stretches of payloads that are shorter than [`LONG`]. The stretches do not overlap, and their positions
@@ -50,7 +49,7 @@ pub(super) fn common(base: &[u8], target: &[u8]) -> Vec<Common> {
 struct Index([u16; 1 << BITS]);
 
 impl Index {
-    /// Indexes the base from the position `from` on. An earlier position stays when a later one has the same key.
+    /// Indexes the base from position `from` on. If keys are equal, the earlier position stays.
     fn new(base: &[u8], from: usize) -> Self {
         const { assert!(LONG <= u16::MAX as usize && STRIDE <= SHORTEST) };
         let mut entries = [u16::MAX; 1 << BITS];

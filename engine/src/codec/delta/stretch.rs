@@ -1,7 +1,7 @@
-//! Stretches of bytes that two payloads have in common, and what the passes of the encoder need to find them.
+//! Stretches of bytes that two payloads have in common, and helpers to find them.
 
-/// The length of the shortest match that counts, in bytes. A shorter match is not used, because the same words occur at
-/// many positions.
+/// The minimum length of a match, in bytes. Shorter matches are not used, because the same words occur at many
+/// positions.
 pub(super) const SHORTEST: usize = 16;
 
 /// Mixes the [`SHORTEST`] bytes from position `at` into one number. Returns `None` if fewer bytes are left.
@@ -16,12 +16,12 @@ pub(super) fn slot(key: u64, bits: u32) -> usize {
 }
 
 pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    /// Counts the bytes that agree at the beginning, in whole blocks of `length` bytes.
+    /// Counts the equal bytes at the beginning, in blocks of `length` bytes.
     fn blocks(a: &[u8], b: &[u8], length: usize) -> usize {
         length * a.chunks_exact(length).zip(b.chunks_exact(length)).take_while(|(x, y)| x == y).count()
     }
-    // Most equal stretches are short, so the comparison begins with small blocks. Large blocks then compare a long
-    // stretch at memory speed.
+    // Most equal stretches are short, so begin with small blocks. Large blocks then compare a long stretch at memory
+    // speed.
     let near = 256.min(a.len()).min(b.len());
     let mut same = blocks(&a[..near], &b[..near], 32);
     if same == near {
@@ -52,7 +52,7 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// The stretch around the positions `base_at` and `target_at`. It begins at the positions `from` at the earliest.
+    /// The stretch around the positions `base_at` and `target_at`. It begins at `from` at the earliest.
     pub(super) fn around(
         (base, target): (&[u8], &[u8]),
         (base_at, target_at): (usize, usize),

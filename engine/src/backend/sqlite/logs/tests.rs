@@ -1,4 +1,4 @@
-//! Tests of the plans of the statements.
+//! Tests of the statements' query plans.
 
 use rusqlite::config::DbConfig;
 
@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn every_statement_seeks() {
     let connection = Connection::open_in_memory().unwrap();
-    // The backend sets this option too, so that a statement is not planned again for each bound value.
+    // As in the backend: a statement is not planned again for each bound value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).unwrap();
     connection.execute_batch(TABLES).unwrap();
     let plan = |sql: &str| -> Vec<String> {

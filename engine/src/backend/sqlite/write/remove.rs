@@ -1,5 +1,5 @@
-//! Removes checkpoints. The checkpoints are selected by id, by a least sort key, by a prefix of the lineage's name, by
-//! save number, or as all but the newest checkpoints of a lineage.
+//! Removes checkpoints: by id, by a least sort key, by a prefix of the lineage's name, by save number, or all but the
+//! newest of a lineage.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ impl Writing<'_> {
         }
     }
 
-    /// Removes the effects of the run of a removed checkpoint, if it was the last one.
+    /// Removes the effects of a run after the removal of its last checkpoint.
     fn remove_effects(&mut self, HeaderRow { lin, header, .. }: &HeaderRow) -> Result<()> {
         if header.contract.is_effects() || listing::newest(self.transaction, *lin)?.is_some() {
             return Ok(());
@@ -38,8 +38,8 @@ impl Writing<'_> {
         self.remove_from(header.contract.effects(), &header.lineage, &SortKey::default())
     }
 
-    /// Finds the damaged rows of a checkpoint, so that they can be removed. `why` is the error with which reading the
-    /// checkpoint failed.
+    /// Finds the damaged rows of a checkpoint, so that they can be removed. `why` is the error of reading the
+    /// checkpoint.
     ///
     /// # Errors
     ///
@@ -92,8 +92,7 @@ impl Writing<'_> {
                     rows.push(row);
                 }
                 Ok(None) => {}
-                // A damaged row can be removed. Its id may be wrong, so do not remove the pending writes under this
-                // id.
+                // A damaged row can be removed. Its id may be wrong, so keep the pending writes under this id.
                 Err(error) if error.code() == Code::Corrupt => {
                     lineages.extend(row::lineage_of(self.transaction, *seq)?);
                 }
@@ -107,8 +106,8 @@ impl Writing<'_> {
         Ok((bytes, self.end_lineages(lineages)?))
     }
 
-    /// Removes checkpoint rows with their payloads, and the log records to which only these checkpoints referred.
-    /// `rows` are the undamaged rows of the checkpoints in `victims`. Returns the number of freed bytes.
+    /// Removes checkpoint rows with their payloads, and the log records that only they referred to. `rows` are the
+    /// intact rows of `victims`. Returns the number of freed bytes.
     pub(super) fn delete(&mut self, victims: &[Seq], rows: &[HeaderRow]) -> Result<i64> {
         let bytes = self.payloads.remove(victims)?;
         let marks: Vec<(Seq, Vec<Mark>)> = rows
