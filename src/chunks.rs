@@ -43,13 +43,11 @@ impl Chunks {
         self.table().chunks.get(&number).cloned()
     }
 
-    /// Drops a chunk.
     pub(super) fn drop(&self, number: u32) {
         // The chunk is freed after the lock is released.
         let _chunk = self.table().chunks.remove(&number);
     }
 
-    /// Drops all chunks.
     pub(super) fn clear(&self) {
         let _chunks = std::mem::take(&mut self.table().chunks);
     }

@@ -125,7 +125,6 @@ impl CompletionQueue {
         self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the shape with this number.
     pub fn shape(&self, number: u32) -> napi::Result<Arc<Shape>> {
         let shape = self.shapes().get(number as usize).map(Arc::clone);
         shape.ok_or_else(|| napi::Error::from_reason("a call has no shape"))
@@ -157,8 +156,8 @@ pub struct Batch(pub Vec<u32>, pub Vec<Settled>, pub bool);
 
 #[napi]
 impl Completions {
-    /// Makes the queue of this environment. The queue calls `wake` when an outcome arrives and JavaScript would not
-    /// look at the queue otherwise.
+    /// Creates the queue of this environment. The queue calls `wake` when an outcome arrives and JavaScript would not
+    /// poll the queue otherwise.
     #[napi(constructor)]
     pub fn new(env: &Env, wake: Function<(), ()>) -> napi::Result<Self> {
         let wake = wake.build_threadsafe_function().weak::<true>().callee_handled::<false>().build()?;
@@ -193,16 +192,16 @@ impl Completions {
     /// the time that chunks save. No thread reads a byte while it is written:
     /// - `ts/bridge/chunk.ts` writes each byte of a chunk once, from its beginning to its end, and never changes it later.
     /// - A call refers to bytes that were written before the call, and the call is made on the thread that writes.
-    /// - A thread makes slices of these bytes only, and never one of the whole chunk: [`Bytes::slice`] and [`Bytes::len`] read
+    /// - A thread makes slices of these bytes only, never of the whole chunk. [`Bytes::slice`] and [`Bytes::len`] read
     ///   nothing.
-    /// - The reference keeps the memory, and nothing detaches it: `detachBuffers` leaves pieces out, no code of the user gets
-    ///   the memory, and it is neither shared with another thread of JavaScript nor resizable.
+    /// - The reference keeps the memory, and nothing detaches it: `detachBuffers` skips pieces, no user code gets the
+    ///   memory, and it is neither shared with another JavaScript thread nor resizable.
     #[napi]
     pub fn keep_chunk(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<u32> {
         Ok(self.queue.chunks.keep(Bytes::from_owner(bytes.into_typed_array(env)?)))
     }
 
-    /// Drops a chunk. Calls that refer to it may still be under way.
+    /// Drops a chunk. Running calls may still refer to it.
     #[napi]
     pub fn drop_chunk(&self, number: u32) {
         self.queue.chunks.drop(number);

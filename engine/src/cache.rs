@@ -33,7 +33,7 @@ impl From<Bytes> for CachedPayload {
     }
 }
 
-/// The newest payload of a lineage that this process knows.
+/// The newest known payload of a lineage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageTip {
     pub key: PayloadKey,
@@ -127,7 +127,6 @@ impl PayloadCache {
         *cache = Lru::new(cache.capacity);
     }
 
-    /// Adds payloads to the cache.
     pub fn keep(&self, entries: impl IntoIterator<Item = NewEntry>) {
         let mut cache = self.lock();
         entries.into_iter().for_each(|entry| cache.keep(entry));

@@ -66,7 +66,7 @@ impl FindingCode {
 pub struct Finding {
     pub code: FindingCode,
     pub severity: Severity,
-    /// A description of the problem and its place. The description never contains stored state.
+    /// A description of the problem and its location, without stored state.
     pub message: String,
     /// What the user should do about the problem.
     pub remedy: &'static str,

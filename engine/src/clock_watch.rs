@@ -76,7 +76,7 @@ pub enum Verdict {
 /// Compares the clocks since a store was opened.
 #[derive(Debug)]
 pub struct ClockWatch {
-    /// The last readings before the clock was set.
+    /// The last readings while the machine's clock was reliable.
     believed: Times,
     /// The first and the last readings since the clock was set.
     doubted: Option<(Times, Times)>,

@@ -13,9 +13,9 @@
 //! | `shared` | what all parts use: both stores, the options, the counts |
 //! | `side` | asks a store and waits for the answer |
 //! | `convert` | converts the serialized values of the source |
-//! | `place` | tells which stores are the same |
-//! | `place` | checks whether two targets are the same store |
-//! | `compare` | compares both stores, and finds what the destination has |
+//! | `place` | checks whether two stores are the same |
+//! | `items` | reads a store page by page |
+//! | `compare` | compares both stores, and finds the data that the destination already has |
 //! | `records` | compares the records of logs |
 //! | `stages` | goes through the source, and fills the destination |
 //! | `page` | collects ops, and applies them as one unit |
@@ -99,7 +99,7 @@ enum State {
     Done(Counts),
 }
 
-/// The parts that are still to be copied, and the counts of the equal parts.
+/// The parts that remain to be copied, and the counts of the equal parts.
 struct Work {
     /// The parts that are incomplete in the destination, with their index in `parts`.
     left: VecDeque<(usize, There)>,
@@ -133,7 +133,7 @@ impl Copy {
         })
     }
 
-    /// Converts the values of the source. The destination is compared with the converted values.
+    /// Converts the source's values. The destination is compared with the converted values.
     #[must_use]
     pub fn converting(mut self, convert: Convert) -> Self {
         self.shared.from.convert = Some(Arc::new(convert));

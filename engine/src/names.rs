@@ -29,7 +29,6 @@ pub(crate) fn checkpoint_of(header: &Header) -> String {
     written(header.contract, Some(&header.lineage), Some(&header.id))
 }
 
-/// Formats the name of a lineage.
 pub(crate) fn run(contract: ContractId, lineage: &str) -> String {
     written(contract, Some(lineage), None)
 }

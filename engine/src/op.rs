@@ -78,7 +78,7 @@ pub enum Op {
         claimed_by: String,
     },
     /// Makes the writes of a checkpoint unclaimed again, after the checkpoints that claimed them were removed. Each
-    /// slot keeps one write: the unclaimed one if there is one, and otherwise the one that was claimed last.
+    /// slot keeps one write: its unclaimed write, or else the last claimed write.
     Reopen { contract: ContractId, id: String },
     /// Removes the writes to every checkpoint whose id begins with the prefix. Ids are compared literally, byte by
     /// byte. Writes to checkpoints that do not exist are removed too.

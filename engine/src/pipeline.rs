@@ -72,7 +72,7 @@ impl Pipeline {
         answer
     }
 
-    /// Answers a query. The query sees every unit that was queued before it.
+    /// Answers a query, which sees every unit that was queued before.
     pub(crate) fn ask(&self, question: Question) {
         // Check the encoder before the worker, because messages move from the encoder to the worker's queue.
         let is_idle = self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.idle();

@@ -76,13 +76,13 @@ pub enum Query {
     Names { contract: ContractId, prefix: String },
     /// Lists lineages by their last activity. Answers [`Answer::Recent`].
     Recent(Recent),
-    /// Lineages of a contract that are not finished. Answers [`Answer::Open`].
+    /// Unfinished lineages of a contract. Answers [`Answer::Open`].
     Open {
         contract: ContractId,
         /// The maximum number of results. If there are more, the results are sampled evenly from all of them.
         most: usize,
     },
-    /// Lists the checkpoints of a lineage with their places and sizes. Answers [`Answer::Rows`].
+    /// Lists the checkpoints of a lineage with their positions and sizes. Answers [`Answer::Rows`].
     Rows(Rows),
     /// Lists the checkpoints of all contracts in save order. Answers [`Answer::Feed`].
     Feed(Feed),

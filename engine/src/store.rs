@@ -27,7 +27,7 @@ use crate::worker::Reply;
 ///
 /// - Units are applied in call order, with one exception: a unit may be applied before a large unit of another lineage
 ///   that was queued earlier. The outcome of a unit is reported when the unit is durable.
-/// A query sees every unit that was queued before.
+/// - A query sees every unit that was queued before.
 /// - Dropping the store finishes the queued work in the background. [`Store::shutdown`] waits until this work is done.
 pub struct Store {
     engine: Engine,
@@ -170,7 +170,7 @@ impl Store {
         }
     }
 
-    /// Removes one batch of the checkpoints that a rule selects. Runs after every unit that was queued before it.
+    /// Removes one batch of the checkpoints that a rule selects. Runs after every unit that was queued before.
     pub fn prune(&self, prune: Prune, reply: Reply<Pruned>) {
         self.change(move |backend| backend.prune(&prune), reply);
     }
@@ -180,7 +180,7 @@ impl Store {
         self.change(|backend| backend.vacuum(), reply);
     }
 
-    /// Upgrades stored data of an older format to the newest one. Runs after every unit that was queued before it.
+    /// Upgrades stored data of an older format to the newest one. Runs after every unit that was queued before.
     pub fn migrate(&self, reply: Reply<()>) {
         self.change(|backend| backend.migrate(), reply);
     }
@@ -212,7 +212,7 @@ impl Store {
         }
     }
 
-    /// Answers a query. It sees every unit that was queued before it.
+    /// Answers a query, which sees every unit that was queued before.
     pub fn ask(&self, query: Query, reply: Reply<Answer>) {
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |inline| inline.backend.answer(&query))),

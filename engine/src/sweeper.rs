@@ -101,7 +101,7 @@ impl Sweeper {
         self.policy.ttl.is_some() || self.policy.max_bytes.is_some()
     }
 
-    /// Called after each commit, on the thread that commits. Removes one batch if it is time.
+    /// Called after each commit, on the writer thread. Removes one batch if it is time.
     pub(crate) fn after_commit(&mut self, backend: &mut dyn Backend) {
         let limited = self.is_limited();
         match backend.sweep() {
@@ -172,7 +172,7 @@ impl Sweeper {
             // reports it. The next sweep applies all rules again.
             Err(error) => self.fail(error),
         }
-        // The server does this work by itself, so it is not counted as sweeping time.
+        // The server does this work on its own, so it is not counted as sweeping time.
         if self.removed >= RECLAIMED {
             self.removed = 0;
             backend.reclaim().unwrap_or_else(|error| self.fail(error));

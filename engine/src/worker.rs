@@ -25,7 +25,6 @@ impl<T> Reply<T> {
         self.asked
     }
 
-    /// Sends the outcome.
     pub fn send(mut self, outcome: Result<T>) {
         if let Some(answer) = self.answer.take() {
             answer(outcome);
@@ -79,7 +78,6 @@ struct Shared<T> {
 
 struct State<T> {
     messages: Vec<T>,
-    /// True while the thread is processing messages.
     working: bool,
     /// True while the thread does idle work: see [`Task::rest`].
     resting: bool,

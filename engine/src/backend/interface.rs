@@ -1,4 +1,4 @@
-//! The interface of a backend, and what every implementation needs.
+//! The interface that every backend implements.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ pub struct Limits {
     pub bytes: usize,
 }
 
-/// The storage of checkpoints. The tests in `tests/backend_contract.rs` check that every implementation obeys these
+/// The storage of checkpoints. `engine/tests/suite/backend_contract.rs` checks that every implementation obeys these
 /// rules:
 /// - One thread at a time uses a backend. A backend never calls the engine that uses it.
 /// - Several backends, in one process or in many, may share a database. The rules about save order and atomicity apply
@@ -34,8 +34,8 @@ pub trait Backend: Send {
     ///   numbers of all saves of the call, in every lineage.
     /// - If the result of a unit is an error, the unit has changed nothing. The exception is an error whose outcome is
     ///   unknown.
-    /// When the function returns, the backend has no reference to the bytes of the units, because their owner may free
-    /// them. The backend in memory may keep them.
+    /// - When the function returns, the backend has no reference to the bytes of the units, because their owner may
+    ///   free them. The backend in memory may keep them.
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>>;
 
     /// Announces that this backend will only answer queries and checks, so that it can use less memory.

@@ -232,7 +232,6 @@ fn move_head(rows: &mut impl LogRows, of: LogName<'_>, end: Option<End>) -> Resu
     free(rows, head.into_iter().map(|head| head.branch))
 }
 
-/// Removes all logs of a lineage.
 pub(crate) fn remove_all(rows: &mut impl LogRows, lin: i64) -> Result<()> {
     let heads = rows.heads(lin)?;
     for (log, _) in &heads {

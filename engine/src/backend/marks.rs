@@ -146,8 +146,8 @@ mod tests {
         #[test]
         fn any_bytes_are_marks_or_an_error(bytes in bytes()) {
             match decode_marks(Some(&bytes)) {
-                // Compare the marks, not the bytes: a varint has longer encodings than the one that `encode_marks`
-                // writes.
+                // Compare the marks, not the bytes: `encode_marks` writes the shortest encoding of a varint, and others
+                // exist.
                 Ok(marks) => prop_assert_eq!(decode_marks(encode_marks(&marks).as_deref()).unwrap(), marks),
                 Err(error) => prop_assert_eq!(error.code(), Code::Corrupt),
             }

@@ -7,12 +7,11 @@ use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
 use crate::retention::{Prune, Pruned};
 
-/// A store in memory. Its maps are sorted in the order in which queries read them.
+/// A store in memory. Its maps are in the order in which queries read them.
 #[derive(Debug, Default)]
 pub struct Memory(Tables<InMemory>);
 
 impl Memory {
-    /// An empty store.
     pub fn new() -> Self {
         Self::default()
     }

@@ -39,7 +39,7 @@ pub(super) struct Filler<'a> {
     bytes: usize,
     /// The position of the last checkpoint that the filter has examined.
     last: Option<Place>,
-    /// True if the page ends before a checkpoint that cannot be read.
+    /// True if the page ends before an unreadable checkpoint.
     broken: bool,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Filler<'a> {
         Ok(())
     }
 
-    /// Ends the page. There is a next page if the page is full, or if `more` checkpoints were not examined.
+    /// Ends the page. It is the last page unless it is full, or `more` is true: not all positions were examined.
     pub(super) fn finish(self, more: bool) -> TuplePage {
         let next = if more || self.is_full() { self.last } else { None };
         TuplePage { tuples: self.tuples, next }

@@ -282,12 +282,10 @@ fn origin_for_a_moment(shared: &Shared, placeholder: &Header, origin: &Origin) -
     Ok(Header { lineage, id, parent, group, age_offset, ..placeholder.clone() })
 }
 
-/// The id of the placeholder of a lineage.
 pub(super) fn placeholder_id(lineage: &str) -> String {
     format!("{PLACEHOLDER}{:032x}", xxh3_128(lineage.as_bytes()))
 }
 
-/// Returns true if this is a placeholder's id.
 pub(super) fn is_placeholder(id: &str) -> bool {
     id.starts_with(PLACEHOLDER)
 }

@@ -75,7 +75,6 @@ impl<T: Item<Place>, Place: Clone> Items<T, Place> {
         side.request(T::query(self.after.clone(), shared.options.page_bytes))
     }
 
-    /// Takes the next item.
     pub(super) fn take(&mut self, shared: &Shared, side: &Side) -> Result<Option<T>> {
         self.fill(shared, side)?;
         Ok(self.read.pop_front())
@@ -201,7 +200,6 @@ impl Item<(ContractId, String)> for Written {
     }
 }
 
-/// Asks for the logs of a lineage.
 pub(super) fn logs_of(start: &Start) -> Query {
     Query::Logs { contract: start.contract, lineage: start.name.clone() }
 }

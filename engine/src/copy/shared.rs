@@ -8,7 +8,6 @@ use super::side::{Name, Side};
 use crate::error::{Code, Error, quote};
 use crate::record::ContractId;
 
-/// The options of a copy.
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
     /// The contracts that are neither copied nor compared.

@@ -67,7 +67,7 @@ pub trait Catalog {
     /// Returns at most `most` lineage positions greater than `after`, in ascending order. Leaves out lineages of
     /// records: see [`ContractId::has_records`].
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>>;
-    /// Returns those of these lineages that hold effects: see [`ContractId::is_effects`].
+    /// Returns the given lineages that hold effects: see [`ContractId::is_effects`].
     fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>>;
     /// Returns the stored leases, and the time on the store's clock.
     fn leases(&self) -> Result<Leases>;
@@ -96,8 +96,8 @@ pub trait Catalog {
             seqs.chunks(MANY).map(|seqs| Ok(self.stored(seqs)?.iter().map(|(_, stored)| stored.bytes).sum::<u64>()));
         sizes.sum()
     }
-    /// Returns the payloads that are deltas against one of these bases. Each item holds the number of the base, the
-    /// number of the payload, and the stored size of the payload in bytes.
+    /// Returns the payloads that are deltas against one of these bases: the number of the base, the number of the
+    /// payload, and the payload's stored size in bytes.
     fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>>;
     /// Returns the stored size of all payloads, in bytes. Returns `None`, without computing the exact size, if it is at
     /// most `limit`.

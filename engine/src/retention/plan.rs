@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::record::{ContractId, Seq};
 
 /// The number of checkpoints or lineages in the first portion of a batch. Each later portion is [`GROWTH`] times as
-/// large. A rule may need only a small part of a batch, so planning does not ask about the entire batch at once.
+/// large. A rule may need only a small part of a batch, so planning asks in portions.
 const PORTION: usize = 64;
 /// The number of checkpoints in a batch of a preview. A preview holds no locks, and a server answers a few large
 /// questions faster.

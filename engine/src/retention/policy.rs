@@ -7,13 +7,13 @@ use ts_rs::TS;
 
 use crate::record::ContractId;
 
-/// The default number of checkpoints that one batch removes.
+/// The default maximum number of checkpoints that one batch removes.
 pub const BATCH: usize = 500;
 
 /// The maximum number of checkpoints that a batch examines, for each checkpoint that it may remove.
 pub(super) const LOOK: usize = 4;
 
-/// The limits that a store enforces by itself. Each limit applies independently of the others.
+/// The limits that a store enforces automatically. Each limit applies independently of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// The number of checkpoints to keep in each lineage. Every save removes older checkpoints in the same

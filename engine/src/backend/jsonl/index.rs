@@ -22,7 +22,6 @@ pub(super) struct Index {
     pub(super) sources: BTreeMap<u64, Source>,
     /// The files of the existing lineages, by position.
     pub(super) lineages: HashMap<i64, u64>,
-    /// The files with pending writes.
     pub(super) writes: BTreeMap<ContractId, u64>,
     /// The file of each branch, and the log that it was created for.
     pub(super) homes: BTreeMap<BranchId, (u64, String)>,

@@ -13,7 +13,6 @@ use crate::error::{Code, Error, Result};
 /// The maximum pause between two attempts to take the lock.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The lock file.
 #[derive(Debug)]
 pub(super) struct Lock {
     path: PathBuf,

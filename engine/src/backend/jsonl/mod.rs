@@ -3,14 +3,14 @@
 //!
 //! # How it works
 //!
-//! - A batch is appended to the files of its lineages. Then one line in the commit log, `order.jsonl`, makes it count.
-//!   The line gives the new length of each file. What a file holds beyond its length was never committed.
-//! - A process holds an index of all files in memory, in the tables of the memory backend. Before each operation it
-//!   reads the new lines of the commit log and of the files. Payloads and records are read on demand.
-//! - All processes share one lock file. A batch is written under an exclusive lock. A reader takes a shared lock only
-//!   while it reads new lines: committed lines never change, so it reads payloads without a lock.
-//! - A line states what is true after it. The order of lines in different files has no meaning, and a file can be
-//!   rewritten with only what is still true.
+//! - A batch is appended to the files of its lineages. Then one line in the commit log, `order.jsonl`, commits it. This
+//!   line has the new length of each file. Bytes beyond that length are not committed.
+//! - A process keeps an index of all files in memory, in the tables of the memory backend. Before each operation it
+//!   reads the new lines of the commit log and of the files. It reads payloads and records on demand.
+//! - All processes share one lock file. A batch needs an exclusive lock. A reader needs a shared lock only while it
+//!   reads new lines. Committed lines never change, so it reads payloads without a lock.
+//! - A line states what is true after it. Lines in different files have no order, and a file can be rewritten with only
+//!   the lines that are still true.
 
 mod backend;
 mod check;

@@ -32,7 +32,6 @@ impl Draft {
         Self { sum: before.sum, before, text: Vec::new(), lines: 0 }
     }
 
-    /// Returns true if the file is new.
     pub(super) fn is_new(&self) -> bool {
         self.before.lines == 0
     }

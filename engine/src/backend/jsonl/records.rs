@@ -137,7 +137,6 @@ pub(super) fn read<'a, P: Deserialize<'a>>(bytes: &'a [u8], at: At) -> Result<(L
     Ok((parse(text)?, sum))
 }
 
-/// A checkpoint.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Checkpointed<'a, P> {

@@ -205,7 +205,7 @@ impl Backend for Postgres {
     }
 
     fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
-        // After a query that found no server, later queries fail at once: they have already waited as long.
+        // After a query that found no server, fail the later queries immediately: they have already waited as long.
         let mut unreachable = None;
         for queries in queries.chunk_by(|a, b| Point::is(a) && Point::is(b)) {
             let answers = match (&unreachable, queries) {

@@ -58,7 +58,7 @@ async fn addresses(host: &Config) -> std::result::Result<Vec<Config>, String> {
 pub(super) struct Connector {
     /// The hosts, in the order of the URL.
     hosts: Vec<Config>,
-    /// The host to try first: the last one that accepted a connection.
+    /// The index of the host to try first, which is the host of the last successful connection.
     first: AtomicUsize,
     /// True if the hosts are tried in random order.
     balance: bool,

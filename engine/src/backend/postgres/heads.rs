@@ -55,7 +55,6 @@ impl Heads {
         self.by_lineage.get(&name(contract, lineage)).is_some_and(|known| known.shared)
     }
 
-    /// The head with this id.
     pub(super) fn with_id(&self, contract: ContractId, id: &str) -> Option<&Head> {
         self.unshared(self.lineages.get(&name(contract, id))?)
     }

@@ -1,5 +1,5 @@
-//! The rows that a batch needs, as its transaction has read them. Most are read together with the locks, so a batch of
-//! saves takes one round trip before the one that stores and commits.
+//! The rows that a batch needs, as its transaction has read them. Most are read together with the locks. A batch of
+//! saves then takes two round trips: this one, and the one that stores and commits.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

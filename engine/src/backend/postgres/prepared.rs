@@ -20,7 +20,7 @@ enum Text {
 
 /// The prepared statements of a connection.
 pub(super) struct Prepared {
-    /// True if the connection leads to one process of the server, which keeps what it prepares.
+    /// True if the connection leads directly to a server process, which keeps prepared statements.
     is_direct: Cell<bool>,
     kept: RefCell<HashMap<Arc<str>, Text>>,
 }

@@ -76,7 +76,7 @@ impl Writing<'_> {
         Ok(row::numbers(&found))
     }
 
-    /// Removes those of these lineages that have neither checkpoints nor logs.
+    /// Removes the given lineages that have neither checkpoints nor logs.
     pub(super) fn end_empty(&self, lins: &[i64]) {
         let used: Vec<i64> = lins.iter().copied().filter(|lin| !self.unused.contains(lin)).collect();
         if !used.is_empty() {

@@ -147,7 +147,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     ///
-    /// If the connection is lost meanwhile, the outcome is unknown. If there was no connection, nothing was sent.
+    /// If the connection is lost during the commit, the outcome is unknown. Without a connection, nothing was sent.
     pub(super) fn commit(self) -> Result<Vec<Vec<Row>>> {
         self.finish().map_err(|error| {
             if self.sent.get() && self.session.broken.get() { error.with_outcome_unknown() } else { error }

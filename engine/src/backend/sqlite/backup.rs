@@ -44,8 +44,8 @@ pub struct BackedUp {
     pub verified: bool,
 }
 
-/// Copies the database at `options.path` to `to`, and verifies the copy. Saves continue meanwhile. The copy has every
-/// save that was acknowledged before. `watch` receives the progress; an error from it ends the backup.
+/// Copies the database at `options.path` to `to`, and verifies the copy. Saves continue during the backup. The copy has
+/// every save that was acknowledged before. `watch` receives the progress; its error ends the backup.
 ///
 /// # Errors
 ///

@@ -1,8 +1,9 @@
 //! The column `chain` describes how the row's payload is stored, and which payloads are deltas against it.
 //!
 //! All deltas against one base form a linked list through their rows. The base's row has the number of the newest
-//! delta, and each delta's row has the number of the next older delta. Dependants are thus found without an index. The
+//! delta, and each delta's row has the number of the next older delta, so dependants are found without an index. The
 //! column keeps its size, so saving a delta updates the column of its base in place.
+//!
 //! The short form stores distances to other rows. A row whose numbers do not fit has the wide form.
 
 use std::collections::HashSet;

@@ -59,7 +59,6 @@ impl LineageRow {
         labels::opened(self.lin, self.sealed_labels.as_deref())
     }
 
-    /// The error for damaged labels.
     pub(super) fn damaged_labels(&self) -> Error {
         let message = format!("run {:?}: its labels do not match their checksum: set its labels again", self.name);
         Error::new(Code::Corrupt, message)

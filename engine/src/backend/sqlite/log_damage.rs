@@ -14,7 +14,7 @@
 //!
 //! With less durability, a power loss can leave the same bytes. The header of the database, in the file or in the log,
 //! says whether a store with less durability has written to it (`user_version.rs`). Other processes may write the log
-//! meanwhile. They only append, or restart the log by first writing a new header.
+//! at the same time. They only append, or restart the log by first writing a new header.
 
 use std::fs::OpenOptions;
 use std::io::Result as IoResult;

@@ -4,8 +4,8 @@
 //! applies it to the restored file, and both are lost. Nothing in the format of `SQLite` connects a log with its file.
 //! Each log therefore has a number, in the `user_version` of its copies of page 1:
 //!
-//! The transaction that begins a log writes page 1 with the next number. So does a transaction after a minute.
-//! The file has the number of the previous log, or a number that the log has copied into it.
+//! - The transaction that begins a log writes page 1 with the next number. So does a transaction after a minute.
+//! - The file has the number of the previous log, or a number that the log has copied into it.
 //! - A new database and each backup begin with a random number.
 
 use std::ops::ControlFlow;

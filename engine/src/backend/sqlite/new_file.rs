@@ -1,4 +1,4 @@
-//! Distinguishes a new database from one that was copied without its log.
+//! Distinguishes a new database from a database that was copied without its log.
 //!
 //! Neither has tables, and the headers of both say that there is a log. Before a process creates the tables, it creates
 //! a marker beside the file, and removes it afterwards. A file without tables and marker is therefore a copy that lacks

@@ -44,7 +44,7 @@ pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -
     Ok(filler.finish(!entries.ended))
 }
 
-/// Consecutive positions of a listing: one that the page wants, or some that its filter excludes.
+/// Consecutive positions of a listing: a wanted position, or positions that the filter excludes.
 struct Run {
     last: Place,
     /// The number of positions that the filter excludes. Their rows are not verified.

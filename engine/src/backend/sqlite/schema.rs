@@ -127,7 +127,8 @@ impl LateIndex {
         format!("CREATE INDEX IF NOT EXISTS {name} ON {rows}")
     }
 
-    /// Builds the index if it does not exist. Saves wait meanwhile, about one second for a million rows.
+    /// Builds the index if it does not exist. Saves wait for the build, which takes about one second for a million
+    /// rows.
     pub(super) fn build(&self, connection: &Connection) -> Result<()> {
         Ok(connection.execute_batch(&self.sql())?)
     }

@@ -4,12 +4,12 @@
 //! back the transaction of a killed process. The folder may also be read-only. How a file is opened depends on the
 //! files beside it:
 //!
-//! - The database has not changed since it was closed: it is read as an unchanging file, without locks. The reader
-//!   must then check whether the files have changed since.
-//! - A process has the database open (`-shm` exists), or the database is not in WAL mode: it is read as SQLite reads a
+//! - The database has not changed since it was closed: it is read as an immutable file, without locks. The reader must
+//!   then check whether the files have changed.
+//! - A process has the database open (`-shm` exists), or the database is not in WAL mode: it is read as an ordinary
 //!   shared file.
-//! - A process was killed while it wrote, or the shared file cannot be read: the files are copied to a temporary folder,
-//!   and the copy is read.
+//! - A process was killed while it wrote, or the shared file cannot be read: the files are copied to a temporary
+//!   folder, and the copy is read.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};

@@ -18,7 +18,6 @@ const MAGIC: u32 = 0x377f_0682;
 pub(super) struct Frame<'a> {
     /// The first frame has the number 1.
     pub(super) number: u64,
-    /// The number of the page.
     pub(super) page_number: u32,
     /// True if the frame is the last of a transaction.
     pub(super) commits: bool,
