@@ -129,7 +129,7 @@ impl Error {
         self
     }
 
-    /// Puts the place of the failure in front of the message.
+    /// Prepends the place of the failure to the message.
     #[must_use]
     pub fn context(mut self, what: &str) -> Self {
         self.message = shortened(format!("{what}: {}", self.message));

@@ -63,8 +63,7 @@ pub enum Op {
         /// The writes. A claimed write, as a copied checkpoint may have, is always added, even if its slot already has
         /// a write.
         writes: Vec<Write>,
-        /// If true, a write to a slot that already has a write replaces the earlier write. If false, the earlier write
-        /// stays.
+        /// If true, a write replaces an earlier write in its slot. If false, the earlier write stays.
         replace: bool,
         /// The envelope of the writes, if it was encoded ahead of time. Only the engine sets this field.
         encoded: Option<Bytes>,
@@ -90,7 +89,7 @@ pub enum Op {
         lineage: String,
         /// The log's name, unique in the lineage.
         log: String,
-        /// The records. A record is left out if the log already contains a record with the same key.
+        /// The records. A record whose key is already in the log is left out.
         records: Vec<Record>,
         /// The state that the log must have before the append. Otherwise, the append fails with [`Code::Conflict`].
         must: LogMust,
@@ -112,8 +111,8 @@ pub enum Op {
     },
     /// Changes the labels of a lineage. The other labels stay.
     ///
-    /// Fails with [`Code::NotFound`] if the lineage has no checkpoint. Fails with [`Code::InvalidArgument`] if the lineage
-    /// would have more than [`Labels::MOST`] labels.
+    /// Fails with [`Code::NotFound`] if the lineage has no checkpoint. Fails with [`Code::InvalidArgument`] if the
+    /// lineage would get more than [`Labels::MOST`] labels.
     SetLabels { contract: ContractId, lineage: String, changes: LabelChanges },
     /// Keeps the newest checkpoints of a lineage and removes the others, the oldest first. Checkpoints are ordered by
     /// age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
@@ -215,8 +214,8 @@ impl Fork {
         }
     }
 
-    /// Checks an existing checkpoint that has the id of the copy. If this checkpoint is the copy itself, the same fork
-    /// was sent twice and the check succeeds. Otherwise the check fails.
+    /// Checks an existing checkpoint that has the id of the copy. Succeeds if the checkpoint is this copy, because then
+    /// the fork was sent twice.
     pub(crate) fn check_sent_again(&self, lineage: &str, parent: Option<&str>) -> Result<()> {
         if lineage == self.lineage && parent == Some(&self.source) {
             return Ok(());
@@ -272,8 +271,7 @@ pub enum LogEnd {
 /// The changes of one call. Either all of them are applied, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unit {
-    /// Conditions that are checked when the unit is applied, before its changes. If a condition is false, the unit
-    /// fails with the error of the condition.
+    /// Conditions, checked before the changes are applied. If a condition is false, the unit fails with its error.
     pub expect: Vec<Expect>,
     /// The changes, in the order of their application.
     pub ops: Vec<Op>,
@@ -314,7 +312,7 @@ impl Applied {
 pub struct Commit {
     /// The time at which the backend began the batch.
     pub began: Instant,
-    /// The time until the batch was durable.
+    /// The time from `began` until the batch was durable.
     pub took: Duration,
     /// The number of units in the batch.
     pub units: usize,

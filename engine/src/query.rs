@@ -16,8 +16,8 @@ use crate::check::CheckCursor;
 use crate::record::{ContractId, Seq, SortKey};
 use crate::retention::Rule;
 
-/// A query to a backend. The newest checkpoint is the one with the greatest sort key. Among checkpoints with equal
-/// sort keys, the newest is the one that was saved last.
+/// A query to a backend. The newest checkpoint of a lineage has the greatest sort key. If sort keys are equal, the
+/// checkpoint that was saved last is the newest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Query {
     /// The checkpoint with this id. Answers [`Answer::Checkpoint`].
@@ -47,8 +47,7 @@ pub enum Query {
     Page(Page),
     /// The number of checkpoints. Answers [`Answer::Count`].
     Count { contract: ContractId, of: Of },
-    /// Several queries, all answered from one snapshot. Answers [`Answer::All`], with the answers in the order of the
-    /// queries.
+    /// Several queries, answered from one snapshot. Answers [`Answer::All`], in the order of the queries.
     All(Vec<Query>),
     /// Checkpoints with their payloads, all from one snapshot. They are ordered by ascending sort key and then by save
     /// order. Answers [`Answer::Checkpoints`].
@@ -63,8 +62,8 @@ pub enum Query {
     /// [`Answer::Lineages`].
     Lineages {
         contract: ContractId,
-        /// Only lineages whose first checkpoint had a group with this prefix are returned. Groups are compared
-        /// literally, byte by byte.
+        /// Only lineages whose first checkpoint has a group with this prefix are returned. Prefixes are compared byte
+        /// by byte.
         group_prefix: String,
         /// If given, only lineages with a position less than this one are returned.
         before: Option<i64>,
@@ -86,11 +85,10 @@ pub enum Query {
     Rows(Rows),
     /// Lists the checkpoints of all contracts in save order. Answers [`Answer::Feed`].
     Feed(Feed),
-    /// The lineages that were forked from a checkpoint of this lineage. The fork that was created last comes first.
-    /// Answers [`Answer::Lineages`].
+    /// The forks of the checkpoints of this lineage, the last created first. Answers [`Answer::Lineages`].
     Forks {
         contract: ContractId,
-        /// The lineage that was forked.
+        /// The lineage whose forks are listed.
         lineage: String,
     },
     /// Records of a log. Answers [`Answer::Log`].
@@ -127,13 +125,13 @@ pub enum Query {
     },
     /// The time on the store's clock. Answers [`Answer::Clock`].
     ///
-    /// All processes that use the store must compare times of the same clock. A store on this machine answers with the
-    /// machine's clock. A server answers with its own clock.
+    /// All processes that use the store must compare times of the same clock. A local store answers with the machine's
+    /// clock. A server answers with its own clock.
     Clock,
     /// Counts the checkpoints that applying the rules now, one after the other, would remove. Answers
     /// [`Answer::Pruned`].
     Prunable {
-        /// If given, only checkpoints of this contract are counted. `None` counts the checkpoints of all contracts.
+        /// If given, only checkpoints of this contract are counted.
         contract: Option<ContractId>,
         rules: Vec<Rule>,
     },
@@ -160,7 +158,7 @@ pub enum Query {
     /// A page of the pending writes of all contracts, ordered by contract and id of the checkpoint. Includes writes to
     /// checkpoints that do not exist. Answers [`Answer::Writes`].
     Writes {
-        /// The contract and the id after which the page begins. `None` begins with the first ones.
+        /// The contract and the id after which the page begins. `None` begins with the first checkpoint.
         after: Option<(ContractId, String)>,
         /// The page ends at the checkpoint whose writes reach this number of bytes, as [`Written::weight`] counts them.
         ///
@@ -186,8 +184,8 @@ pub struct Ancestors {
     pub contract: ContractId,
     /// The id of the checkpoint to begin with.
     pub id: String,
-    /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). The walk goes from child to
-    /// parent. After the first checkpoint that contains a part with a stem, this stem is no longer wanted.
+    /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). Only the first checkpoint of the
+    /// walk that has a part with a stem returns this part.
     pub stems: Vec<String>,
     /// The names of the writes to read.
     pub writes: Vec<String>,

@@ -8,65 +8,64 @@ use crate::record::{ContractId, Header, SortKey, Write};
 /// A condition of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// The newest checkpoint of a lineage is the one that the writer knows. Otherwise the unit fails with
-    /// [`Code::Conflict`].
+    /// The newest checkpoint of the lineage has the id `newest`. Otherwise the unit fails with [`Code::Conflict`].
     Newest {
         contract: ContractId,
         lineage: String,
-        /// The expected id of the newest checkpoint. `None` expects that the lineage has no checkpoint.
+        /// `None`: the lineage has no checkpoint.
         newest: Option<String>,
-        /// The id of the checkpoint that the writer puts. The expectation also accepts this id as the id of the newest
-        /// checkpoint, so that a repeated put succeeds.
+        /// The id of the checkpoint that the unit puts. A newest checkpoint with this id also satisfies the condition,
+        /// so that a repeated put succeeds.
         or: String,
     },
-    /// The newest checkpoint of a lineage is the save that the writer knows. A sort key that ends with a random number names
-    /// one save, also where ids come again. Otherwise the unit fails with [`Code::Conflict`].
+    /// The newest checkpoint of the lineage has the sort key `newest`. Otherwise the unit fails with
+    /// [`Code::Conflict`]. If ids are reused, a sort key that ends with a random number still identifies one save.
     NewestSave {
         contract: ContractId,
         lineage: String,
-        /// The sort key of the save. `None` expects that the lineage has no checkpoint.
+        /// `None`: the lineage has no checkpoint.
         newest: Option<SortKey>,
-        /// The sort key of the checkpoint that the writer puts, so that a repeated put succeeds.
+        /// The sort key of the checkpoint that the unit puts. It is accepted too, so that a repeated put succeeds.
         or: SortKey,
     },
-    /// The checkpoint with this id is as expected.
+    /// The checkpoint with this id satisfies `must`.
     Checkpoint {
         contract: ContractId,
         id: String,
         must: Must,
-        /// The error of the unit if the checkpoint is not as expected.
+        /// The unit's error if the condition is false.
         otherwise: Error,
     },
-    /// What the new data belongs to is stored: the checkpoint `id`, or any checkpoint of `lineage`. One of the two suffices.
+    /// The checkpoint `id` or any checkpoint of `lineage` is stored. One of the two suffices.
     Stored {
         contract: ContractId,
-        /// `None`: a checkpoint of the lineage is needed.
+        /// `None`: only `lineage` counts.
         id: Option<String>,
-        /// `None`: the checkpoint is needed.
+        /// `None`: only `id` counts.
         lineage: Option<String>,
-        /// The error of the unit if neither is stored.
+        /// The unit's error if neither is stored.
         otherwise: Error,
     },
-    /// The lineage has this position ([`Start::position`](crate::record::Start::position)), which no other lineage ever gets. So it
-    /// was neither deleted nor begun again since the writer has learned the position.
+    /// The lineage still has this position ([`Start::position`](crate::record::Start::position)). Positions are never
+    /// reused, so the lineage was not deleted and begun again after the writer read the position.
     Incarnation {
         contract: ContractId,
         lineage: String,
         position: i64,
-        /// The error of the unit if the lineage is not stored, or has another position.
+        /// The unit's error if the lineage is not stored or has another position.
         otherwise: Error,
     },
-    /// No unclaimed write of this task to this checkpoint has this slot. Otherwise the unit fails with [`Code::Conflict`]. Of
-    /// two units that store a write there, the first one wins. The checkpoint exists.
+    /// No unclaimed write of this task to this checkpoint has this slot. Otherwise the unit fails with
+    /// [`Code::Conflict`]. If two units write to the slot, the first one wins. The checkpoint must exist.
     FreeSlot { contract: ContractId, id: String, task: String, index: i64 },
 }
 
-/// What a writer expects of a checkpoint.
+/// A condition on one checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Must {
-    /// The checkpoint exists, and was saved at this time or later. Times are in ms since the epoch.
+    /// The checkpoint exists and was saved at this time or later, in ms since the epoch.
     BeSavedSince(i64),
-    /// The checkpoint does not exist, or was saved before this time.
+    /// The checkpoint does not exist, or was saved before this time, in ms since the epoch.
     NotBeSavedSince(i64),
     /// The checkpoint exists and has this sort key.
     HaveSortKey(SortKey),
@@ -76,7 +75,7 @@ pub enum Must {
     BelongTo(String),
 }
 
-/// The checkpoint that a condition looks at.
+/// The checkpoint that a condition checks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Subject<'a> {
     /// The newest checkpoint of this lineage.
@@ -85,7 +84,7 @@ pub(crate) enum Subject<'a> {
 }
 
 impl Expect {
-    /// The checkpoints that the condition looks at, or whose lineage it looks at. The first one that is stored decides.
+    /// The checkpoints that the condition concerns, directly or by their lineage. The first stored one decides.
     pub(crate) fn subjects(&self) -> impl Iterator<Item = Subject<'_>> {
         let both = match self {
             Self::Newest { contract, lineage, .. }
@@ -108,13 +107,13 @@ impl Expect {
         find: impl FnMut(Subject<'_>) -> Result<Option<H>>,
     ) -> Result<()> {
         match self.subjects().map(find).find_map(Result::transpose).transpose() {
-            // A damaged checkpoint is stored.
+            // A damaged checkpoint also counts as stored.
             Err(error) if error.code() == Code::Corrupt && matches!(self, Self::Stored { .. }) => Ok(()),
             found => self.check(found?.as_ref().map(Borrow::borrow)),
         }
     }
 
-    /// The lineage whose position decides. `None`: something else decides.
+    /// The lineage whose position the condition checks. `None` for all other conditions.
     pub(crate) fn line(&self) -> Option<(ContractId, &str)> {
         match self {
             Self::Incarnation { contract, lineage, .. } => Some((*contract, lineage)),
@@ -122,7 +121,7 @@ impl Expect {
         }
     }
 
-    /// Checks a condition that looks at a lineage. `found` is the position of the stored lineage.
+    /// Checks a condition on a lineage. `found` is the position of the stored lineage.
     pub(crate) fn check_line(&self, found: Option<i64>) -> Result<()> {
         match self {
             Self::Incarnation { position, otherwise, .. } if found != Some(*position) => Err(otherwise.clone()),
@@ -130,7 +129,7 @@ impl Expect {
         }
     }
 
-    /// The checkpoint whose writes decide. `None`: the checkpoints of [`Self::subjects`] decide.
+    /// The checkpoint whose writes the condition checks. `None`: the condition checks [`Self::subjects`].
     pub(crate) fn writes(&self) -> Option<(ContractId, &str)> {
         match self {
             Self::FreeSlot { contract, id, .. } => Some((*contract, id)),
@@ -138,7 +137,7 @@ impl Expect {
         }
     }
 
-    /// Checks a condition that looks at writes. `found` are the stored writes of the condition's subject.
+    /// Checks a condition on writes. `found` are the stored writes of the checkpoint.
     pub(crate) fn check_writes(&self, found: &[Write]) -> Result<()> {
         match self {
             Self::FreeSlot { id, task, index, .. } => {
@@ -156,7 +155,7 @@ impl Expect {
         }
     }
 
-    /// Checks a condition that looks at a checkpoint. `found` is the stored header of the condition's subject.
+    /// Checks a condition on a checkpoint. `found` is the stored header of the checkpoint.
     pub(crate) fn check(&self, found: Option<&Header>) -> Result<()> {
         match self {
             Self::Newest { lineage, newest, or, .. } => {

@@ -41,7 +41,7 @@ pub enum Answer {
     Logs(Vec<LogMark>),
     /// The result of verifying one page.
     Checked(Box<CheckPage>),
-    /// The number and the size of the items that the store holds.
+    /// The number and the size of the stored items.
     Stats(Stats),
     /// The number and the size of the checkpoints that would be removed.
     Pruned(Pruned),
@@ -58,7 +58,7 @@ pub enum Answer {
     Feed(FeedPage),
     /// A time, in ms since the epoch.
     Clock(i64),
-    /// Nothing if the store is in memory.
+    /// The format of the stored data. `None` for a store in memory.
     Format(Option<Formats>),
 }
 
@@ -110,7 +110,7 @@ impl Answer {
         <[Answer; N]>::try_from(self.into_list()?).map_err(|_| wrong_kind())
     }
 
-    /// The position of the lineage that [`Query::Start`](super::Query::Start) has found.
+    /// The position of the lineage that [`Query::Start`](super::Query::Start) found.
     pub fn into_position(self) -> Result<Option<i64>> {
         Ok(self.into_starts()?.first().map(|start| start.position))
     }

@@ -1,4 +1,4 @@
-//! Which checkpoints a listing has.
+//! The scope of a listing.
 
 use crate::record::Header;
 
@@ -21,7 +21,7 @@ pub enum Of {
 }
 
 impl Of {
-    /// Returns true if the listing has a checkpoint of its contract with this header. An empty label or group is none.
+    /// Returns true if the listing includes a checkpoint with this header. An empty label or group matches nothing.
     pub(crate) fn has(&self, header: &Header) -> bool {
         let in_group = |group: &str| header.group == group && !group.is_empty();
         match self {

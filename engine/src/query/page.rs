@@ -1,4 +1,4 @@
-//! A page of a listing, with all that a reader of a checkpoint needs.
+//! A page of a listing, with payloads and pending writes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ pub struct Page {
     pub order: RowOrder,
     /// The page begins after this place in the order. `None` begins with the first checkpoint.
     pub after: Option<Place>,
-    /// The number of checkpoints to skip from there on. 0 if a filter is given.
+    /// The number of checkpoints to skip after `after`. 0 if a filter is given.
     pub skip: usize,
     /// If given, only checkpoints that pass are listed.
     pub filter: Option<MetaFilter>,
     /// The maximum number of checkpoints in the page.
     pub limit: usize,
-    /// The page ends with the checkpoint whose payload fills this number of bytes.
+    /// The page ends with the checkpoint whose payload reaches this number of bytes in total.
     pub bytes: usize,
-    /// The maximum number of checkpoints that the filter looks at, at least 1. A filter that nothing passes keeps no
-    /// other query waiting.
+    /// The maximum number of checkpoints that the filter checks, at least 1. The limit keeps a filter without matches
+    /// from blocking other queries.
     ///
-    /// If the listing has several lineages ([`Of::Lineages`]), a filter may look at all of them. Each page would otherwise
-    /// begin with all of them again.
+    /// If the listing has several lineages ([`Of::Lineages`]), a filter may check all of their checkpoints. Otherwise
+    /// each page would begin with all lineages again.
     pub looks: usize,
-    /// True if no sort key of the contract is longer than 1,000 bytes, so that an index has the whole order. A listing of
-    /// many checkpoints with the same sort key needs this.
+    /// True if no sort key of the contract is longer than 1,000 bytes. An index then has the complete order. Listings
+    /// of many checkpoints with equal sort keys need this.
     pub short_keys: bool,
 }
 
@@ -45,23 +45,23 @@ impl Page {
     }
 }
 
-/// Says which checkpoints may have certain metadata. Only the contract can read the meta, so it checks again what passes.
+/// Preselects checkpoints by their metadata. The contract, which can read the metadata, checks the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetaFilter {
-    /// A meta passes if it contains all of these texts.
+    /// The metadata must contain all of these texts.
     pub all: Vec<Vec<u8>>,
-    /// A meta that contains this text passes too, because it may have the other texts in another form.
+    /// Metadata with this text is also selected, because it may have the other texts in another form.
     pub or: Vec<u8>,
-    /// A meta that does not end with this text passes too, because it has another form.
+    /// Metadata that does not end with this text is also selected, because it has another form.
     pub end: Vec<u8>,
     /// If given, the backend may find the checkpoints with an index of this key.
     pub key: Option<Box<MetaKey>>,
-    /// If given, a meta that passes must also pass this test.
+    /// If given, selected metadata must also pass this test.
     pub test: Option<MetaTest>,
 }
 
-/// What a contract knows about its metadata: returns false for a checkpoint that is not wanted. Two tests are equal if they are
-/// the same one.
+/// The contract's own test of metadata. It returns false for checkpoints that are not wanted. Tests are compared by
+/// identity.
 #[derive(Clone)]
 pub struct MetaTest(Arc<Test>);
 
@@ -88,10 +88,10 @@ impl PartialEq for MetaTest {
 
 impl Eq for MetaTest {}
 
-/// A key of the metadata and its wanted value, for an index. A backend that has no such index makes one, or does without.
+/// A key of the metadata and its wanted value, for an index. A backend without such an index creates one or scans.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetaKey {
-    /// The metadata is a JSON object. It begins with the last byte of this text, and ends where the meta ends.
+    /// The metadata is a JSON object that begins with the last byte of this text and ends where the metadata ends.
     pub begins: Vec<u8>,
     /// A key of the object. It contains no quotation mark, no backslash, and no control character.
     pub key: String,
@@ -100,10 +100,10 @@ pub struct MetaKey {
 }
 
 impl MetaKey {
-    /// The number of characters of a value's JSON text that are in the index.
+    /// The number of characters of a value's JSON text that the index stores.
     pub(crate) const INDEXED: usize = 200;
 
-    /// The part of the value's JSON text that is in the index.
+    /// The part of the value's JSON text that the index stores.
     pub(crate) fn indexed(&self) -> &str {
         self.value.char_indices().nth(Self::INDEXED).map_or(&self.value, |(end, _)| &self.value[..end])
     }
@@ -116,7 +116,7 @@ impl MetaFilter {
     }
 }
 
-/// A filter that is ready to look at many checkpoints.
+/// A filter that is prepared for many checkpoints.
 pub(crate) struct Searcher<'a> {
     all: Vec<Finder<'a>>,
     or: Finder<'a>,

@@ -5,19 +5,18 @@ use crate::record::{ContractId, Labels, Seq, Status};
 /// Lists lineages by their last activity. The activity of a lineage is the save number of its newest checkpoint. Saving
 /// a checkpoint again gives it a new save number. Lineages without checkpoints are not listed.
 ///
-/// A listing continues from the save number of the last lineage of a page. If a lineage is active between two pages, it
-/// moves to the end of the order. Pages from the latest never repeat a lineage, and pages from the earliest never
-/// leave one out.
+/// The next page continues from the save number of the last lineage on a page. A lineage that becomes active between
+/// two pages moves to the end of the order. Listings from the latest never repeat a lineage. Listings from the earliest
+/// never omit one.
 ///
-/// The answer takes time in proportion to the smaller of two numbers: the checkpoints that were saved since the last
-/// listed activity, and the lineages of the store. With a status or a label that few lineages have, it takes time in
-/// proportion to these.
+/// The time is proportional to the smaller of two numbers: the checkpoints saved since the last listed activity, and
+/// the lineages of the store. If few lineages have the status or label, the time is proportional to their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recent {
-    /// The contracts that the lineages belong to.
+    /// The contracts whose lineages are listed.
     pub contracts: Vec<ContractId>,
-    /// If true, only lineages are returned whose name is the group of their first checkpoint. A contract can give the
-    /// main one of several lineages this name.
+    /// If true, only lineages are returned whose name equals the group of their first checkpoint. A contract can mark
+    /// the main lineage of a group this way.
     pub named_as_group: bool,
     /// Only lineages are returned whose name contains this text. Empty: all lineages.
     pub matching: String,
@@ -26,7 +25,7 @@ pub struct Recent {
     /// Only lineages that have all of these labels are returned.
     pub labels: Labels,
     pub order: ActivityOrder,
-    /// If given, only lineages with an activity after this one in the order are returned.
+    /// If given, only lineages whose activity comes after this save number in the order are returned.
     pub after: Option<Seq>,
     /// The maximum number of results.
     pub limit: usize,
@@ -47,7 +46,7 @@ impl Recent {
         self.statuses.is_empty() || self.statuses.contains(&status)
     }
 
-    /// Returns true if an index of statuses finds the lineages. The index has all but those that are finished.
+    /// Returns true if the index of statuses can answer the query. The index has all lineages that are not finished.
     pub(crate) fn is_indexed(&self) -> bool {
         !self.statuses.is_empty() && !self.statuses.contains(&Status::Finished)
     }

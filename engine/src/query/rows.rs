@@ -1,4 +1,4 @@
-//! The queries that show checkpoints without their payloads: those of one lineage, and those that were saved last.
+//! The queries that list checkpoints without their payloads: in a lineage, and in save order.
 
 use crate::record::{ContractId, FeedWait, Seq, SortKey};
 
@@ -12,7 +12,7 @@ pub struct Rows {
     pub order: RowOrder,
     /// The maximum number of checkpoints.
     pub limit: usize,
-    /// True if the answer contains [`RowSums`](crate::record::RowSums), which takes time in proportion to the number of
+    /// If true, the answer contains [`RowSums`](crate::record::RowSums). They take time in proportion to the number of
     /// checkpoints of the lineage.
     pub sums: bool,
 }
@@ -22,10 +22,9 @@ pub struct Rows {
 pub enum RowsFrom {
     /// The oldest or the newest checkpoint, depending on the order.
     End,
-    /// The checkpoint that follows this place in the order of the list. There need not be a checkpoint at the place.
+    /// The checkpoint after this place in the order of the list. No checkpoint needs to exist at the place.
     After(SortKey, Seq),
-    /// The checkpoint at this place in the lineage, counted from 0. A negative number counts from the end: -1 is the
-    /// newest.
+    /// The checkpoint with this index in the lineage, from 0. Negative indexes count from the end: -1 is the newest.
     Step(i64),
     Id(String),
 }
@@ -39,18 +38,18 @@ pub enum RowOrder {
     NewestFirst,
 }
 
-/// Lists checkpoints of all contracts in save order, to follow the saves of all processes.
+/// Lists checkpoints of all contracts in save order. A reader follows the saves of all processes with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feed {
     /// Only checkpoints with a greater save number are listed.
     pub after: Seq,
-    /// `NewestFirst` lists the checkpoints that were saved last, and gives no position to continue from.
+    /// `NewestFirst` begins with the last save and gives no position to continue from.
     pub order: RowOrder,
     /// The maximum number of checkpoints.
     pub limit: usize,
-    /// The [`FeedPage::version`](crate::record::FeedPage::version) of the page before. If nothing has changed since, the
-    /// answer costs almost nothing.
+    /// The [`FeedPage::version`](crate::record::FeedPage::version) of the previous page. If nothing has changed since
+    /// then, the answer costs almost nothing.
     pub version: Option<i64>,
-    /// The [`FeedPage::wait`](crate::record::FeedPage::wait) of the page before.
+    /// The [`FeedPage::wait`](crate::record::FeedPage::wait) of the previous page.
     pub wait: Option<FeedWait>,
 }

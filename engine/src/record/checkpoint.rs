@@ -31,23 +31,21 @@ pub struct Header {
     /// The time at which the store received the checkpoint, in ms since the epoch. Retention uses this time. The order
     /// of checkpoints never depends on it.
     pub saved_at: i64,
-    /// If 0, retention by number removes the checkpoints with the least sort keys first. Otherwise it goes by the save order, because the
-    /// sort key is a number of the contract that a run may count again. All checkpoints of a lineage have the same value.
+    /// If 0, retention by number goes by sort key. Otherwise it goes by save order, because the sort key is a number
+    /// that a run may count again. All checkpoints of a lineage have the same value.
     pub age_offset: u8,
-    /// True if this checkpoint cannot be read without its parent. If true, retention never removes the parent without
-    /// this checkpoint.
+    /// True if this checkpoint cannot be read without its parent. Retention then never removes the parent alone.
     pub depends_on_parent: bool,
-    /// True if retention by age and by size never removes this checkpoint. Its contract removes the checkpoint itself.
+    /// True if retention by age and by size never removes this checkpoint. Only its contract removes it.
     pub exempt: bool,
-    /// The status of a lineage whose newest checkpoint this is, if no task has stopped: see [`Status::of`].
+    /// The status of the lineage while this checkpoint is the newest and no task has stopped: see [`Status::of`].
     pub status: Status,
-    /// Extra data for listings, in a form that only the contract reads. Keep these data small, because every listing
-    /// includes them.
+    /// Extra data for listings, in a form that only the contract reads. Keep it small: every listing includes it.
     pub meta: Vec<u8>,
 }
 
 impl Header {
-    /// A header with an empty sort key and without everything that is optional.
+    /// A header with an empty sort key and no optional fields.
     pub fn new(contract: ContractId, lineage: impl Into<String>, id: impl Into<String>) -> Self {
         Self {
             contract,
@@ -66,7 +64,7 @@ impl Header {
         }
     }
 
-    /// The header as it is stored, not before the checkpoint `bound`: see [`Order::raised`].
+    /// The header to store. Its sort key is not before the checkpoint `bound`: see [`Order::raised`].
     pub(crate) fn placed(&self, order: Order, bound: Option<Bound<'_>>) -> Cow<'_, Self> {
         match order.raised(&self.sort_key, bound) {
             Some(sort_key) => Cow::Owned(Self { sort_key, ..self.clone() }),
@@ -74,8 +72,8 @@ impl Header {
         }
     }
 
-    /// The error for a checkpoint whose age offset differs from the age offset of its lineage. The caller adds the id
-    /// of the checkpoint.
+    /// The error for a checkpoint whose age offset differs from the one of its lineage. The caller adds the
+    /// checkpoint's id.
     pub(crate) fn other_age_offset(&self, lineage: u8) -> Error {
         Error::invalid(format!(
             "its age_offset is {}, and the other checkpoints of {:?} have the age_offset {lineage}: use the same one",
@@ -141,19 +139,17 @@ pub struct Draft {
     pub header: Header,
     /// The parts that the caller gives.
     pub payload: Payload,
-    /// The names of the parts to inherit. Each part is copied from the parent or, if the parent lacks the part, from
-    /// the newest checkpoint of the lineage that has a part of this name. If no checkpoint has the part, the part is
-    /// left out.
+    /// The names of the parts to inherit. Each part is copied from the parent. If the parent lacks the part, the newest
+    /// checkpoint of the lineage that has the part is used. If no checkpoint has it, the part is left out.
     pub inherit: Vec<String>,
-    /// The content that the caller expects inherited parts to have, if the caller knows it. If the parent lacks a part,
-    /// the engine searches the lineage's checkpoints for the part. A part with the expected content is preferred to a
-    /// newer part with other content.
+    /// The expected content of inherited parts, if the caller knows it. If the parent lacks a part, a part with the
+    /// expected content in another checkpoint of the lineage is preferred to a newer part with other content.
     pub like: Vec<Part>,
     /// The logs that the checkpoint names. The logs belong to the checkpoint's lineage.
     pub logs: Vec<LogPin>,
     /// The labels that the lineage gets if this is its first checkpoint.
     pub labels: Labels,
-    /// Who gives the checkpoint's place in its lineage.
+    /// Determines the checkpoint's place in its lineage.
     pub order: Order,
     /// The payload as it will probably be stored, encoded ahead of time. Only the engine sets this field.
     pub encoded: Option<Encoded>,
@@ -182,25 +178,25 @@ impl Draft {
     }
 }
 
-/// A payload as it will probably be stored. The payload is encoded while other units are being committed. If the base
-/// or the parent has changed in the meantime, the backend encodes the payload again.
+/// A payload as it will probably be stored. It is encoded while other units are committed. If the base or the parent
+/// changes before the put, the backend encodes the payload again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// The parts as one byte string, with the inherited parts.
     pub raw: Bytes,
-    /// The payload of the checkpoint that gave the inherited parts.
+    /// The payload that the inherited parts came from.
     pub parent: Option<PayloadKey>,
-    /// The payload that the delta was made against.
+    /// The base of the delta.
     pub base: Option<PayloadKey>,
     /// True if `body` is a delta, and false if it is a keyframe.
     pub is_delta: bool,
     /// The envelope to store in the row.
     pub body: Bytes,
-    /// The number of consecutive payloads of the lineage, up to this one, for which no delta was worthwhile.
+    /// The number of consecutive payloads of the lineage, up to this one, that were not worth a delta.
     pub misses: u32,
 }
 
-/// A pending write: a small record that belongs to a checkpoint. The checkpoint need not exist yet. Removing the
+/// A pending write: a small record that belongs to a checkpoint. The checkpoint may not exist yet. Removing the
 /// checkpoint removes its writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
@@ -211,7 +207,7 @@ pub struct Write {
     /// The id of the checkpoint that was made from this write: see [`crate::op::Op::Claim`]. `None` if the write is
     /// unclaimed.
     pub claimed_by: Option<String>,
-    /// What the write tells about its task. A read returns what all writes in the same row tell together.
+    /// The state of the task after the write. A read combines the states of all writes in the same row.
     pub state: TaskState,
     /// The name and the content of the write. The name need not be unique.
     pub part: Part,
@@ -230,7 +226,7 @@ pub struct Tuple {
 pub struct TuplePage {
     /// In the order of the query.
     pub tuples: Vec<Tuple>,
-    /// The next page begins after this place. `None`: this was the last page.
+    /// The next page begins after this place. `None` on the last page.
     pub next: Option<Place>,
 }
 

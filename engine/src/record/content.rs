@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-/// The serialized bytes of a part. They may arrive in pieces, because a caller that remembers most of a large value
-/// references the remembered bytes instead of copying them.
+/// The serialized bytes of a part. They may arrive in pieces: a caller that keeps most of a large value from an earlier
+/// save references the kept bytes instead of copying them.
 ///
-/// The first access to the bytes as one slice joins the pieces. A thread that must not spend time on large values
-/// only uses [`len`](Self::len) and [`pieces`](Self::pieces).
+/// The first access to the bytes as one slice joins the pieces. A thread that must not spend time on large values uses
+/// only [`len`](Self::len) and [`pieces`](Self::pieces).
 #[derive(Clone)]
 pub struct Content(Form);
 

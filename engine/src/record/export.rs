@@ -21,14 +21,14 @@ impl Saved {
     }
 }
 
-/// A lineage of any contract, as its first checkpoint or its first record created it.
+/// A lineage of any contract, with the properties from its creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
     /// The position in the order in which the store created its lineages. The next page continues from this position.
     pub position: i64,
     pub contract: ContractId,
     pub name: String,
-    /// The properties that the first checkpoint determined. `None` if the lineage has only logs.
+    /// The properties from the first checkpoint. `None` if the lineage has only logs.
     pub first: Option<FirstCheckpoint>,
     /// The labels of the lineage. Empty if the lineage has only logs.
     pub labels: Labels,
@@ -47,18 +47,17 @@ pub struct FirstCheckpoint {
     pub group: String,
     /// The age offset of all checkpoints of the lineage: see [`Header::age_offset`](super::Header::age_offset).
     pub age_offset: u8,
-    /// The checkpoint of another lineage from which the first checkpoint was made. `Some` means that the lineage is a
-    /// fork.
+    /// The checkpoint from which the lineage was forked. `None` if the lineage is no fork.
     pub origin: Option<Origin>,
 }
 
-/// The checkpoint from which a lineage was forked. It need not exist any more.
+/// The origin of a fork: a checkpoint, which may no longer exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub id: String,
     /// The position of the lineage to which the checkpoint belonged.
     pub position: i64,
-    /// The name of this lineage. `None` if the lineage does not exist any more.
+    /// The name of this lineage. `None` if the lineage no longer exists.
     pub lineage: Option<String>,
 }
 
@@ -81,9 +80,9 @@ impl Written {
 
 /// A run of records that are stored together.
 ///
-/// The runs of a log cover its records from the first to the last. If two logs have a run with the same branch, they
-/// share the records of this branch up to the smaller of the two ends. Two logs can be compared without a look at
-/// their records.
+/// The runs of a log cover its records from the first to the last. If two logs have runs with the same branch, they
+/// share the records of this branch up to the smaller of the two ends. A copy can compare two logs without reading
+/// records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogRun {
     /// The number of the branch that holds the records. The records of a branch never change, and no two branches ever

@@ -1,7 +1,7 @@
 //! The identifiers and order of stored data: numbers, and keys that compare by their bytes.
 
-/// The save number of a checkpoint. It is the checkpoint's position in the save order of the entire store. A checkpoint
-/// with a greater number was saved later, regardless of any clock.
+/// The save number of a checkpoint: its position in the save order of the entire store. A later save has a greater
+/// number, regardless of any clock.
 pub type Seq = i64;
 
 /// The number of a contract. Each contract has its own ids, which are independent of other contracts in the same
@@ -10,13 +10,13 @@ pub type Seq = i64;
 pub struct ContractId(pub u8);
 
 impl ContractId {
-    /// Added to the id of a contract, this is the id of the contract that keeps the effects of its runs.
+    /// The id of a contract plus this number is the id of the contract for the effects of its runs.
     const EFFECTS: u8 = 128;
 
-    /// An id that has this bit is of a contract whose checkpoints are records.
+    /// The bit in the ids of contracts whose checkpoints are records.
     const RECORDS: u8 = 64;
 
-    /// The contract that keeps the effects of this contract's runs, in lineages with the names of the runs' lineages.
+    /// The contract for the effects of this contract's runs. Its lineages have the names of the runs' lineages.
     #[must_use]
     pub const fn effects(self) -> Self {
         Self(self.0 | Self::EFFECTS)
@@ -27,8 +27,8 @@ impl ContractId {
         self.0 & Self::EFFECTS != 0
     }
 
-    /// True if the checkpoints of the contract are records: effects, or the messages of a thread. A lineage has one for
-    /// each effect or message, and none replaces another. So no limit on the number of checkpoints applies to them.
+    /// True if the checkpoints of the contract are records: effects, or the messages of a thread. No record replaces
+    /// another, so limits on the number of checkpoints do not apply.
     pub const fn has_records(self) -> bool {
         self.0 & (Self::EFFECTS | Self::RECORDS) != 0
     }
@@ -52,8 +52,7 @@ impl SortKey {
         Self(ordered.to_be_bytes().to_vec())
     }
 
-    /// Splits a sort key into the number at its beginning and the bytes after the number. Returns `None` if the sort
-    /// key does not begin with a number.
+    /// Splits a sort key into its leading number and the bytes after it. Returns `None` if it begins with no number.
     pub fn split_f64(&self) -> Option<(f64, Self)> {
         let (ordered, rest) = self.0.split_first_chunk()?;
         let ordered = u64::from_be_bytes(*ordered);
@@ -61,7 +60,7 @@ impl SortKey {
         Some((f64::from_bits(bits), Self(rest.to_vec())))
     }
 
-    /// Returns the number of a sort key that [`Order::SaveOfNumber`] may have raised, and that otherwise is only a number.
+    /// Returns the original number of a sort key that is a number. [`Order::SaveOfNumber`] may have raised it.
     pub fn own_f64(&self) -> Option<f64> {
         let (number, own) = self.split_f64()?;
         Some(own.split_f64().map_or(number, |(own, _)| own))
@@ -72,12 +71,12 @@ impl SortKey {
         Self(version.to_be_bytes().to_vec())
     }
 
-    /// Returns the version that the sort key is of, if it is of one.
+    /// Returns the version in a sort key of [`Self::from_version`]. Returns `None` for other sort keys.
     pub fn version(&self) -> Option<u64> {
         Some(u64::from_be_bytes(self.0[..].try_into().ok()?))
     }
 
-    /// Appends a second sort key, which determines the order of checkpoints whose first sort keys are equal.
+    /// Appends a second sort key. It orders checkpoints with equal first sort keys.
     #[must_use]
     pub fn then(mut self, next: &Self) -> Self {
         self.0.extend_from_slice(&next.0);
@@ -85,35 +84,35 @@ impl SortKey {
     }
 }
 
-/// Who gives the order of the checkpoints of a lineage.
+/// Determines the order of the checkpoints of a lineage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The contract. A checkpoint may sort before one that was saved earlier.
+    /// The contract's sort keys. A checkpoint may sort before one that was saved earlier.
     #[default]
     SortKey,
-    /// The store. A checkpoint that would sort before the newest one of its lineage gets the sort key of that one with
-    /// a number behind it. So a clock that steps back hides nothing. The contract reads nothing from such a sort key.
+    /// The save order. A checkpoint that would sort before the newest checkpoint gets that checkpoint's sort key with a
+    /// number appended, so a clock that steps back hides nothing. The contract reads nothing from such a sort key.
     Save,
-    /// The store, as with [`Order::Save`]. The sort key is a number that the contract reads with [`SortKey::own_f64`]. A
-    /// checkpoint that would sort before the newest one gets the next greater number, and its own number behind that.
+    /// The save order, for sort keys that are numbers, which the contract reads with [`SortKey::own_f64`]. A checkpoint
+    /// that would sort before the newest one gets the next greater number, followed by its own number.
     SaveOfNumber,
 }
 
-/// The checkpoint that another one must not sort before.
+/// The lower bound for the place of a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound<'a> {
-    /// The checkpoint that it replaces. It takes its place.
+    /// The checkpoint that is replaced. The new one takes its place.
     Replaced(&'a SortKey),
-    /// The newest checkpoint of the lineage. It comes after it.
+    /// The newest checkpoint of the lineage. The new one comes after it.
     Newest(&'a SortKey),
 }
 
-/// A raised sort key of [`Order::Save`] ends with this byte and a number of [`DIGITS`] digits.
+/// A sort key raised by [`Order::Save`] ends with this byte and a number of [`DIGITS`] digits.
 const RAISED: u8 = 1;
 const DIGITS: usize = 12;
 
 impl Order {
-    /// Returns the sort key of a checkpoint that must not sort before `bound`. Returns `None` if it is the given one.
+    /// Returns a sort key that is not before `bound`. Returns `None` if the given sort key needs no change.
     pub(crate) fn raised(self, given: &SortKey, bound: Option<Bound<'_>>) -> Option<SortKey> {
         let (key, replaced) = match bound? {
             Bound::Replaced(key) => (key, true),
@@ -124,7 +123,7 @@ impl Order {
         }
         match self {
             Self::SortKey => None,
-            // A save that is repeated stays at its place.
+            // A repeated save keeps its place.
             Self::Save if replaced => Some(key.clone()),
             Self::Save => {
                 let (base, number) = key.split_raised();
@@ -140,8 +139,8 @@ impl Order {
 }
 
 impl SortKey {
-    /// Splits a sort key that [`Order::Save`] has raised into the sort key that it was raised from and its number. The number
-    /// of another sort key is 0.
+    /// Splits a sort key raised by [`Order::Save`] into its original bytes and its number. The number of any other sort
+    /// key is 0.
     fn split_raised(&self) -> (&[u8], u64) {
         let split = || {
             let (base, end) = self.0.split_at_checked(self.0.len().checked_sub(DIGITS + 1)?)?;
@@ -152,8 +151,8 @@ impl SortKey {
     }
 }
 
-/// Identifies a payload, also if the database goes back in time. A restored or rewound database gives the save numbers of
-/// lost payloads to other payloads. It never gives both the number and the checksum to other bytes.
+/// Identifies a payload, even after a database was restored or rewound. Such a database may reuse the save numbers of
+/// lost payloads, but never the same number and checksum for other bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PayloadKey {
     pub seq: Seq,

@@ -1,4 +1,4 @@
-//! The labels of a run: pairs of texts that the user gives to a run, to find it again.
+//! The labels of a run: pairs of texts by which users find it again.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,7 @@ use ts_rs::TS;
 use crate::codec::varint;
 use crate::error::{Error, Result};
 
-/// The labels of a lineage: values by key. Lineages of runs can have labels. They have nothing to do with the label of a
-/// checkpoint.
+/// The labels of a lineage: values by key. Unrelated to the label of a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, TS)]
 #[serde(transparent)]
 pub struct Labels(pub BTreeMap<String, String>);
@@ -29,12 +28,12 @@ impl Labels {
         self.0.iter().map(|(key, value)| (&**key, &**value))
     }
 
-    /// Returns true if all of `wanted` are among the labels.
+    /// Returns true if these labels include all of `wanted`.
     pub fn has(&self, wanted: &Self) -> bool {
         wanted.0.iter().all(|(key, value)| self.0.get(key) == Some(value))
     }
 
-    /// The changes that make these labels from no labels.
+    /// The changes from no labels to these labels.
     pub fn changes(&self) -> LabelChanges {
         self.0.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect()
     }
@@ -43,7 +42,7 @@ impl Labels {
     ///
     /// # Errors
     ///
-    /// `INVALID_ARGUMENT` if they are too many.
+    /// `INVALID_ARGUMENT` if there are too many labels.
     pub fn changed(&self, changes: &LabelChanges) -> Result<Self> {
         let mut labels = self.0.clone();
         for (key, value) in changes {

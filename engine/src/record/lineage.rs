@@ -10,32 +10,31 @@ pub struct Lineage {
     /// The position of the lineage in the order in which the store created its lineages. A later lineage has a
     /// greater position. The next page of a listing continues from this position.
     pub position: i64,
-    /// The number of checkpoints, counted in an index without a look at the rows. A check verifies the index.
+    /// The number of checkpoints, counted in an index without reading the rows. A check verifies the index.
     pub checkpoints: u64,
     /// The header of the newest checkpoint. It contains the lineage's name.
     pub newest: Header,
     /// The save number of the newest checkpoint: the last activity of the lineage. The next page of a listing by activity
     /// continues from this number.
     pub seq: Seq,
-    /// The id of the checkpoint in another lineage from which the first checkpoint was made. `Some` means that the
-    /// lineage is a fork.
+    /// The id of the checkpoint from which the lineage was forked. `None` if the lineage is no fork.
     pub origin: Option<String>,
     pub status: Status,
 }
 
-/// The lineages of a contract that are not finished, or some of them.
+/// The unfinished lineages of a contract, or a sample of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenLineages {
-    /// The number of all of them.
+    /// The number of unfinished lineages.
     pub count: u64,
     /// True if `count` is an estimate, because counting would read too many rows.
     pub is_estimate: bool,
-    /// All of them, or some that are spread evenly over all. A lineage without checkpoints is left out.
+    /// All unfinished lineages, or an even sample. Lineages without checkpoints are left out.
     pub some: Vec<OpenLineage>,
 }
 
 impl OpenLineages {
-    /// `some` are all of them, without those that have no checkpoint.
+    /// The result without sampling: `some` has every lineage that has a checkpoint.
     pub(crate) fn all(some: Vec<OpenLineage>) -> Self {
         Self { count: some.len() as u64, is_estimate: false, some }
     }

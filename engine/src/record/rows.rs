@@ -16,7 +16,7 @@ pub struct Listed {
     pub logical_bytes: u64,
     /// The stored size of the payload, in bytes.
     pub stored_bytes: u64,
-    /// The number of deltas that a read applies. 0: the payload is stored in full.
+    /// The number of deltas that a read applies. 0 for a keyframe.
     pub chain: u64,
 }
 
@@ -25,8 +25,8 @@ pub struct Listed {
 pub struct RowPage {
     /// The number of checkpoints of the lineage. 0 if it does not exist.
     pub checkpoints: u64,
-    /// The checkpoint of another lineage from which the first checkpoint was made: its id and the name of its lineage.
-    /// The name is `None` if this lineage does not exist any more.
+    /// The checkpoint from which the lineage was forked: its id and the name of its lineage. The name is `None` if that
+    /// lineage no longer exists.
     pub origin: Option<(String, Option<String>)>,
     /// The status of the lineage.
     pub status: Status,
@@ -56,22 +56,22 @@ pub struct FeedPage {
     pub rows: Vec<Listed>,
     /// The next page follows this save number.
     pub next: Seq,
-    /// If not `None`, checkpoints exist that the feed shows later.
+    /// Set if the feed waits at a gap, so that some stored checkpoints appear only later.
     pub wait: Option<FeedWait>,
-    /// The number of all checkpoints. `None` if nothing has changed since the version in the query, or if counting takes
-    /// long.
+    /// The number of all checkpoints. `None` if nothing has changed since the version in the query, or if counting
+    /// would take long.
     pub checkpoints: Option<u64>,
-    /// A number that changes a while after a checkpoint was removed. `None` if the store has no such number.
+    /// A number that changes some time after a removal. `None` if the store has no such number.
     pub removals: Option<i64>,
-    /// Changes with each commit. `None` if the store has no such number.
+    /// A number that changes with each commit. `None` if the store has no such number.
     pub version: Option<i64>,
 }
 
-/// A place up to which a feed may continue later. On a server, a checkpoint with a lower number may be committed after
-/// one with a higher number. A feed does not go past a gap before all transactions have ended that could fill it.
+/// A gap that a feed waits for. On a server, a checkpoint with a lower number may be committed after one with a higher
+/// number. A feed passes a gap only after all transactions that could fill it have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedWait {
-    /// The transactions with lower numbers must have ended.
+    /// All transactions with lower numbers must have ended.
     pub transaction: i64,
     /// The last save number that was visible when the gap was seen.
     pub up_to: Seq,

@@ -9,17 +9,17 @@ use serde::Serialize;
 use super::key::ContractId;
 use super::status::Status;
 
-/// The format of stored data, and the newest one that this release knows. The numbers of the backends have nothing in common.
+/// The format of the stored data, and the newest format that this release knows. Each backend numbers its own formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Formats {
     pub format: u32,
     pub newest: u32,
 }
 
-/// The number and the size of the items that a store holds.
+/// The number and the size of the stored items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// What each contract holds. A contract that holds nothing may be missing.
+    /// The items of each contract. A contract without items may be missing.
     pub contracts: BTreeMap<ContractId, Sizes>,
     /// The total size of the database, in bytes. `None` if there is no database.
     pub file_bytes: Option<u64>,
@@ -27,14 +27,14 @@ pub struct Stats {
     pub log_bytes: Option<u64>,
     /// The unused space in the database, in bytes. `None` if unknown.
     pub free_bytes: Option<u64>,
-    /// The lineages with the greatest stored size of payloads and records, the largest first. Lineages of equal size are sorted by name. The lineages
-    /// of effects are left out.
+    /// The lineages with the most stored bytes in payloads and records, the largest first. Lineages of equal size are
+    /// sorted by name. Lineages of effects are left out.
     pub largest: Vec<LineageStats>,
     /// True if the numbers of `contracts` are estimates, because counting would read too many rows.
     pub is_estimate: bool,
 }
 
-/// The number and the size of the items that a contract holds.
+/// The number and the size of the items of a contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     pub checkpoints: u64,
@@ -48,12 +48,12 @@ pub struct Sizes {
     pub records: u64,
     /// The total size of these records, in bytes.
     pub record_bytes: u64,
-    /// The number of lineages with each status, by the number of the status, if the query asks for them. Those of effects are not
+    /// The number of lineages by the number of their status, if the query asks for it. Lineages of effects are not
     /// counted.
     pub statuses: [u64; Status::ALL.len()],
 }
 
-/// The number and the size of the items that a lineage holds: see [`Stats`].
+/// The number and the size of the items of a lineage: see [`Stats`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageStats {
     pub contract: ContractId,
@@ -63,8 +63,8 @@ pub struct LineageStats {
     pub logical_bytes: u64,
     /// The total stored size of the payloads, in bytes.
     pub stored_bytes: u64,
-    /// The total size of the records of its logs, in bytes, with those that only checkpoints name. Records that a fork shares with its
-    /// source count for both, in whole branches.
+    /// The total size of the records of the lineage's logs, in bytes, including records that only checkpoints name.
+    /// Records that a fork shares with its source count for both, in whole branches.
     pub record_bytes: u64,
 }
 
@@ -76,27 +76,27 @@ impl LineageStats {
 }
 
 impl Stats {
-    /// What a contract holds.
+    /// The sizes of a contract.
     pub fn of(&self, contract: ContractId) -> Sizes {
         self.contracts.get(&contract).copied().unwrap_or_default()
     }
 
-    /// What the contracts hold together for which `counts` returns true.
+    /// The total sizes of the contracts for which `counts` returns true.
     pub fn sum(&self, counts: impl Fn(ContractId) -> bool) -> Sizes {
         self.contracts.iter().filter(|(contract, _)| counts(**contract)).map(|(_, sizes)| *sizes).sum()
     }
 
-    /// What all contracts hold.
+    /// The total sizes of all contracts.
     pub fn total(&self) -> Sizes {
         self.sum(|_| true)
     }
 
-    /// The sizes of a contract, to add to them.
+    /// The sizes of a contract, for updates.
     pub(crate) fn contract(&mut self, contract: ContractId) -> &mut Sizes {
         self.contracts.entry(contract).or_default()
     }
 
-    /// Inserts a lineage into the list of the largest lineages, and keeps at most `largest` of them.
+    /// Inserts a lineage into the ranking, which keeps at most `largest` lineages.
     pub fn rank_among_largest(&mut self, lineage: LineageStats, largest: usize) {
         let before = |other: &LineageStats| {
             (Reverse(other.bytes()), other.contract, &other.lineage)

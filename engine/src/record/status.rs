@@ -1,18 +1,18 @@
-//! The status of a run, and what it follows from: the newest checkpoint, and the tasks that have written to it.
+//! The status of a run, derived from its newest checkpoint and the tasks that have written to it.
 
 use std::ops::{BitOr, BitOrAssign};
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// The status of a run. A store cannot know whether a process works on the run.
+/// The status of a run. A store cannot know whether a process is working on the run.
 ///
-/// Every lineage keeps its status. The status changes in the unit that changes the newest checkpoint or its writes, so it
-/// always follows from both: see [`Status::of`].
+/// Every lineage stores its status. The unit that changes the newest checkpoint or its writes also updates the status:
+/// see [`Status::of`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Status {
-    /// The checkpoint does not tell it.
+    /// The checkpoint does not say.
     #[default]
     Unknown = 0,
     /// A human has to answer first.
@@ -31,8 +31,8 @@ impl Status {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// The status of a run. `newest` is the status that its newest checkpoint has without its writes. `tasks` are the
-    /// states of the tasks that have written to this checkpoint and whose writes are unclaimed.
+    /// The status of a run. `newest` is the status of its newest checkpoint without writes. `tasks` are the states of
+    /// the tasks that have unclaimed writes to this checkpoint.
     #[must_use]
     pub fn of(newest: Self, tasks: impl IntoIterator<Item = TaskState>) -> Self {
         let stopped = tasks.into_iter().filter(|task| !task.has(TaskState::ENDED) && !task.has(TaskState::HANDLED));
@@ -49,7 +49,7 @@ impl Status {
     }
 }
 
-/// What the writes of a task tell about the task: a set of flags. The contract knows what each write means.
+/// The state of a task, as its writes report it: a set of flags. The contract gives each write its meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TaskState(u8);
 
@@ -58,12 +58,12 @@ impl TaskState {
     pub const ENDED: Self = Self(1);
     /// The task has failed.
     pub const FAILED: Self = Self(2);
-    /// The task asks a human. An answer takes the flag from all tasks of the checkpoint. A task that asks again gets it
+    /// The task asks a human. An answer clears the flag of all tasks of the checkpoint. A task that asks again sets it
     /// again.
     pub const ASKS: Self = Self(4);
-    /// What has stopped the task was dealt with, by an answer to this task or by the handler of its error.
+    /// The reason why the task stopped was dealt with: this task got an answer, or an error handler ran.
     pub const HANDLED: Self = Self(8);
-    /// The write is an answer to every task that asks. Rows do not keep this flag: see [`TaskState::kept`].
+    /// The write answers every task that asks. Rows do not store this flag: see [`TaskState::kept`].
     pub const ANSWERS: Self = Self(16);
 
     /// Returns true if the state has all of these flags.
@@ -71,7 +71,7 @@ impl TaskState {
         self.0 & flags.0 == flags.0
     }
 
-    /// The flags that a row keeps.
+    /// The flags that a row stores.
     #[must_use]
     pub const fn kept(self) -> Self {
         Self(self.0 & !Self::ANSWERS.0)
