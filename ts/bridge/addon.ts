@@ -7,10 +7,10 @@ import { bundledError } from "./bundled.js";
 import { ForkpointError } from "./errors.js";
 
 /**
- * The addon of each platform: the file that is built in the package's folder, and the file of the package that npm installs
- * beside this one. Tools that copy the files of a program, such as Next.js and @vercel/nft, do not run the program. They
- * find a file only if its entire path is written in one call of `path.join`. Bundlers ignore such a call, so they do
- * not fail for the platforms that are not installed.
+ * The addon of each platform: the file built in this package's folder, and the file in the package that npm installs
+ * beside it. Tools that copy the files of a program, such as Next.js and @vercel/nft, do not run the program. They find
+ * a file only if its entire path is written in one call of `path.join`. Bundlers ignore such a call, so they do not
+ * fail on the platforms that are not installed.
  */
 const files: Record<string, [built: string, installed: string]> = {
   "linux-x64-gnu": [
@@ -66,8 +66,8 @@ function executableHeader(): string {
 }
 
 /**
- * Returns the names of this platform. On Linux, the executable names the loader of its C library. musl's loader may
- * also load an addon for glibc, which then crashes later, so this addon is not tried with musl.
+ * Returns the platform names to try. On Linux, the executable's header names the loader of its C library. With musl,
+ * the glibc addon is not tried: musl's loader may load it, but it crashes later.
  */
 function platforms(): string[] {
   const { platform, arch } = process;
@@ -82,7 +82,7 @@ export function loadAddon(): unknown {
   const load = createRequire(__filename);
   const tried: string[] = [];
   for (const platform of platforms()) {
-    // The name of the package finds it wherever the package manager has put it.
+    // The package name also finds the addon wherever the package manager has put it.
     for (const place of [...(files[platform] ?? []), `forkpoint-${platform}`]) {
       try {
         return load(place);
@@ -91,7 +91,7 @@ export function loadAddon(): unknown {
       }
     }
   }
-  // Some bundlers keep the name of the file, but not the file.
+  // Some bundlers keep `__filename` but drop the file.
   if (!existsSync(__filename)) throw bundledError();
   throw new ForkpointError(
     "UNSUPPORTED",

@@ -12,8 +12,8 @@ export type Settled = [callId: number, response: Response, error: Failure | null
 export type PoolOutcome = [response: Response, error: Failure | null | undefined];
 
 /**
- * Pieces as the engine takes them: for each piece the number of its chunk, where it begins and its length. Chunk 0 is a
- * buffer with all pieces outside of the chunks that the engine keeps. A save passes no reference to a kept chunk.
+ * Pieces as the engine takes them: for each piece its chunk, offset and length. Chunk 0 is `others`, a buffer with all
+ * pieces outside the chunks that the engine keeps. No reference to a kept chunk is passed.
  */
 export type PackedPieces = [others: Uint8Array, pieces: Uint32Array];
 
@@ -36,7 +36,7 @@ export interface NativeStore {
   readonly handle: object;
   /** The lease that writing calls carry. Undefined: none. */
   readonly fence?: Fence | undefined;
-  /** Counts bytes of a call that the engine copies, so that they are in memory twice until the call has its outcome. */
+  /** Counts the bytes of a call that the engine copies. They are in memory twice until the call ends. */
   readonly counter?: { add(bytes: number): void };
   /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */
   readonly call: (
@@ -59,7 +59,7 @@ export interface NativeOptions {
   ttl: number | undefined;
   maxBytes: number | undefined;
   prunePercent: number;
-  /** The labels of runs that begin. */
+  /** The labels for runs that the call begins. */
   labels?: Record<string, string>;
 }
 
@@ -72,7 +72,7 @@ export interface ServerOptions {
 
 export type Convert = (values: Array<{ tag: string; bytes: Uint8Array }>) => Array<{ tag: string; bytes: Uint8Array }>;
 
-/** A run of the contract `space`. `ns` is empty for the thread itself, and for contracts without namespaces. */
+/** A run of the contract `space`. `ns` is empty for the thread itself and for contracts without namespaces. */
 export interface RunKey {
   space: string;
   run: string;
@@ -105,7 +105,7 @@ export interface Binding {
     calls(): NativeStore["call"];
     givePassword(request: number, password: string | null, failure: string | null): void;
   };
-  /** The part of a contract that needs no store: a state machine, or the reader of another store's file. */
+  /** The part of a contract that needs no store: a state machine, or a reader of another store's file. */
   NativeTool: new (
     contract: string,
     which: string,

@@ -1,7 +1,7 @@
 /**
- * Refuses to run from a bundle. The addon is a file of this package or of a package beside it, so code that was moved
- * into a bundle cannot find the addon. Each entry point imports this module first. This module imports nothing, because
- * in some bundles the import of a module of Node fails too, with an error that does not help.
+ * Refuses to run from a bundle. The addon is a file of this package or of a package beside it, so bundled code cannot
+ * find it. Each entry point imports this module first. It imports nothing, because in some bundles even the import of a
+ * Node module fails, with an error that does not help.
  */
 
 /** Makes the error for a bundle. The class ForkpointError cannot be imported here. */

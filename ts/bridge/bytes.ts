@@ -1,8 +1,8 @@
 import { type Chunk, chunkOf } from "./chunk.js";
 
 /**
- * Bytes in several pieces. Most pieces are bytes of an earlier save that are kept, so that a save need not copy them. The
- * bytes of a piece never change, but their memory is freed when the save that made them has ended.
+ * Bytes in several pieces. Most pieces come from an earlier save, so that a save need not copy them. The bytes of a
+ * piece never change. Their memory is freed after the save that made them has ended.
  */
 export class Pieces {
   readonly pieces: readonly Uint8Array[];
@@ -29,7 +29,7 @@ export class Pieces {
     return this.pieces;
   }
 
-  /** Keeps the chunks of the pieces in memory until `letGo` was called as often. */
+  /** Keeps the chunks of the pieces in memory until `letGo` is called. Each `hold` needs its own `letGo`. */
   hold(): this {
     this.#chunks ??= [...new Set(this.pieces.map(chunkOf))].filter((chunk) => chunk !== undefined);
     for (const chunk of this.#chunks) chunk.hold();
@@ -60,10 +60,10 @@ export function rangeOfBytes(bytes: Bytes, start: number, end: number): Bytes {
   return new Pieces(range, end - start);
 }
 
-/** The number of bytes from which on pieces are handed to the engine one by one. Fewer bytes are copied faster. */
+/** The minimum size in bytes for handing pieces to the engine one by one. Copying fewer bytes is faster. */
 const WORTH_PIECES = 64 << 10;
 
-/** Joins pieces. The result may hold the chunks of the pieces. */
+/** Joins pieces. The result may still refer to the chunks of the pieces. */
 export function joined(pieces: readonly Uint8Array[], byteLength: number): Bytes {
   return byteLength < WORTH_PIECES ? Buffer.concat(pieces, byteLength) : new Pieces(pieces, byteLength).hold();
 }

@@ -1,6 +1,6 @@
 /**
- * The types of a contract's calls. Their fields are in `calls.generated.ts`, which the build makes from the `enum Call` of each
- * contract in the engine. So a field that the engine does not know does not compile, and neither does one that is missing.
+ * The types of a contract's calls. The build generates their fields in `calls.generated.ts` from the `enum Call` of
+ * each contract in the engine. A field that the engine does not know, or a missing field, does not compile.
  */
 
 /** The names of the calls. `Call` has a member for each call: the name, and the fields. */
@@ -9,7 +9,7 @@ type NameOf<Call> = Call extends unknown ? keyof Call : never;
 /** The fields of a call. */
 type FieldsOf<Call, Name> = Call extends unknown ? (Name extends keyof Call ? Call[Name] : never) : never;
 
-/** Has each of the names and no others. */
+/** An object type with exactly these names as keys. */
 type Exactly<Name extends PropertyKey, T> = { [K in Name | keyof T]: K extends Name ? unknown : never };
 
 /** Methods with the fields of the calls, and with these responses. */
@@ -17,7 +17,7 @@ export type CallsOf<Call, Responses extends Exactly<NameOf<Call>, Responses>> = 
   [K in NameOf<Call> & keyof Responses]: (fields: FieldsOf<Call, K>) => Responses[K];
 };
 
-/** The calls with narrower types of some fields: of those that the engine only passes on, or reads more of than is sent. */
+/** The calls with narrower types for fields that the engine only passes on or whose type in the engine is wider. */
 export type Narrowed<Call, Fields> = Call extends unknown
   ? {
       [Name in keyof Call]: {

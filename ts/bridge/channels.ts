@@ -56,7 +56,7 @@ export interface CallSubject {
   space: string | null;
   /** The id of the run, thread or session, or the key of a stored value. */
   run: string | null;
-  /** The namespace. `""` is the graph itself. A list of names is there as JSON. */
+  /** The namespace. `""` is the graph itself. A list of names is JSON text. */
   ns: string | null;
   /** The id of the checkpoint. Null for an effect, because its key may hold personal data. */
   id: string | null;
@@ -71,25 +71,25 @@ export interface CallSubject {
  */
 export interface CallContext extends CallSubject {
   /**
-   * The size of the serialized values in bytes, before compression. A read has the size of what it found, from
-   * `asyncEnd` on. Null if the call carries no values.
+   * The size of the serialized values in bytes, before compression. For a read, the size of the result, from `asyncEnd`
+   * on. Null if the call carries no values.
    */
   bytes: number | null;
   /**
-   * From `asyncEnd` on. A read: `"found"` or `"missing"`, or for a listing the number of its entries. A removal: the
-   * number of checkpoints, where the engine tells it. Otherwise undefined.
+   * From `asyncEnd` on. For a read, `"found"` or `"missing"`. For a listing, the number of its entries. For a removal,
+   * the number of checkpoints, if the engine reports it. Otherwise undefined.
    */
   result?: "found" | "missing" | number | undefined;
   /**
-   * From `asyncEnd` on, for a save: the size of its checkpoints in the database, in bytes, after they were compressed and
-   * reduced to their changes. Null: it has no checkpoints.
+   * From `asyncEnd` on, for a save: the stored size of its checkpoints in bytes, compressed and as deltas. Null if the
+   * save has no checkpoints.
    */
   storedBytes?: number | null | undefined;
-  /** From `asyncEnd` on, for a save: the time that it waited in the queue of the engine, in ms. */
+  /** From `asyncEnd` on, for a save: the time in the engine's queue, in ms. */
   queueMs?: number | undefined;
   /** From `asyncEnd` on, for a save: the time from the start of its commit until it was durable, in ms. */
   commitMs?: number | undefined;
-  /** From `asyncEnd` on, for a save: how many saves of this process were in its commit. */
+  /** From `asyncEnd` on, for a save: the number of saves of this process in its commit. */
   batch?: number | undefined;
   /** The error of the call, from `error` on. */
   error?: unknown;
@@ -121,7 +121,7 @@ export function isWatched(kind: Kind | null): boolean {
   return failures.BUSY.hasSubscribers || failures.CORRUPT.hasSubscribers || (kind !== null && hasSubscribers(kind));
 }
 
-/** `TracingChannel.hasSubscribers`, which Bun does not have. */
+/** `TracingChannel.hasSubscribers`, which Bun lacks. */
 function hasSubscribers(kind: Kind): boolean {
   const { start, end, asyncStart, asyncEnd, error } = channels[kind];
   return (
@@ -135,7 +135,7 @@ function hasSubscribers(kind: Kind): boolean {
 
 export type Cost = Pick<CallContext, "storedBytes" | "queueMs" | "commitMs" | "batch">;
 
-/** The fields of the context that are set when a call has succeeded. */
+/** The fields that the context gets when a call has succeeded. */
 export type Outcome = Cost & Partial<Pick<CallContext, "bytes" | "result">>;
 
 /** Runs a call and publishes its events. Returns the promise that `run` returns. */
@@ -153,7 +153,7 @@ export function traced<T>(
   const { start, end, asyncStart, asyncEnd, error } = channels[kind];
   return start.runStores(context, () => {
     const promise = attempt(run);
-    // The caller gets `promise` itself, so it neither waits for these handlers nor gets their errors.
+    // The caller gets `promise` itself: it does not wait for these handlers, and does not get their errors.
     promise.then(
       (value) => {
         Object.assign(context, outcomeOf(value));
@@ -182,7 +182,7 @@ function attempt<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The errors that were published already. An error can reach `tellFailure` several times on its way to the caller. */
+/** The published errors. An error can reach `tellFailure` several times on its way to the caller. */
 const published = new WeakSet<Error>();
 
 /** Publishes an error with the code `BUSY` or `CORRUPT`. Ignores other errors. */

@@ -1,15 +1,15 @@
-/** Memory that is filled from its beginning to its end. Written bytes never change. */
+/** Memory that is filled from start to end. Written bytes never change. */
 
-/** How the engine keeps the memory of chunks: see `ts/bridge/native.ts`. */
+/** Lets the engine keep the memory of chunks: see `ts/bridge/native.ts`. */
 export interface ChunkKeeper {
-  /** Returns a number by which later calls refer to the memory. */
+  /** Returns the number of the memory for later calls. */
   keep(bytes: Uint8Array): number;
   drop(number: number): void;
 }
 
 let lastSerial = 0;
 
-/** Frees the memory of a buffer that nothing uses any more. */
+/** Frees the memory of an unused buffer. */
 let free: (buffer: ArrayBufferLike) => void = () => {};
 
 /** Sets the function that frees a buffer. Without it, the garbage collector frees the buffers of released chunks. */
@@ -31,7 +31,7 @@ export class Chunk {
   #keeper: ChunkKeeper | undefined;
   #number = 0;
   #isReleased = false;
-  /** The values and the calls that use the memory. */
+  /** The number of values and calls that use the memory. */
   #users = 0;
 
   constructor(length: number) {
@@ -43,7 +43,7 @@ export class Chunk {
     return this.bytes.length - this.#used;
   }
 
-  /** Appends bytes, and returns where they begin. */
+  /** Appends bytes and returns their offset. */
   append(bytes: Uint8Array): number {
     const start = this.#used;
     this.bytes.set(bytes, start);
@@ -52,7 +52,7 @@ export class Chunk {
   }
 
   /**
-   * Hands the memory to the engine, which keeps it until `release`. Returns its number. Returns undefined after
+   * Hands the memory to the engine, which keeps it until `release`, and returns its number. Returns undefined after
    * `release`, because no later `release` would free the memory.
    */
   keptBy(keeper: ChunkKeeper): number | undefined {
@@ -64,7 +64,7 @@ export class Chunk {
     return this.#number;
   }
 
-  /** Keeps the memory until `letGo`, although it may be released. */
+  /** Keeps the memory until `letGo`, even after `release`. */
   hold(): void {
     this.#users += 1;
   }

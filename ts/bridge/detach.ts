@@ -1,12 +1,12 @@
-/** Frees buffers that are not used any more. */
+/** Frees buffers after their last use. */
 
 import { Pieces } from "./bytes.js";
 import { detach } from "./native.js";
 import type { Serialized } from "./serializer.js";
 
-/** Frees the buffers of parts that have been stored or decoded. */
+/** Frees the buffers of parts after they were stored or decoded. */
 export function detachBuffers(...parts: Serialized[]): void {
-  // Free a buffer only if these parts cover all of it, because other values may use the rest of the buffer.
+  // Free a buffer only if these parts cover all of it. Other values may use the rest.
   let shared: Map<ArrayBufferLike, number> | undefined;
   for (const { bytes } of parts) {
     // Do not free pieces, because later saves use them again.

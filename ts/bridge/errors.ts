@@ -1,4 +1,4 @@
-/** The errors of the package, and how values are named in their messages. Converts the errors of the engine. */
+/** The errors of the package, the conversion of the engine's errors, and the names of values in messages. */
 
 import { types } from "node:util";
 import { ForkpointError, show, type ErrorCode } from "./forkpoint-error.js";
@@ -107,14 +107,14 @@ export function isOwnError(error: unknown): error is ForkpointError {
 }
 
 /**
- * Returns true if a write was refused because another writer was faster. Returns false for a lost lease: the writer must
- * not try again.
+ * Returns true if a write was refused because another writer was faster. Returns false for a lost lease, because that
+ * writer must not try again.
  */
 export function isOvertaken(error: unknown): error is ForkpointError {
   return isOwnError(error) && error.code === "CONFLICT" && error.lease === undefined;
 }
 
-/** Makes a text of something that was thrown. It need not be an error, and making a text of it may throw too. */
+/** Converts a thrown value to text. It need not be an error, and the conversion may throw too. */
 export function textOf(thrown: unknown): string {
   try {
     return String(thrown);

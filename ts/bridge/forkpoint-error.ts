@@ -1,4 +1,4 @@
-/** The error of this package and how it is made, without a module of Node: the studio's page has these as well. */
+/** The error of this package. Uses no Node module, because the studio's page needs it too. */
 
 /**
  * The code of an error. Each code asks the caller for a different reaction. See docs/errors.md.
@@ -25,7 +25,7 @@ export type ErrorCode =
   | "UNAVAILABLE"
   | "UNSUPPORTED";
 
-/** Who holds a lease. */
+/** The holder of a lease. */
 export interface LeaseHolder {
   /** Names the process and its machine, for people. */
   holder: string;
@@ -33,7 +33,7 @@ export interface LeaseHolder {
   until: number;
 }
 
-/** Who has taken something that only one caller gets. */
+/** The caller that has taken something that only one caller can get. */
 export interface TakenBy {
   /** When it was taken, in ms since the epoch on the store's clock. */
   at: number;
@@ -63,8 +63,8 @@ export class ForkpointError extends Error {
    */
   declare readonly cause?: unknown;
   /**
-   * Only if the error is about a lease: its current holder. Null if it has no holder, or if the holder is unknown. See
-   * docs/leases.md.
+   * Only for an error about a lease: the lease's current holder. Null if there is no holder, or if the holder is
+   * unknown. See docs/leases.md.
    */
   declare readonly lease?: LeaseHolder | null;
   /** Only if a run's state is taken: by whom, and when. See the guide of the framework. */

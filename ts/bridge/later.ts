@@ -1,3 +1,3 @@
-/** What is not needed to save and to read most values. It is loaded when it is needed. */
+/** Code that most saves and reads do not need. It is loaded when it is first needed. */
 
 export { fromJsonForm, shortForm, toJsonForm } from "./json-form/to-json-form.js";

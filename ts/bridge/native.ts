@@ -28,10 +28,7 @@ export type { Convert, Fence, Field, NativeOptions, NativeStore, Response, RunKe
 
 const binding = loadAddon() as Binding;
 
-/**
- * A call that waits for its outcome. The reference to `store` prevents the garbage collection of the store before the
- * call ends.
- */
+/** A call that waits for its outcome. `store` keeps the store from being garbage collected before the call ends. */
 interface Pending {
   store: NativeStore;
   pieces: readonly Pieces[];
@@ -46,33 +43,33 @@ let lastCallId = 0;
 /** The id that marks a warning in the completion queue. No call has this id. */
 const EVENT = 0;
 
-/** Keeps the process alive while a promise is pending. The timer itself is not meant to fire. */
+/** Keeps the process alive while a promise is pending. Its callback does nothing. */
 const hold = setInterval(() => {}, 0x7fffffff).unref();
 
 const completions = new binding.Completions(look);
-// The addon's own exit hook does not run on process.exit() or after an uncaught throw.
+// The addon's exit hook does not run on process.exit() or after an uncaught exception.
 process.on("exit", () => completions.drain());
 
-/** How long the calls that are settled in one turn of the event loop should keep it busy, in ms. */
+/** The target time for settling calls in one turn of the event loop, in ms. */
 const TURN_MS = 5;
-/** The most calls that are settled in one turn. */
+/** The maximum number of calls that are settled in one turn. */
 const MOST_SETTLED = 1_024;
 
-/** How many calls are settled in a turn. What callers do then is not known before, so the number follows the time it takes. */
+/** The number of calls to settle per turn. It adapts to the time of the last turn: callers' code runs in it. */
 let settled = 64;
-/** When the last turn began that settled as many calls as it could, in ms. Undefined if the last turn did not. */
+/** The start of the last turn, in ms, if the turn settled its full number and more were left. Otherwise undefined. */
 let turnBegan: number | undefined;
 
-/** Whether the calls that have completed have waited for a turn of the event loop. */
+/** True if the completed calls have already waited for one turn of the event loop. */
 let hasWaited = false;
 
 /**
- * Settles the calls that have completed. A long queue is processed in several turns of the event loop, so that timers
- * and I/O run between them.
+ * Settles the completed calls. A long queue takes several turns of the event loop, so that timers and I/O run in
+ * between.
  */
 function look(): void {
   const now = performance.now();
-  // Node may call this function again in the same turn. After reads that were answered at once, other work has its turn first.
+  // Node may call this function twice in a turn. After immediate answers, other work gets its turn first.
   if (!hasWaited && answeredSince !== undefined && now - answeredSince >= TURN_MS) {
     hasWaited = true;
     setImmediate(look);
@@ -101,7 +98,7 @@ function look(): void {
 function settle(callId: number, response: Response, error: Failure | null | undefined): void {
   if (callId === EVENT) {
     if (!error) return publishSweep(response as string);
-    // A failure in the background belongs to no call, so no promise can reject with it. The response is the target.
+    // A background failure belongs to no call, so no promise can reject with it. The response is the target.
     return warn(
       error.code as StoreWarning["code"],
       error.message,
@@ -122,26 +119,26 @@ function settle(callId: number, response: Response, error: Failure | null | unde
 }
 
 /**
- * The most calls that are answered at once if they are made together, without waiting for each other. A thread answers many calls
- * with less work of the event loop.
+ * The maximum number of concurrent calls that are answered immediately. A thread answers many calls with less work of
+ * the event loop.
  */
 const MOST_TOGETHER = 4;
 
-/** How many of the calls that are made together were answered at once. */
+/** The number of concurrent calls that were answered immediately. */
 let together = 0;
-/** When the first call of this turn of the event loop was answered at once, in ms. Undefined if none was. */
+/** The time of the first immediate answer in this turn of the event loop, in ms. Undefined if there was none. */
 let answeredSince: number | undefined;
 
 /**
- * Returns true if a call may be answered before it returns. The answer overtakes no earlier call. A program that awaits such calls one after the other gives the
- * event loop no turn, so after a while a call lets it have one.
+ * Returns true if a call may be answered before it returns. Its answer must not overtake an earlier call. Awaiting
+ * immediate answers in a row starves the event loop, so after a while this function returns false for a turn.
  */
 function mayAnswerAtOnce(): boolean {
   if (pending.size > 0 || together >= MOST_TOGETHER) return false;
   return answeredSince === undefined || performance.now() - answeredSince < TURN_MS;
 }
 
-/** Notes that a call was answered at once. */
+/** Counts an immediate answer. */
 function noteAnswer(): void {
   together += 1;
   if (together === 1) queueMicrotask(() => (together = 0));
@@ -159,8 +156,7 @@ export function shapeOf(contract: string, call: string, names: string[]): number
 }
 
 /**
- * Runs a call on the store. `shapeOf` returns the number of the call's shape. The promise resolves to the result of
- * `open` on the response.
+ * Runs a call on the store. `shapeOf` returns the number of the call's shape. The promise resolves to `open(response)`.
  */
 export function submit<T>(
   store: NativeStore,
@@ -184,7 +180,7 @@ export function submit<T>(
     try {
       return Promise.resolve(open(outcome));
     } catch (thrown) {
-      // The caller may await something else first, as it may with a call that takes longer.
+      // Reject later, as for a slower call: the caller may await something else first.
       return new Promise((_, reject) => setImmediate(reject, thrown));
     }
   }
@@ -194,7 +190,7 @@ export function submit<T>(
   });
 }
 
-/** The chunks that the engine of this thread keeps. */
+/** Keeps chunks in the engine of this thread. */
 const keeper = {
   keep: (bytes: Uint8Array) => completions.keepChunk(bytes),
   drop: (number: number) => completions.dropChunk(number),
@@ -206,7 +202,7 @@ const NO_PIECES: readonly Pieces[] = [];
 
 const isPieces = (bytes: Bytes): bytes is Pieces => bytes instanceof Pieces;
 
-/** The engine copies a buffer of fewer bytes: see `src/store.rs`. */
+/** Below this size in bytes, the engine copies a buffer: see `src/store.rs`. */
 const COPIED = 64 << 10;
 
 function handedOver(bytes: Bytes, store: NativeStore): Uint8Array | PackedPieces {
@@ -264,11 +260,11 @@ export function postgresSql(schema: string | undefined, prefix: string | undefin
   return throwing(() => binding.postgresSchema(schema, prefix));
 }
 
-/** Notices when the clock of the machine is set. */
+/** Detects changes of the machine's clock. */
 export class ClockWatch {
   readonly #native = new binding.NativeClockWatch();
 
-  /** Returns true if the clock may tell how old something is. Warns once if it was set. */
+  /** Returns true if the clock is reliable for ages. Warns once if the clock was set. */
   isSteady(target: string): boolean {
     const doubt = this.#native.compare();
     const [code, message] = doubt ?? [];
@@ -277,7 +273,7 @@ export class ClockWatch {
   }
 }
 
-/** Returns the path of the file or folder that a target names. Null: the target has no path. Throws for a wrong target. */
+/** Returns the path of the target's file or folder. Null: the target has no path. Throws for a wrong target. */
 export function pathOfTarget(target: string): string | null {
   return throwing(() => binding.pathOfTarget(target));
 }
@@ -291,8 +287,8 @@ export class Copy {
   readonly #native: InstanceType<Binding["NativeCopy"]>;
 
   /**
-   * `convert` gets the values with these tags, and returns as many values, which mean the same. Without `runs`, everything is
-   * copied.
+   * `convert` gets the values with these tags. It returns equal values in another format, in the same order. Without
+   * `runs`, everything is copied.
    */
   constructor(
     from: NativeStore,
@@ -304,7 +300,7 @@ export class Copy {
     this.#native = throwing(() => new binding.NativeCopy(from.handle, to.handle, convert, tags, runs));
   }
 
-  /** Copies or compares about one page, on Node's thread pool. The response is the progress. */
+  /** Copies or compares about one page, on Node's thread pool. Resolves to the progress. */
   async step(): Promise<Response> {
     return responseOf(await this.#native.step());
   }
@@ -325,7 +321,7 @@ export class Backup {
     return new Backup(() => binding.NativeBackup.restore(into.handle, path));
   }
 
-  /** Does the work, on Node's thread pool. The response describes what was done. */
+  /** Does the work on Node's thread pool. Resolves to a description of the result. */
   async run(): Promise<Response> {
     return responseOf(await this.#native.run());
   }
@@ -335,13 +331,13 @@ export class Backup {
     return throwing(() => this.#native.progress());
   }
 
-  /** Ends the work soon. `run` then rejects. */
+  /** Stops the work soon. `run` then rejects. */
   cancel(): void {
     this.#native.cancel();
   }
 }
 
-/** A tool of a contract. The engine declares what selects it, and its calls. */
+/** A tool of a contract. The engine declares its calls and the value that selects it. */
 export class Tool<Which, Call> {
   readonly #native: InstanceType<Binding["NativeTool"]>;
 
@@ -358,7 +354,7 @@ export class Tool<Which, Call> {
   }
 }
 
-/** The minimum size in bytes of a buffer that is detached. Smaller buffers are left to the garbage collector. */
+/** The minimum size in bytes for detaching a buffer. The garbage collector frees smaller buffers. */
 const WORTH_DETACHING = 4 << 10;
 
 /**
@@ -366,7 +362,7 @@ const WORTH_DETACHING = 4 << 10;
  * it collects the buffer, and runs a full garbage collection every few dozen megabytes.
  */
 export function detach(buffer: ArrayBufferLike): void {
-  // Skip Node's shared buffer pool, even if the values of one caller fill the pool, because Node uses the pool again.
+  // Skip Node's shared buffer pool, even if one caller's values fill it, because Node reuses it.
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength === Buffer.poolSize) return;
   if (buffer.byteLength >= WORTH_DETACHING) binding.detach(buffer);
 }

@@ -1,6 +1,6 @@
 /**
- * Turns values into bytes and back. The formats are structured clone with JSON's rules, JSON, and the user's own
- * serializer. Each record carries the name of its format. Reading an unknown format throws an error that names it.
+ * Converts values to bytes and back. The formats are structured clone with JSON's rules, JSON, and the user's own
+ * serializer. Each record carries the name of its format. Reading an unknown format throws an error with its name.
  */
 
 import { Deserializer, Serializer as V8Serializer } from "node:v8";
@@ -41,19 +41,19 @@ export interface Serialized {
   bytes: Bytes;
 }
 
-/** A serialized value that was stored, and so is in one piece. */
+/** A stored value. Its bytes are in one piece. */
 export interface Stored extends Serialized {
   bytes: Uint8Array;
 }
 
-/** A serializer, as the stores use it. It gets the path or the name of each value to use in error messages. */
+/** A serializer inside the stores. It gets the path or the name of each value for error messages. */
 export interface Format {
   readonly name: string;
   /** The format names that `serialize` may return. */
   readonly tags: readonly string[];
   /** `fromToJSON` is true if the value is the result of a toJSON. The value's own toJSON is then not called. */
   serialize(value: unknown, path: string, fromToJSON?: boolean): Serialized;
-  /** Counts bytes of a save that were not made by `serialize`. */
+  /** Counts the bytes of a save that do not come from `serialize`. */
   readonly counter?: { take(bytes: Bytes): void };
   deserialize(bytes: Uint8Array): unknown;
 }
@@ -64,16 +64,15 @@ const cloneFormat: Format = {
   name: "v8",
   tags: ["v8", "json", "lists"],
   serialize(value, path, fromToJSON) {
-    // Most states are plain data, which is serialized directly. Everything else is first copied into a form that V8 can
-    // serialize.
+    // Most states are plain data, which V8 serializes directly. All other values are first copied into a serializable
+    // form.
     try {
       if (isSmallJson(value)) return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
       const put = listWriter.serialize(value);
       if (put !== undefined) return { tag: "lists", bytes: put };
       if (isPlainData(value)) return { tag: "v8", bytes: write(value) };
     } catch {
-      // The value is a proxy, or is nested too deeply for V8. The copy handles such a value or reports its path in an
-      // error.
+      // A proxy, or a value that is too deep for V8. The copy handles it or reports its path in an error.
     }
     const copy = plainCopy(value, path, fromToJSON);
     try {
@@ -89,20 +88,20 @@ const cloneFormat: Format = {
   },
 };
 
-/** Values with lists that grow (`incremental/list-format.ts`). `v8` writes them. */
+/** Values with growing lists (`incremental/list-format.ts`), written by `v8`. */
 const listsFormat: Format = {
   ...cloneFormat,
   name: "lists",
   deserialize: (bytes) => adopt(readLists(new ValueDeserializer(bytes))),
 };
 
-/** In a JSON text, these characters follow each other only where an object has this key. */
+/** JSON text contains these characters only where an object has this key. */
 const hasType = (text: string): boolean => text.includes('"$type":');
 
 /**
- * The same values as JSON text. A value that JSON cannot represent is an object with `$type` (`json-form/form.ts`).
- * Stores of text files use it, so that people and jq can read every value, and runtimes without V8's serializer, such
- * as Bun. Every runtime reads it.
+ * The values of the default format as JSON text. A value that JSON cannot represent becomes an object with `$type`
+ * (`json-form/form.ts`). Stores of text files use this format, so that people and jq can read every value. So do
+ * runtimes without V8's serializer, such as Bun. Every runtime reads it.
  */
 const textFormat: Format = {
   name: "json-form",
@@ -122,14 +121,14 @@ function asTextForm(
   try {
     isSmall = isSmallJson(value);
   } catch {
-    // The value is a proxy, or is nested very deeply. The copy handles such a value or reports its path in an error.
+    // A proxy, or a very deep value. The copy handles it or reports its path in an error.
   }
   let text = isSmall ? JSON.stringify(value) : undefined;
   if (text === undefined || hasType(text)) text = JSON.stringify(formOf(plainCopy(value, path, fromToJSON)));
   return { tag: hasType(text) ? "json-form" : "json", bytes: Buffer.from(text) };
 }
 
-/** Refuses V8's format in a runtime that is not built on V8. */
+/** Rejects V8's format in a runtime without V8. */
 function unreadable(): never {
   throw new ForkpointError(
     "UNSUPPORTED",
@@ -179,10 +178,10 @@ export function builtInFormat(name: string): Format | undefined {
   return builtIn.get(name);
 }
 
-/** Returns true if the user has passed a serializer. What it writes may be encrypted. */
+/** Returns true for a user's serializer. Its output may be encrypted. */
 export const isCustom = ({ name }: Format): boolean => !builtIn.has(name);
 
-/** Returns the format that a store of text files uses in the place of another one. */
+/** Returns the format that replaces this one in a store of text files. */
 export function asText(format: Format): Format {
   return format === v8Format ? textFormat : format;
 }
@@ -191,8 +190,8 @@ export function asText(format: Format): Format {
 export const binaryTags = ["v8", "lists"];
 
 /**
- * Returns a value of a binary format as text. A value that has no JSON, cannot be read here, or would take minutes as text
- * stays as it is.
+ * Returns a value of a binary format as text. Some values stay as they are: those without a JSON form, those that
+ * cannot be read here, and those that would take minutes as text.
  */
 export function storedAsText(stored: Stored): Stored {
   try {
@@ -249,7 +248,7 @@ export function deserialize(storeFormat: Format, tag: string, bytes: Bytes, what
   return value;
 }
 
-/** Deserializes a value that the format named `tag` wrote. Undefined is no value. */
+/** Deserializes a value that the format named `tag` wrote. Undefined is not a valid result. */
 export function deserializeValue(storeFormat: Format, tag: string, bytes: Bytes, what: string): unknown {
   const format = tag === storeFormat.name ? storeFormat : builtIn.get(tag);
   if (format === undefined) {
@@ -269,7 +268,7 @@ export function deserializeValue(storeFormat: Format, tag: string, bytes: Bytes,
   return value;
 }
 
-/** Makes the error for stored bytes that their serializer does not read. */
+/** Makes the error for stored bytes that their serializer cannot read. */
 export function notReadable(serializer: string, what: string, cause: unknown): ForkpointError {
   return new ForkpointError(
     "CORRUPT",
@@ -309,9 +308,9 @@ export function copyOf<T>(value: T, path: string): T {
   }
 }
 
-// This module serializes typed arrays and buffers itself. Node's subclass also numbers these types, but does not
-// promise to keep the numbers, and its deserializer returns views of one shared buffer. The position of a type in this
-// list is stored in records: add types at the end, and never change their order.
+// This module serializes typed arrays and buffers itself. Node's subclass also numbers these types, but its numbers may
+// change, and its deserializer returns views of one shared buffer. Records store the index of a type in this list: add
+// types at the end, and never reorder them.
 const views = [
   Int8Array,
   Uint8Array,

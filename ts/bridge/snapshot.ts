@@ -1,6 +1,6 @@
 /**
- * Prepares values for structured clone by JSON's rules. `toJSON` is called, functions and symbols are left out, own
- * getters are called once, and a value that cannot be stored is refused with its path.
+ * Prepares values for structured clone by JSON's rules: it calls `toJSON`, calls own getters once, leaves out functions
+ * and symbols, and refuses a value that cannot be stored, with its path.
  */
 
 import { types } from "node:util";
@@ -9,7 +9,7 @@ import { warn } from "./warnings.js";
 
 /**
  * The deepest nesting that is stored. V8 reads back fewer levels than it writes: 1,900 with its default stack, measured
- * on Node 20. A deeper value must therefore be refused before it is written.
+ * on Node 20. Deeper values must therefore be refused before they are written.
  */
 const MAX_DEPTH = 1_500;
 
@@ -22,23 +22,23 @@ const SMALL_VALUES = 256;
 const SMALL_TEXT = 2_048;
 
 /**
- * Returns true if a value is small, and JSON stores it exactly as structured clone would. For small values, setting up V8's
- * serializer takes longer than writing JSON. Looks only at as much of a large value as a small one may have.
+ * Returns true if a value is small and JSON stores it exactly as structured clone would. For small values, setting up
+ * V8's serializer takes longer than writing JSON. Stops reading a large value at the limit for small ones.
  */
 export function isSmallJson(value: unknown): boolean {
   return new Walk(true).isData(value, 0);
 }
 
 /**
- * Returns true if V8's serializer can store a value without a copy: plain data without getters, because a getter would be
- * called twice. Returns false in doubt. Does not change the value and calls none of its functions, except a proxy's traps.
+ * Returns true if V8's serializer can store a value without a copy: plain data without getters, which would be called
+ * twice. Returns false in doubt. Changes nothing, and calls no functions of the value except a proxy's traps.
  */
 export function isPlainData(value: unknown): boolean {
   return new Walk(false).isData(value, 0);
 }
 
 class Walk {
-  /** True if only a value that JSON stores is data. */
+  /** True if only values that JSON can store count as data. */
   readonly #small: boolean;
   #values = SMALL_VALUES;
   #text = SMALL_TEXT;
@@ -73,7 +73,7 @@ class Walk {
 
   #isObject(value: object, depth: number): boolean {
     if (this.#small) {
-      // If a value refers to the same object twice, structured clone keeps one object, but JSON would store two.
+      // Structured clone keeps an object that occurs twice as one object. JSON would store two.
       if (this.#seen.has(value) || types.isProxy(value)) return false;
       this.#seen.add(value);
     }
@@ -115,8 +115,7 @@ export function plainCopy(value: unknown, path: string, fromToJSON = false): unk
 }
 
 const LEFT_OUT = Symbol("left out");
-// This expression is compiled when the module loads, because a path for an error message may be needed when little
-// stack is left.
+// Compile this expression when the module loads. An error message may need a path when little stack is left.
 const NAME = /^[A-Za-z_$][\w$]{0,99}$/;
 const INDEX = /^\d{1,15}$/;
 NAME.test("name");
@@ -158,9 +157,9 @@ class Copy {
 
   #object(value: object, key: string, fromToJSON: boolean): unknown {
     // `#keep` records the copy for further references to the same object. The result of a toJSON is not recorded: if
-    // the same object also appears elsewhere, its own toJSON must be called for that reference.
+    // the same object appears elsewhere, its own toJSON must be called there.
     const keep = <T extends object>(copy: T): T => (fromToJSON ? copy : this.#keep(value, copy));
-    // The array begins with holes only.
+    // Create the array with the length of the original. Elements that are not copied stay holes.
     if (Array.isArray(value))
       return this.#properties(value, keep(Object.assign([] as unknown[], { length: value.length })));
     if (!types.isProxy(value)) {
@@ -182,8 +181,8 @@ class Copy {
   }
 
   /**
-   * Copies an Error. Its cause is copied like any other value. Of its other properties, only those that structured
-   * clone keeps are copied.
+   * Copies an Error and, like any other value, its cause. Of its other properties, only those that structured clone
+   * keeps are copied.
    */
   #error(value: Error): Error {
     const copy = this.#keep(value, new Error(value.message));
@@ -210,7 +209,7 @@ class Copy {
       let copy = this.value((from as Record<string, unknown>)[key], key);
       this.#keys.pop();
       if (copy === LEFT_OUT) {
-        // As in JSON, an array element that is left out becomes null, so that the other elements keep their index.
+        // As in JSON, an omitted array element becomes null, so that the other elements keep their index.
         if (!Array.isArray(to)) continue;
         copy = null;
       }
@@ -301,7 +300,7 @@ function brand(value: object): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
-/** The most places that are named in a process, or in a worker thread. Their paths are kept. */
+/** The maximum number of paths that a process or worker thread reports and remembers. */
 const MAX_PLACES = 100;
 
 const warned = new Set<string>();

@@ -1,10 +1,10 @@
-/** Reports what retention deletes in the background, on the channel `forkpoint:sweep`. */
+/** Reports background deletions by retention on the channel `forkpoint:sweep`. */
 
 import { channel } from "node:diagnostics_channel";
 
 /**
- * What the diagnostics channel `forkpoint:sweep` publishes: what `ttlMs` and `maxBytes` have deleted in the background, from the
- * time when something exceeded a limit until nothing did.
+ * A message of the diagnostics channel `forkpoint:sweep`: what `ttlMs` and `maxBytes` have deleted in the background. A
+ * sweep lasts until no limit is exceeded.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
 import { channel } from "node:diagnostics_channel";
 
 /**
- * What the diagnostics channel `forkpoint:warning` publishes: a problem that no call can reject with. The process emits a
+ * A message of the diagnostics channel `forkpoint:warning`: a problem that no call can reject with. The process emits a
  * warning with the same message and code.
  */
 export interface StoreWarning {

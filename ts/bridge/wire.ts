@@ -37,13 +37,13 @@ export interface VerifyReport {
   };
   findings: Finding[];
   /**
-   * Only with `runs`: how much of `checked` belongs to these runs. Here, `writes` counts the pending writes, of which a row
-   * may have several.
+   * Only with `runs`: the part of `checked` that belongs to these runs. Here, `writes` counts pending writes instead of
+   * rows. A row may hold several writes.
    */
   runs?: { checkpoints: number; payloads: number; writes: number };
-  /** Only with `runs`: the number of findings about other runs. They are left out. */
+  /** Only with `runs`: the number of findings about other runs. The report omits these findings. */
   others?: number;
-  /** Where the check has stopped, for {@link CheckOptions.after}. Null if it has reached the end. */
+  /** The position for {@link CheckOptions.after}. Null at the end. */
   next: string | null;
 }
 
@@ -60,13 +60,13 @@ export interface Finding {
   message: string;
   /** The remedy: what you can do about it. */
   remedy: string;
-  /** Where the damage is: framework, run or thread, namespace, checkpoint id. An unknown part is null. */
+  /** The place of the damage: framework, run or thread, namespace, checkpoint id. An unknown part is null. */
   ref: {
     space: string | null;
     run: string | null;
     ns: string | null;
     id: string | null;
-    /** The key of an effect of the run, if the damage is there. `id` is null then. */
+    /** The key of the run's effect, if the damage is in an effect. `id` is then null. */
     effect?: string | null;
   } | null;
 }
@@ -77,8 +77,8 @@ export interface Part extends Stored {
 }
 
 /**
- * An integer of 64 bits. One that a double cannot hold is a text with its digits, in responses and in fields. Code that only
- * passes the integer on keeps it as it is.
+ * A 64-bit integer. If a double cannot hold it exactly, it is a string of digits, in responses and in fields. Code that
+ * only passes the integer on must not convert it.
  */
 export type Exact = number | string;
 
@@ -106,16 +106,16 @@ type Subject = { [K in "space" | "run" | "ns" | "id"]?: string | null | undefine
 /** What the channels publish about the calls of a contract: see `ts/bridge/channels.ts`. */
 interface About<C extends Calls<C>> {
   /**
-   * The tracing channel of each call. A call that is missing here is a read. Null: only failures of the call are
+   * The tracing channel of each call. A call that is missing here is a read. Null: only the call's failures are
    * published.
    */
   kinds?: { [K in keyof C]?: Kind | null };
-  /** The beginning of the names of the calls on the channels: `effect` and the call `find` are `effectFind`. */
+  /** A prefix for the names of the calls on the channels: `effect` and the call `find` become `effectFind`. */
   prefix?: string;
-  /** Returns the subject of a call. The space is the name of the contract, unless this function returns another one. */
+  /** Returns the subject of a call. Its space defaults to the name of the contract. */
   subject?: (fields: AnyFields<C>) => Subject;
   /**
-   * Returns how many entries a call has found, or how many checkpoints it has removed. A call that reads a list needs
+   * Returns the number of entries that a call found, or of checkpoints that it removed. A call that reads a list needs
    * no function here.
    */
   counts?: { [K in keyof C]?: (result: NonNullable<Result<C, K>>, fields: Fields<C, K>) => number | undefined };
@@ -134,8 +134,8 @@ export class Contract<C extends Calls<C>> {
   readonly name: string;
   readonly #about: About<C>;
   /**
-   * Shapes by the name of the call. Most calls have only one shape, because the code mostly writes the fields of a call
-   * in the same order.
+   * Shapes by the name of the call. Most calls have one shape, because the code usually writes their fields in the same
+   * order.
    */
   readonly #shapes = new Map<string, Shape[]>();
 
@@ -145,8 +145,8 @@ export class Contract<C extends Calls<C>> {
   }
 
   /**
-   * Runs a call whose response contains no parts. `learn` gets the incarnation of the run that a save has stored into. Null: it is
-   * not known.
+   * Runs a call whose response contains no parts. `learn` gets the incarnation of the run that was saved. Null:
+   * unknown.
    */
   call<K extends keyof C & string>(
     store: NativeStore,
@@ -166,7 +166,7 @@ export class Contract<C extends Calls<C>> {
       });
     }
     let cost: Cost | undefined;
-    // A measured save responds with its cost. Every other save responds with null.
+    // A measured save responds with its cost, any other save with null.
     const measured = () => {
       withField(fields, "measure", true);
       return this.send(store, call, fields, buffers, (response) => {
@@ -195,7 +195,7 @@ export class Contract<C extends Calls<C>> {
     unpack: (response: Response) => Result<C, K>,
   ): Promise<Result<C, K>> {
     const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, unpack);
-    // The engine ignores the fence of a call that only reads.
+    // The engine ignores the fence of a read.
     return store.fence === undefined
       ? send(fields)
       : store.fence.guard((fence) => send(withField(fields, "fence", fence)));
@@ -256,7 +256,7 @@ export class Contract<C extends Calls<C>> {
     return { ...subjectOf(store, name, { space: this.name, ...subject }), bytes };
   }
 
-  /** Returns the field `result` that the channels publish for a call. It never contains the result itself. */
+  /** Returns the field `result` for the channels: a word or a number, never the result itself. */
   #counted<K extends keyof C>(call: K, result: Result<C, K>, fields: Fields<C, K>): Outcome["result"] {
     const reads = this.#kindOf(call) === "read";
     if (reads && result === null) return "missing";
@@ -283,8 +283,8 @@ export function subjectOf(store: NativeStore, operation: string, subject: Subjec
 }
 
 /**
- * Adds a field to those of a call, which belong to the call. V8 makes a copy with `...fields`, and lists the names of the copy, far more
- * slowly: 20 us for the fields of a save.
+ * Adds a field to a call's own fields object. A copy with `...fields` is far slower, and V8 then lists its names slowly
+ * too: 20 us for the fields of a save.
  */
 function withField(fields: object, name: "measure" | "begun" | "fence", value: unknown): object {
   Reflect.set(fields, name, value);
@@ -329,7 +329,7 @@ function textOf(response: NonNullable<Response>): string {
 export type Rule = engine.store.Rule;
 export type Cursor = engine.store.Cursor;
 
-/** The removals of one batch. If `next` is missing, the rule is fulfilled. */
+/** The removals of one batch. Without `next`, the rule is satisfied. */
 export interface Pruned {
   checkpoints: number;
   bytes: number;
@@ -371,13 +371,13 @@ export interface CheckPage extends Omit<VerifyReport, "ok"> {
   next: string | null;
 }
 
-/** The format of stored data, and the newest one that this release knows. */
+/** The format of stored data, and the newest format that this release knows. */
 export interface Formats {
   format: number;
   newest: number;
 }
 
-/** The calls that every store supports. If `contract` is undefined, a call covers the checkpoints of all contracts. */
+/** The calls that every store supports. If `contract` is undefined, a call covers all contracts. */
 type StoreCalls = CallsOf<
   engine.store.Call,
   {

@@ -14,7 +14,7 @@ import { text } from "../store/ids.js";
 export type { Effect, EffectAttempt, EffectOptions, UnknownDecision, UnknownEffect } from "../store/effect-options.js";
 export type { RunRef } from "../store/run-ref.js";
 
-/** What names a run: a reference, or the config that a node, a task or a tool of LangGraph gets. */
+/** Identifies a run: a reference, or the config that LangGraph passes to a node, a task or a tool. */
 export type EffectRun = RunRef | NodeConfig;
 
 /** The config of a node, a task or a tool of LangGraph. */
@@ -63,7 +63,7 @@ export interface Once {
    */
   list(run: EffectRun): Promise<Effect[]>;
   /**
-   * Forgets the effects of a run with this key, or all of them, so that the next call runs them again. Resolves to their
+   * Deletes the effects of a run with this key, or all of them. The next call then runs them again. Resolves to their
    * number.
    * @example await once.forget({ space: "langgraph", run: "order-7" }, "charge order 7");
    */
@@ -138,7 +138,7 @@ function placeOf(run: EffectRun): EffectPlace {
   return { of: readRun(run) };
 }
 
-/** The thread of a config. The checkpoint is the one of the thread itself, also in a subgraph. */
+/** The thread of a config. In a subgraph, it has the checkpoint of the thread itself. */
 function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeConfig): EffectPlace {
   return readingArgument("config", () => {
     const { thread_id: run, checkpoint_map: checkpoints } = configurable;
@@ -151,7 +151,7 @@ function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeCo
     const begun = { stored: graphRun?.stored === true, incarnation: graphRun?.incarnation };
     const ready = graphRun?.settled?.() ?? (graphRun?.stored === false ? graphRun.storing : undefined);
     if (graphRun?.follows === true) return { of, at, joins: "run", ...begun, ...(ready !== undefined && { ready }) };
-    // The checkpoint that the graph was told to continue from. LangGraph stores its own checkpoint while the nodes run.
+    // The checkpoint that the graph continues from. LangGraph stores its own checkpoint while the nodes run.
     const from = metadata?.["thread_id"] === run ? metadata["checkpoint_id"] : undefined;
     if (typeof from !== "string" || from === "") return { of, at, ...begun };
     return { of, at, from, settles: true, ...(at !== from && { joins: "checkpoint" }), ...begun };

@@ -1,4 +1,4 @@
-/** An open store, as those use it who look into it. */
+/** An open store, for code that reads it from outside. */
 
 import type { Format } from "../bridge/serializer.js";
 import type { Engine } from "../store/engine.js";
@@ -7,6 +7,6 @@ import type { Store } from "../store/store.js";
 export interface Context {
   readonly store: Store;
   readonly engine: Engine;
-  /** The serializers of the user, by the name that they write. */
+  /** The user's serializers, by the names that they write. */
   readonly formats: ReadonlyMap<string, Format>;
 }

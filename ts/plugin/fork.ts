@@ -29,7 +29,7 @@ export function editedState({ edit, values }: Fork): { value: unknown } | undefi
   if (edit === undefined) return undefined;
   const { state, parts } = values();
   const unreadable = parts.find(({ name, readable }) => !readable && name === "state");
-  // A path cannot be resolved in a state that is not readable.
+  // In an unreadable state, paths cannot be resolved.
   if (unreadable !== undefined) {
     const message = `the state was written by the serializer ${quote(unreadable.tag)}, which is not registered: pass it in "serializers"`;
     throw new ForkpointError("UNSUPPORTED", message);

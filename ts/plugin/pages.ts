@@ -1,10 +1,10 @@
-/** Reads pages of checkpoints and of runs, as the engine has them. */
+/** Reads the engine's pages of checkpoints and of runs. */
 
 import type { Context } from "./context.js";
 import type { Status } from "./views.js";
 import { type FoundRun, type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
 
-/** Returns the query for the newest checkpoint of a run. The page also has the number of the run's checkpoints. */
+/** Returns the query for the newest checkpoint of a run. The page also counts the run's checkpoints. */
 export function newestOf({ space, run, ns }: Key): Wanted {
   return { space, run, ns, from: "end", newestFirst: true, limit: 1, sums: false };
 }
@@ -14,7 +14,7 @@ export function readPages({ engine }: Pick<Context, "engine">, pages: Wanted[]):
   return pages.length === 0 ? Promise.resolve([]) : inspect.find(engine.native, "rows", { pages }, openPages);
 }
 
-/** Lists the runs of some contracts whose name contains a text, in pages of `limit`: the one that was active last first. */
+/** Lists the runs of contracts whose names contain a text, the last active run first, in pages of `limit`. */
 export async function* recentRuns(
   { engine }: Pick<Context, "engine">,
   fields: {

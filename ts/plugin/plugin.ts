@@ -1,6 +1,6 @@
 /**
- * What a framework's folder says of the framework to everything outside of it: the inspector, the command line, the studio, copies and the
- * check of a drain. Each part has a default, so a small contract gives only what differs. {@link Traits} is the part that is plain data.
+ * The part of a framework's description that needs a store, for the inspector, the command line, the studio, copies and
+ * drain checks. Each member has a default, so a contract gives only what differs. {@link Traits} is plain data.
  */
 
 import type { Engine } from "../store/engine.js";
@@ -20,26 +20,26 @@ export interface Plugin {
   values?: ReadValues;
   /** Reads the pending writes of a checkpoint. Default: there are none. */
   writes?(context: Context, row: Row, found: FoundCheckpoint): MaybePromise<WriteInfo[]>;
-  /** Reads the nodes that run next after a checkpoint. Null: the checkpoint does not contain them. Default: null. */
+  /** Reads the nodes that run after a checkpoint. Null: the checkpoint does not contain them. Default: null. */
   next?(context: Context, row: Row): MaybePromise<string[] | null>;
-  /** Reads the reason for the status of a run, in a few words. `row` is its newest checkpoint. Null: there is none. Default: null. */
+  /** Reads a short reason for the status of a run, or null. `row` is its newest checkpoint. Default: null. */
   why?(context: Context, row: Row, status: Status): MaybePromise<string | null>;
   /** Returns the label of a checkpoint whose metadata only the framework's serializer can read. */
   label?(metadata: Record<string, unknown>): unknown;
   /** Returns the program that made a checkpoint, if only the metadata tells it. */
   maker?(metadata: Record<string, unknown>): { program: unknown; shape: unknown };
-  /** How the names of the nodes that made a checkpoint are found, if {@link Traits.nodes} is `"next"`. */
+  /** Finds the names of the nodes that made a checkpoint, if {@link Traits.nodes} is `"next"`. */
   made?: {
-    /** Returns the node of each task. `metadata` is that of the checkpoint. */
+    /** Returns the node of each task. `metadata` is the checkpoint's. */
     nodes(context: Context, row: Row, metadata: CheckpointInfo["meta"], parent: Row | undefined): string[];
     /** Returns true if only the parent of a checkpoint has all of the names. */
     needsParent(row: Row): boolean;
   };
-  /** Returns true for a write that says that a run has asked somebody at this checkpoint. */
+  /** Returns true for a write that records a question of the run at this checkpoint. */
   isPause?(write: FoundWrite): boolean;
   /**
-   * Reads how a run stands. `known` returns the program with this hash, or the new version if the store does not know it. Null: the run was
-   * removed.
+   * Reads the position of a run. `known` returns the program with a hash, or the new version if the store does not know
+   * the hash. Null: the run was removed.
    */
   stand?(
     context: Context,
@@ -47,11 +47,11 @@ export interface Plugin {
     status: Status,
     known: (hash: string | undefined) => ProgramShape,
   ): Promise<Standing | null>;
-  /** What the runs ask people. Default: they ask nothing. */
+  /** The questions that runs ask people. Default: none. */
   questions?: Questions;
-  /** Stores a fork of a checkpoint. Returns the first checkpoint of the fork. Default: {@link Traits.insteadOfFork} says what to do. */
+  /** Stores a fork. Returns the fork's first checkpoint. Default: {@link Traits.insteadOfFork} applies. */
   fork?(plan: Fork): Promise<CheckpointRef>;
-  /** Brings the answers of a run to an earlier copy of it, before what came after them is copied. */
+  /** Copies the answers of a run to an earlier copy of it, before the data after these answers is copied. */
   copyAnswers?(from: Engine, to: Engine, key: Key): Promise<void>;
 }
 
@@ -59,6 +59,6 @@ export interface Plugin {
 export interface Standing {
   status: Status;
   mark: Pick<Mark, "program" | "shape">;
-  /** Returns the position of the run. `from` is the program that made it, or this version if the program is not known. */
+  /** Returns the position of the run. `from` is the program that made it, or the new version if it is unknown. */
   position(from: ProgramShape): ProgramPosition | Promise<ProgramPosition>;
 }

@@ -1,4 +1,4 @@
-/** The questions that runs ask people, as a framework's folder reads them. */
+/** The questions of runs, as a framework's folder reads them. */
 
 import type { NativeStore } from "../bridge/native.js";
 import type { HeldLease } from "../store/lease.js";
@@ -10,7 +10,7 @@ export interface Given {
   value: unknown;
   by: string | null;
   at: number;
-  /** Set if a program has answered itself. */
+  /** Set if the answer came from a program. */
   program?: unknown;
 }
 
@@ -20,24 +20,24 @@ export interface Live {
   node: string | null;
   value: unknown;
   answered: Given | null;
-  /** What the question asks, if its value alone does not say it. */
+  /** The content of the question, if its value alone does not show it. */
   says?: { tool: string | null; args: unknown; text: string; choices: string[] };
-  /** The code that answers the question. Missing: the code of the framework. */
+  /** The code that answers the question. Default: the framework's usual code. */
   code?: string;
 }
 
 /** A question that was answered. */
 export type Kept = Live & { answered: Given };
 
-/** What the inspector needs of a framework to show its questions and to store answers. */
+/** The functions of a framework that the inspector needs to show questions and to store answers. */
 export interface Questions {
-  /** Reads the questions of the newest checkpoint: without an answer, or with one that the program has not taken yet. */
+  /** Reads the open questions of the newest checkpoint, with any answer that the program has not taken yet. */
   live(context: Context, key: Key, row: Row): Promise<Live[]>;
-  /** Reads the answers that were stored for a checkpoint. Missing: a framework whose answers cannot be stored. */
+  /** Reads the answers that were stored for a checkpoint. Missing if the framework stores no answers. */
   kept?(context: Context, key: Key, row: Row): Promise<Kept[]>;
-  /** Returns the code that answers a question in a program. `answer` is what approves it. */
+  /** Returns the code that answers a question in a program. `answer` is an approval. */
   code?(run: string, id: string, answer: unknown): string;
-  /** Returns what approves and what rejects a question, if its framework has a form of its own. `reason` is a text that the one who answers gives. */
+  /** Returns the framework's own values for approval and rejection, if it has any. `reason` is a text from the user. */
   usual?: { approve: unknown; reject(reason: string | undefined): unknown };
   /** Stores an answer. `native` carries the lease of the run. */
   answer?(context: Context, native: NativeStore, key: Key, id: string, answer: Given, lease: HeldLease): Promise<void>;

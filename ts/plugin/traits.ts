@@ -1,77 +1,77 @@
 /**
- * What a framework is, as far as plain data can say it: part of the description that each framework's folder gives. The other part is in
- * `plugin.ts`. This one needs no store and nothing of Node, because the studio's page and the command line use it too.
+ * The part of a framework's description that is plain data. The other part is in `plugin.ts`. This part needs no store
+ * and no Node module, because the studio's page and the command line use it too.
  */
 
 /** The traits of a framework. Each has a default. */
 export interface Traits {
-  /** What its users call a run. Default: `"run"`. */
+  /** The users' word for a run. Default: `"run"`. */
   noun?: "run" | "thread" | "session";
 
   /**
-   * What a namespace is. `"subgraph"`: a run has one for each of its subgraphs. `"part"`: it is part of the name of a run, such as the
-   * project of a session. Default: there are no namespaces.
+   * The meaning of a namespace. `"subgraph"`: a run has one for each of its subgraphs. `"part"`: it is part of the
+   * run's name, such as the project of a session. Default: there are no namespaces.
    */
   namespaces?: "subgraph" | "part";
-  /** True: the empty namespace is one as any other. Default: a run that is named without a namespace is meant in all of them. */
+  /** True: the empty namespace is an ordinary namespace. Default: a run without a namespace stands for all of them. */
   emptyNamespace?: boolean;
   /** How users write a namespace: as a text, or as a list of names. Default: `"text"`. */
   namespaceForm?: "text" | "list";
   /** False: a run cannot be leased. Default: true. */
   leases?: boolean;
 
-  /** True: the parent of a checkpoint is not stored. It is the checkpoint before it. Default: false. */
+  /** True: the parent of a checkpoint is not stored. The previous checkpoint is the parent. Default: false. */
   ordered?: boolean;
   /** True: a run has one checkpoint, with the name of the run as its id. Default: false. */
   single?: boolean;
-  /** True: the checkpoints of a run are values of their own, such as the items of a store. Default: false. */
+  /** True: each checkpoint of a run is a separate value, such as an item of a store. Default: false. */
   records?: boolean;
-  /** The contract that holds the current state of each run, if that is not a checkpoint of the run. */
+  /** The contract with the current state of each run, if no checkpoint of the run holds it. */
   current?: string;
-  /** The contracts that keep what belongs to a run, in lineages with the name of the run. */
+  /** The contracts with further data of a run, in lineages with the name of the run. */
   beside?: readonly string[];
-  /** The contracts that keep what belongs to several runs. */
+  /** The contracts with data that belongs to several runs. */
   shared?: readonly string[];
-  /** True: the pending writes of a checkpoint are pending again if its children are removed. Default: false. */
+  /** True: if its children are removed, a checkpoint's writes become pending again. Default: false. */
   reopens?: boolean;
   /** True: runs have effects. Default: false. */
   effects?: boolean;
   /**
-   * Set if checkpoints say which version of a program has made them. `"mark"`: the mark of a checkpoint has the name of the program, by which
-   * `recover` finds its runs. `"shape"`: the shape of the program has the name.
+   * Set if checkpoints record the version of their program. `recover` finds the runs of a program by its name.
+   * `"mark"`: the name is in the checkpoint's mark. `"shape"`: the name is in the program's shape.
    */
   programs?: "mark" | "shape";
-  /** True: a run that seems to be finished may have branches left, which only its program knows. Default: false. */
+  /** True: a run that seems finished may have branches left, which only its program knows. Default: false. */
   mayGoOn?: boolean;
   /**
-   * Where the names of the nodes are that have made a checkpoint. `"label"`: its label is the name. `"next"`: its parent names those that
-   * run next. Default: nowhere.
+   * The source of the names of the nodes that made a checkpoint. `"label"`: the label is the name. `"next"`: the parent
+   * lists the nodes that run next. Default: none.
    */
   nodes?: "label" | "next";
   /** True: runs belong to groups, such as the runs of a graph. Default: false. */
   groups?: boolean;
 
-  /** Keys of the state that are not stored, because the reader of the values makes them. */
+  /** Keys of the state that are not stored. The reader of the values creates them. */
   madeKeys?: readonly string[];
-  /** Returns true if the values of a checkpoint are put together from several stored ones, so that their bytes cannot be searched. */
+  /** Returns true if a checkpoint's values are assembled from several stored ones: their bytes cannot be searched. */
   isJoined?(id: string): boolean;
-  /** Returns true for a change of a value that only the framework itself needs. */
+  /** Returns true for a change of a value that is internal to the framework. */
   isOwn?(change: OwnChange, writes: BothWrites): boolean;
-  /** Whose values those are, in a sentence. Default: `"the framework's"`. */
+  /** The owner of those values, for messages. Default: `"the framework's"`. */
   owner?: string;
 
-  /** Returns what a step is called that no node has made. Undefined: by its label. */
+  /** Returns the name of a step that no node made. Undefined: its label. */
   stepName?(meta: Readonly<Record<string, unknown>>, label: string | null): string | undefined;
-  /** Returns true if nothing comes after a checkpoint with this metadata. */
+  /** Returns true if a checkpoint with this metadata is the last of its run. */
   isLast?(meta: Readonly<Record<string, unknown>>): boolean;
 
   /** Set if runs can be forked from outside. */
   fork?: Forking;
-  /** What to do where nothing can be forked from outside. */
+  /** The remedy where nothing can be forked from outside. */
   insteadOfFork?: string;
   /** True: the questions of runs can be answered from outside. Default: false. */
   answers?: boolean;
-  /** Returns what continues a run whose questions have answers. Default: the next `recover()` of its program. */
+  /** Returns the call that continues a run after its answers. Default: the next `recover()` of its program. */
   answered?(id: string): string;
 }
 
@@ -79,7 +79,7 @@ export interface Traits {
 export interface Forking {
   /** True: a fork without a name is a branch in the same run. Default: false. */
   inPlace?: boolean;
-  /** Returns the call that continues a fork in a program. `id` is a text of JavaScript. Default: the guide of the framework says it. */
+  /** Returns the code that continues a fork. `id` is JavaScript source. Default: see the framework's guide. */
   resume?(id: string): string;
 }
 

@@ -11,15 +11,15 @@ import { opaque, shownForm } from "../bridge/json-form/to-json-form.js";
 import type { PartInfo, WriteInfo } from "./views.js";
 import { type FoundCheckpoint, type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";
 
-/** A value that was read. If it is not readable, `value` is an `Opaque` with the tag, the size and the first bytes. */
+/** A value that was read. If it is unreadable, `value` is an `Opaque` with the tag, the size and the first bytes. */
 export interface Read {
   value: unknown;
   readable: boolean;
 }
 
 /**
- * Reads a value. A framework's own serializer may write the tag `bytes` too. Its tag `json` is read as plain JSON, so an object of its
- * classes is shown as it is stored.
+ * Reads a value. A framework's own serializer may write the tag `bytes` too. Its tag `json` is read as plain JSON, so
+ * an instance of its classes appears in its stored form.
  */
 export function readValue({ formats }: Pick<Context, "formats">, { tag, bytes }: Stored): Read {
   const format = builtInFormat(tag) ?? formats.get(tag);
@@ -45,7 +45,7 @@ export interface Values {
 /** Reads the values of a checkpoint, which are in its parts, its writes or its records. */
 export type ReadValues = (parts: Parts, row: Row, found: FoundCheckpoint) => [state: unknown, rest: unknown];
 
-/** Reads parts, and collects the name, size and serializer of each. */
+/** Reads parts, and collects their names, sizes and serializers. */
 export class Parts {
   readonly infos: PartInfo[] = [];
   readonly #context: Pick<Context, "formats">;
@@ -95,12 +95,12 @@ export function withoutBlanks({ value, readable }: Read, blanks: readonly string
   return fields;
 }
 
-/** Returns the reference of a checkpoint, as the engine's calls have it. */
+/** Returns the reference of a checkpoint for calls of the engine. */
 export function keyOf({ space, run, ns, id }: Row): { space: string; run: string; ns: string; id: string } {
   return { space, run, ns: ns ?? "", id };
 }
 
-/** Reads everything that is stored of a checkpoint. Null: it does not exist any more. */
+/** Reads all stored data of a checkpoint. Null: it no longer exists. */
 export function readFound({ engine }: Pick<Context, "engine">, row: Row): Promise<FoundCheckpoint | null> {
   return inspect.find(engine.native, "read", keyOf(row), openCheckpoint);
 }

@@ -16,8 +16,9 @@ export interface RunRef {
   /** The id of the run, thread or session, or the key of a stored value. */
   run: string;
   /**
-   * The namespace: that of a subgraph, as the framework writes it or as JSON, or what is part of the name of a run, such as the
-   * namespace of a stored value. `""` is the graph itself. Null or missing: the graph itself, or a framework without namespaces.
+   * The namespace: a subgraph's, as the framework writes it or as JSON, or a part of the run's name, such as the
+   * namespace of a stored value. `""` is the graph itself. Null or missing: the graph itself, or a framework without
+   * namespaces.
    */
   ns?: string | null | undefined;
 }
@@ -29,45 +30,45 @@ export interface CheckpointRef extends RunRef {
 }
 
 /**
- * The status of a run, which follows from its newest checkpoint and the writes to it. `"waiting"`: a human has to answer. `"failed"`: a node has
- * failed. `"unfinished"`: nodes are left to run. `"finished"`: no node is left to run. `"unknown"`: the checkpoint does
- * not contain the status.
+ * The status of a run, from its newest checkpoint and the writes to it. `"waiting"`: a human has to answer. `"failed"`:
+ * a node has failed. `"unfinished"`: nodes are left to run. `"finished"`: no node is left to run. `"unknown"`: the
+ * checkpoint does not contain the status.
  */
 export type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 
 /** A size, in bytes. */
 export interface Size {
-  /** As the values were serialized. */
+  /** The size of the serialized values. */
   logical: number;
-  /** As they are stored: compressed, and as differences to each other. */
+  /** The stored size: compressed, and as deltas. */
   stored: number;
 }
 
 /** A run in a listing. */
 export interface RunInfo extends RunRef {
   ns: string | null;
-  /** What several runs share, such as their graph. Null for frameworks without groups. */
+  /** The group of the run, such as its graph. Null for frameworks without groups. */
   group: string | null;
   /** The number of its checkpoints, counted in an index: see `runs()`. */
   checkpoints: number;
-  /** When its first checkpoint was saved, in ms since the epoch. Null if that was not asked for. */
+  /** When its first checkpoint was saved, in ms since the epoch. Null unless requested. */
   began: number | null;
   /** When its newest checkpoint was saved, in ms since the epoch. */
   active: number;
   /** The newest checkpoint, in the order of the framework. */
   latest: CheckpointInfo;
-  /** The checkpoint of another run from which this run began. */
+  /** The checkpoint of another run from which this run was forked. */
   forkedFrom: CheckpointRef | null;
   status: Status;
-  /** What `setLabels()` or the option `labels` of the store gave to it. Only a graph itself has labels, not its namespaces. */
+  /** The labels from `setLabels()` or the store's option `labels`. A graph's namespaces have no labels. */
   labels: Record<string, string>;
-  /** The reason for the status, in a few words. Null if there is none, or if it was not asked for. */
+  /** The reason for the status, in a few words. Null if there is none, or unless requested. */
   statusWhy: string | null;
-  /** The first line of what a waiting run asks: see `questions()`. Null: it does not ask, or it was not asked for. */
+  /** The first line of a waiting run's question: see `questions()`. Null if there is none, or unless requested. */
   question: string | null;
-  /** The size of all of its checkpoints. Null if it was not asked for. */
+  /** The size of all of its checkpoints. Null unless requested. */
   bytes: Size | null;
-  /** The version of the program that made its newest checkpoint. Null: the store does not know it. */
+  /** The version of the program that made its newest checkpoint. Null: unknown. */
   version: ProgramVersion | null;
   /** The holder of the run's lease and its expiry time (ms since the epoch). Null: there is no lease. */
   lease: { holder: string; until: number } | null;
@@ -80,30 +81,28 @@ export interface CheckpointInfo extends CheckpointRef {
   seq: number;
   /** The index in the run, from 0, in the order of the framework. */
   step: number;
-  /** The framework's own name for it: its node or step, what has made it (`"input"`, `"loop"`, `"update"`), or a status. */
+  /** The framework's own name for it: its node or step, its source (`"input"`, `"loop"`, `"update"`), or a status. */
   label: string | null;
   /**
-   * The node or the step of each task that made it. A node that several
-   * tasks ran at the same time is there several times. Null: no node made it, or the store does not know the nodes.
+   * The node or the step of each task that made it. A node with several concurrent tasks is listed several times. Null:
+   * no node made it, or the nodes are unknown.
    */
   nodes: string[] | null;
-  /** The graph, or what else several runs share. Null for frameworks without groups. */
+  /** The group of the run, such as its graph. Null for frameworks without groups. */
   group: string | null;
   /**
-   * The parent. `"recorded"`: the framework stores it. `"order"`: the framework stores none, and this is the checkpoint
-   * before it in the run.
+   * The parent. `"recorded"`: the framework stores it. `"order"`: the framework stores none, so it is the previous
+   * checkpoint of the run.
    */
   parent: (CheckpointRef & { kind: "recorded" | "order" }) | null;
-  /** The time that the framework itself gives, in ms since the epoch. */
+  /** The framework's own time, in ms since the epoch. */
   at: number | null;
   /** When the store received it, in ms since the epoch. */
   savedAt: number;
   bytes: Size;
-  /** How many stored differences a read puts together. 0: it is stored in full. */
+  /** The number of deltas that a read applies. 0: it is stored in full. */
   chain: number;
-  /**
-   * The metadata that the framework stores beside the state, such as the index of a step.
-   */
+  /** The metadata that the framework stores with the state, such as the index of a step. */
   meta: Record<string, unknown>;
 }
 
@@ -153,26 +152,26 @@ export interface CheckpointDetail {
 /** Names an effect of a run. */
 export interface EffectRef extends RunRef {
   key: string;
-  /** Tells effects with the same key apart: see {@link EffectInfo}. Default: the one that began last. */
+  /** Distinguishes effects with the same key: see {@link EffectInfo}. Default: the one that began last. */
   branch?: number | undefined;
 }
 
 /**
- * An effect of a run in a listing: what the run does to another system, such as a payment or a mail. In the timeline of the
- * run, it comes after the checkpoint `checkpointId`.
+ * An effect of a run in a listing: an action on another system, such as a payment or a mail. In the run's timeline, it
+ * comes after the checkpoint `checkpointId`.
  */
 export interface EffectInfo extends RunRef, Effect {
   ns: string | null;
-  /** 0 for the first effect with this key. Each branch of the run may have one of its own. */
+  /** 0 for the first effect with this key. Each branch of the run may have its own effect. */
   branch: number;
 }
 
 /** An effect with its result. */
 export interface EffectDetail {
   effect: EffectInfo;
-  /** In the JSON form of values: see {@link CheckpointDetail}. The error if the state is `"error"`. Null without a result. */
+  /** In the JSON form (see {@link CheckpointDetail}). The error if the state is `"error"`. Null without a result. */
   result: unknown;
-  /** How the result is stored. Null: it has none. */
+  /** The stored form of the result. Null: there is none. */
   part: PartInfo | null;
 }
 
@@ -197,41 +196,41 @@ export interface Change {
 /** A page of a listing. */
 export interface Page<T> {
   items: T[];
-  /** Pass this cursor to the next call. Null: this is the last page. */
+  /** The cursor for the next page. Null on the last page. */
   cursor: string | null;
 }
 
-/** How much the runs of a framework hold. `effects` are counted apart from the checkpoints. */
+/** The stored data of a framework's runs. `effects` are not counted as checkpoints. */
 export interface SpaceStats {
   runs: number;
-  /** How many runs have each status. The namespaces of a graph count as runs here. */
+  /** The number of runs with each status. Here, the namespaces of a graph count as runs. */
   statuses: Record<Status, number>;
   checkpoints: number;
-  /** How many effects the runs have. */
+  /** The number of effects of the runs. */
   effects: number;
-  /** The size of the checkpoints and of the messages or entries in bytes. Checkpoints count as they were serialized. */
+  /** The size of the checkpoints, messages and entries in bytes, with checkpoints in serialized form. */
   logicalBytes: number;
-  /** The size of the checkpoints and of the messages or entries in bytes, as they are stored. */
+  /** The stored size of the checkpoints, messages and entries in bytes. */
   storedBytes: number;
   /**
-   * True if these numbers are estimates: see {@link StoreStats.isEstimate}. On SQLite, `statuses` are estimates if more than a million
-   * runs of a framework are not finished.
+   * True if these numbers are estimates: see {@link StoreStats.isEstimate}. On SQLite, `statuses` are estimates if a
+   * framework has more than a million unfinished runs.
    */
   isEstimate: boolean;
 }
 
-/** How many open runs a version of a program has. A run is open unless it is finished. */
+/** The open runs of a version of a program. Every run that is not finished is open. */
 export interface VersionCount {
   space: Space;
-  /** The name of the program. Null: it has none, or the store does not know it. */
+  /** The name of the program. Null: it has none, or it is unknown. */
   program: string | null;
-  /** The version that saved the newest checkpoint of these runs. Null: the checkpoints do not tell it. */
+  /** The version that saved the newest checkpoint of these runs. Null: unknown. */
   version: ProgramVersion | null;
   /** The number of open runs. Namespaces of a graph are not counted. */
   runs: number;
-  /** How many of them have each status. */
+  /** The number of open runs with each status. */
   statuses: Record<Exclude<Status, "finished">, number>;
-  /** True if the framework has more than 500 open runs. Then 500 that are spread evenly over all stand for all. */
+  /** True if the framework has more than 500 open runs. The counts are then based on an even sample of 500. */
   isEstimate: boolean;
 }
 
@@ -260,10 +259,10 @@ export interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"
   freeBytes: number | null;
 }
 
-/** How much was saved in an hour. */
+/** The number of saves in an hour. */
 export interface SavedPerHour {
-  /** When the hour begins, in ms since the epoch. */
+  /** The start of the hour, in ms since the epoch. */
   at: number;
-  /** How many checkpoints were saved. Those that were removed since, or saved again, count as well. */
+  /** The number of saved checkpoints. Includes those that were removed or saved again since then. */
   saved: number;
 }

@@ -1,4 +1,4 @@
-/** Declares the engine's calls of the inspector. See `engine/src/contract/inspect.rs`. */
+/** The engine's calls of the inspector. See `engine/src/contract/inspect.rs`. */
 
 import type { CallsOf } from "../bridge/calls.js";
 import type * as engine from "../bridge/calls.generated.js";
@@ -23,12 +23,12 @@ export interface FoundRun {
 /** A checkpoint in a listing. The feed also has effects. */
 export interface Row<P = Part> {
   space: string;
-  /** True if it is an effect. Its id is its key, and `meta` is what is stored of it. */
+  /** True if it is an effect. The id is then its key, and `meta` is its stored entry. */
   effect?: true;
   run: string;
   ns: string | null;
   id: string;
-  /** The recorded parent. `run` and `ns` are null if they are those of the checkpoint. */
+  /** The recorded parent. `run` and `ns` are null if they equal the checkpoint's. */
   parent: { id: string; run: string | null; ns: string | null } | null;
   seq: number;
   step: number;
@@ -39,7 +39,7 @@ export interface Row<P = Part> {
   logical: number;
   stored: number;
   chain: number;
-  /** The hash of the shape of the program that made the checkpoint. Null: not known, or in the metadata. */
+  /** The hash of the shape of the program that made the checkpoint. Null: unknown, or in the metadata. */
   shape: string | null;
   /** The mark of the checkpoint, if it says more than `shape`: see `ts/store/mark.ts`. */
   mark?: string;
@@ -84,7 +84,7 @@ export interface FoundWrite<P = Part> {
   part: P;
 }
 
-/** A checkpoint with its parts and its writes. `records` are the messages or entries that it has. */
+/** A checkpoint with its parts and its writes. `records` are its messages or entries. */
 export interface FoundCheckpoint<P = Part> {
   parts: P[];
   writes: Array<FoundWrite<P>>;
@@ -94,23 +94,23 @@ export interface FoundCheckpoint<P = Part> {
 export type At = engine.inspect.At;
 export type Sieve = engine.inspect.Sieve;
 
-/** An open run, as its newest checkpoint tells it. */
+/** An open run, from its newest checkpoint. */
 export interface OpenRun<P = Part> {
   ns: string | null;
   status: Status;
-  /** The name of the program that made the checkpoint, and the hash of its shape. Null: not known, or in the metadata. */
+  /** The name of the program that made the checkpoint, and the hash of its shape. Null: unknown, or in the metadata. */
   program: string | null;
   shape: string | null;
   metadata: P | null;
 }
 
-/** The open runs of a contract, or some of them. */
+/** The open runs of a contract, or a sample of them. */
 export interface OpenRuns<P = Part> {
-  /** The number of all of them. */
+  /** The number of open runs. */
   count: number;
   /** True if `count` is an estimate. */
   isEstimate: boolean;
-  /** At most as many as were asked for, spread evenly over all. */
+  /** At most the requested number of runs, an even sample of all. */
   runs: Array<OpenRun<P>>;
 }
 
@@ -129,7 +129,7 @@ type InspectCalls = CallsOf<
     sift: {
       /** Indexes in `checkpoints`. */
       found: number[];
-      /** The number of parts with each tag that is in no kind. */
+      /** The number of parts with each tag that belongs to no kind. */
       unread: Record<string, number>;
       /** The number of checkpoints that cannot be read. */
       damaged: number;

@@ -1,15 +1,15 @@
-/** Answers to the questions of runs: each question has one, whoever stores it. */
+/** Answers to the questions of runs. Each question has one answer, from a person or a program. */
 
 import { ForkpointError, quote } from "../bridge/errors.js";
 
-/** Who has answered a question, when, and what. */
+/** An answer, its author and its time. */
 export interface Answered {
   value: unknown;
-  /** Null: the one who answered gave no name, or a program has answered. */
+  /** The author's name. Null: the author gave no name, or is a program. */
   by: string | null;
   /** In ms since the epoch. */
   at: number;
-  /** Set if a program has answered itself. */
+  /** Set if the answer came from a program. */
   program?: unknown;
 }
 
@@ -29,7 +29,7 @@ function quoted(value: unknown): string {
   try {
     text = JSON.stringify(value);
   } catch {
-    // The value is no JSON.
+    // The value cannot be written as JSON.
   }
   text ??= String(value);
   return text.length > LONGEST ? `${text.slice(0, LONGEST).toWellFormed()}…` : text;

@@ -1,4 +1,4 @@
-/** Counts the operations of a store that are in progress, and the bytes of the snapshots that are not stored yet. */
+/** Counts a store's operations in progress, and the bytes of its snapshots that are not stored yet. */
 
 import { type Bytes, Pieces } from "../bridge/bytes.js";
 import { ForkpointError } from "../bridge/errors.js";
@@ -37,23 +37,23 @@ export class Activity {
   }
 }
 
-/** About how much memory a call takes besides its snapshot. */
+/** The approximate memory of a call, without its snapshot. */
 const CALL_BYTES = 4_096;
 
 /**
- * The snapshots of a store that are not stored yet, in bytes. It limits the memory that they take, because a save takes
- * its snapshot immediately and never waits for the disk.
+ * The snapshots of a store that are not stored yet, in bytes. A save takes its snapshot immediately and never waits for
+ * the disk, so the backlog limits their memory.
  */
 export class Backlog {
   readonly #most: number;
-  /** The bytes that wait. */
+  /** The bytes of the waiting saves. */
   bytes = 0;
 
   constructor(maxQueueBytes: number) {
     this.#most = maxQueueBytes;
   }
 
-  /** Admits a save, before its snapshot is taken. An empty backlog admits every save. Throws `BUSY` if it is full. */
+  /** Admits a save before its snapshot, or throws `BUSY` if the backlog is full. If empty, it admits any save. */
   admit(): Held {
     if (this.bytes >= this.#most) {
       throw new ForkpointError(
@@ -67,7 +67,7 @@ export class Backlog {
   }
 }
 
-/** The part of a backlog that belongs to one save. */
+/** The bytes of one save in a backlog. */
 export class Held {
   readonly #backlog: Backlog;
   #bytes = 0;
@@ -84,7 +84,7 @@ export class Held {
     this.#backlog.bytes += bytes;
   }
 
-  /** Counts bytes of the save's snapshot, which are not used any more when the save has ended. */
+  /** Counts bytes of the save's snapshot. They are unused after the save. */
   take(bytes: Bytes): void {
     this.add(bytes.byteLength);
     if (bytes instanceof Pieces) (this.#pieces ??= []).push(bytes);
@@ -98,7 +98,7 @@ export class Held {
     this.#pieces = undefined;
   }
 
-  /** Returns the engine of a store for this save: what the save serializes, and what the engine copies, is counted. */
+  /** Returns the engine of a store for this save. It counts what the save serializes and what the engine copies. */
   counting<Engine extends { native: NativeStore; format: Format }>(engine: Engine): Engine {
     const { format } = engine;
     const { name, tags, deserialize } = format;

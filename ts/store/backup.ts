@@ -30,23 +30,23 @@ export interface BackupOptions {
   onProgress?: (progress: BackupProgress) => void;
 }
 
-/** How far {@link Store.backup} or {@link Store.restore} is. */
+/** The progress of {@link Store.backup} or {@link Store.restore}. */
 export interface BackupProgress {
-  /** `"copying"`: `done` and `of` count bytes. `"verifying"`: the backup is read, and they count rows. */
+  /** `"copying"`: `done` and `of` count bytes. `"verifying"`: the backup is read, and `done` and `of` count rows. */
   phase: "copying" | "verifying";
-  /** The bytes or rows that are done in this phase. */
+  /** The number of bytes or rows done in this phase. */
   done: number;
-  /** All bytes or rows of this phase. */
+  /** The number of all bytes or rows of this phase. */
   of: number;
 }
 
-/** What {@link Store.backup} has made. */
+/** The result of {@link Store.backup}. */
 export interface BackupResult {
   /** The absolute path of the backup. */
   path: string;
   /** The size of the backup in bytes. */
   bytes: number;
-  /** The number of checkpoints in the backup, with the effects of runs. */
+  /** The number of checkpoints in the backup, including the effects of runs. */
   checkpoints: number;
   /** Every page, checksum and index of the backup was verified. */
   verified: true;
@@ -71,13 +71,13 @@ export interface RestoreOptions {
   onProgress?: (progress: BackupProgress) => void;
 }
 
-/** What {@link Store.restore} has restored. */
+/** The result of {@link Store.restore}. */
 export interface RestoreResult {
   /** The absolute path of the database. */
   path: string;
   /** The size of the database in bytes. */
   bytes: number;
-  /** The number of restored checkpoints, with the effects of runs. */
+  /** The number of restored checkpoints, including the effects of runs. */
   checkpoints: number;
 }
 
@@ -97,7 +97,7 @@ export function backup(engine: Engine, to: unknown, options: unknown, closing: (
   });
 }
 
-/** Replaces the content of the database with that of a backup. */
+/** Replaces the content of the database with a backup. */
 export function restore(
   engine: Engine,
   from: unknown,

@@ -14,9 +14,9 @@ export interface CheckOptions {
    * this function throws, the check stops with that error.
    */
   onProgress?: (done: number, of: number, next: string | null) => void;
-  /** Stops after about this many rows. The report's `next` says where. Default: everything is verified. */
+  /** Stops after about this many rows. The report's `next` is the position. Default: everything is verified. */
   rows?: number;
-  /** Begins where an earlier check of this store has stopped: `next` of its report, or of its progress. */
+  /** Continues an earlier check of this store: pass `next` of its report or of its progress. */
   after?: string;
 }
 
@@ -26,7 +26,7 @@ export const checkOptions = {
   after: text,
 };
 
-/** The number of rows in a page. Between two pages, the check tests whether its signal was aborted. */
+/** The number of rows in a page. The check tests its signal between two pages. */
 const PAGE = 1000;
 const ENDED = "the check ended";
 
@@ -44,7 +44,7 @@ export async function check({ native }: Engine, options: unknown, closing: () =>
     findings.push(...page.findings);
     onProgress?.(page.done, page.of, page.next);
     cursor = page.next ?? undefined;
-    // A payload belongs to a checkpoint, and is a row of its own.
+    // Payloads belong to checkpoints but have their own rows.
     left -= Object.values(page.checked).reduce((sum, count) => sum + count);
     if (cursor !== undefined && left > 0) await betweenSteps(signal, closing, ENDED);
   } while (cursor !== undefined && left > 0);

@@ -1,6 +1,6 @@
 /**
- * The shape of a program: its nodes or steps, its edges and its fields. Says whether a run that stands at some place of one
- * program can continue on another one. Knows no framework.
+ * The shape of a program: its nodes or steps, its edges and its fields. Decides whether a run at some position of one
+ * program can continue on another program. Knows no framework.
  */
 
 import { quote } from "../bridge/errors.js";
@@ -12,8 +12,8 @@ export type { ProgramEdge, ProgramNode, ProgramPosition, ProgramShape, ProgramVe
 const hashes = new WeakMap<ProgramShape, string>();
 
 /**
- * Returns the hash of a shape, without the order of nodes, edges and fields. It names the shape in a mark. The shape must not
- * be changed afterwards.
+ * Returns the hash of a shape, which identifies the shape in a mark. Ignores the order of nodes, edges and fields. Do
+ * not change the shape afterwards.
  */
 export function shapeHash(shape: ProgramShape): string {
   const hash = hashes.get(shape) ?? newHash(shape);
@@ -39,21 +39,21 @@ function textOf({ from, to, conditional, joins }: ProgramEdge): string {
 const namesIn = ({ nodes, fields = [] }: ProgramShape): string =>
   JSON.stringify([nodes.map(({ name }) => name).toSorted(), fields.toSorted()]);
 
-/** Returns true if the nodes and the fields have the same names. It recognizes a program that has no name. */
+/** Returns true if the nodes and the fields have the same names. Recognizes a program without a name. */
 export function hasSameParts(one: ProgramShape, other: ProgramShape): boolean {
   return namesIn(one) === namesIn(other);
 }
 
 /**
- * Returns what differs, in words, for a run that stands at a place of the old program. An empty list: the run can continue
- * on the new program, because all nodes that have run would have led to the same place there.
+ * Returns the differences, as sentences, for a run at a position of the old program. An empty list: the run can
+ * continue on the new program, because its nodes would have led to the same position there.
  *
- * - The nodes that have run and those that are next are there, with the same kind and effect class.
- * - The nodes that have run are followed by the same nodes. A choice that was made may have other alternatives now.
- * - A node that has run and is waited for is waited for by the same node, together with the same nodes.
- * - All fields are there.
+ * - The new program has the nodes that have run and the next nodes, with the same kind and effect class.
+ * - The nodes that have run lead to the same nodes. A choice that was made may have other alternatives.
+ * - If a node waits for a node that has run, the same node waits for it, together with the same nodes.
+ * - All fields still exist.
  *
- * Nothing else matters: new nodes behind the place, other edges of the nodes that are next, new fields, another version.
+ * Other differences are allowed: new later nodes, other edges of the next nodes, new fields, another version.
  */
 export function compareShapes(from: ProgramShape, to: ProgramShape, position: ProgramPosition): string[] {
   const known = new Set(from.nodes.map(({ name }) => name));
@@ -70,7 +70,7 @@ export function compareShapes(from: ProgramShape, to: ProgramShape, position: Pr
   const news = added.length === 0 ? "" : `; ${listOf(added.map(tick))} ${added.length > 1 ? "are" : "is"} new`;
   const lost = (from.fields ?? []).filter((field) => !(to.fields ?? from.fields ?? []).includes(field));
   const reached = new Set([...done, ...next]);
-  // A node that is gone was an edge's target, and a new node may be that now. One sentence is enough.
+  // A removed node was the target of an edge, and a new node may now be the target. Report this only once.
   const said = gone.length === 0 ? new Set<string>() : new Set([...gone.map(([name]) => name), ...added]);
   return [
     ...gone.map(([name, place], at) => `${tick(name)}, which ${place}, is gone${at === gone.length - 1 ? news : ""}`),
@@ -84,8 +84,8 @@ export function compareShapes(from: ProgramShape, to: ProgramShape, position: Pr
 }
 
 /**
- * The same for a run of an unknown program: only the nodes, and the joins that wait, must be there. A name that begins with two
- * underscores is no node of the user.
+ * The same for a run of an unknown program: only the nodes, and the joins that wait, must exist. A name that begins
+ * with two underscores is not a user's node.
  */
 export function missingNodes(to: ProgramShape, { done, next, waits = [] }: ProgramPosition): string[] {
   const isMissing = (name: string) => !name.startsWith("__") && !to.nodes.some((node) => node.name === name);
@@ -101,14 +101,14 @@ export function missingNodes(to: ProgramShape, { done, next, waits = [] }: Progr
   ];
 }
 
-/** Programs without edges can be compared by their versions only. */
+/** Programs without edges can be compared only by their versions. */
 function versionsOf(from: ProgramShape, to: ProgramShape): string[] {
   if (from.version === to.version) return [];
   const [one, other] = [from, to].map(({ version }) => (version === undefined ? "none" : quote(version)));
   return [`the version changed from ${one} to ${other}, and the program has no edges to compare`];
 }
 
-/** The place before the first node has edges, and need not be a node. */
+/** The place before the first node has edges, but may not be a node. */
 const isPlace = (name: string, { nodes, edges }: ProgramShape): boolean =>
   !nodes.some((node) => node.name === name) && edges.some((edge) => edge.from === name);
 
@@ -129,8 +129,8 @@ function changesOf(name: string, place: string, from: ProgramShape, to: ProgramS
 }
 
 /**
- * The differences of the edges out of a node that has run. `reached` are the nodes that have run or are next. `said` are
- * targets that other sentences name.
+ * The differences of the edges from a node that has run. `reached` are the nodes that have run or are next. `said` are
+ * targets that other sentences already name.
  */
 function edgeChanges(
   name: string,
@@ -176,7 +176,7 @@ function edgesOf(name: string, { edges }: ProgramShape) {
 /** A name in a message. */
 const tick = (name: string): string => "`" + name + "`";
 
-/** Joins names for a message. Leaves out names of a long list. */
+/** Joins names for a message. Shortens a long list. */
 function listOf(names: string[]): string {
   const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} others`] : names;
   return shown.length === 1 ? shown[0]! : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)!}`;

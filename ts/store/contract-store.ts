@@ -23,8 +23,8 @@ export abstract class ContractStore implements AsyncDisposable {
   }
 
   /**
-   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
-   * released, or this object is closed. The lease of a process that has ended on this machine is taken immediately.
+   * Takes the lease of a run, so that no other process works on it. The lease is renewed until you release it or close
+   * this object. If its holder was a process on this machine that has ended, the lease is taken immediately.
    * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if another holder has the
    *   lease: `error.lease` names the holder and the expiry time.
    * @example await using lease = await store.lease({ space: "agentos", run: "run-1" });
@@ -51,7 +51,7 @@ export abstract class ContractStore implements AsyncDisposable {
   }
 
   /**
-   * Returns the space of removed data of all frameworks to the file system. Saves wait until `vacuum` ends. The same
+   * Returns the space of deleted data, of all frameworks, to the file system. Saves wait until `vacuum` ends. The same
    * as `Store.vacuum()`.
    * @example await store.vacuum();
    */

@@ -1,4 +1,4 @@
-/** The description of a version of a program, as JSON: what `describe` of each framework returns. */
+/** The description of a version of a program, as JSON: the result of each framework's `describe`. */
 
 import { type ProgramSpace, WITH_PROGRAMS } from "../contracts/registry.js";
 import { isArray, show, typeError } from "../bridge/errors.js";
@@ -6,19 +6,19 @@ import type { ProgramEdge, ProgramNode, ProgramShape } from "./compare-programs.
 import { oneOf, programOption, type OptionParser } from "./options.js";
 
 /**
- * Describes a version of a program, as JSON: its nodes or steps, its edges and its fields. `describe` of each framework makes
- * it, and `drainCheck` of an inspector and `forkpoint drain-check` take it.
+ * Describes a version of a program, as JSON: its nodes or steps, its edges and its fields. Each framework's `describe`
+ * returns it. An inspector's `drainCheck` and `forkpoint drain-check` take it.
  */
 export interface ProgramDescription extends ProgramShape {
   /** The framework. */
   space: ProgramSpace;
 }
 
-/** The name and the version of a program, where the graph itself does not have them. */
+/** The name and the version of a program, if the graph itself has none. */
 export interface DescribeOptions {
-  /** The name of the program. Default: the name of the graph. Pass what the option `program` of the store is. */
+  /** The name of the program, equal to the store's option `program`. Default: the name of the graph. */
   program?: string;
-  /** The version of the program. Pass what the option `version` of the store is. Default: none. */
+  /** The version of the program, equal to the store's option `version`. Default: none. */
   version?: string;
 }
 

@@ -17,27 +17,27 @@ export type EffectCall = "beginEffect" | "endEffect";
 /** Runs a write of an effect, or makes it fail on purpose. */
 export type Disturb = <T>(call: EffectCall, run: () => Promise<T>) => Promise<T>;
 
-/** What effects need of the handle of a store. */
+/** The parts of a store's handle that effects use. */
 export interface Running {
   /** Set by `withFaults` of `forkpoint/testing`. */
   readonly disturb?: Disturb | undefined;
   /** The identity of the stored data: see `StoreHandle`. */
   readonly identity: unknown;
-  /** Runs an operation. Its writes carry the lease. Undefined: the lease of the handle. */
+  /** Runs an operation whose writes carry the lease. Undefined: the lease of the handle. */
   run<T>(work: (engine: Engine) => Promise<T>, lease?: HeldLease | null): Promise<T>;
 }
 
-/** An attempt whose function has returned. */
+/** An attempt after its function has returned. */
 export interface Ended {
-  /** The result, as a later call reads it. */
+  /** The result, as later calls read it. */
   result: unknown;
   idempotencyKey: string;
-  /** False if another process has taken the effect over, or if the effect was forgotten while it ran. */
+  /** False if another process took the effect over, or if the effect was forgotten during the attempt. */
   stored: boolean;
 }
 
 const TTL_MS = 30_000;
-/** The longest stored text of an error. */
+/** The maximum length of a stored error text. */
 const ERROR_LENGTH = 500;
 
 export class Attempt {
@@ -50,7 +50,7 @@ export class Attempt {
   readonly #signal: AbortSignal;
   #token = 0;
   #entry!: EffectEntry;
-  /** The time on the store's clock at the beginning, and on the monotonic clock. */
+  /** The time at the beginning, on the store's clock and on the monotonic clock. */
   #began = { store: 0, here: 0 };
   #renewedAt = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -80,8 +80,8 @@ export class Attempt {
       idempotencyKey: crypto().randomUUID(),
       attempts: 0,
       base: at ?? newest,
-      // A run that asked for no branch has one line behind it and before it, also if somebody has edited its checkpoint before the
-      // effect began. So whatever follows the checkpoint is after the effect.
+      // A run without a requested branch has a single line of checkpoints, even if its checkpoint was edited before the
+      // effect began. Every later checkpoint is therefore after the effect.
       ...(joins === "run" ? { from: newest, newest: null } : { from: from ?? null, newest }),
     };
     this.#entry = {
@@ -99,7 +99,7 @@ export class Attempt {
     };
     const seen = effect === null ? undefined : { token: effect.token, savedAt: effect.savedAt };
     const [token, entry] = [this.#token, this.#entry];
-    // If the run is deleted first, the effect is not stored.
+    // If the run is deleted first, nothing is stored.
     const must = { incarnation: incarnation ?? undefined };
     const fields = { effect: this.#address, seen, token, entry, result: undefined, savedAt: now, ...must };
     await this.#call("beginEffect", ({ native }) => effectCalls.call(native, "begin", fields));
@@ -108,8 +108,8 @@ export class Attempt {
   }
 
   /**
-   * Runs the function and stores what it returns. Resolves to the result as a later call reads it. Rejects with what the
-   * function has thrown.
+   * Runs the function and stores its return value. Resolves to the result, as later calls read it. Rejects with the
+   * function's error.
    */
   async run(work: (attempt: EffectAttempt) => unknown): Promise<Ended> {
     const { idempotencyKey, attempts } = this.#entry;
@@ -120,7 +120,7 @@ export class Attempt {
       await this.#stop();
       const text = messageOf(error).slice(0, ERROR_LENGTH);
       if (this.#remember === "errors") await this.#end({ state: "error", error: text }, [error]);
-      // If this is not stored, the claim expires, and the effect is unknown then.
+      // If this write fails, the claim expires. The effect is then unknown.
       else await this.#end({ state: "failed", error: text }, []).catch(() => {});
       throw error;
     }
@@ -129,8 +129,8 @@ export class Attempt {
   }
 
   /**
-   * Stores the end of the attempt, with the result if there is one. A full queue does not refuse it. If the result cannot
-   * be serialized, the effect is unknown from now on: it may have happened.
+   * Stores the end of the attempt, with the result if there is one. A full queue does not reject this write. If the
+   * result cannot be serialized, the effect becomes unknown: it may have happened.
    */
   #end(end: Pick<EffectEntry, "state" | "error">, results: unknown[]): Promise<Ended> {
     const now = this.#now();
@@ -147,7 +147,7 @@ export class Attempt {
         [part] = results.map((result) => format.serialize({ result }, what));
         read = part && (deserialize(format, part.tag, part.bytes, what) as { result: unknown });
       } catch (error) {
-        // If this is not stored, the claim expires.
+        // If this write fails, the claim expires.
         await write({ ...this.#entry, until: now }).catch(() => {});
         throw error;
       }
@@ -173,12 +173,12 @@ export class Attempt {
     }
   }
 
-  /** The time on the store's clock, from the monotonic clock. */
+  /** The time on the store's clock, computed with the monotonic clock. */
   #now(): number {
     return this.#began.store + Math.round(performance.now() - this.#began.here);
   }
 
-  /** Stops the renewals. One that is under way ends before the end of the attempt is stored. */
+  /** Stops the renewals. A renewal in progress ends before the end of the attempt is stored. */
   #stop(): Promise<void> | undefined {
     this.#over = true;
     clearTimeout(this.#timer);
@@ -191,8 +191,8 @@ export class Attempt {
   }
 
   /**
-   * Renews the claim, on the store's clock as it is now: it may have been set. After two thirds of `ttlMs` without success,
-   * the effect should stop.
+   * Renews the claim by the current time of the store's clock, which may have been set. Without success for two thirds
+   * of `ttlMs`, the effect should stop.
    */
   async #renew(): Promise<void> {
     const began = performance.now();
@@ -212,7 +212,7 @@ export class Attempt {
   }
 }
 
-/** The attempts of this process that are over, but whose claim may be stored without an end. */
+/** Finished attempts of this process whose stored claim may have no end. */
 const left = new Set<string>();
 const MOST_LEFT = 1_000;
 
@@ -225,7 +225,7 @@ function nameOf({ idempotencyKey, token }: Pick<StoredEffect, "idempotencyKey" |
   return `${idempotencyKey} ${token}`;
 }
 
-/** Returns true if nobody works on a running effect any more, whatever its claim says. */
+/** Returns true if no process works on a running effect any more, whatever its claim says. */
 export function isLeft(effect: StoredEffect): boolean {
   return hasEnded(effect.holder) || left.has(nameOf(effect));
 }
@@ -233,15 +233,15 @@ export function isLeft(effect: StoredEffect): boolean {
 let lastToken = 0;
 
 /**
- * A token that is greater than the one before it, and than all of this process. If an effect was forgotten and begun again,
- * the time and the random number make its token another one.
+ * A token that is greater than the previous one and than all tokens of this process. If an effect was forgotten and
+ * begun again, the time and the random number make its token differ.
  */
 export function tokenAfter(token: number | undefined, now: number): number {
   lastToken = Math.max((token ?? 0) + 1, lastToken + 1, now * 1024 + Math.floor(Math.random() * 1024));
   return lastToken;
 }
 
-/** True if the next renewal would fail, too: the effect was taken over or forgotten, the lease is lost, or the store is closed. */
+/** True if later renewals fail too: the effect was taken over or forgotten, the lease is lost, or the store closed. */
 function isFinal(error: unknown): boolean {
   return isOwnError(error) && (error.code === "CONFLICT" || error.code === "CLOSED");
 }

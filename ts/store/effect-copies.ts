@@ -5,17 +5,16 @@ import { findEffect, hasResult, isBefore } from "./effect-places.js";
 import { type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
 
-/** What a copy takes over. */
+/** The effects that a copy gets. */
 export interface CopiedEffects {
-  /** Only effects of the past of this checkpoint. Undefined: all. */
+  /** Only effects before this checkpoint. Undefined: all effects. */
   before?: string | undefined;
-  /** False: the copy has no checkpoints of the past, so all of its checkpoints share the results. */
+  /** False: the copy lacks the earlier checkpoints, so all of its checkpoints share the results. */
   keepsIds: boolean;
 }
 
 /**
- * Copies the effects that have ended. An effect that runs, or that has failed, runs again in the copy, with another
- * idempotency key.
+ * Copies the effects that have ended. A running or failed effect runs again in the copy, with another idempotency key.
  */
 export async function copyEffects(
   native: Engine["native"],

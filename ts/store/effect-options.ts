@@ -1,54 +1,54 @@
-/** The options of effects, and what users see of effects. */
+/** The options of effects, and their public types. */
 
 import type { MaybePromise } from "../bridge/maybe-promise.js";
 import { callback, oneOf, signalOption, whole, type Parsed } from "./options.js";
 
 export type { Effect } from "./effect.js";
 
-/** What the function of an effect gets. */
+/** The argument of an effect's function. */
 export interface EffectAttempt {
   /**
-   * Pass it to the other system, which can then recognize a repetition. It is the same in all attempts and processes,
-   * differs between keys, runs and forks, and contains no id.
+   * Pass this key to the other system, which can then recognize a repetition. It is the same in all attempts and
+   * processes, differs between keys, runs and forks, and contains no id.
    */
   readonly idempotencyKey: string;
   /** The number of this attempt. 0 for the first attempt. */
   readonly attempt: number;
   /**
-   * Aborts if the signal of the options aborts, or if the claim is lost: this process slept, or could not renew the claim in
-   * time. Then another process may begin the effect.
+   * Aborts if the signal of the options aborts, or if the claim is lost because this process slept or could not renew
+   * it in time. Another process may then begin the effect.
    */
   readonly signal: AbortSignal;
 }
 
-/** An effect that a process has begun, and that may have happened: the process ended before it stored the result. */
+/** An effect that may have happened: its process ended before it stored the result. */
 export interface UnknownEffect {
   key: string;
   /** The id of the run, thread or session. */
   run: string;
   idempotencyKey: string;
-  /** How many attempts were begun. */
+  /** The number of attempts so far. */
   attempts: number;
   /** When the last attempt began, in ms since the epoch. */
   startedAt: number;
-  /** Names the process that began it. */
+  /** The process that began it. */
   holder: string;
 }
 
-/** What becomes of an effect that may have happened. */
+/** The decision on an effect that may have happened. */
 export type UnknownDecision<T> =
   /** Runs the function again, with the same idempotency key. */
   | "retry"
   /** Rejects with `CONFLICT`. The next call asks again. */
   | "fail"
-  /** The effect has happened: stores its result. */
+  /** The effect has happened. Stores this result. */
   | { result: T };
 
 /** The options of an effect. */
 export interface EffectOptions<T = unknown> {
   /**
-   * Decides what becomes of an effect that may have happened, because the process that began it ended before it stored the
-   * result. Default: `"retry"`. With `effectClass: "external"`: `"fail"`.
+   * Decides on an effect that may have happened: its process ended before it stored the result. Default: `"retry"`.
+   * With `effectClass: "external"`: `"fail"`.
    * @example
    * ```ts
    * await once(run, "charge", charge, {
@@ -71,11 +71,11 @@ export interface EffectOptions<T = unknown> {
    */
   remember?: "results" | "errors";
   /**
-   * How long the claim of an effect stays valid without a renewal, in ms, from 100. It is renewed every third of this time.
-   * After a crash, other machines wait this long. Default: 30,000.
+   * How long the claim of an effect stays valid without a renewal, in ms, at least 100. It is renewed every third of
+   * this time. After a crash, other machines wait this long. Default: 30,000.
    */
   ttlMs?: number;
-  /** Aborts the wait for another process, and the signal of the function. */
+  /** Aborts the wait for another process, and aborts the signal of the function. */
   signal?: AbortSignal;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which effect of a run is visible from a checkpoint. A run with branches may have several effects with the same key. A
- * branch that begins before an effect has an effect of its own, and a branch that begins after it shares its result.
+ * Determines which effect of a run is visible from a checkpoint. A run with branches may have several effects with the
+ * same key. A branch that begins before an effect has its own effect. A branch that begins after it shares its result.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,55 +9,55 @@ import type { Exact } from "../bridge/wire.js";
 import { type EffectAddress, type FoundEffect, type Joins, type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
 
-/** Where an effect is asked for: a run, and the checkpoint that it works from. */
+/** The place of a call for an effect: a run, and the checkpoint that the call works from. */
 export interface EffectPlace {
   of: RunKey;
-  /** The id of the checkpoint. Undefined: the run has no branches, or the caller does not know it. */
+  /** The id of the checkpoint. Undefined: the run has no branches, or the caller does not know the id. */
   at?: string | undefined;
-  /** The id of an ancestor, in case that `at` is not stored yet. Undefined: the newest checkpoint. */
+  /** The id of an ancestor, in case `at` is not stored yet. Undefined: the newest checkpoint. */
   from?: string | undefined;
-  /** True: `from` may not be the nearest ancestor, but `at` is about to be stored. */
+  /** True: `at` is about to be stored, and `from` may not be its nearest ancestor. */
   settles?: boolean;
   /**
-   * Which effects are the ones of this call although the run has moved on since they were begun: the call only came late.
+   * Selects effects that belong to this call although the run has moved on since they began: the call was only late.
    * Undefined: none, because the caller asks for a branch at `at`.
    */
   joins?: Joins | undefined;
-  /** True: the run has stored a checkpoint. If it has none when the effect is asked for, it was deleted while it ran. */
+  /** True: the run had stored a checkpoint. If it has none when the effect begins, it was deleted. */
   stored?: boolean;
-  /** The incarnation in which the run began. If it has another one now, it was deleted, and somebody has begun it again. */
+  /** The incarnation in which the run began. If it has changed, the run was deleted and begun again. */
   incarnation?: Exact | undefined;
-  /** The effect begins when this has resolved: the answer that the run was resumed with is stored, or its first checkpoint. */
+  /** The effect begins after this promise, which resolves when the run's answer or first checkpoint is stored. */
   ready?: Promise<unknown>;
 }
 
-/** Begins an effect at a place when the place is ready. What was stored in the meantime belongs to the place. */
+/** Begins an effect as soon as its place is ready. Data stored during the wait belongs to the place. */
 export function whenReady<T>(place: () => EffectPlace, begin: (place: EffectPlace) => Promise<T>): Promise<T> {
   const found = place();
   return found.ready === undefined ? begin(found) : found.ready.then(() => begin(place()));
 }
 
-/** The place where an effect is stored, and what is stored there. */
+/** A place for an effect, and the effect that is stored there. */
 export interface Slot extends FoundEffect {
   branch: number;
 }
 
 type Native = Engine["native"];
 
-/** How often, and how long, to wait for a checkpoint that is being stored, in ms. */
+/** The number of times to look for a checkpoint that is being stored, and the pause between them in ms. */
 const [LOOKS, LOOK_MS] = [20, 10];
 
 /**
- * An effect that another call works on, and whose result a call waits for. The run may move on meanwhile: then the effect is no longer
- * visible from where the call was made, as if the caller had forked the run. It is the call's effect all the same.
+ * An effect of another call, whose result this call waits for. If the run moves on, the effect is no longer visible
+ * from this call's place, as if the caller had forked the run. It still belongs to this call.
  */
 export interface Awaited {
   branch: number;
-  /** Undefined: the other call was faster to begin one, from the same checkpoint. */
+  /** Undefined: the other call began an effect from the same checkpoint first. */
   idempotencyKey: string | undefined;
 }
 
-/** Finds the effect that is visible from a place, or the place where a new one is stored. If the effect that was waited for is still there, it is that one. */
+/** Finds the effect that is visible from a place, or a place for a new one. Prefers the awaited effect. */
 export async function findSlot(native: Native, place: EffectPlace, key: string, awaited?: Awaited): Promise<Slot> {
   const { of, at } = place;
   if (awaited !== undefined) {
@@ -86,18 +86,18 @@ export function findEffect(native: Native, effect: EffectAddress): Promise<Found
   }));
 }
 
-/** True if an effect has ended, so that others can share its result. */
+/** True if an effect has ended, so that other calls can share its result. */
 export function hasResult({ state }: StoredEffect): boolean {
   return state === "done" || state === "error";
 }
 
-/** Returns true if an effect belongs to the past of a stored checkpoint: a fork of the checkpoint shares it. */
+/** Returns true if an effect is before a stored checkpoint. A fork of the checkpoint then shares the effect. */
 export async function isBefore(native: Native, effect: StoredEffect, of: RunKey, id: string): Promise<boolean> {
   const side = await sideOf(native, effect, { of, at: id });
   return side === "before" || side === "unknown";
 }
 
-/** Returns the effect with this key that the run shares with the run that it was forked from. */
+/** Returns the effect with this key that the run inherits from the run that it was forked from. */
 async function inherited(
   native: Native,
   of: RunKey,
@@ -121,8 +121,8 @@ async function inherited(
 }
 
 /**
- * The last checkpoint that has an effect in its past, by the idempotency key of the effect. The search for the effect ends
- * there, so asking again and again in a long run costs little.
+ * The last checkpoint after an effect, by the effect's idempotency key. Searches for the effect stop there, which makes
+ * repeated searches in a long run cheap.
  */
 const lastSeen = new Map<string, string>();
 const MOST_SEEN = 1_000;
@@ -148,7 +148,7 @@ async function isVisible(native: Native, effect: StoredEffect, place: EffectPlac
   return side !== "beside";
 }
 
-/** Where an effect is, as seen from a checkpoint. */
+/** The position of an effect relative to a checkpoint. */
 async function sideOf(
   native: Native,
   { base, from, newest }: StoredEffect,
@@ -168,7 +168,7 @@ async function sideOf(
         });
   for (let looks = 1; ; looks++) {
     let place = await look(base);
-    // The checkpoint from which the effect was begun was never stored. The effect follows an earlier one.
+    // The checkpoint that the effect began from was never stored. The effect follows an earlier one.
     if (place?.at === "unknown") place = await look(from ?? newest);
     if (place === undefined) return "unknown";
     if (settles && !place.stored && place.at !== "unknown" && looks < LOOKS) {
@@ -176,7 +176,7 @@ async function sideOf(
       continue;
     }
     if (place.at !== "left") return place.at;
-    // An ancestor that was removed hides what was before it.
+    // A removed ancestor hides everything before it.
     return (await isStored(native, of, place.parent)) ? "beside" : "unknown";
   }
 }

@@ -1,4 +1,4 @@
-/** Declares the engine's calls for effects. See `engine/src/contract/effect.rs`. */
+/** The engine's calls for effects. See `engine/src/contract/effect.rs`. */
 
 import type { CallsOf, Narrowed } from "../bridge/calls.js";
 import type * as engine from "../bridge/calls.generated.js";
@@ -9,43 +9,43 @@ export type EffectAddress = engine.effect.Address;
 /**
  * - `"running"`: a process has begun it and has not recorded its end.
  * - `"done"`: the result is recorded.
- * - `"failed"`: the function has thrown. The next call runs it again.
- * - `"error"`: the function has thrown, and the error is recorded in place of a result.
+ * - `"failed"`: the function threw. The next call runs it again.
+ * - `"error"`: the function threw, and the error is recorded in place of a result.
  */
 export type EffectState = "running" | "done" | "failed" | "error";
 
-/** What is stored of an effect beside its result. */
+/** The stored data of an effect, without its result. */
 export interface EffectEntry {
   state: EffectState;
   idempotencyKey: string;
-  /** How many attempts were begun. */
+  /** The number of attempts. */
   attempts: number;
   holder: string;
-  /** When a running effect counts as left behind, on the store's clock, in ms since the epoch. */
+  /** The time at which a running effect counts as abandoned, in ms since the epoch on the store's clock. */
   until: number;
-  /** The id of the checkpoint from which the effect was begun. Null: the run had none. */
+  /** The id of the checkpoint that the effect began from. Null: the run had none. */
   base: string | null;
-  /** The id of an ancestor that was stored when `base` may not have been. Null: `newest`. */
+  /** The id of a stored ancestor, because `base` may not have been stored yet. Null: `newest`. */
   from: string | null;
-  /** The id of the newest checkpoint of the run when the effect was begun. */
+  /** The id of the run's newest checkpoint when the effect began. */
   newest: string | null;
   startedAt: number;
   endedAt: number | null;
-  /** What the function has thrown, for people. */
+  /** The error of the function, for people. */
   error: string | null;
 }
 
 export interface StoredEffect extends EffectEntry {
   key: string;
   branch: number;
-  /** A process that takes the effect over writes a greater number. */
+  /** A process that takes the effect over writes a greater token. */
   token: number;
   savedAt: number;
 }
 
 export type Joins = engine.effect.Joins;
 
-/** Where an effect is: see `Place` in `engine/src/contract/effect.rs`. */
+/** The position of an effect: see `Place` in `engine/src/contract/effect.rs`. */
 export interface EffectSide {
   at: "here" | "before" | "beside" | "unknown" | "left";
   stored: boolean;
@@ -57,7 +57,7 @@ export interface FoundEffect<P = Part> {
   now: number;
   /** The id of the run's newest checkpoint. */
   newest: string | null;
-  /** The incarnation of the run. Null: nothing of it is stored. */
+  /** The incarnation of the run. Null: nothing of the run is stored. */
   incarnation: Exact | null;
   /** The checkpoint of another run from which the run was forked. */
   origin: { run: string; ns: string; id: string } | null;

@@ -1,4 +1,4 @@
-/** What a listing tells about an effect. */
+/** An effect in a listing. */
 
 /** An effect of a run, as `list` returns it. */
 export interface Effect {
@@ -6,22 +6,22 @@ export interface Effect {
   /**
    * - `"running"`: a process runs it.
    * - `"done"`: its result is stored.
-   * - `"failed"`: the function has thrown. The next call runs it again.
-   * - `"error"`: the function has thrown, and the error is stored in place of a result.
-   * - `"unknown"`: the process that began it ended before it stored the result. It may have happened.
+   * - `"failed"`: the function threw. The next call runs it again.
+   * - `"error"`: the function threw, and the error is stored in place of a result.
+   * - `"unknown"`: its process ended before it stored the result. It may have happened.
    */
   state: "running" | "done" | "failed" | "error" | "unknown";
   idempotencyKey: string;
-  /** How many attempts were begun. */
+  /** The number of attempts. */
   attempts: number;
-  /** Names the process that began the last attempt. */
+  /** The process that began the last attempt. */
   holder: string;
   /** When the last attempt began, in ms since the epoch. */
   startedAt: number;
-  /** When the last attempt ended. Null if it has not, or if it is not known. */
+  /** When the last attempt ended. Null if it has not ended, or if the time is unknown. */
   endedAt: number | null;
-  /** What the function has thrown. Null if it has not. */
+  /** The error of the function. Null if there is none. */
   error: string | null;
-  /** The id of the checkpoint from which the effect was begun. Null if the run had none. */
+  /** The id of the checkpoint that the effect began from. Null if the run had none. */
   checkpointId: string | null;
 }

@@ -1,9 +1,9 @@
 /**
- * Effects: what a run does to the world outside, such as a payment or a mail. The result of an effect is stored with the
- * run. A later call gets the stored result, and nothing runs.
+ * Effects: actions of a run on other systems, such as a payment or a mail. The result of an effect is stored with the
+ * run. Later calls get the stored result without running anything.
  *
- * An effect is claimed before it runs, and the claim holds its idempotency key. The claim is renewed while the effect runs.
- * If the process ends before the result is stored, nobody knows whether the effect has happened: `onUnknown` decides.
+ * A process claims an effect before it runs it, and renews the claim meanwhile. The claim holds the idempotency key. If
+ * the process ends before it stores the result, the effect may or may not have happened. `onUnknown` then decides.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -26,23 +26,23 @@ import { type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.
 import type { HeldLease } from "./lease.js";
 import { callback, readRecord } from "./options.js";
 
-/** How long a process waits before it looks at another one's effect again, in ms. */
+/** The minimum and maximum pause before a process looks at another process's effect again, in ms. */
 const [LEAST_PAUSE, MOST_PAUSE] = [20, 500];
 
 /** A call that runs in this process. */
 interface Call {
-  /** The checkpoint that it works from. */
+  /** The checkpoint that the call works from. */
   at: string | undefined;
-  /** The effect that it works on, or waits for. Undefined: not known yet. */
+  /** The effect that the call runs or waits for. Undefined: not known yet. */
   effect: Awaited | undefined;
   /** Resolves when the call has ended. */
   ended: Promise<void>;
 }
 
-/** The calls that run in this process, by the address of the effect. */
+/** The calls in this process, by the address of their effect. */
 const inProcess = new Map<string, Call>();
 
-/** The addresses of the effects whose functions the current code belongs to. */
+/** The addresses of the effects whose functions are running in the current async context. */
 const around = new AsyncLocalStorage<ReadonlySet<string>>();
 
 /** The effects of the runs of a store. `leaseOf` returns the lease that the writes carry. */
@@ -65,7 +65,7 @@ export class Effects {
     if (typeof key !== "string") throw typeError(`key must be a string, but is ${show(key)}`);
     const work = callback<typeof run>(run, "the function of an effect");
     const read = readRecord(options, "options", effectOptions);
-    // A memory: store is its own identity, and no path.
+    // A store in memory has no path: the store object is its identity.
     const { identity } = this.#handle;
     const address = JSON.stringify([typeof identity === "string" ? identity : numberOf(identity), place.of, key]);
     const outer = around.getStore() ?? new Set();
@@ -93,14 +93,14 @@ export class Effects {
   /** Lists the effects of a run, the first begun first. */
   async list(of: RunKey): Promise<Effect[]> {
     const { now, effects } = await this.#handle.run(({ native }) => effectCalls.call(native, "list", { of }));
-    // The engine lists the one that was written last first. The sort keeps the order of those that began at the same time.
+    // The engine lists the last written effect first. The sort keeps the order of effects that began at the same time.
     return effects
       .toReversed()
       .map((effect) => shownEffect(effect, now))
       .toSorted((a, b) => a.startedAt - b.startedAt);
   }
 
-  /** Forgets the effects of a run with this key, or all of them. Returns how many there were. An effect that runs is refused. */
+  /** Forgets the effects of a run with this key, or all of them. Returns their number. Rejects for a running effect. */
   async forget(of: RunKey, key: string | undefined): Promise<number> {
     return this.#handle.run(async ({ native }) => {
       for (;;) {
@@ -114,7 +114,7 @@ export class Effects {
           await effectCalls.call(native, "remove", { effects, tokens: found.map(({ token }) => token) });
           return effects.length;
         } catch (error) {
-          // An effect was begun or forgotten meanwhile.
+          // An effect was begun or forgotten after the read.
           if (!isOvertaken(error)) throw error;
         }
       }
@@ -136,16 +136,16 @@ export class Effects {
     const { onUnknown = effectClass === "external" ? "fail" : "retry" } = options;
     let pause = LEAST_PAUSE;
     let claim: Claim | undefined;
-    /** The attempt of this call that has ended, but is not stored. */
+    /** The ended attempt of this call, if its result is not stored. */
     let mine: Ended | undefined;
     for (;;) {
       signal?.throwIfAborted();
       const slot = await this.#handle.run(({ native }) => findSlot(native, place, key, call.effect));
       const { branch, effect } = slot;
-      // The result would outlive the run, and a later run of the same name would take it for its own.
+      // Do not store the result: it would outlive the run, and a later run with the same name would use it.
       if (mine === undefined && isOver(place, slot)) throw deletedError(key, place.of.run);
       call.effect = { branch, idempotencyKey: effect?.idempotencyKey };
-      // The effect was forgotten while it ran, and another process may have begun a new one.
+      // The effect was forgotten during the attempt, and another process may have begun a new one.
       if (mine !== undefined && effect?.idempotencyKey !== mine.idempotencyKey) return mine.result;
       if (effect?.state === "done" || effect?.state === "error") return this.#stored(effect);
       claim = claimOf(effect, slot.now, claim);
@@ -158,7 +158,7 @@ export class Effects {
       }
       let run = work;
       if (mine !== undefined) {
-        // Another process has taken the effect over while this one slept, but has no result.
+        // Another process took the effect over while this one slept, but has no result.
         const { result } = mine;
         run = () => result;
       } else if (effect?.state === "running") {
@@ -180,7 +180,7 @@ export class Effects {
     }
   }
 
-  /** The result of an effect. Rejects with the error that is stored in place of it. */
+  /** Returns the stored result of an effect. Rejects with the stored error if there is one instead. */
   async #stored(effect: NonNullable<FoundEffect["effect"]>): Promise<unknown> {
     return this.#handle.run(async ({ format }) => {
       const [part] = effect.parts;
@@ -193,16 +193,16 @@ export class Effects {
   }
 }
 
-/** The claim of another process that a call waits for. */
+/** Another process's claim that a call waits for. */
 interface Claim {
   token: number;
   savedAt: number;
   until: number;
-  /** When it ends on the monotonic clock. The store's clock may be set while the call waits. */
+  /** The end of the claim on the monotonic clock, because the store's clock may be set during the wait. */
   end: number;
 }
 
-/** Returns the claim of the process that works on the effect. `last` is the one that the call has waited for. */
+/** Returns the claim of the process that runs the effect. `last` is the claim that the call waited for. */
 function claimOf(effect: StoredEffect | null, now: number, last: Claim | undefined): Claim | undefined {
   if (effect?.state !== "running" || isLeft(effect)) return undefined;
   const { token, savedAt, until } = effect;
@@ -212,7 +212,7 @@ function claimOf(effect: StoredEffect | null, now: number, last: Claim | undefin
   return isRunning(effect, now) ? { token, savedAt, until, end: performance.now() + left } : undefined;
 }
 
-/** Returns true if a process works on the effect. A claim from the future is not valid: the clock was set back. */
+/** Returns true if a process runs the effect. A claim from the future is invalid, because the clock was set back. */
 function isRunning(effect: StoredEffect, now: number): boolean {
   const { state, until, savedAt } = effect;
   const isValid = now < until && now + (until - savedAt) >= savedAt;
@@ -241,7 +241,7 @@ function runningError({ key, holder }: StoredEffect, run: string): ForkpointErro
   return new ForkpointError("CONFLICT", message);
 }
 
-/** True if the run was deleted since it began. Somebody may have begun it again. */
+/** True if the run was deleted since it began. It may have been begun again. */
 function isOver({ stored, incarnation }: EffectPlace, slot: Slot): boolean {
   if (incarnation !== undefined) return slot.incarnation !== incarnation;
   return stored === true && slot.newest === null && slot.incarnation === null;

@@ -4,7 +4,7 @@ import type { NativeStore } from "../bridge/native.js";
 import type { Retention } from "./options.js";
 import type { Format } from "../bridge/serializer.js";
 
-/** The parts of an open store that the contracts' stores use. */
+/** The parts of an open store for the contracts' stores. */
 export interface Engine {
   readonly native: NativeStore;
   /** True if the store consists of text files. */

@@ -1,25 +1,25 @@
-/** What a store knows of a run of a graph, and passes on with the config that the graph gives to its nodes. */
+/** The store's data on a run of a graph. It travels in the config that the graph passes to its nodes. */
 
 import type { Exact } from "../bridge/wire.js";
 
 export interface GraphRun {
-  /** A node may call a graph of another thread, whose config then has this run too. */
+  /** The thread of the run. If a node calls a graph of another thread, that graph's config has this run too. */
   thread: string;
-  /** True if the run began at the latest checkpoint, so that its caller asked for no branch. */
+  /** True if the run began at the latest checkpoint. The caller then asked for no branch. */
   follows: boolean;
   /** True if the thread has stored a checkpoint of the graph itself. */
   stored: boolean;
-  /** The first save of the run. The thread had nothing before. */
+  /** The first save of the run, if the thread was empty before. */
   storing?: Promise<unknown> | undefined;
-  /** The incarnation of the thread that the run belongs to. Undefined: it is not known. */
+  /** The incarnation of the thread that the run belongs to. Undefined: unknown. */
   incarnation?: Exact | undefined;
-  /** The errors of saves that failed while the run went on, by their namespace. */
+  /** The errors of saves that failed during the run, by their namespace. */
   readonly failed: Map<string, unknown>;
-  /** Resolves when the answers that the run was resumed with are stored. Rejects if other answers were stored first. */
+  /** Resolves when the run's answers are stored. Rejects if other answers were stored first. */
   settled?: () => Promise<void> | undefined;
 }
 
-/** A symbol is in no JSON and no listing of keys. */
+/** A symbol appears neither in JSON nor in a list of keys. */
 const RUN = Symbol.for("forkpoint.run");
 
 export function setRun(configurable: object, run: GraphRun): void {

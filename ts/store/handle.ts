@@ -29,14 +29,14 @@ export class StoreHandle {
   /** True if this handle opened its store. False if the store is shared. */
   readonly owned: boolean;
   readonly #contract: string;
-  /** What `forkpoint/testing` does to the writes of effects. */
+  /** Injects faults of `forkpoint/testing` into the writes of effects. */
   disturb: Disturb | undefined;
   readonly #activity = new Activity();
-  /** The lease that all writes carry. Null: none. */
+  /** The lease for all writes. Null: none. */
   readonly #lease: HeldLease | null;
-  /** The leases that were taken with this handle. */
+  /** The leases taken with this handle. */
   readonly #leases = new Set<HeldLease>();
-  /** What this handle, and the handles that were made from it, have saved or read. */
+  /** The runs that this handle, and handles made from it, have saved or read. */
   readonly seen: Seen;
   #closing: Promise<void> | undefined;
 
@@ -64,7 +64,7 @@ export class StoreHandle {
 
   /** Returns the target itself if it is a handle, and otherwise a handle to the target. */
   static of(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }): StoreHandle {
-    // Testing for a private name does not call the traps of a proxy.
+    // A test for a private name does not trigger a proxy's traps.
     const isHandle = typeof target === "object" && target !== null && #contract in target;
     return isHandle ? target : new StoreHandle(target, options, contract);
   }
@@ -90,15 +90,15 @@ export class StoreHandle {
     return this as unknown as Store;
   }
 
-  /** What this handle remembers of a run: that something of it is stored, and the incarnation in which it was saved or read. */
+  /** Returns whether this handle knows a run to be stored, and the run's incarnation at the last save or read. */
   remembered({ space, run, ns }: RunKey): { stored?: boolean; incarnation?: Exact | undefined } {
     if (space !== this.#contract || ns !== "") return {};
     return { stored: this.seen.has(run), incarnation: this.seen.incarnation(run) };
   }
 
   /**
-   * The identity of the stored data. It is equal for all handles on the same checkpoints. For a file or a folder it is the path,
-   * and for a store in memory it is the store object.
+   * The identity of the stored data, equal for all handles on the same checkpoints: the path of a file or folder, or
+   * the store object in memory.
    */
   get identity(): unknown {
     return engineOf(this.#store).native.databasePath ?? this.#store;
@@ -136,8 +136,8 @@ export class StoreHandle {
   }
 
   /**
-   * Starts an operation that stores what it serializes with the engine's format. `held` counts other bytes. If `stored`
-   * is given, the operation resolves to its result. Rejects with `BUSY` if too many bytes wait to be written.
+   * Starts an operation that stores values in the engine's format. `held` counts further bytes. The operation resolves
+   * to the result of `stored`, if it is given. Rejects with `BUSY` if too many bytes wait to be written.
    *
    * A save is the most frequent operation. This function does not call `run`, which would make one more promise.
    */
@@ -153,7 +153,7 @@ export class StoreHandle {
       const result = await work(held.counting(engine), held);
       return stored === undefined ? (result as unknown as R) : stored(result);
     } catch (error) {
-      // If the save was not admitted, its refusal is already published, so pass no engine.
+      // The rejection of a save that was not admitted is already published, so pass no engine.
       throw this.#failed(held && engine, error, this.save);
     } finally {
       held?.release();
@@ -179,13 +179,13 @@ export class StoreHandle {
   }
 
   /**
-   * Prepares the error of an operation for its caller. `operation` is the function that the error's stack leaves out.
-   * If `engine` is undefined, the error was published already.
+   * Prepares the error of an operation for its caller. The error's stack begins after the function `operation`. If
+   * `engine` is undefined, the error is already published.
    */
   #failed(engine: Engine | undefined, error: unknown, operation: (...all: never[]) => unknown): unknown {
     if (isOwnError(error)) {
       Error.captureStackTrace(error, operation);
-      // The engine's own errors are published already. Any other `BUSY` or `CORRUPT` error comes from reading a stored
+      // The engine's own errors are already published. Any other `BUSY` or `CORRUPT` error comes from reading a stored
       // value.
       if (engine) tellFailure(error, subjectOf(engine.native, "read", { space: this.#contract }));
     }
@@ -205,7 +205,7 @@ export class StoreHandle {
     return this.leasing((engine, own) => takeLease(engine, readRun(run, this.#contract), options, own));
   }
 
-  /** Takes the lease of a run that need not be checked. */
+  /** Takes the lease of a run whose name is valid. */
   leaseOf(of: RunKey, options: LeaseOptions): Promise<HeldLease> {
     return this.leasing((engine, own) => takeLease(engine, of, options, own));
   }
@@ -215,12 +215,12 @@ export class StoreHandle {
     return this.run((engine) => work(engine, this.#leases), null);
   }
 
-  /** The effects of the runs of this store. `leaseOf` returns the lease that their writes carry. */
+  /** The effects of this store's runs. `leaseOf` returns the lease for their writes. */
   effects(leaseOf?: () => HeldLease | undefined): Effects {
     return new (later().Effects)(this, leaseOf);
   }
 
-  /** In the result, a lineage is called a run, because the contract uses that name. */
+  /** The result counts lineages as runs, as the contract calls them. */
   prune(options: PruneOptions<RunPruneResult> | undefined): Promise<RunPruneResult> {
     return this.run((engine) => later().prune(engine, this.#contract, options, () => this.closing, prunedRuns));
   }

@@ -1,4 +1,4 @@
-/** Makes the names of processes. A lease stores the name of its holder. */
+/** Makes names for processes. A lease stores its holder's name. */
 
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
@@ -7,8 +7,8 @@ let named: string | undefined;
 let stamped: string | null | undefined;
 
 /**
- * Names the machine. Two containers may have the same host name, and their own process ids. On Linux, the name of the
- * process's namespace tells them apart.
+ * Returns a name for the machine. Two containers may have the same host name but separate process ids. On Linux, the
+ * name of the process's namespace distinguishes them.
  */
 function machine(): string {
   named ??= `${hostname()} (${processNamespace()})`;
@@ -28,9 +28,9 @@ export function thisProcess(): string {
 }
 
 /**
- * A short stamp of this process: its id, when it began, and its machine. Two processes can have the same stamp only if
- * the system does not report start times. Returns undefined if the program may not read the machine's name, as in Deno
- * without `--allow-sys`.
+ * A short stamp of this process: its id, its start time, and its machine. Two processes can share a stamp only if the
+ * system reports no start times. Returns undefined if the program may not read the machine's name, as in Deno without
+ * `--allow-sys`.
  */
 export function processStamp(): string | undefined {
   if (stamped === undefined) {
@@ -59,8 +59,8 @@ function stampOf(pid: number): string {
 }
 
 /**
- * A hash of 53 bits (cyrb53), which tells machines apart. It guards no secret. Each run makes a stamp with its first save,
- * and Node's `crypto` would take 2 ms to load.
+ * A hash of 53 bits (cyrb53) that distinguishes machines. It is not cryptographic. Each run makes a stamp with its
+ * first save, and loading Node's `crypto` would take 2 ms.
  */
 function hashOf(text: string): string {
   let [low, high] = [0xdeadbeef, 0x41c6ce57];

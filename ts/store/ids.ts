@@ -5,7 +5,7 @@ export function text(value: unknown, what: string): string {
   return value;
 }
 
-/** Checks an id before a write. Throws if no data can be stored under this id. */
+/** Checks an id before a write. Throws for an invalid id. */
 export function requireId(given: unknown, what: string): string {
   const id = text(given, what);
   if (id.isWellFormed()) return id;
@@ -15,14 +15,14 @@ export function requireId(given: unknown, what: string): string {
   );
 }
 
-/** Checks an id before a write. An empty one is wrong, too. */
+/** Checks an id before a write. Rejects an empty id too. */
 export function nonEmpty(given: unknown, what: string): string {
   const id = requireId(given, what);
   if (id === "") throw typeError(`${what} is empty: pass a non-empty string`);
   return id;
 }
 
-/** Checks an id before a read. Returns null if no data can be stored under this id. */
+/** Checks an id before a read. Returns null if no data can have this id. */
 export function idOrNull(given: unknown, what: string): string | null {
   const id = text(given, what);
   return id.isWellFormed() ? id : null;
@@ -32,7 +32,7 @@ export function optionalId(id: unknown, what: string): string | undefined {
   return id === undefined || id === null ? undefined : requireId(id, what);
 }
 
-/** Checks a list of texts with the check of one. A hole of the list is checked too. */
+/** Checks each item of a list, including holes. */
 export function listOf<T>(check: (item: unknown, what: string) => T, list: unknown, what: string): T[] {
   if (!isArray(list)) throw typeError(`${what} must be an array of strings, but is ${show(list)}`);
   return readingArgument(what, () => [...list]).map((item, at) => check(item, `${what}[${at}]`));
@@ -41,8 +41,8 @@ export function listOf<T>(check: (item: unknown, what: string) => T, list: unkno
 export const requireIds = (ids: unknown, what: string): string[] => listOf(requireId, ids, what);
 
 /**
- * Takes the engine's name of a thread's namespace apart: the length of the thread's id in bytes, a colon, the id and the
- * namespace.
+ * Splits the engine's name of a thread's namespace. The name is the length of the thread's id in bytes, a colon, the id
+ * and the namespace.
  */
 export function splitLineage(name: string): { threadId: string; namespace: string } {
   const at = name.indexOf(":");

@@ -1,15 +1,15 @@
-/** Labels of runs: texts by key, which the user gives to a run to find it again. */
+/** Labels of runs: texts by key, by which users find a run again. */
 
 import { isArray, quote, rangeError, readingArgument, show, typeError } from "../bridge/errors.js";
 import { requireId } from "./ids.js";
 
-/** The most labels of a run. The engine checks it again, because a change adds to the labels that a run has. */
+/** The maximum number of labels of a run. The engine checks it too, because a change adds to existing labels. */
 const MOST = 32;
-/** The longest key and the longest value, in characters. */
+/** The maximum length of a key and of a value, in characters. */
 const LONGEST_KEY = 100;
 const LONGEST_VALUE = 500;
 
-/** Checks labels of a run, or those that a run must have. */
+/** Checks the labels for a run, or for a search. */
 export function labelsOption(given: unknown, name: string): Record<string, string> {
   return pairs(given, name, (value, what) => limited(value, what, LONGEST_VALUE));
 }
@@ -39,7 +39,7 @@ function keyOf(key: string, name: string): string {
 
 function limited(value: unknown, what: string, longest: number): string {
   const text = requireId(value, what);
-  // A character may have two units.
+  // A character may take two UTF-16 units.
   if (text.length > longest && (text.length > 2 * longest || [...text].length > longest))
     throw rangeError(`${what} has more than ${longest} characters: use a shorter text`);
   return text;

@@ -1,4 +1,4 @@
-/** What is not needed to open a store, to save and to read. It is loaded when it is needed. */
+/** Code that is not needed to open a store, to save and to read. It is loaded when it is first needed. */
 
 export { backup, restore } from "./backup.js";
 export { check } from "./check.js";

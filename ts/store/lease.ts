@@ -1,5 +1,5 @@
 /**
- * Leases of runs: one process at a time works on a run. See `src/contract/lease.rs`.
+ * Leases of runs: one process at a time works on a run. See `engine/src/contract/lease.rs`.
  *
  * The store's clock decides whether a lease has expired. A holder measures the time since its last renewal with the
  * monotonic clock, which cannot be set.
@@ -18,8 +18,8 @@ import type { LeaseHolder } from "../bridge/forkpoint-error.js";
 /** Options of `lease()`. */
 export interface LeaseOptions {
   /**
-   * How long the lease stays valid without a renewal, in ms, from 100. It is renewed every third of this time. After a
-   * crash, other machines wait this long. Default: 30,000.
+   * How long the lease stays valid without a renewal, in ms, at least 100. It is renewed every third of this time.
+   * After a crash, other machines wait this long. Default: 30,000.
    */
   ttlMs?: number;
   /** If this signal aborts before the lease is taken, `lease()` rejects with the signal's reason and takes no lease. */
@@ -37,15 +37,15 @@ export interface LeaseOptions {
  */
 export interface Lease extends AsyncDisposable, LeaseHolder {
   /**
-   * A fencing token: a whole number. Each lease of a run has a greater token than all leases of the run before it. Pass it
-   * to other systems, which can reject a token smaller than one they have seen.
+   * A fencing token: an integer, greater than the tokens of all earlier leases of the run. Pass it to other systems,
+   * which can reject a token smaller than one they have seen.
    */
   readonly token: number;
   readonly holder: string;
   readonly until: number;
   /**
-   * Aborts with a ForkpointError `CONFLICT` when the lease is lost: another process has taken it, or it could not be
-   * renewed for two thirds of `ttlMs`. Then stop: after the last third, another process may begin.
+   * Aborts with a ForkpointError `CONFLICT` when the lease is lost: another process took it, or renewals failed for two
+   * thirds of `ttlMs`. Stop your work then: another process may begin after the last third.
    */
   readonly signal: AbortSignal;
   /**
@@ -91,30 +91,30 @@ const calls = new Calls<LeaseCalls>("lease", {
 
 /** The reason why a lease was not taken. */
 export type NotTaken =
-  /** Another process holds the lease. `leftMs` is the time after which it expires, on the store's clock alone. */
+  /** Another process holds the lease. It expires after `leftMs`, measured on the store's clock only. */
   | (LeaseHolder & { leftMs: number })
-  /** Too many holders crashed in a row, each after it had started from the same checkpoint and while it recovered only this run. */
+  /** Too many holders crashed in a row, each from the same checkpoint and while it recovered only this run. */
   | { crashes: number }
-  /** The last holder crashed after it had started from the same checkpoint. `suspected` is what `crashes` would be. */
+  /** The last holder crashed from the same checkpoint. `suspected` is the number that `crashes` would have. */
   | { suspected: number };
 
-/** What `recover` adds to a lease. */
+/** The fields that `recover` adds to a lease. */
 interface Attempt {
   ttlMs: number;
   /** The id of the run's newest checkpoint. */
   from?: string;
   /**
-   * The maximum number of leases in a row that were not released, each from the same checkpoint. Then no further lease
-   * is given. Leases that were taken `beside` those of other runs don't count.
+   * The maximum number of consecutive leases from the same checkpoint that were not released. After them, no lease is
+   * given. Leases that were taken `beside` leases of other runs don't count.
    */
   maxAttempts?: number;
-  /** True if this process recovers other runs at the same time, so that a crash may be their fault. */
+  /** True if this process recovers other runs at the same time, which could also cause a crash. */
   beside?: boolean;
-  /** False: the lease is not taken if the last holder crashed after it had started from the same checkpoint. */
+  /** False: the lease is not taken if the last holder crashed from the same checkpoint. */
   takesSuspects?: boolean;
 }
 
-/** An open store, as leases use it. */
+/** The parts of an open store for leases. */
 interface Leasing {
   readonly native: NativeStore;
   /** The leases that this process holds. */
@@ -124,8 +124,8 @@ interface Leasing {
 /** The leases that this process holds, of all stores. */
 const held = new Set<HeldLease>();
 
-// A process that ends without an error releases its leases, as `close()` does. This listener runs before the one that waits for
-// the calls in progress. A process that ends with an error or by a signal leaves its leases behind, which counts as a crash.
+// A process that ends without an error releases its leases, as `close()` does. This listener runs before the one that
+// waits for pending calls. An error or a signal leaves the leases behind, which counts as a crash.
 process.prependListener("exit", (code) => {
   if (code === 0) void releaseAll(held);
 });
@@ -138,7 +138,7 @@ export class HeldLease implements Lease, Fence {
   readonly #id: string;
   readonly #ttlMs: number;
   #holding: Omit<Holding, "until">;
-  /** The sets that list the lease while it is held, so that `close` finds it. */
+  /** The sets that contain the lease while it is held, for `close`. */
   readonly #lists: ReadonlyArray<Set<HeldLease>>;
   readonly #lost = new AbortController();
   #until: number;
@@ -146,7 +146,7 @@ export class HeldLease implements Lease, Fence {
   #renewedAt: number;
   #timer: NodeJS.Timeout;
   #released: Promise<void> | undefined;
-  /** Why the lease was lost, and who has it now. */
+  /** The reason for the loss, and the new holder. */
   #why = "";
   #successor: LeaseHolder | null = null;
 
@@ -167,8 +167,8 @@ export class HeldLease implements Lease, Fence {
   }
 
   /**
-   * Takes the lease of a run for `ttlMs`, and renews it until it is released. A process that crashes leaves its lease
-   * behind: it ends when it expires, or immediately if the process was on this machine.
+   * Takes the lease of a run for `ttlMs`, and renews it until its release. A crashed process leaves its lease behind.
+   * On the same machine it ends immediately, elsewhere when it expires.
    */
   static async take(
     { native, leases }: Leasing,
@@ -202,7 +202,7 @@ export class HeldLease implements Lease, Fence {
         await calls.call(native, "release", { id }).catch(() => {});
         throw error;
       });
-      // If the lease has expired since, another process may have taken it.
+      // The lease may have expired, and another process may have taken it.
       if (lease?.id !== id) continue;
       return new HeldLease(native, of, lease, began, [leases, own, held]);
     }
@@ -222,8 +222,7 @@ export class HeldLease implements Lease, Fence {
   }
 
   /**
-   * True if the lease is lost. A process that slept for `ttlMs` has lost its lease, even if no other process has taken
-   * it.
+   * True if the lease is lost. A process that slept for `ttlMs` has lost its lease, even if no other process took it.
    */
   get lost(): boolean {
     if (!this.#lost.signal.aborted && this.#age >= this.#ttlMs) this.#lose("it expired while this process slept", null);
@@ -247,7 +246,7 @@ export class HeldLease implements Lease, Fence {
   }
 
   /**
-   * Runs a call that carries the lease: if the lease was lost, the call stores nothing and rejects with `CONFLICT`.
+   * Runs a call that carries the lease. If the lease is lost, the call stores nothing and rejects with `CONFLICT`.
    * `work` gets the value of the call's field `fence`.
    */
   async guard<T>(work: (fence: object) => Promise<T>): Promise<T> {
@@ -273,8 +272,8 @@ export class HeldLease implements Lease, Fence {
   }
 
   /**
-   * Renews the lease. After two thirds of `ttlMs` without success, the lease counts as lost, so that the holder can stop
-   * before another process begins. A renewal that begins late, because the event loop was busy, still gets some time.
+   * Renews the lease. Without success for two thirds of `ttlMs`, the lease counts as lost, so that the holder can stop
+   * before another process begins. A renewal that a busy event loop delayed still gets some time.
    */
   async #renew(): Promise<void> {
     if (this.lost || this.#released !== undefined) return;
@@ -303,7 +302,7 @@ export class HeldLease implements Lease, Fence {
     if (!this.#over) [this.#until, this.#renewedAt] = [holding.until, began];
   }
 
-  /** Stores that this process recovers other runs as well: if it crashes, that may be their fault. */
+  /** Records that this process also recovers other runs, which could cause a crash. */
   async shareBlame(): Promise<void> {
     if (this.#over) return;
     this.#holding = { ...this.#holding, beside: true };
@@ -316,7 +315,7 @@ export class HeldLease implements Lease, Fence {
     return this.#lost.signal.aborted || this.#released !== undefined;
   }
 
-  /** Reads the run's current lease. If it is not this one, this one is marked as lost. */
+  /** Reads the run's current lease. If another lease has replaced this one, marks this one as lost. */
   async #look(): Promise<void> {
     const { lease } = await calls.call(this.#native, "read", { of: this.#of });
     if (lease?.id === this.#id || this.#over) return;
@@ -362,7 +361,7 @@ export async function takeLease(
   throw signal.reason;
 }
 
-/** The error for a run that another holder has. `remedy` says what the caller can do. */
+/** The error for a run whose lease another holder has. `remedy` is the remedy for the caller. */
 export function isHeld(
   of: RunKey,
   { holder, until }: LeaseHolder,
@@ -381,7 +380,7 @@ export async function releaseAll(leases: Set<HeldLease>): Promise<void> {
   await Promise.allSettled([...leases].map((lease) => lease.release()));
 }
 
-/** Reads the lease of a run, whether it has expired or not. */
+/** Reads the lease of a run, even if it has expired. */
 export async function leaseOfRun(native: NativeStore, of: RunKey): Promise<Found | null> {
   return (await calls.call(native, "read", { of })).lease;
 }
@@ -391,7 +390,7 @@ export function storeClock(native: NativeStore): Promise<number> {
   return calls.call(native, "clock", {});
 }
 
-/** Reads the holders of the leases of runs of one contract, in one query. An expired lease counts as no lease. */
+/** Reads the holders of the leases of a contract's runs, in one query. Ignores expired leases. */
 export async function holdersOf(
   native: NativeStore,
   space: string,

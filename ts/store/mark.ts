@@ -1,4 +1,4 @@
-/** A mark identifies the program that made a checkpoint. `recover` takes only the runs of its own program. */
+/** A mark identifies the program that made a checkpoint. `recover` resumes only runs of its own program. */
 
 import { crypto } from "../bridge/crypto.js";
 
@@ -6,25 +6,25 @@ import { crypto } from "../bridge/crypto.js";
 export interface Mark {
   /** The name of the program. */
   program?: string | undefined;
-  /** The hash of the program's shape, which the store knows: see `program.ts`. Missing if the store did not know it. */
+  /** The hash of the program's shape: see `stored-programs.ts`. Missing if the store did not know the shape. */
   shape?: string | undefined;
   /** The process that made the checkpoint in a run without a lease: see `processStamp`. */
   by?: string | undefined;
   /** True if the command line or the studio made the checkpoint. */
   branch?: true;
-  /** Fingerprints of the thread in the database that it was imported from. Only the newest imported checkpoint has them. */
+  /** Fingerprints of the thread in its original database. Only the newest imported checkpoint has them. */
   imported?: { checkpoints: string; orphans: string } | undefined;
-  /** The nodes of a step, where only the mark can tell them. */
+  /** The nodes of a step, if only the mark can record them. */
   nodes?: StepNodes | undefined;
 }
 
-/** What a checkpoint tells about the nodes of the step that made it, and of the step that follows it. */
+/** The nodes of the step that made a checkpoint, and of the next step. */
 export interface StepNodes {
-  /** The nodes that edges have led to and that have run in this step. */
+  /** The nodes that ran in this step because of edges. */
   ran: string[];
   /** True if `Send`s may have run more nodes in this step. The parent has their names. */
   sent?: true;
-  /** The node of each task that runs next, if `Send`s are among them. */
+  /** The node of each task that runs next, if some tasks come from `Send`s. */
   next?: string[];
 }
 

@@ -16,15 +16,15 @@ import { storeCalls } from "../bridge/wire.js";
  * ```
  */
 export interface MigrateOptions {
-  /** Whether the database is only looked at. Default: false. */
+  /** Whether the database is only read. Default: false. */
   dryRun?: boolean;
 }
 
-/** What {@link Store.migrate} has done. The formats of SQLite, Postgres and text files are numbered apart. */
+/** The result of {@link Store.migrate}. SQLite, Postgres and text files number their formats separately. */
 export interface MigrateResult {
   /** The format before. 0 for a store in memory. */
   from: number;
-  /** The format after: the newest that this release writes, or a newer one that the database has already. */
+  /** The format after: the newest that this release writes, or a newer one that the database already has. */
   to: number;
 }
 

@@ -38,26 +38,26 @@ export interface StoreOptions {
    */
   busyTimeoutMs?: number;
   /**
-   * The maximum size of a serialized checkpoint in bytes, and of a single message, pending write or part of a session's
-   * state. A larger one rejects with `INVALID_ARGUMENT`. If a stored one is larger than this and larger than 64 MiB, reading
-   * it rejects with `UNSUPPORTED`. Default: 64 MiB. At most 900 MiB.
+   * The maximum size in bytes of a serialized checkpoint, message, pending write, or part of a session's state. Saving
+   * a larger one rejects with `INVALID_ARGUMENT`. Reading one that is larger than this and than 64 MiB rejects with
+   * `UNSUPPORTED`. Default: 64 MiB. At most 900 MiB.
    */
   maxPayloadBytes?: number;
   /**
-   * The maximum number of bytes that wait to be written: the snapshots of saves that have not settled. Above this number,
-   * a save rejects with `BUSY` before it takes a snapshot. A save of a store without waiting saves is always accepted.
+   * The maximum number of bytes that wait to be written: the snapshots of saves that have not settled. Above this
+   * number, a save rejects with `BUSY` before it takes a snapshot. If no save is waiting, a save is always accepted.
    * Default: 256 MiB.
    */
   maxQueueBytes?: number;
   /**
-   * The size of the payload cache in bytes. The cache prefers the newest payload of each run. A cached payload is read
-   * without decompression. A save that stores the difference from a cached payload need not read that payload from the
-   * database. Default: 64 MiB. 0 switches the cache off. `memory:` ignores this option.
+   * The size of the payload cache in bytes. The cache prefers the newest payload of each run. Reads of a cached payload
+   * skip decompression, and a save that stores a delta against it skips reading it. Default: 64 MiB. 0 switches the
+   * cache off. `memory:` ignores this option.
    */
   cacheBytes?: number;
   /**
-   * Whether deleted data is overwritten with zeros in a database file, and removed from its log, before the call that
-   * deletes it resolves. Backups, forks and other databases still have it. Deletes of large states write up to twice as
+   * Whether deleted data is overwritten with zeros in a database file and removed from its log, before the deleting
+   * call resolves. Backups, forks and other databases still have the data. Deletes of large states write up to twice as
    * much. Only for database files: other targets reject with `UNSUPPORTED`. Default: false.
    */
   secureDelete?: boolean;
@@ -88,15 +88,15 @@ export interface StoreOptions {
    */
   maxBytes?: number | null;
   /**
-   * The greatest share of the time in which `ttlMs` and `maxBytes` delete in the background: from 0.01 to 1. On Postgres, the
-   * store deletes over a connection of its own, so saves do not wait. Of all stores of a schema, one deletes at a time.
+   * The maximum share of time for the background deletes of `ttlMs` and `maxBytes`, from 0.01 to 1. On Postgres, the
+   * store deletes over a separate connection, so saves do not wait. Only one store of a schema deletes at a time.
    * Default: 0.25.
    */
   pruneShare?: number;
   /**
-   * The labels of each run that this store begins: texts by key, by which `runs()` of `forkpoint/inspect` finds the run. A run
-   * that exists keeps its labels. At most 32 labels, with keys of up to 100 and values of up to 500 characters. They are stored
-   * as plain text. Default: none.
+   * Labels for the runs that this store begins: texts by key, by which `runs()` of `forkpoint/inspect` finds a run.
+   * Existing runs keep their labels. At most 32 labels, with keys of up to 100 and values of up to 500 characters.
+   * Stored as plain text. Default: none.
    */
   labels?: Record<string, string>;
   /**
@@ -105,20 +105,20 @@ export interface StoreOptions {
    */
   schema?: string;
   /**
-   * The beginning of the names of the tables and indexes on a Postgres server. Use it if the schema also has tables of
-   * another program. Other targets reject this option. Default: empty.
+   * A prefix for the names of the tables and indexes on a Postgres server. Use it if another program has tables in the
+   * schema. Other targets reject this option. Default: empty.
    */
   prefix?: string;
   /**
-   * What the store may do to its tables when it opens. `"create"` makes a database that does not exist, and uses one of an
-   * older format as it is. `"auto"` also upgrades a database of an older format: see {@link Store.migrate}. `"never"` makes and
-   * upgrades nothing: a database that does not exist is `NOT_FOUND`. On Postgres, it is for a role that may not create tables:
-   * see {@link postgresSchema}. Default: `"create"`.
+   * What the store may do to its tables when it opens. `"create"` creates a missing database, and uses an older format
+   * as it is. `"auto"` also upgrades an older format: see {@link Store.migrate}. `"never"` creates and upgrades
+   * nothing, and a missing database is `NOT_FOUND`. On Postgres, use it for a role that may not create tables: see
+   * {@link postgresSchema}. Default: `"create"`.
    */
   migrate?: "create" | "auto" | "never";
   /**
-   * Returns the password of the role on a Postgres server. It is called at each connect, so a password may change while
-   * the store is open. It is used instead of the password in the URL. Other targets reject this option.
+   * Returns the password of the role on a Postgres server, in place of the password in the URL. It is called at each
+   * connect, so the password may change while the store is open. Other targets reject this option.
    */
   password?: () => string | Promise<string>;
 }
@@ -179,7 +179,7 @@ export function oneOf<T extends string>(...words: T[]): OptionParser<T> {
   };
 }
 
-/** Formats a wrong value for a message. Quotes a string, so use this only for options that take one of a few words. */
+/** Formats a wrong value for a message. Quotes strings, so use it only for options with a few allowed words. */
 export function shown(value: unknown): string {
   return typeof value === "string" ? quote(value) : show(value);
 }
@@ -288,7 +288,7 @@ export function whole(least: number, most: number, unit: string): OptionParser<n
   };
 }
 
-/** Reads a share of the time. */
+/** Parses a share of time. */
 export function share(value: unknown, name: string): number {
   if (typeof value !== "number") throw typeError(`${name} must be a number from 0.01 to 1, but is ${show(value)}`);
   if (!(value >= 0.01 && value <= 1)) throw rangeError(`${name} must be a number from 0.01 to 1, but is ${value}`);
@@ -296,8 +296,8 @@ export function share(value: unknown, name: string): number {
 }
 
 /**
- * Splits the options of a contract's store. `own` has the parsed options of the contract, `others` the options of the
- * store itself. `others` is undefined if there are none.
+ * Splits the options of a contract's store. `own` are the parsed options of the contract. `others` are the options of
+ * the store itself, or undefined if there are none.
  */
 export function splitOptions<P extends Record<string, OptionParser<unknown>>>(
   options: unknown,
@@ -318,7 +318,7 @@ export const signalOption: OptionParser<AbortSignal> = (value, name) => {
   return value;
 };
 
-/** Parses a limit: a whole number above 0. Null, 0 and Infinity mean no limit, and the parser returns null for them. */
+/** Parses a limit: an integer above 0. Returns null for null, 0 and Infinity, which mean no limit. */
 export function atMost(unit: string): OptionParser<number | null> {
   return (value, name) => {
     if (value === null || value === 0 || value === Number.POSITIVE_INFINITY) return null;
@@ -332,13 +332,13 @@ export function atMost(unit: string): OptionParser<number | null> {
   };
 }
 
-/** Turns a target into the text that the engine expects. */
+/** Converts a target to the text that the engine expects. */
 export function readTarget(target: unknown): string {
   return readingArgument("target", () => readText(target));
 }
 
 function readText(target: unknown): string {
-  // The scheme marks the target as a path, so that no part of it is read as another scheme.
+  // Mark the target as a path, so that the engine looks for no other scheme in it.
   if (target instanceof URL) {
     return target.protocol === "file:" ? `sqlite://${pathOfUrl(target, "target")}` : target.href;
   }

@@ -25,7 +25,7 @@ interface Listing<T, R> {
   fetch: (after: number | undefined, limit: number) => Promise<T[]>;
   /** Returns false for an entry to leave out. Default: lists all entries. */
   picks?: ((entry: T) => boolean | Promise<boolean>) | undefined;
-  /** With `picks`: how many entries are fetched at the same time. */
+  /** With `picks`: the number of entries that are fetched at the same time. */
   batch?: number;
   runOf: (entry: T) => string;
   show: (entry: T, lease: LeaseHolder | null) => R;
@@ -38,7 +38,7 @@ export async function pageOf<T extends { cursor: string }, R>(
   { space, fetch, picks, batch = 0, runOf, show }: Listing<T, R>,
 ): Promise<{ page: R[]; cursor: string | null }> {
   const found: T[] = [];
-  // Fetch one entry more than the page has. If it exists, there is a next page.
+  // Fetch one entry more than the page has, to know whether there is a next page.
   const most = picks === undefined ? limit + 1 : batch;
   for (let after = start; ;) {
     const fetched = await fetch(after, most);

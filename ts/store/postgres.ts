@@ -1,4 +1,4 @@
-/** `postgresSchema`: the SQL that makes the tables. */
+/** `postgresSchema`: the SQL that creates the tables. */
 
 import { postgresSql } from "../bridge/native.js";
 import { readRecord, text } from "./options.js";
@@ -7,7 +7,7 @@ import { readRecord, text } from "./options.js";
 export interface PostgresSchemaOptions {
   /** The schema of the tables. Default: `"forkpoint"`. */
   schema?: string;
-  /** The beginning of the tables' names. Default: empty. */
+  /** The prefix of the tables' names. Default: empty. */
   prefix?: string;
 }
 

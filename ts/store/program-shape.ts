@@ -1,14 +1,14 @@
-/** The types of the shape of a program. This module uses nothing of Node, because the page of the studio sees them. */
+/** The types of a program's shape. Uses no Node module, because the studio's page imports it. */
 
-/** What a store knows of a version of a program. It is stored once, under its hash: see `programs.ts`. */
+/** The store's data on a version of a program. It is stored once, under its hash: see `stored-programs.ts`. */
 export interface ProgramShape {
-  /** The name of the program, if the checkpoints do not have it. */
+  /** The name of the program, unless the checkpoints have it. */
   program?: string | undefined;
   /** The version that the user gave the program. */
   version?: string | undefined;
   /** The nodes or steps. */
   nodes: ProgramNode[];
-  /** An empty list: the order of the parts is unknown. Then another version of the program is a difference. */
+  /** If empty, the order of the parts is unknown. Another version of the program then counts as a difference. */
   edges: ProgramEdge[];
   /** The names of the fields of the state. */
   fields?: string[] | undefined;
@@ -16,41 +16,41 @@ export interface ProgramShape {
 
 export interface ProgramNode {
   name: string;
-  /** The class of what the node does to the world, if the framework has such classes: `"read"`, `"write"`. */
+  /** The class of the node's effects on other systems, if the framework has such classes: `"read"`, `"write"`. */
   effect?: string | undefined;
   /** The type of the node, if the framework has types: `"tool"`, `"router"`. */
   kind?: string | undefined;
 }
 
-/** An edge. The places before the first and after the last node have the names that the framework gives them. */
+/** An edge. The framework names the places before the first and after the last node. */
 export interface ProgramEdge {
   from: string;
   to: string;
-  /** The node decides at run time whether the edge is followed. */
+  /** True if the node decides at run time whether to follow the edge. */
   conditional?: true | undefined;
   /**
-   * The names of all nodes that `to` waits for, in the order that matters to the framework. Each of them has an edge with
-   * this list.
+   * The names of all nodes that `to` waits for, in the framework's order. Each of these nodes has an edge with this
+   * list.
    */
   joins?: string[] | undefined;
 }
 
 /** The version of a program. */
 export interface ProgramVersion {
-  /** The version that the program was given: the option `version`. Null: none. */
+  /** The option `version` of the program. Null: none. */
   version: string | null;
-  /** Names the nodes, the edges, the fields and the version. It differs if one of them differs. */
+  /** The hash of the nodes, the edges, the fields and the version. */
   shape: string;
 }
 
-/** Where a run stands. */
+/** The position of a run in its program. */
 export interface ProgramPosition {
   /** The nodes that have run, and the place before the first node. */
   done: string[];
-  /** The nodes that run next, or that wait or have failed. */
+  /** The nodes that run next, wait or have failed. */
   next: string[];
-  /** Names of what has run, some of which may be no nodes. A name counts if the program has a node with it. */
+  /** Names of finished work, which may include names that are no nodes. Only the names of the program's nodes count. */
   ran?: string[];
-  /** Joins that some of their nodes have reached: the names of the nodes, each but the first one after a plus sign. */
+  /** Joins that only some of their nodes have reached. `joins` lists the node names, separated by plus signs. */
   waits?: Array<{ to: string; joins: string }>;
 }

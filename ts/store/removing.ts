@@ -1,4 +1,4 @@
-/** Removes runs that nobody works on. */
+/** Removes runs that no process is working on. */
 
 import { isOvertaken, isOwnError } from "../bridge/errors.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
@@ -9,8 +9,8 @@ import { flag, readRecord } from "./options.js";
 /** Options of a method that deletes a run. */
 export interface DeleteOptions {
   /**
-   * What happens if a process holds the lease of the run. False: the call rejects with `CONFLICT`. True: the run is deleted, the lease
-   * ends, and that process can store nothing more in the run. Default: false.
+   * What happens if a process holds the lease of the run. False: the call rejects with `CONFLICT`. True: the run and
+   * its lease are deleted, and that process can no longer write to the run. Default: false.
    */
   force?: boolean;
 }
@@ -22,16 +22,16 @@ export function forced(options: unknown): boolean {
   return readRecord(options, "options", deleteOptions).force ?? false;
 }
 
-/** Returns a store whose calls delete a run, and ask who owns it: see {@link DeleteOptions}. The holder of a lease may delete its own run. */
+/** Returns a store for deleting a run: see {@link DeleteOptions}. The holder of the lease may delete the run. */
 export function removing(native: NativeStore, of: RunKey, force: boolean): NativeStore {
   return native.fence === undefined ? { ...native, fence: new Unheld(native, of, force) } : native;
 }
 
-/** True if a process has the lease of a run. */
+/** True if a process holds the lease of a run. */
 export const isLeased = async (native: NativeStore, of: RunKey): Promise<boolean> =>
   (await leaseOfRun(native, of))?.valid === true;
 
-/** Removes a run for a rule of retention. Returns false if the run has changed since it was read, or if a process has its lease. */
+/** Removes a run for a retention rule. Returns false if the run has changed since it was read, or is leased. */
 export async function removeIfFree(
   native: NativeStore,
   of: RunKey,
@@ -41,14 +41,14 @@ export async function removeIfFree(
     await remove(removing(native, of, false));
     return true;
   } catch (error) {
-    // A lease of the caller's own that was lost is an error.
+    // The loss of the caller's own lease is an error.
     const isLeased = native.fence === undefined && isOwnError(error) && error.code === "CONFLICT";
     if (!isLeased && !isOvertaken(error)) throw error;
     return false;
   }
 }
 
-/** Lets a call through if nobody holds the lease of a run, in the call's own transaction. */
+/** Runs a call only if no process holds the run's lease. The check is in the call's own transaction. */
 class Unheld implements Fence {
   readonly #native: NativeStore;
   readonly #of: RunKey;
@@ -61,7 +61,7 @@ class Unheld implements Fence {
   }
 
   async guard<T>(work: (fence: object) => Promise<T>): Promise<T> {
-    // Few runs have a lease, so it is read only if there is one.
+    // Few runs have a lease, so read it only after a conflict.
     for (let seen: string | null = null; ;) {
       try {
         return await work({ of: this.#of, seen, ends: this.#force });
@@ -75,7 +75,7 @@ class Unheld implements Fence {
             "stop that process, or delete the run with { force: true }, which ends its lease",
           );
         }
-        // Otherwise the call has failed for a reason of its own.
+        // The lease is as expected, so the call failed for another reason.
         if (found?.id === (seen ?? undefined)) throw error;
         seen = found?.id ?? null;
       }

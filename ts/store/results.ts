@@ -1,17 +1,16 @@
-/** What `prune` and `stats` return. */
+/** The results of `prune` and `stats`. */
 
-/** What was removed so far. */
+/** The removals so far. */
 export interface PruneProgress {
-  /** How many checkpoints were removed. A prune of all frameworks also counts the effects that were too old. */
+  /** The number of removed checkpoints. A prune of all frameworks also counts the expired effects. */
   removed: number;
   /**
-   * The number of bytes by which `storedBytes` became smaller. A checkpoint that depended on a removed checkpoint is
-   * now stored in full. This number can therefore be smaller than the size of the removed checkpoints, and even below
-   * 0. With `dryRun`: the stored bytes of the checkpoints that would be removed. The removal frees less if it must
-   * store other checkpoints in full.
+   * The number of bytes by which `storedBytes` became smaller. Checkpoints that depended on removed checkpoints are now
+   * stored in full, so this can be less than the size of the removed checkpoints, and even below 0. With `dryRun`: the
+   * stored bytes of the checkpoints to remove. The removal frees less if it must store other checkpoints in full.
    */
   bytes: number;
-  /** How many runs (threads, sessions) became empty. */
+  /** The number of runs (threads, sessions) that became empty. */
   lineages: number;
 }
 
@@ -20,34 +19,34 @@ export type PruneResult = PruneProgress;
 
 /** What was removed from a store of runs. With `dryRun`: what would be removed. */
 export interface RunPruneResult extends Omit<PruneResult, "lineages"> {
-  /** How many runs became empty. */
+  /** The number of runs that became empty. */
   runs: number;
 }
 
 /** Statistics of a store. */
 export interface StoreStats {
-  /** How many checkpoints the store holds. */
+  /** The number of checkpoints in the store. */
   checkpoints: number;
   /**
-   * How many lineages the store holds. A lineage is a run, a thread's namespace or a session: anything with its own
+   * The number of lineages in the store. A lineage is a run, a thread's namespace or a session: anything with its own
    * checkpoints or messages.
    */
   lineages: number;
-  /** The size of the checkpoints in bytes as they were serialized. */
+  /** The serialized size of the checkpoints in bytes. */
   logicalBytes: number;
-  /** The stored size of the checkpoints in bytes: compressed, and stored as differences to each other. */
+  /** The stored size of the checkpoints in bytes: compressed, and as deltas. */
   storedBytes: number;
   /** `logicalBytes / storedBytes`; 1 for an empty store. */
   ratio: number;
-  /** The size of the database file in bytes, with its indexes and empty pages. Not set for a `memory:` store. */
+  /** The size of the database file in bytes, including indexes and empty pages. Not set for a `memory:` store. */
   fileBytes?: number;
-  /** How many messages and events are stored. One that several checkpoints refer to is counted once. */
+  /** The number of messages and events. Each counts once, even if several checkpoints refer to it. */
   records: number;
-  /** The bytes that these messages and events take in the store. */
+  /** The stored size of these messages and events in bytes. */
   recordBytes: number;
-  /** How many effects of runs are stored. See `forkpoint/effects`. */
+  /** The number of effects of runs. See `forkpoint/effects`. */
   effects: number;
-  /** The bytes that the results of these effects take in the store. */
+  /** The stored size of the results of these effects in bytes. */
   effectBytes: number;
   /**
    * True if the numbers above are estimates, except `fileBytes`. A store on Postgres with more than about 5,000 checkpoints
@@ -55,8 +54,8 @@ export interface StoreStats {
    */
   isEstimate: boolean;
   /**
-   * About how many bytes of serialized values this thread keeps, so that a later save serializes only new values.
-   * Counts all stores of the thread. At most 64 MiB.
+   * The approximate number of bytes of serialized values that this thread keeps, so that later saves serialize only new
+   * values. Counts all stores of the thread. At most 64 MiB.
    */
   keptBytes: number;
   /**
@@ -68,7 +67,7 @@ export interface StoreStats {
 
 /** Statistics of the checkpoints of a framework whose checkpoints belong to runs. */
 export interface RunStats extends Omit<StoreStats, "lineages" | "largest"> {
-  /** How many runs have checkpoints. */
+  /** The number of runs with checkpoints. */
   runs: number;
   /**
    * The runs that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of runs in
@@ -79,12 +78,12 @@ export interface RunStats extends Omit<StoreStats, "lineages" | "largest"> {
 
 /** Statistics of a lineage. */
 export interface LineageStats {
-  /** The lineage's name, which is the id of the run or is made of it. */
+  /** The lineage's name: the id of the run, or a text that contains it. */
   lineage: string;
-  /** How many checkpoints the lineage has. */
+  /** The number of checkpoints of the lineage. */
   checkpoints: number;
-  /** The size of the checkpoints and of the messages or entries in bytes: checkpoints as they were serialized. */
+  /** The size of the checkpoints, messages and entries in bytes, with checkpoints in serialized form. */
   logicalBytes: number;
-  /** The stored size in bytes. Checkpoints are compressed, and stored as differences to each other. */
+  /** The stored size in bytes. Checkpoints are compressed and stored as deltas. */
   storedBytes: number;
 }

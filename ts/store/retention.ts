@@ -43,8 +43,8 @@ export interface PruneOptions<Progress = PruneProgress> {
   /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
   /**
-   * The greatest share of the time in which `prune()` works: from 0.01 to 1. It pauses between two batches, so that others find
-   * the database free. Default: 1, without pauses.
+   * The maximum share of time in which `prune()` works, from 0.01 to 1. It pauses between two batches, so that other
+   * calls can use the database. Default: 1, without pauses.
    */
   share?: number;
   /**
@@ -79,8 +79,8 @@ export function throwIfStopped(signal: AbortSignal | undefined, closing: () => b
 }
 
 /**
- * Lets the event loop turn, then throws if the operation should stop. Without this turn, a store that answers
- * immediately would give the caller no chance to abort.
+ * Yields to the event loop, then throws if the operation should stop. If a store answers immediately, the caller could
+ * not abort otherwise.
  */
 export async function betweenSteps(
   signal: AbortSignal | undefined,
@@ -92,9 +92,8 @@ export async function betweenSteps(
 }
 
 /**
- * Removes the checkpoints that the options select, batch by batch. Removes only those of `contract`, or those of all
- * contracts if `contract` is undefined. `close` waits for at most one batch. `shown` converts the progress to the
- * caller's type.
+ * Removes the selected checkpoints in batches: those of `contract`, or of all contracts if `contract` is undefined.
+ * `close` waits for at most one batch. `shown` converts the progress to the caller's type.
  */
 export async function prune<R = PruneProgress>(
   { native, retention }: Engine,
@@ -133,7 +132,7 @@ export async function prune<R = PruneProgress>(
   };
   for (const rule of rules) {
     await remove(rule, contract, count);
-    // The effects of runs are as old as the checkpoints beside them. They are no checkpoints, so they are not counted.
+    // Effects age like the checkpoints of their run. They are not counted, because they are no checkpoints.
     if (contract !== undefined && "savedBefore" in rule) await remove(rule, `${contract}/effects`, () => {});
   }
   return shown(done);
@@ -158,15 +157,15 @@ export async function vacuum({ native }: Engine): Promise<void> {
   await storeCalls.call(native, "vacuum", {});
 }
 
-/** Returns the rules that the options select. A rule that is left out has the store's value. */
+/** Returns the selected rules. A missing rule takes the store's value. */
 function rulesOf(
   given: { olderThan?: number | null; keepLastN?: number | null; maxBytes?: number | null },
   policy: Retention,
 ): Rule[] {
   const { olderThan = policy.ttlMs === null ? null : Date.now() - policy.ttlMs } = given;
   const { keepLastN = policy.keepLastN, maxBytes = policy.maxBytes } = given;
-  // The order of the rules matters. Removal by age leaves fewer checkpoints for the rule on their number, and removal
-  // by number leaves fewer bytes for the rule on bytes.
+  // The order of the rules matters. Removal by age leaves fewer checkpoints for the limit on their number. Removal by
+  // number leaves fewer bytes for the limit on bytes.
   const rules: Rule[] = [];
   if (olderThan !== null) rules.push({ savedBefore: Math.ceil(olderThan) });
   if (keepLastN !== null) rules.push({ keepLast: keepLastN });

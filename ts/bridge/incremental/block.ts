@@ -1,29 +1,29 @@
-/** The bytes of items, in blocks, and the lists that saves make of them. */
+/** Blocks of serialized items, and the lists that saves assemble from them. */
 
 import { Chunk } from "../chunk.js";
 import type { Leaves } from "./leaves.js";
 import { Holding } from "./memory.js";
 
-/** The bytes are copied into a new block if they lie in more pieces. */
+/** The most pieces of a list. If it has more, its bytes are copied into a new block. */
 const MOST_PIECES = 32;
 const [LEAST_BLOCK, MOST_BLOCK] = [16 << 10, 4 << 20];
 /** The size of a block for the items of short lists. */
 const LOOSE_BLOCK = 64 << 10;
-/** About how much memory an item takes beside its bytes, each mark, and each value in its record. */
+/** The approximate memory of an item in addition to its bytes, of a mark, and of a value in a record. */
 const [ITEM_BYTES, MARK_BYTES, LEAF_BYTES] = [150, 80, 8];
 
-/** The number of the last save that wrote the object. */
+/** The last save, by its number, that wrote an object. */
 export interface Mark {
   save: number;
 }
 
-/** Serialized items. Entries are added and never changed. Each array has the entries of the first item, then those of the second one, and so on. */
+/** Serialized items. Entries are only added, never changed. Each array lists the entries of all items, in order. */
 export class Block {
   readonly chunk: Chunk;
   /** True if the block has items of many short lists. */
   readonly isLoose: boolean;
   isReleased = false;
-  /** How many items are found here. The others have changed, or were moved. */
+  /** The number of items whose newest copy is here. The others have changed or were moved. */
   found = 0;
   /** Empty after `release`. */
   objects: object[] = [];
@@ -35,7 +35,7 @@ export class Block {
   /** If the format keeps identity: the marks of the objects in each item. */
   marks: Mark[] = [];
   markStarts: number[] = [];
-  /** The moment at which each item was compared last: see `lists.ts`. */
+  /** The moment of the last comparison of each item: see `lists.ts`. */
   compared: number[] = [];
   readonly #holding = new Holding(this);
 
@@ -57,7 +57,7 @@ export class Block {
     this.chunk.append(between);
   }
 
-  /** Returns where the bytes of the next item begin. */
+  /** Returns the offset of the next item's bytes. */
   next(index: number): number {
     return index + 1 < this.starts.length ? this.starts[index + 1]! : this.chunk.bytes.length - this.chunk.free;
   }
@@ -70,13 +70,13 @@ export class Block {
     return [this.objects[at]!, leaves, marks, bytes, this.chunk.bytes.subarray(this.ends[at], this.next(at))];
   }
 
-  /** Counts the memory of the block, as the one that was used last. */
+  /** Counts the memory of the block and makes it the most recently used one. */
   keep(): void {
     const others = this.objects.length * ITEM_BYTES + this.marks.length * MARK_BYTES + this.leaves.length * LEAF_BYTES;
     this.#holding.set(others, [this.chunk]);
   }
 
-  /** Drops the items, and frees their bytes as soon as no save uses them. */
+  /** Drops the items. Frees their bytes as soon as no save uses them. */
   drop(): void {
     this.keep();
     this.#holding.give();
@@ -90,14 +90,14 @@ export class Block {
   }
 }
 
-/** A range of items of a block that are consecutive in a list. `to` is the index after the last item. */
+/** Items of a block that are consecutive in a list. `to` is the index after the last item. */
 export interface Run {
   readonly block: Block;
   readonly from: number;
   to: number;
 }
 
-/** A list as a save makes it. */
+/** A list while a save assembles it. */
 export class Grown {
   readonly runs: Run[] = [];
   length = 0;
@@ -110,18 +110,18 @@ export class Grown {
   block: Block | undefined;
   /** The blocks that were made for the list. */
   readonly made: Block[] = [];
-  /** The bytes of the next block. Each one has twice as many. */
+  /** The size in bytes of the next block. Each block is twice as large as the one before. */
   #size: number;
   readonly #isLoose: boolean;
 
-  /** Items are added to `block`, and then to new blocks. If `isLoose` is true, these are for the items of short lists. */
+  /** New items go to `block`, then to new blocks. `isLoose` is true if these hold the items of short lists. */
   constructor(block: Block | undefined, isLoose: boolean, size = 2 * (block?.chunk.bytes.length ?? 0)) {
     this.block = block;
     this.#size = isLoose ? LOOSE_BLOCK : Math.max(size, LEAST_BLOCK);
     this.#isLoose = isLoose;
   }
 
-  /** Adds an item that a block has. */
+  /** Adds an item that is already in a block. */
   push(block: Block, index: number): void {
     const last = this.runs.at(-1);
     if (last?.block === block && last.to === index) last.to += 1;
@@ -129,7 +129,7 @@ export class Grown {
     this.length += 1;
   }
 
-  /** Adds an item. Returns the block that has it. */
+  /** Adds a new item. Returns its block. */
   add(...item: Parameters<Block["add"]>): Block {
     const [, , , bytes, between] = item;
     const length = bytes.length + between.length;
@@ -143,7 +143,7 @@ export class Grown {
     return this.block;
   }
 
-  /** Puts the bytes together. Moves the items into one block if they are in many pieces. */
+  /** Assembles the bytes. Moves the items into one block if they are in many pieces. */
   finish(): Grown {
     this.#makePieces();
     if (this.runs.length <= MOST_PIECES) return this;

@@ -1,6 +1,6 @@
 /**
- * Puts together what `JSON.stringify` would write. Lists that grow come from their kept bytes (`lists.ts`), and
- * `JSON.stringify` writes everything else.
+ * Assembles the text that `JSON.stringify` would write. Growing lists reuse their kept bytes (`lists.ts`).
+ * `JSON.stringify` writes all other values.
  */
 
 import { type Bytes, joined } from "../bytes.js";
@@ -15,7 +15,7 @@ export class JsonWriter {
   readonly #mayStringify: (value: unknown) => boolean;
   readonly #plainOf: ItemFormat["plainOf"];
 
-  /** `mayStringify` returns true if `JSON.stringify` may write a value outside of the lists. */
+  /** `mayStringify` returns true for a value outside the lists that `JSON.stringify` may write. */
   constructor(
     items: Omit<ItemFormat, "between" | "keepsIdentity" | "keepsHoles">,
     mayStringify: (value: unknown) => boolean = () => true,

@@ -1,26 +1,26 @@
 /**
- * Records the contents of plain data, and later detects whether they have changed. A record is a flat list of the keys
- * and values of the data, in the order of a walk. The comparison walks again, allocates nothing and stops at the first
- * difference. To compare an unchanged string takes almost no time, but to serialize it would copy it.
+ * Records the contents of plain data, and later detects changes. A record is a flat list of keys and values, in the
+ * order of a walk. A comparison walks again, allocates nothing and stops at the first difference. Comparing an
+ * unchanged string takes almost no time; serializing it would copy it.
  *
- * The records of many objects follow each other in one list. A comparison spends most of its time loading the record
- * from memory. A processor loads a list in advance if it is read from one end to the other.
+ * The records of many objects are stored in one list. A comparison spends most of its time loading records from memory,
+ * and a processor prefetches a list that is read from start to end.
  */
 
 import { types } from "node:util";
 import { isDense } from "../exact-json.js";
 
-/** Records, one after the other: for each object a mark for its kind and its values. The kind of a plain object is its {@link Shape}. */
+/** Records in one list: for each object its kind and its values. A plain object's kind is its {@link Shape}. */
 export type Leaves = unknown[];
 
-/** The record of an object that is frozen with everything inside it, so that nothing in it can change. */
+/** The record of an object that is deeply frozen, so that nothing in it can change. */
 const FROZEN_RECORD = Symbol("frozen");
 
 const ARRAY = Symbol("an array");
-/** An object that the record already has, elsewhere in the same data. */
+/** An object that the same record already contains. */
 const SEEN = Symbol("seen before");
 
-/** The prototype and the keys of objects. The messages of a chat have few different ones, so their records share them. */
+/** The prototype and the keys of objects. Messages of a chat have few shapes, so their records share them. */
 class Shape {
   readonly prototype: unknown;
   /** The last one is undefined. */
@@ -32,9 +32,9 @@ class Shape {
   }
 }
 
-/** The shapes that are shared, by their keys. */
+/** The shared shapes, by their keys. */
 const shapes = new Map<string, Shape[]>();
-/** How many are shared. Objects with ids as keys have shapes without end. */
+/** The maximum number of shared shapes. Objects with ids as keys have unlimited shapes. */
 const MOST_SHAPES = 256;
 
 function shapeOf(prototype: unknown, keys: readonly string[]): Shape {
@@ -53,20 +53,19 @@ const ARRAYS: unknown = Array.prototype;
 const DATES = Date.prototype;
 const { toJSON, toISOString } = DATES;
 
-/** The deepest nesting that is recorded, and the most objects. An object that contains itself exceeds one of them. */
+/** The maximum depth and number of objects in a record. A circular object exceeds one of them. */
 const [MOST_DEEP, MOST_OBJECTS] = [100, 10_000];
-/** The longest array that is recorded. */
+/** The maximum length of an array in a record. */
 const MOST_LENGTH = 65_536;
 
-// The records that are compared, and the position in them. These are variables of the module, because each item of a long
-// list is compared in every save.
+// The current records and the position in them. Module variables, because every save compares each item of a long list.
 let leaves: Leaves = [];
 let at = 0;
 let looksForHoles = true;
 
 /**
- * Returns true if an object is as its record says, which begins at `from`. `withHoles` is false if holes and named properties of arrays don't
- * matter. To look for them takes longer than the rest.
+ * Returns true if an object equals its record, which begins at `from`. `withHoles` is false if holes and named
+ * properties of arrays do not matter. Looking for them takes longer than all else.
  */
 export function isUnchanged(object: object, records: Leaves, from: number, withHoles: boolean): boolean {
   if (records[from] === FROZEN_RECORD) return true;
@@ -103,26 +102,26 @@ function hasSameContents(object: object): boolean {
   );
 }
 
-/** Each type has its comparison, because V8 makes a fast one if it always sees the same type. */
+/** One comparison for each type: V8 compiles faster code if a function always sees the same type. */
 function isSame(value: unknown): boolean {
   const known = leaves[at++];
   if (typeof value === "string") return typeof known === "string" && known === value;
   if (typeof value === "object") {
     if (value === null) return known === null;
-    // An object must be the same object, and have the same contents.
+    // It must be the same object with the same contents.
     return typeof known === "object" && known === value && hasSameContents(value);
   }
   return Object.is(known, value);
 }
 
-/** Returns true if JSON writes a Date as usual. */
+/** Returns true if the Date has the usual JSON form. */
 function isUsual(date: Date): boolean {
   return date.toJSON === toJSON && date.toISOString === toISOString;
 }
 
-/** The object is no data, such as a function or a proxy, or is too deep or too long to compare. */
+/** No data, such as a function or a proxy, or data that is too deep or too long to compare. */
 export const OTHER = 0;
-/** Data that only V8's serializer writes, such as bytes. A record cannot detect whether it has changed. */
+/** Data that only V8's serializer writes, such as bytes. A record cannot detect its changes. */
 export const SPECIAL = 1;
 export const PLAIN = 2;
 /** Plain data that cannot change. */
@@ -130,9 +129,9 @@ const FROZEN = 3;
 type Kind = typeof OTHER | typeof SPECIAL | typeof PLAIN | typeof FROZEN;
 
 /**
- * Adds the record of an object to `records`, and the object and all objects inside to `objects`, as often as they are there. `accepts` may allow the
- * outermost object to have a class. Returns the kind. Getters, functions and instances of classes other than Date are no
- * data.
+ * Appends the record of an object to `records`. Appends the object and every object inside it to `objects`, once per
+ * occurrence. `accepts` may allow the outermost object to have a class. Returns the kind. Getters, functions and
+ * instances of classes other than Date are not data.
  */
 export function record(
   object: object,
@@ -152,7 +151,7 @@ export function record(
 interface Recording {
   records: Leaves;
   objects: object[];
-  /** The objects whose record has ended. */
+  /** The kinds of the objects whose record is complete. */
   kinds: Map<object, Kind>;
 }
 
@@ -184,7 +183,7 @@ function recordKeys(object: object, to: Recording, depth: number, accepts: (obje
   let kind: Kind = Object.isFrozen(object) ? FROZEN : PLAIN;
   let count = 0;
   for (const key in object) {
-    // An inherited property is no part of the data.
+    // Inherited properties are not part of the data.
     if (keys[count++] !== key) return OTHER;
     kind = Math.min(kind, recordProperty(object, key, to, depth)) as Kind;
     if (kind === OTHER) return OTHER;

@@ -1,12 +1,12 @@
 /**
- * The format of values with lists that grow: the value without these lists, and each list item by item, so that a save
- * writes only the items that are new. It is a sequence of values and numbers, as V8's serializer writes and reads them:
+ * The format of values with growing lists. Each list is stored item by item, apart from the value, so that a save
+ * serializes only new items. The format is a sequence of values and numbers of V8's serializer:
  *
- * the number of the lists; the value, with an empty list in the place of each list; for each list its path (a list of keys), the
+ * the number of the lists; the value, with an empty array for each list; for each list its path (a list of keys), the
  * number of its items, and the items.
  *
- * V8's serializer writes the pieces apart, and one deserializer reads them one after the other. No piece may refer to
- * an object of another one: neither the lists nor what is beside them may contain an object twice.
+ * The pieces are serialized separately, and one deserializer reads them in order. No piece may refer to an object in
+ * another piece. Therefore no object may occur twice in the lists and the value.
  */
 
 import type { Deserializer, Serializer } from "node:v8";
@@ -16,10 +16,10 @@ import { OTHER, dataProperty, record } from "./leaves.js";
 import type { Grown } from "./block.js";
 import { GrowingLists } from "./lists.js";
 
-/** The most objects beside the lists that are checked. If there are more, the entire value is serialized. */
+/** The maximum number of checked objects outside the lists. If there are more, the entire value is serialized. */
 const MOST_OBJECTS = 4_096;
 
-/** Stands for a value that must be serialized in full. */
+/** Marks a value that must be serialized in full. */
 const WHOLE = Symbol("whole");
 
 /** A list, and its path in the value. */
@@ -32,7 +32,7 @@ export class ListWriter {
   readonly #make: () => Serializer;
   readonly #lists: GrowingLists;
 
-  /** `make` makes a serializer, which throws for a value that it cannot write. */
+  /** `make` creates a serializer, which throws for a value that it cannot write. */
   constructor(make: () => Serializer) {
     this.#make = make;
     const render = (item: object) => this.#piece((v8) => v8.writeValue(item));
@@ -76,14 +76,14 @@ export class ListWriter {
   }
 }
 
-/** Reads what a {@link ListWriter} has written. */
+/** Reads the output of a {@link ListWriter}. */
 export function readLists(v8: Deserializer): unknown {
   v8.readHeader();
   let lists = v8.readUint32();
   const root: unknown = v8.readValue();
   for (; lists > 0; lists--) {
-    // The items go into the list that V8 has made. V8 would soon allocate a list of our own (`[]`) in the memory for old objects,
-    // because it sees such a list survive a garbage collection. All items would then live until the next full collection.
+    // Push the items into V8's own list. A new list (`[]`) would survive a garbage collection, and V8 would soon
+    // allocate such lists in old space. All items would then live until the next full collection.
     const list = (v8.readValue() as string[]).reduce<unknown>(inside, root);
     if (!Array.isArray(list)) throw new RangeError("a list has no place");
     for (let left = v8.readUint32(); left > 0; left--) list.push(v8.readValue());

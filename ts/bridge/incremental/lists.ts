@@ -1,10 +1,10 @@
 /**
- * Keeps the serialized bytes of the items of lists that grow, such as the messages of a chat. A save compares each item with
- * its record (`leaves.ts`), and serializes only the items that are new or have changed.
+ * Keeps the serialized bytes of the items of growing lists, such as the messages of a chat. A save compares each item
+ * with its record (`leaves.ts`), and serializes only new and changed items.
  *
- * An item is found by the object itself, in whichever list it was before: the messages of a chat were also in a pending write, and
- * another channel, a subgraph or a fork may have the same ones. Blocks hold the items in the order in which they were added, so the
- * bytes of a list that has grown are mostly those of one block. An entry of a block never changes, so no list can take it from another one.
+ * An item is found by object identity in any list. For example, a chat's message was first in a pending write, and
+ * another channel, a subgraph or a fork may share it. Blocks hold items in insertion order, so most bytes of a grown
+ * list come from one block. Block entries never change, so lists can share them.
  */
 
 import { types } from "node:util";
@@ -15,52 +15,50 @@ import { evict } from "./memory.js";
 
 /** How a format writes the items of a list. */
 export interface ItemFormat {
-  /** Serializes an item. Returns undefined if the bytes of the list cannot be put together from those of its items. */
+  /** Serializes an item. Returns undefined if the list's bytes cannot be assembled from its items' bytes. */
   render(item: object): Uint8Array | undefined;
   /** The bytes between two items. */
   between?: Uint8Array;
-  /** True if the format stores an object once that a value contains twice. The items of a save then share no object. */
+  /** True if the format stores a repeated object only once. The items of a save then share no object. */
   keepsIdentity: boolean;
   /** True if the format stores holes and named properties of arrays. JSON has neither. */
   keepsHoles: boolean;
   /** Returns true if the outermost object of an item may be recorded. */
   accepts?: (item: object) => boolean;
-  /** Returns the plain object that the format writes in the place of an object of a class. Returns undefined for all other values. */
+  /** Returns the plain object that the format writes for a class instance, and undefined for other values. */
   plainOf?: (value: object) => object | undefined;
-  /** Returns true if an item takes so long to serialize that its bytes are worth keeping from the first save on. */
+  /** Returns true if an item is slow to serialize, so that its bytes are worth keeping from the first save on. */
   isSlow?: (item: object) => boolean;
 }
 
-/**
- * The minimum and maximum length of a list whose bytes are kept. If the items are slow to serialize, the minimum is 1.
- */
+/** The minimum and maximum length of a list with kept bytes. The minimum is 1 if the items are slow to serialize. */
 const [LEAST_ITEMS, MOST_ITEMS] = [16, 65_536];
-/** The maximum depth at which lists are searched in a value, and the maximum number of values that are looked at. */
+/** The maximum depth of a search for lists in a value, and the maximum number of values it visits. */
 const [MOST_DEEP, MOST_VALUES] = [3, 2_048];
-/** How many of a list's last items tell whether the list was saved before. */
+/** The number of last items that are looked up to tell whether a list was saved before. */
 const MOST_TRIES = 8;
-/** The maximum number of saves that serialize a list in full after its kept bytes saved too little work. */
+/** The maximum number of full saves of a list after its kept bytes proved of little use. */
 const MOST_SKIPPED = 64;
 
 const NOTHING: Uint8Array = new Uint8Array();
 
-/** Where an item is. It is not there any more if the block has another object, or none, at the index. */
+/** The place of an item. It is outdated if the block has another object, or none, at the index. */
 interface Place {
   readonly block: Block;
   readonly index: number;
 }
 
-/** True while a save runs. A save within a save serializes everything in full. */
+/** True during a save. A save within a save serializes everything in full. */
 let isSaving = false;
 let lastSave = 0;
 
-/** The number of the current moment, in which no value changes. Each save is a moment of its own, but for those of one call of `atOneMoment`. */
+/** The number of the current moment. No value changes in it. Each save begins one, except within `atOneMoment`. */
 let moment = 0;
 let isOneMoment = false;
 
 /**
- * Calls `work`, whose saves see values that do not change between them: the channels of a checkpoint often have the same messages. So each item
- * is compared once.
+ * Calls `work`. No value changes between its saves, so each item is compared only once. The channels of a checkpoint
+ * often share messages.
  */
 export function atOneMoment<T>(work: () => T): T {
   const isInside = isOneMoment;
@@ -70,7 +68,7 @@ export function atOneMoment<T>(work: () => T): T {
     return work();
   } finally {
     isOneMoment = isInside;
-    // A toJSON of the user may have called this function, and may have changed values.
+    // A user's toJSON may have called this function and changed values.
     moment += 1;
   }
 }
@@ -79,11 +77,11 @@ export class GrowingLists {
   readonly #format: ItemFormat;
   readonly #places = new WeakMap<object, Place>();
   readonly #marks = new WeakMap<object, Mark>();
-  /** How useful the kept bytes of a list are, by its last item at each save. */
+  /** The usefulness of a list's kept bytes, by the last item of the list at each save. */
   readonly #uses = new WeakMap<object, Use>();
-  /** The block for the items of short lists. It may be collected with them. */
+  /** The block for the items of short lists. It can be garbage collected with them. */
   #loose: WeakRef<Block> | undefined;
-  /** The blocks that the current save uses, those from which it has taken an item, and those that are dropped at its end. */
+  /** Blocks of the current save: in use, with an item moved away, and to be dropped at the end. */
   readonly #used = new Set<Block>();
   readonly #left = new Set<Block>();
   readonly #useless = new Set<Block>();
@@ -139,7 +137,7 @@ export class GrowingLists {
     }
   }
 
-  /** Returns true if an item that this save has written contains the object. */
+  /** Returns true if this save has already written an item that contains the object. */
   isPlaced(object: object): boolean {
     return this.#marks.get(object)?.save === lastSave;
   }
@@ -154,17 +152,17 @@ export class GrowingLists {
     const last = list.slice(-MOST_TRIES).filter((item) => typeof item === "object" && item !== null);
     if (last.length === 0) return undefined;
     const isSlow = this.#format.isSlow?.(list[0]!) ?? false;
-    // Most lists are saved only once, so the bytes of a list are kept only from its second save on. They are kept at once if a message is slow
-    // to serialize, as it takes no longer to serialize such items one by one.
+    // Most lists are saved only once, so bytes are kept from the second save on. Items that are slow to serialize are
+    // kept from the first save on, because serializing them one by one takes no longer.
     const use = isSlow ? undefined : this.#useOf(last);
     if (use?.isSkipped()) return undefined;
     const grown = this.#grow(list, last);
-    // What is of no use must not take the memory of other lists.
+    // Useless blocks must not take the memory of other lists.
     if (use?.isGivenUp(grown)) for (const block of grown?.made ?? []) this.#useless.add(block);
     return grown;
   }
 
-  /** Returns how a list was used. At its first save, the list is skipped. */
+  /** Returns the use of a list. A new list is skipped in its first save. */
   #useOf(last: readonly object[]): Use {
     const before = last.findLast((item) => this.#uses.has(item) || this.#placeOf(item) !== undefined);
     const use = (before && this.#uses.get(before)) ?? new Use(before === undefined);
@@ -216,16 +214,16 @@ export class GrowingLists {
     }
   }
 
-  /** Adds all items. Returns false if one is no plain data. */
+  /** Adds all items. Returns false if an item is not plain data. */
   #addAll(list: object[], grown: Grown): boolean {
-    // Most items follow each other as they did in the last save.
+    // Most items follow each other as in the last save.
     let [block, index]: [Block | undefined, number] = [undefined, 0];
     for (let at = 0; at < list.length; at++) {
       const object = list[at];
       if (typeof object !== "object" || object === null) return false;
       index += 1;
       if (block?.objects[index] !== object || !this.#isSame(object, block, index)) {
-        // An object that has changed is at its new place, and may also be at an old one.
+        // A changed object is found at its new place, though an old block may still have it.
         const place = this.#placeOf(object);
         [block, index] = [place?.block, place?.index ?? 0];
         if (block === undefined || !this.#isSame(object, block, index)) {
@@ -240,7 +238,7 @@ export class GrowingLists {
     return grown.length === list.length;
   }
 
-  /** Returns true if an object is as the block has it. */
+  /** Returns true if an object is unchanged since the block got it. */
   #isSame(object: object, block: Block, index: number): boolean {
     if (block.compared[index] === moment) return true;
     if (!isUnchanged(object, block.leaves, block.leafStarts[index]!, this.#format.keepsHoles)) return false;
@@ -255,7 +253,7 @@ export class GrowingLists {
     if (block.isLoose && this.#loose?.deref() !== block) this.#loose = new WeakRef(block);
   }
 
-  /** Serializes an object and adds it. Returns false if it is no plain data. */
+  /** Serializes an object and adds it. Returns false if it is not plain data. */
   #render(object: object, grown: Grown): boolean {
     const { accepts, between = NOTHING, keepsIdentity, render } = this.#format;
     const leaves: Leaves = [];
@@ -275,7 +273,7 @@ export class GrowingLists {
     return mark;
   }
 
-  /** If the format keeps identity: marks all objects. Returns false if this save has written one before. */
+  /** Marks all objects, if the format keeps identity. Returns false if this save has already written one of them. */
   #mark({ runs }: Grown): boolean {
     if (!this.#format.keepsIdentity) return true;
     for (const { block, from, to } of runs) {
@@ -290,7 +288,7 @@ export class GrowingLists {
   }
 }
 
-/** How useful the kept bytes of a list were. */
+/** Tracks the usefulness of a list's kept bytes. */
 class Use {
   #toSkip: number;
   #penalty = 1;
@@ -307,13 +305,13 @@ class Use {
     return true;
   }
 
-  /** Learns from a save. Returns true if two saves had to serialize most of the items, or one failed. Then the next saves are skipped. */
+  /** Updates the use after a save. Returns true if the next saves are skipped: after a failed or two wasteful ones. */
   isGivenUp(grown: Grown | undefined): boolean {
     const isWaste = grown === undefined || grown.rendered > grown.length / 2;
     const isGivenUp = grown === undefined || (isWaste && this.#wasWaste);
     if (isGivenUp) this.#toSkip = this.#penalty = Math.min(MOST_SKIPPED, this.#penalty * 2);
     else if (!isWaste) this.#penalty = 1;
-    // The next save that is not skipped has to serialize all items, and the one after it tells.
+    // The next save that is not skipped must serialize all items. The save after it shows whether its bytes are of use.
     this.#wasWaste = isWaste && !isGivenUp;
     return isGivenUp;
   }

@@ -8,19 +8,19 @@ let most = 64 << 20;
 /** An owner of kept bytes. `release` drops them. */
 type Keeper = { release(): void };
 
-/** The holdings, the least recently used first. */
+/** The memory in use, the least recently used first. */
 const holdings = new Set<Holding>();
 let total = 0;
 
-/** The keepers are referenced weakly, so that a list can be collected as soon as its user drops it. */
+/** Keepers are referenced weakly, so that a list can be garbage collected after its last use. */
 const collected = new FinalizationRegistry<Holding>((holding) => holding.set(0, []));
 
-/** Returns about how many bytes this thread keeps to make saves faster. */
+/** Returns the approximate number of bytes that this thread keeps to speed up saves. */
 export function keptBytes(): number {
   return total;
 }
 
-/** Sets another limit. Tests do it. */
+/** Changes the limit. Only tests call this function. */
 export function limitKeptBytes(bytes = 64 << 20): void {
   most = bytes;
 }
@@ -44,7 +44,7 @@ export class Holding {
     collected.register(keeper, this);
   }
 
-  /** Sets the memory that the keeper uses now: its chunks, and `others` bytes in addition. */
+  /** Sets the keeper's current memory: its chunks, and `others` further bytes. */
   set(others: number, chunks: readonly Chunk[]): void {
     for (const chunk of this.#chunks) if (!chunks.includes(chunk)) chunk.release();
     this.#chunks = chunks;

@@ -20,11 +20,11 @@
  * | `Opaque` | `tag`: the serializer, or what is too large to be shown (`shown.ts`). `bytes`: the size. `base64`: the first 1,024 bytes |
  * | `More` | `path`, `count`, `of`: what an answer leaves out, see `limit.ts`. No value has it |
  *
- * `Array` is for a list that has named properties, as the result of a RegExp has, and for a list that is mostly holes. Its
- * elements after `value` are holes, but for those among the properties.
+ * `Array` is for a list with named properties, such as the result of a RegExp, and for a list that is mostly holes.
+ * Elements after `value` are holes, except those among the properties.
  *
- * A path leads through the values and not through their form: a Map is indexed by its string keys, a Set by the number of
- * an item, an Error by the names of its properties. A number leads to an entry of a Map, `[key, value]`.
+ * A path follows the values, not their form: it indexes a Map by its string keys, a Set by the number of an item, an
+ * Error by the names of its properties. A number in a Map leads to an entry, `[key, value]`.
  */
 
 /** The kinds of containers: values that contain other values. */
@@ -137,13 +137,13 @@ export function entriesOf(form: Record<string, unknown>): Entry[] {
 
 /** A value in a container. */
 export interface Item {
-  /** How it is shown: its key, or its number. */
+  /** The displayed name: the key, or the number. */
   step: Step;
-  /** The steps that lead to it. */
+  /** The steps that lead to the value. */
   steps: Step[];
-  /** Its key, if that is a text. */
+  /** The key, if it is a string. */
   name: string | null;
-  /** The form of its key in a Map, if that is no text. */
+  /** The form of the key in a Map, if the key is not a string. */
   key?: unknown;
   value: unknown;
 }

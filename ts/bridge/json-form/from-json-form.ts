@@ -34,8 +34,8 @@ export function fromJsonForm(form: unknown): unknown {
 }
 
 /**
- * Reads an entire form. With `keepsOpaque`, a value whose bytes cannot be read becomes an {@link Opaque}, and so does a
- * BigInt that is too large to be shown. Otherwise an `Opaque` is an error.
+ * Reads an entire form. With `keepsOpaque`, an `Opaque` in the form becomes an {@link Opaque}, and so does a BigInt
+ * that is too large to show. Otherwise an `Opaque` is an error.
  */
 export function readForm(root: unknown, keepsOpaque: boolean): unknown {
   const walker = new Walker(root);
@@ -57,26 +57,26 @@ export class Opaque {
   }
 }
 
-/** A container that was made and is still empty. */
+/** A container that is created but not filled yet. */
 interface Task {
   form: object;
   value: object;
   place: Place | null;
 }
 
-/** Makes each object when it is first met, and fills it later. Depth, order and cycles of references do not matter. */
+/** Creates each object when it first occurs, and fills it later. Depth, order and cycles of references don't matter. */
 export class FormReader {
   readonly #follow: (steps: readonly Step[]) => unknown;
   readonly #keepsOpaque: boolean;
   readonly #forms: Map<unknown, object> | undefined;
-  /** The values of forms. A form that occurs at two places becomes one value. */
+  /** Values by form. A form that occurs twice becomes one value. */
   readonly #values = new Map<object, unknown>();
   readonly #tasks: Task[] = [];
   readonly #shown = new Shown();
 
   /**
-   * `follow` returns the object that the path of a `Ref` leads to, or undefined if there is none. The constructor's
-   * `forms` is filled with the form of each container that is made.
+   * `follow` returns the object at the path of a `Ref`, or undefined if there is none. The constructor adds the form of
+   * each new container to `forms`.
    */
   constructor(follow: (steps: readonly Step[]) => unknown, keepsOpaque: boolean, forms?: Map<unknown, object>) {
     this.#follow = follow;
@@ -93,7 +93,7 @@ export class FormReader {
     for (let task = this.#tasks.pop(); task !== undefined; task = this.#tasks.pop()) this.#fill(task);
   }
 
-  /** Returns the value of a form. The form is at `step` in `parent` or, without a step, at `parent` itself. */
+  /** Returns the value of a form at `step` in `parent` or, without a step, at `parent` itself. */
   #value(form: unknown, parent: Place | null, step: Step | undefined): unknown {
     switch (typeof form) {
       case "string":
@@ -125,7 +125,7 @@ export class FormReader {
     throw malformed(place, `its Ref leads to ${where}: the path is ${shown}`);
   }
 
-  /** Makes a value. A container is still empty. */
+  /** Creates a value. Containers stay empty. */
   #made(form: object, place: Place | null): unknown {
     const later = <T extends object>(value: T): T => {
       this.#tasks.push({ form, value, place });
@@ -259,7 +259,7 @@ function within(parent: Place | null, step: Step | undefined): Place | null {
   return step === undefined ? parent : { parent, step };
 }
 
-/** Sets a property as it is in an error that was thrown. */
+/** Sets a property like the properties of a thrown error. */
 export function setErrorProperty(error: Error, key: string, value: unknown): void {
   if (key === "name" && error.name === value) return;
   const enumerable = !["name", "message", "stack", "cause"].includes(key);
@@ -291,7 +291,7 @@ function bytesOf({ view, value }: Record<string, unknown>, place: Place | null):
   if (typeof value !== "string") throw malformed(place, "the value of Bytes must be base64");
   const read = Buffer.from(value, "base64");
   if (read.toString("base64") !== value) throw malformed(place, "this is not base64, or not padded with =");
-  // Give each view its own memory. Small buffers share some.
+  // Give each view its own memory, because small buffers share memory.
   const { buffer } = new Uint8Array(read);
   if (view === "ArrayBuffer") return buffer;
   if (view === "Buffer") return Buffer.from(buffer);

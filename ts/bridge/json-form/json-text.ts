@@ -6,8 +6,8 @@
 import { ForkpointError, show, typeError } from "../forkpoint-error.js";
 
 /**
- * Control characters (C0, DEL, C1), lone surrogates, and the characters that change the direction of text: a terminal or a
- * page would not show them, but act on them.
+ * Control characters (C0, DEL, C1), lone surrogates, and the characters that change the direction of text. Terminals
+ * and pages act on them instead of showing them.
  */
 const UNSAFE = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const UNSEEN = new RegExp(UNSAFE.source, "u");
@@ -47,11 +47,11 @@ function notJson(why: string, cause?: unknown): ForkpointError {
   return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
 }
 
-/** A part of a value with at most this many values and characters is written in one piece. */
+/** The limits of a part of a value that is written in one piece. */
 const PIECE = { values: 1_000, characters: 65_536 };
 
 /**
- * Writes the text of {@link safeJson} in pieces, so that a large value takes no more memory as text.
+ * Writes the text of {@link safeJson} in pieces, to save memory with large values.
  * @throws ForkpointError `INVALID_ARGUMENT` for a value that JSON cannot represent.
  */
 export function* safeJsonPieces(value: unknown): Generator<string> {
@@ -60,7 +60,7 @@ export function* safeJsonPieces(value: unknown): Generator<string> {
   }
 }
 
-/** Returns true if a value has at most so many values inside, and so many characters in its texts. */
+/** Returns true if a value has at most this many values inside, and this many characters in its strings. */
 export function isWithin(root: unknown, most: { values: number; characters: number }): boolean {
   let { values, characters } = most;
   const stack: unknown[] = [root];
@@ -97,7 +97,7 @@ function stringifyDeep(root: unknown): string | undefined {
   return all.length === 0 ? undefined : all.join("");
 }
 
-/** Writes JSON in pieces. `short` returns the text of a part that is written in one piece. Yields nothing if there is no JSON. */
+/** Yields JSON in pieces, or nothing if there is no JSON. `short` returns the text of a part that fits in one piece. */
 function* pieces(root: unknown, short: (part: object) => string | undefined): Generator<string> {
   const stack: Open[] = [];
   const within = new Set<object>();
@@ -196,7 +196,7 @@ class Scan {
     this.#text = text;
   }
 
-  /** Returns a description of what JSON allows at the first error. Undefined: the text is JSON. */
+  /** Returns what JSON allows at the first error. Undefined: the text is valid JSON. */
   firstError(): string | undefined {
     /** The closing brackets of all open objects and lists. */
     const closing: Array<"]" | "}"> = [];
@@ -275,7 +275,7 @@ class Scan {
   }
 }
 
-/** Quotes a word for a POSIX shell, if necessary. Characters that nobody would see become escapes in `$'…'`. */
+/** Quotes a word for a POSIX shell, if necessary. Invisible characters become escapes in `$'…'`. */
 export function shellWord(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   if (!UNSEEN.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
@@ -286,7 +286,7 @@ export function shellWord(text: string): string {
   return `$'${escaped.join("")}'`;
 }
 
-/** Writes the arguments of a command for a shell: an id and an option. An id that begins with a hyphen is no option after `--`. */
+/** Writes an id and an option for a shell. An id that begins with a hyphen follows `--`, so that it is no option. */
 export function withId(id: string, option = ""): string {
   const words = id.startsWith("-") ? [option, "--", shellWord(id)] : [shellWord(id), option];
   return words.filter((word) => word !== "").join(" ");

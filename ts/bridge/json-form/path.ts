@@ -23,7 +23,7 @@ export type PathStep = string | number | { from: number | null; to: number | nul
 /** A range of the items of a list, or of the entries of an object or a Map. */
 export type Range = Extract<PathStep, object>;
 
-/** Keys without quotes: `KEY` accepts one when a path is read, `PLAIN_KEY` when a path is written. */
+/** Keys without quotes. Reading a path uses `KEY`, writing one uses `PLAIN_KEY`. */
 const KEY = /[^.[\]"]+/y;
 const PLAIN_KEY = /^[\p{L}_$][\p{L}\p{N}_$-]*$/u;
 const QUOTED = /"(?:[^"\\]|\\.)*"/sy;
@@ -62,7 +62,7 @@ export function parsePath(text: string): PathStep[] {
     if (range !== null) return { from: boundOf(range[1]), to: boundOf(range[2]) };
     throw wrong(text, at, 'a key in double quotes, an index such as 0 or -1, or a range such as 2:5, and then "]"');
   };
-  // A leading dot may be left out, and may stand before a bracket or alone.
+  // A leading dot may be left out, may precede a bracket, and may be the entire path.
   if (text.startsWith(".") && (text.length === 1 || text[1] === "[")) at = 1;
   while (at < text.length) {
     if (text[at] === "[") {
@@ -119,7 +119,7 @@ function formatStep(step: PathStep): string {
   return typeof step === "string" && PLAIN_KEY.test(step) ? `.${step}` : formatPath([step]);
 }
 
-/** Returns the index from the start of one that may count from the end. Undefined: it is out of range. */
+/** Returns the index from the start. A negative index counts from the end. Undefined: it is out of range. */
 export function indexIn(length: number, index: number): number | undefined {
   const at = index < 0 ? length + index : index;
   return at >= 0 && at < length ? at : undefined;
@@ -180,7 +180,7 @@ export class Walker {
     return at === undefined ? undefined : pairs[at];
   }
 
-  /** Returns the form that steps lead to. Undefined: there is none, or it is a primitive value or a `Ref`. */
+  /** Returns the form at the steps. Undefined: there is none, or it is a primitive value or a `Ref`. */
   target(steps: readonly Step[], from: unknown = this.#root): object | undefined {
     let form = from;
     for (const step of steps) form = this.inside(form, step);
@@ -195,7 +195,7 @@ export class Walker {
   }
 }
 
-/** Returns the steps of a `Ref`. Null: its path is wrong. */
+/** Returns the steps of a `Ref`. Null: its path is invalid. */
 export function stepsOfRef({ value }: { value?: unknown }): Step[] | null {
   try {
     const steps = parsePath(value as string);
@@ -234,7 +234,7 @@ export function lengthOf(form: unknown): number {
   }
 }
 
-/** Returns a container of some of the items or entries. It has the kind of the whole, but a part of an Error is an object. */
+/** Returns a container of the items or entries in the range, of the same kind. A part of an Error is an object. */
 export function partOf(form: unknown, range: Range): unknown {
   const [from, to] = boundsIn(lengthOf(form), range);
   switch (containerOf(form)) {

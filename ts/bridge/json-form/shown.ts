@@ -1,11 +1,11 @@
 /**
- * What people are shown of a value: its JSON form, without what would take minutes or gigabytes. What is left out is an
- * `Opaque` with `tag` and `bytes`, and without bytes.
+ * The JSON form of a value for display. Parts that would take minutes or gigabytes are replaced by an `Opaque` with
+ * `tag` and `bytes`, but without content.
  */
 
 import { ForkpointError } from "../forkpoint-error.js";
 
-/** The deepest level that is shown, as in the values of the default serializer. */
+/** The deepest level shown, as deep as values of the default serializer. */
 export const SHOWN_DEPTH = 1_500;
 /** The largest BigInt that is shown, in bytes. Its decimal digits take 60 ms. */
 const BIGINT_BYTES = 64 * 2 ** 10;
@@ -13,40 +13,40 @@ const BIGINT_BYTES = 64 * 2 ** 10;
 const ALL_BIGINT_BYTES = 2 ** 20;
 /** A BigInt of this size or less takes no time. */
 const SMALL_BIGINT = 2n ** 8_192n;
-/** Only longer texts are looked at, in characters. */
+/** The minimum length of a text to check, in characters. */
 const LONG_TEXT = 2 ** 20;
-/** How many bytes a decimal digit takes. */
+/** The number of bytes per decimal digit. */
 const BYTES_OF_DIGIT = Math.log2(10) / 8;
 
-/** Counts what is shown of a value. */
+/** Tracks the limits while a value is shown. */
 export class Shown {
   readonly #isStrict: boolean;
   #bigIntBytes = 0;
 
-  /** With `isStrict`, leaving something out is an error. */
+  /** With `isStrict`, leaving anything out is an error. */
   constructor(isStrict = false) {
     this.#isStrict = isStrict;
   }
 
-  /** Returns the form of a container that is too deep. */
+  /** Returns the form for a container that is too deep. */
   tooDeep(): object {
     return this.#leftOut(`more than ${SHOWN_DEPTH} levels`, 0);
   }
 
-  /** Returns null if a BigInt is shown. */
+  /** Returns the form for a BigInt that is too large. Returns null if the BigInt is shown. */
   bigInt(value: bigint): object | null {
     if (value < SMALL_BIGINT && value > -SMALL_BIGINT) return null;
-    // Unlike decimal digits, hexadecimal ones take no time.
+    // Hexadecimal digits take no time, unlike decimal digits.
     return this.#large(Math.ceil((value < 0n ? -value : value).toString(16).length / 2));
   }
 
-  /** Returns null if a BigInt with so many decimal digits is read. */
+  /** Returns the form for a BigInt with too many decimal digits. Returns null if it may be read. */
   digits(count: number): object | null {
     const bytes = Math.ceil(count * BYTES_OF_DIGIT);
     return bytes <= 1_024 ? null : this.#large(bytes);
   }
 
-  /** Refuses a long text that would take several times as many bytes in JSON. */
+  /** Refuses a long text whose JSON would take several times as many bytes. */
   text(text: string): void {
     if (!this.#isStrict || text.length < LONG_TEXT) return;
     let escapes = 0;

@@ -9,31 +9,31 @@ import { SHOWN_DEPTH, Shown } from "./shown.js";
 
 export { fromJsonForm } from "./from-json-form.js";
 
-/** How many bytes of an opaque value are shown. */
+/** The number of bytes shown of an opaque value. */
 const SHOWN_BYTES = 1_024;
-/** The length of a list from which on it is written as its elements if most of it is holes. */
+/** The minimum length of a list that is written as an `Array` if most of it is holes. */
 const SPARSE_LENGTH = 1_000;
 /**
- * The maximum number of characters in the paths of all `Ref`s. A deep value with many `Ref`s could otherwise fill the
+ * The maximum number of characters in the paths of all `Ref`s. Otherwise, a deep value with many `Ref`s could fill the
  * memory.
  */
 const MAX_REF_TEXT = 16 * 2 ** 20;
 
 /**
- * Returns the JSON form of a value of any depth: see `CheckpointDetail`. Functions and symbols are left out as in a store,
- * and are null in a list.
+ * Returns the JSON form of a value of any depth: see `CheckpointDetail`. As in a store, functions and symbols are left
+ * out; in a list they become null.
  * @example toJsonForm(new Map([["a", 1n]])); // { $type: "Map", value: [["a", { $type: "BigInt", value: "1" }]] }
  */
 export function toJsonForm(value: unknown): unknown {
   return new FormWriter().write(value);
 }
 
-/** Returns the JSON form of a value as people are shown it: see `shown.ts`. */
+/** Returns the JSON form of a value for display: see `shown.ts`. */
 export function shownForm(value: unknown): unknown {
   return new FormWriter(new Shown()).write(value);
 }
 
-/** Returns the JSON form of a value. Throws if people would not be shown all of it. */
+/** Returns the JSON form of a value. Throws if the display would leave anything out. */
 export function shortForm(value: unknown): unknown {
   return new FormWriter(new Shown(true)).write(value);
 }
@@ -51,23 +51,20 @@ const isData = (value: unknown): boolean => typeof value !== "function" && typeo
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/**
- * Writes values in the order of the document, so that an object is written at its first place, and other places refer
- * to it.
- */
+/** Writes values in document order. An object is written at its first place, and other places refer to it. */
 class FormWriter {
   readonly #places = new Map<object, Place | null>();
   readonly #paths = new Map<object, string>();
-  /** The values that are still to be written. The next one is at the end. */
+  /** The remaining values. The next one is at the end. */
   readonly #tasks: Task[] = [];
   /** The objects in the current value, in order. */
   #inside: Task[] = [];
-  /** The depth of the values in the current value. */
+  /** The depth inside the current value. */
   #depth = 0;
   #refText = 0;
   readonly #shown: Shown | undefined;
 
-  /** With `shown`, the form is cut. */
+  /** With `shown`, the form is limited. */
   constructor(shown?: Shown) {
     this.#shown = shown;
   }
@@ -96,7 +93,7 @@ class FormWriter {
     this.#inside = [];
   }
 
-  /** Writes a primitive value now and an object later. Sets the key now to keep the order of the keys. */
+  /** Writes a primitive value now, and an object later. Sets the object's key now to keep the order of the keys. */
   #put(into: object, key: string | number, value: unknown, place: Place | null): void {
     if (isObject(value)) {
       setKey(into, key, null);
@@ -254,7 +251,7 @@ function bytesForm(bytes: ArrayBufferView | ArrayBuffer): unknown {
   return { $type: "Bytes", view, value: base64(bytes) };
 }
 
-/** Makes the placeholder for bytes that cannot be read. Its form has the tag, the size and the first bytes. */
+/** Makes the placeholder for unreadable bytes. Its form has the tag, the size and the first bytes. */
 export function opaque(tag: string, bytes: Uint8Array): Opaque {
   const begin = base64(bytes.subarray(0, SHOWN_BYTES));
   return new Opaque({ $type: "Opaque", tag, bytes: bytes.byteLength, base64: begin });
