@@ -16,8 +16,8 @@ export interface RunRef {
   /** The id of the run, thread or session. */
   run: string;
   /**
-   * The namespace of a subgraph, or what else is part of the name of a run, such as the project of a session or the name of a workflow.
-   * Default: the run itself. Some frameworks write it as a list of names, and many have none: their guides say so.
+   * The namespace of a subgraph, or another part of a run's name, such as a session's project or a workflow's name.
+   * Default: the run itself. Some frameworks write it as a list, and many have none: see their guides.
    */
   ns?: string | readonly string[] | undefined;
 }

@@ -1,23 +1,23 @@
-/** What a store object has saved or read, so that it notices when somebody has deleted it. */
+/** The names that a store object has saved or read, so that it notices deletions by others. */
 
 import type { Exact } from "../bridge/wire.js";
 
-/** How many names one of the two maps holds. */
+/** The maximum number of names in each of the two maps. */
 const MOST = 8_192;
 
 /**
- * Remembers names of what was stored: runs, threads, checkpoints. A memory may be out of date, so it only decides what a save
- * expects: the database checks it, in the save's own transaction.
+ * Remembers names of stored data: runs, threads, checkpoints. This memory may be out of date. It only decides what a
+ * save expects, and the database checks the expectation in the save's own transaction.
  *
- * It remembers the last 8,192 names at least. A name that is not remembered is expected by no save.
+ * It keeps at least the last 8,192 names. Saves expect nothing about other names.
  */
 export class Seen {
   #young = new Map<string, Exact | undefined>();
   #old = new Map<string, Exact | undefined>();
 
   /**
-   * Something with this name is stored. `incarnation` is that of its run: a run that is deleted and begun again has another
-   * one. Missing or null: the one that is remembered, if there is one.
+   * Records that data with this name is stored. `incarnation` is the incarnation of its run, which changes if the run
+   * is deleted and begun again. Missing or null: the remembered incarnation, if any.
    */
   note(name: string, incarnation?: Exact | null): void {
     const known = incarnation ?? this.incarnation(name);
@@ -36,21 +36,21 @@ export class Seen {
     return true;
   }
 
-  /** The incarnation of the run, when the name was noted last. Undefined: it is not known. */
+  /** The last known incarnation of the run. Undefined: unknown. */
   incarnation(name: string): Exact | undefined {
     return this.#young.get(name) ?? this.#old.get(name);
   }
 
   /**
-   * A caller has looked for it. What a caller finds is what the caller works on from now on, also if it is another incarnation than
-   * before. A caller who finds nothing (null) may begin it.
+   * Records the result of a caller's read. The caller continues with this incarnation, even if another one was known
+   * before. If nothing was found (null), the caller may begin the run.
    */
   looked(name: string, found: { incarnation?: Exact | null | undefined } | null): void {
     this.forget(name);
     if (found !== null) this.note(name, found.incarnation);
   }
 
-  /** The store object has deleted it. So a later save may begin it again. */
+  /** Records that the store object has deleted the data, so that a later save may begin it again. */
   forget(name: string): void {
     this.#young.delete(name);
     this.#old.delete(name);

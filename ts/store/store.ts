@@ -55,8 +55,7 @@ export class Store implements AsyncDisposable {
     const ready = storeCalls.call(native, "ready", {}).then((notice) => {
       if (notice !== null) warn(notice.code, notice.message, native.databasePath ?? "memory:");
     });
-    // This handler prevents an unhandled rejection. A caller that does not await `ready` gets the error from its first
-    // call.
+    // Prevents an unhandled rejection. A caller that does not await `ready` gets the error from its first call.
     ready.catch(() => {});
     const backlog = new Backlog(maxQueueBytes);
     this.#engine = {
@@ -127,9 +126,9 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Upgrades a database of an older format to the newest format of this release, in one transaction. Nothing else upgrades a
-   * database, unless the option `migrate` is `"auto"`. Older releases that don't know the new format can then look at the database
-   * at most, so upgrade when you no longer want to go back to them. Make a backup first.
+   * Upgrades a database of an older format to the newest format of this release, in one transaction. Otherwise only the
+   * option `migrate: "auto"` upgrades a database. Older releases without the new format can then read the database at
+   * most, so upgrade when you no longer want to go back to them. Make a backup first.
    *
    * @throws TypeError for a wrong option.
    * @example const { from, to } = await store.migrate();
@@ -167,8 +166,8 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
-   * released, or this object is closed. The lease of a process that has ended on this machine is taken immediately.
+   * Takes the lease of a run, so that no other process works on it. The lease is renewed until you release it or close
+   * this object. If its holder was a process on this machine that has ended, the lease is taken immediately.
    * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if another holder has the
    *   lease: `error.lease` names the holder and the expiry time.
    * @example await using lease = await store.lease({ space: "langgraph", run: "thread-1" });

@@ -9,17 +9,17 @@ import type { StoreHandle } from "./handle.js";
 import type { HeldLease } from "./lease.js";
 import { type ProgramShape, type ProgramVersion, shapeHash } from "./compare-programs.js";
 
-/** A run that a program has ended for good. */
+/** A run that a program has ended permanently. */
 export interface EndedRun {
-  /** The id of the run's newest checkpoint. If the run has a later one, it counts as open. */
+  /** The id of the run's newest checkpoint when it ended. A later checkpoint makes the run open again. */
   at: string;
-  /** The fork that continues the run, until the fork has a checkpoint of its own. */
+  /** The fork that continues the run, until the fork has its own checkpoint. */
   fork?: PendingFork | undefined;
 }
 
-/** A fork that may not be there yet. */
+/** A fork that may not exist yet. */
 export interface PendingFork {
-  /** The id of the checkpoint from which the fork begins. */
+  /** The id of the checkpoint that the fork begins from. */
   from: string;
   /** The ids of the fork and of its first checkpoint. */
   run: string;
@@ -51,7 +51,7 @@ function knownOf(handle: StoreHandle): Map<string, ProgramShape | null> {
   return shapes;
 }
 
-/** Stores the description of a program of a contract. Costs nothing if this handle has done it before. */
+/** Stores the description of a contract's program. Does nothing if this handle has already stored it. */
 export async function describeProgram(handle: StoreHandle, space: string, shape: ProgramShape): Promise<void> {
   const id = shapeHash(shape);
   const shapes = knownOf(handle);
@@ -79,7 +79,7 @@ export async function programOf(handle: StoreHandle, space: string, id: string):
   return shape;
 }
 
-/** Lists the descriptions of a contract, in the order in which they were stored first. */
+/** Lists the descriptions of a contract, in the order of their first save. */
 export function programsOf(handle: StoreHandle, space: string): Promise<StoredProgram[]> {
   return handle.run(({ native }) => programsIn(native, space));
 }
@@ -100,12 +100,12 @@ export async function programsIn(native: NativeStore, space: string): Promise<St
   });
 }
 
-/** The names of the versions that are known of each store, by contract and hash. A store never loses a description. */
+/** The names of known versions of each store, by contract and hash. A store never loses a description. */
 const names = new WeakMap<NativeStore, Map<string, string | null>>();
 
 /**
- * Returns the versions with these hashes. Null for no hash. Reads only the descriptions that were not read before, so a listing
- * of runs without hashes reads nothing.
+ * Returns the versions with these hashes, and null for a missing hash. Reads only descriptions that were not read
+ * before. A listing of runs without hashes reads nothing.
  */
 export async function versionsOf(
   native: NativeStore,
@@ -132,16 +132,16 @@ export async function programIds(native: NativeStore, space: string): Promise<st
   return (await calls.call(native, "list", { space })).map(({ id }) => id);
 }
 
-/** The places of descriptions, for a copy. */
+/** The run keys of descriptions, for a copy. */
 export const programKeys = (space: string, ids: string[]): RunKey[] =>
   ids.map((run) => ({ space: calls.name, run, ns: space }));
 
-/** The place of what {@link endRun} says of a run, for a copy. */
+/** The run key of the entry of {@link endRun}, for a copy. */
 export const endedKey = ({ space, run }: { space: string; run: string }): RunKey => {
   return { space: calls.name, run, ns: `${space}/ended` };
 };
 
-/** Says that a run was ended for good. No program recovers it again, unless it has a later checkpoint. */
+/** Records that a run has ended permanently. No program recovers the run again, unless it has a later checkpoint. */
 export async function endRun(
   handle: StoreHandle,
   { space, run }: { space: string; run: string },
@@ -152,7 +152,7 @@ export async function endRun(
   await handle.run(({ native }) => calls.call(native, "end", fields), lease);
 }
 
-/** Returns what {@link endRun} has said of a run. Returns null if it has said nothing, or if the run has a later checkpoint. */
+/** Returns the entry of {@link endRun} for a run, or null if there is none or the run has a later checkpoint. */
 export async function endOf(
   handle: StoreHandle,
   { space, run }: { space: string; run: string },
@@ -163,7 +163,7 @@ export async function endOf(
   return ended?.at === newest ? ended : null;
 }
 
-/** Returns null for a description of a later release that cannot be read. */
+/** Returns null if a later release wrote a description that this release cannot read. */
 function readShape(text: string): ProgramShape | null {
   try {
     const shape = JSON.parse(text) as Partial<ProgramShape> | null;
