@@ -3,8 +3,8 @@
 //! A lineage is a namespace of a thread. All sort keys are empty, so the checkpoints of a lineage are in save order. The
 //! label of a checkpoint is its `checkpointId`.
 //!
-//! A checkpoint is never replaced. The first checkpoint of an id has the store's id `thread::key`. Each later one has a store's
-//! separate id and the group `thread::key`. Pending writes belong to the key, whether or not the checkpoint exists.
+//! A checkpoint is never replaced. The first checkpoint of an id has the engine's id `thread::key`. Each later one has
+//! a separate engine's id and the group `thread::key`. Pending writes belong to the key, even without a checkpoint.
 
 mod call;
 pub mod graph;
@@ -21,7 +21,7 @@ pub const CONTRACT: Contract = Contract {
     lineage_of: thread::lineage,
     id_of: thread::key,
     subgraphs: true,
-    // A checkpoint that was put again has its own id.
+    // If an id is put again, each later checkpoint has its own id in the engine.
     shown_id: Some(|header| thread::split_key(&header.id).map(|of| of.id)),
     call_types: call::CALL_TYPES,
     ..Contract::new("tinyagents", CONTRACT_ID, call::request, ops::show)

@@ -88,7 +88,7 @@ struct Found {
     /// The hash of the shape of the workflow that stored the checkpoint.
     shape: Option<String>,
     saved: Saved,
-    /// The incarnation of the run, if it was read too.
+    /// The incarnation of the run, if it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     incarnation: Option<i64>,
     parts: Vec<PackedPart>,

@@ -1,12 +1,11 @@
 //! The content of [`Header::meta`](crate::record::Header::meta): the state's size (8 bytes, little endian), then the
-//! step's name. If the highest bit of the size is set, the number of the workflow's steps (4 bytes, little endian) is
-//! between the two. If the second highest bit is set, the hash of the workflow's shape (12 bytes) follows. Checkpoints
-//! without them have no such bits.
+//! step's name. If the size's highest bit is set, the number of the workflow's steps (4 bytes, little endian) comes
+//! between the two. If the second highest bit is set, the hash of the workflow's shape (12 bytes) follows.
 
-/// The bit of the size that says that the number of steps follows.
+/// The bit of the size that marks a number of steps.
 const HAS_STEPS: u64 = 1 << 63;
 
-/// The bit of the size that says that the hash of the shape follows.
+/// The bit of the size that marks a hash of the shape.
 const HAS_SHAPE: u64 = 1 << 62;
 
 /// The length of the hash of a shape, in bytes.

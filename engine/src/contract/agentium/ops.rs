@@ -1,4 +1,4 @@
-//! How Agentium's workflow checkpoints are stored, and the fields that their headers have.
+//! Stores Agentium's workflow checkpoints, and reads the fields of their headers.
 
 use super::meta::{self, Meta, SHAPE_BYTES};
 use crate::contract::call::Buffers;
@@ -14,7 +14,7 @@ use ts_rs::TS;
 
 pub const CONTRACT_ID: ContractId = ContractId(2);
 
-/// Retention by number goes by the save order: see [`Header::age_offset`]. A run that begins again counts its steps again.
+/// Retention by number goes by save order, because a restarted run counts its steps again: see [`Header::age_offset`].
 const AGE_OFFSET: u8 = 8;
 
 /// The part that holds `checkpoint.state`.
@@ -29,32 +29,32 @@ pub const REST: &str = "rest";
 #[expect(clippy::struct_field_names, reason = "the names of the contract")]
 pub(super) struct Step {
     id: String,
-    /// `stepIndex`: any finite number. -1 stands for the state before the first step.
+    /// `stepIndex`: any finite number. -1 is the state before the first step.
     step_index: f64,
     step_name: String,
-    /// `createdAt`, in ms since the epoch. If it is missing, this is the framework's `timestamp`.
+    /// `createdAt`, in ms since the epoch. Default: the framework's `timestamp`.
     created_at: f64,
     /// The serialized size of `state` alone, in bytes.
     state_size: u64,
-    /// How many steps the workflow had when it stored the checkpoint. `None` if the writer did not say it.
+    /// The number of steps of the workflow that stored the checkpoint. `None` if the writer gave none.
     #[serde(skip)]
     steps: Option<u32>,
-    /// The hash of the shape of the workflow that stored the checkpoint. `None` if the writer did not say it.
+    /// The hash of the shape of the workflow that stored the checkpoint. `None` if the writer gave none.
     #[serde(skip)]
     pub(super) shape: Option<String>,
-    /// The number that names the save. `None` if the writer gave none.
+    /// The random number of the save. `None` if the writer gave none.
     #[serde(skip)]
     stamp: Option<u64>,
 }
 
 impl Step {
-    /// The save that the step is, as the next save names it: see [`Save::follows`].
+    /// The save that stored this step, as the next save refers to it: see [`Save::follows`].
     pub(super) fn saved(&self) -> Saved {
         Saved { step_index: self.step_index, created_at: self.created_at, stamp: self.stamp }
     }
 }
 
-/// Names a save.
+/// Identifies a save.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Saved {
@@ -68,19 +68,19 @@ pub(super) struct Saved {
 pub struct Save {
     pub id: String,
     pub run_id: String,
-    /// Any finite number. -1 stands for the state before the first step.
+    /// Any finite number. -1 is the state before the first step.
     pub step_index: f64,
     pub step_name: String,
     /// In ms since the epoch. `keepLastN` removes the checkpoints with the lowest `created_at` first.
     pub created_at: f64,
-    /// How many steps the workflow has. `None`: the status of the run is unknown.
+    /// The number of steps of the workflow. `None`: the status of the run is unknown.
     pub steps: Option<u32>,
-    /// The hash of the workflow's shape, which `ts/store/compare-programs.ts` makes.
+    /// The hash of the workflow's shape, from `ts/store/compare-programs.ts`.
     pub shape: Option<String>,
     /// The id of the checkpoint that this checkpoint's run was forked from.
     pub parent: Option<String>,
-    /// True if the save also removes the run's other checkpoints with this step index or a greater step index. The
-    /// removal is in the same transaction.
+    /// True if the save also removes the run's other checkpoints with this step index or a greater one, in the same
+    /// transaction.
     pub rewind: bool,
     /// True if `expected_parent` must be the run's latest checkpoint. If `expected_parent` is null, the run must have
     /// no checkpoint.
@@ -91,10 +91,10 @@ pub struct Save {
     #[serde(default)]
     #[ts(type = "Exact | undefined")]
     pub incarnation: Option<i64>,
-    /// A random number that names this save. Ids come again when a run begins again.
+    /// A random number that identifies this save, because a restarted run uses ids again.
     #[serde(default)]
     pub stamp: Option<u64>,
-    /// True if the run's newest checkpoint must be the save `after`. If that is null, the run must have no checkpoint.
+    /// True if the run's newest checkpoint must be the save `after`. `None`: the run must have no checkpoint.
     #[serde(default)]
     pub follows: bool,
     #[serde(default)]
@@ -109,8 +109,8 @@ pub struct Save {
     pub rest_tag: String,
 }
 
-/// `save` and `rewind`: stores a checkpoint. `rewind` also removes other checkpoints of the run: see [`Save::rewind`]. The
-/// buffers are the state, then the rest of the checkpoint.
+/// `save` and `rewind`: stores a checkpoint. `rewind` also removes other checkpoints of the run: see [`Save::rewind`].
+/// The buffers are the state and the rest of the checkpoint.
 pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     check_id("checkpoint.id", &save.id)?;
     check_id("checkpoint.runId", &save.run_id)?;
@@ -154,7 +154,7 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     }
     if save.rewind {
         if save.step_index < 0.0 {
-            // The run begins again, so its effects are those of an earlier run.
+            // The run begins again. Its effects belong to an earlier run, so remove them.
             let (contract, lineage) = (contract.effects(), lineage.clone());
             unit.ops.push(Op::RemoveFrom { contract, lineage, sort_key: SortKey::default() });
         }
@@ -177,7 +177,7 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     Ok(unit)
 }
 
-/// The sort key of a step: its index, its time, and the number that names the save.
+/// The sort key of a step: its index, its time, and the random number of its save.
 fn place(step_index: f64, created_at: f64, stamp: Option<u64>) -> SortKey {
     let time = SortKey::from_f64(step_index).then(&SortKey::from_f64(created_at));
     stamp.map(SortKey::from_version).iter().fold(time, SortKey::then)

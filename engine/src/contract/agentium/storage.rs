@@ -1,8 +1,7 @@
 //! Agentium's `StorageDriver`: values by namespace and key.
 //!
-//! Each key is its own lineage, with one checkpoint. Retention that keeps a number of checkpoints in each
-//! lineage never removes a value. The names of all lineages of a namespace begin with the same prefix. Keys are listed
-//! in the order of their bytes.
+//! Each key is its own lineage, with one checkpoint. Retention that keeps a number of checkpoints in each lineage never
+//! removes a value. All lineages of a namespace share a name prefix. Keys are listed in byte order.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -72,7 +71,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             Response::one(answer.into_checkpoint()?, |found, response| entry(*found, response))
         }),
         Call::List { namespace, prefix } => {
-            // The name of a lineage is the id of its only checkpoint. The index of lineage names finds the values.
+            // A lineage has the name of its only checkpoint's id. The index of lineage names finds the values.
             let of = Of::Lineages(id(&namespace, &prefix));
             let query = Query::Whole { contract, of, prefix: Vec::new() };
             Request::ask(query, |answer| Response::list(answer.into_checkpoints()?, entry))
@@ -95,12 +94,12 @@ fn entry(found: Checkpoint, response: &mut ResponseBuilder) -> Result<Found> {
     Ok(Found { key, parts: response.parts(found.payload) })
 }
 
-/// Returns the store's id of a value. Each pair of namespace and key has its own id.
+/// Returns the engine's id of a value, which is unique for each pair of namespace and key.
 fn id(namespace: &str, key: &str) -> String {
     format!("{}:{namespace}{key}", namespace.len())
 }
 
-/// Converts the store's id into the namespace and the key. The id that users know is the key.
+/// Converts the engine's id into the namespace and the key. The key is the id that users know.
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
     let split = |name: &str| {
         let (length, rest) = name.split_once(':')?;

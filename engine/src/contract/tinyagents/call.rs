@@ -25,29 +25,29 @@ enum Call {
         namespace: String,
         id: String,
         writes: Vec<GivenWrite>,
-        /// What must be stored. Missing: nothing.
+        /// The data that must be stored. Missing: none.
         #[serde(default)]
         needs: Option<Needs>,
         #[serde(default)]
         #[ts(type = "Exact | undefined")]
         incarnation: Option<i64>,
     },
-    /// Without an id, reads the checkpoint that was put last.
+    /// Reads a checkpoint. Without an id, reads the last one.
     Get {
         thread_id: String,
         namespace: String,
         id: Option<String>,
     },
-    /// Reads the checkpoint that was put last in any namespace of the thread. With an id, the last one of this id.
+    /// Reads the last checkpoint in any namespace of the thread. With an id, the last checkpoint with this id.
     Last {
         thread_id: String,
         id: Option<String>,
     },
-    /// `key` is the store's id of the checkpoint.
+    /// `key` is the engine's id of the checkpoint.
     Load {
         key: String,
     },
-    /// Without a namespace, lists all namespaces of the thread.
+    /// Lists a namespace, or all namespaces of the thread.
     List {
         thread_id: String,
         namespace: Option<String>,
@@ -60,7 +60,7 @@ enum Call {
     DeleteThread {
         thread_id: String,
     },
-    /// `keys` are the store's ids of checkpoints.
+    /// `keys` are the engine's ids of checkpoints.
     Delete {
         keys: Vec<String>,
     },
@@ -152,7 +152,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-/// A checkpoint in a listing, without its payload. `key` is the store's id of the checkpoint.
+/// A checkpoint in a listing, without its payload. `key` is the engine's id of the checkpoint.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed {
@@ -198,7 +198,7 @@ struct FoundWrite {
     part: PackedPart,
 }
 
-/// A checkpoint with its payload and its writes. `later` is the store's id of a later checkpoint of the same id.
+/// A checkpoint with its payload and its writes. `later` is the engine's id of a later checkpoint with the same id.
 #[derive(Serialize)]
 struct Found {
     header: Listed,
@@ -206,12 +206,12 @@ struct Found {
     writes: Vec<FoundWrite>,
 }
 
-/// The checkpoints of an id: the first one, and the store's id of the last one if there is more than one.
+/// The checkpoints of an id: the first one, and the engine's id of the last one if there are several.
 #[derive(Serialize)]
 struct FoundId {
     first: Option<Found>,
     later: Option<String>,
-    /// The incarnation of the namespace, if it was read too.
+    /// The incarnation of the namespace, if it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     incarnation: Option<i64>,
 }
@@ -239,7 +239,7 @@ fn with_later(answer: Answer) -> Result<Option<Response>> {
     let mut response = ResponseBuilder::default();
     let first = found.into_tuple()?.map(|found| tuple(*found, &mut response)).transpose()?;
     let later = later.into_headers()?.pop();
-    // A later checkpoint outlives the first one if retention removes the first. The id may then be free again.
+    // Retention may remove the first checkpoint before a later one. Its id may then be used again.
     let later = later.filter(|later| first.as_ref().is_none_or(|first| first.header.saved_at <= later.saved_at));
     let later = later.map(|header| header.id);
     if first.is_none() && later.is_none() {

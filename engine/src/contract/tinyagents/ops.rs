@@ -1,4 +1,4 @@
-//! How checkpoints of threads and their writes are stored, and what their headers say.
+//! Stores the checkpoints of threads and their writes, and reads their headers.
 
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::entry::{Names, Shown};
@@ -13,28 +13,28 @@ use ts_rs::TS;
 
 pub const CONTRACT_ID: ContractId = ContractId(7);
 
-/// The number of bytes that are reserved for the suffix of a later checkpoint of the same id.
+/// The number of bytes reserved for the suffix of a later checkpoint with the same id.
 const SUFFIX_BYTES: usize = 64;
 
 fn check(of: &CheckpointRef) -> Result<String> {
-    // The suffix of a later checkpoint of the same id needs room too.
+    // Leave room for the suffix of a later checkpoint with the same id.
     of.checked_key(["threadId", "namespace", "checkpointId"], MAX_ID_BYTES - SUFFIX_BYTES)
 }
 
-/// The buffers are: one for each of `parts`, one for the metadata, which are the fields that listings show.
+/// The buffers are: one for each of `parts`, and the metadata, which has the fields of listings.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Put {
     thread_id: String,
-    /// A JSON text. The namespace of the graph itself is an empty text.
+    /// A JSON text. Empty for the graph itself.
     namespace: String,
     id: String,
-    /// `None` if the checkpoint must be the first one of its id. Otherwise a text that no other checkpoint of this id
-    /// has.
+    /// `None`: the checkpoint must be the first one of its id. Otherwise a text that is unique among the checkpoints of
+    /// this id.
     again: Option<String>,
     /// The id of the parent, which is in the same namespace.
     parent: Option<String>,
-    /// The store's id of the parent if the parent was put again. Only `expects_parent` uses it.
+    /// The engine's id of the parent, if the parent's id was put again. Only `expects_parent` uses it.
     parent_key: Option<String>,
     /// The state, and the rest of the checkpoint.
     parts: Vec<PartName>,
@@ -49,11 +49,11 @@ pub(super) struct Put {
     #[serde(default)]
     #[ts(type = "Exact | undefined")]
     incarnation: Option<i64>,
-    /// The status of the thread at this checkpoint, if no task has stopped.
+    /// The status of the thread at this checkpoint, unless a task has stopped.
     status: Status,
 }
 
-/// `put`: appends a checkpoint. The first attempt of an id that was put before fails with [`Code::Conflict`].
+/// `put`: appends a checkpoint. The first attempt fails with [`Code::Conflict`] if its id was put before.
 pub(super) fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
     let of = CheckpointRef { thread: put.thread_id, namespace: put.namespace, id: put.id };
     let key = check(&of)?;
@@ -93,7 +93,7 @@ fn has_incarnation(of: &CheckpointRef, position: i64) -> Expect {
     is_incarnation(CONTRACT_ID, thread::lineage(&of.thread, &of.namespace), position, "thread", &of.thread)
 }
 
-/// What a write tells about its task, by the index that `TinyAgents` gives it.
+/// The state of a task after a write, by `TinyAgents`' index of the write.
 pub(super) fn state_of(index: i64) -> TaskState {
     match index {
         0.. => TaskState::ENDED,
@@ -104,12 +104,12 @@ pub(super) fn state_of(index: i64) -> TaskState {
     }
 }
 
-/// The end of the name of a record of an answer: the name has the node and the channel, as JSON.
+/// The suffix of the names of answer records. A name is the node and the channel, as JSON.
 const ANSWERS: &str = ",\"__forkpoint_answers__\"]";
 
-/// `putWrites`: stores pending writes. `once` are stored only if their slots are free. `replacing` replace what their
-/// slots hold, but records of answers: nothing is stored, and the call fails with [`Code::Conflict`], if there is another answer.
-/// With `incarnation`, the namespace must have it.
+/// `putWrites`: stores pending writes. `once` are stored only if their slots are free. `replacing` replace the content
+/// of their slots, except records of answers: if there is another answer, the call stores nothing and fails with
+/// [`Code::Conflict`]. `incarnation` is the expected incarnation of the namespace.
 pub(super) fn put_writes(
     of: &CheckpointRef,
     once: Vec<Write>,
@@ -135,11 +135,11 @@ pub(super) fn put_writes(
     Ok(Unit { expect, ops: ops.map(op).collect() })
 }
 
-/// Converts the store's lineage and id into the thread, the namespace and the checkpoint id.
+/// Converts the engine's lineage and id into the thread, the namespace and the checkpoint id.
 pub(super) fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
     let mut names = thread::name_of(lineage, id);
     if let Some(id) = &mut names.id {
-        // Leave out the suffix of a later checkpoint of the same id.
+        // Remove the suffix of a later checkpoint with the same id.
         id.truncate(id.find('\0').unwrap_or(id.len()));
     }
     names

@@ -1,10 +1,10 @@
-//! Decides whether a stored checkpoint fits a workflow's definition.
+//! Decides whether a run of a workflow can continue from a stored checkpoint.
 
 use super::definition::Definition;
 use super::protocol::Base;
 
-/// Checks that a run can continue after the checkpoint: the step at the checkpoint's step index must have the
-/// checkpoint's step name. If `force` is true, the names are not compared.
+/// Checks that a run can continue after the checkpoint: the step at the checkpoint's index must have the checkpoint's
+/// step name. With `force`, names are not compared.
 ///
 /// # Errors
 /// A message that describes the mismatch and the remedy.

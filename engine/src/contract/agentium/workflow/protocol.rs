@@ -1,20 +1,20 @@
 //! The messages between a run and its host. The host sends events to the run, and the run returns commands.
 //!
-//! In JSON, each message has a field that contains the message's name.
+//! In JSON, each message has a field with the message's name.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::definition::NodeId;
 
-/// The number of a state that the host stores. Slot 0 contains the state with which the run begins. Slot `n + 1`
-/// contains the state after the step whose [`NodeId`] is `n`.
+/// The number of a state that the host keeps. Slot 0 contains the first state of the run. Slot `n + 1` contains the
+/// state after the step with the [`NodeId`] `n`.
 pub type Slot = usize;
 
-/// The slot of the state with which the run begins.
+/// The slot of the run's first state.
 pub const ENTRY: Slot = 0;
 
-/// How a run begins: its first state, and what happens to the checkpoints that are already stored.
+/// The start of a run: its first state, and the fate of the checkpoints that are already stored.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Mode {
@@ -25,8 +25,7 @@ pub enum Mode {
     /// Begins after the latest checkpoint of the run. If the run has no checkpoint, this mode is the same as
     /// [`Mode::Fresh`].
     Resume,
-    /// Begins after a checkpoint, in the same run. When the first step is stored, later checkpoints of the run are
-    /// removed.
+    /// Begins after a checkpoint, in the same run. Storing the first step removes the run's later checkpoints.
     Replay {
         /// The id of the checkpoint.
         from: String,
@@ -40,7 +39,7 @@ pub enum Mode {
     },
 }
 
-/// What a run does if a step has failed after its last retry.
+/// The reaction to a step that failed after its last retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum OnError {
@@ -59,9 +58,9 @@ pub struct Options {
     pub run_id: String,
     /// How the run begins.
     pub mode: Mode,
-    /// True if a checkpoint is accepted even though the step at its step index now has another name.
+    /// True if the checkpoint is accepted even though the step at its index now has another name.
     pub force: bool,
-    /// What the run does if a step has failed after its last retry.
+    /// The reaction to a step that failed after its last retry.
     pub on_error: OnError,
 }
 
@@ -77,15 +76,13 @@ pub struct Base {
     pub step_name: String,
 }
 
-/// An event that the host reports to a run. `step` is the step that the event belongs to. `attempt` is the number of
-/// the attempt. The first attempt has the number 0.
+/// An event that the host reports to a run, about `step` if given. `attempt` counts the attempts from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Event {
     /// The host is ready.
     Started,
-    /// The host has looked for a checkpoint. If the checkpoint exists, the slot [`ENTRY`] contains the state of the
-    /// checkpoint.
+    /// The host has looked for a checkpoint. If it exists, the slot [`ENTRY`] contains its state.
     Loaded { base: Option<Base> },
     /// The user has changed the state in the slot [`ENTRY`].
     Mutated,
@@ -134,7 +131,7 @@ pub enum Reason {
     NotFound { id: String },
     /// The checkpoint does not match the workflow's definition. The message describes the mismatch and the remedy.
     Mismatch { message: String },
-    /// A step failed after its last retry. The step's last error is the reason.
+    /// A step failed after its last retry, with its last error.
     Step { step: NodeId },
     /// The host failed: see [`Event::Broke`]. The host has the error.
     Host,
@@ -144,11 +141,10 @@ pub enum Reason {
     Aborted,
 }
 
-/// A command to the host. The host executes commands in their order. The host answers some commands with an event. The
-/// description of each command lists the possible answers.
+/// A command to the host, which executes commands in order. The host answers some commands with an event: each command
+/// lists its possible answers.
 ///
-/// `step` is the step that the command belongs to. `attempt` is the number of the attempt. The first attempt has the
-/// number 0. `slot` is the slot of the state.
+/// `step` is the step of the command. `attempt` counts the attempts from 0. `slot` is the slot of the state.
 #[derive(Clone, Debug, PartialEq, Serialize, TS)]
 #[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Command {
@@ -156,9 +152,9 @@ pub enum Command {
     Load { id: Option<String> },
     /// Let the user change the state in the slot [`ENTRY`]. Answer: [`Event::Mutated`].
     Mutate,
-    /// Store a checkpoint of the state in `slot`. Afterwards the slot contains the state as it was stored, and the
-    /// other slots are no longer needed. If `rewind` is true, also remove the run's other checkpoints with this step
-    /// index or a greater step index. Answer: [`Event::Stored`].
+    /// Store a checkpoint of the state in `slot`. Afterwards the slot contains the stored form of the state, and the
+    /// other slots are no longer needed. With `rewind`, also remove the run's other checkpoints with this step index or
+    /// a greater one. Answer: [`Event::Stored`].
     Store { id: String, step_index: i64, step_name: String, slot: Slot, rewind: bool },
     /// Keep this slot. The other slots are no longer needed.
     Keep { slot: Slot },
@@ -172,8 +168,7 @@ pub enum Command {
     Wait { step: NodeId, attempt: u32, ms: f64 },
     /// Ask the user whether the run continues after a failed step. Answer: [`Event::Decided`].
     Ask { step: NodeId },
-    /// Merge the changes that the branches made to the state in `base`. Answer: [`Event::Merged`] or
-    /// [`Event::Conflicted`].
+    /// Merge the changes of the branches to the state in `base`. Answer: [`Event::Merged`] or [`Event::Conflicted`].
     Merge { step: NodeId, base: Slot, branches: Vec<Slot> },
     /// Report to the user that a step has ended.
     Ended { step: NodeId, how: How },

@@ -1,5 +1,4 @@
-//! One run of a workflow, as a state machine. The run begins before a top-level step and stores a checkpoint after each
-//! top-level step.
+//! One run of a workflow, as a state machine. It stores a checkpoint after each top-level step.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,14 +13,13 @@ enum Phase {
     New,
     Loading,
     Mutating,
-    /// The run is storing a checkpoint. The fields are the index of the next step, and the slot of the state before
-    /// that step.
+    /// The run is storing a checkpoint: the index of the next step, and the slot of the state before it.
     Storing(usize, Slot),
     Stepping,
     Ended,
 }
 
-/// What a step is doing. This decides which event the step expects.
+/// The activity of a step, which determines the events that it expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doing {
     #[default]
@@ -53,7 +51,7 @@ pub struct Run {
     base: Option<Base>,
     /// The index of the top-level step that is running.
     step: usize,
-    /// True if storing the next checkpoint removes the run's later checkpoints.
+    /// True if the next checkpoint removes the run's later checkpoints.
     rewind: bool,
     states: Vec<State>,
     /// The steps that wait for an event.
@@ -84,7 +82,7 @@ impl Run {
 
     /// Handles an event and returns the next commands.
     ///
-    /// An event changes nothing if no step expects it. An event of an abandoned attempt is an example.
+    /// An event that no step expects changes nothing, such as an event of an abandoned attempt.
     pub fn on(&mut self, event: Event) -> Vec<Command> {
         match (self.phase, event) {
             (Phase::Ended, _) => {}
@@ -149,8 +147,7 @@ impl Run {
         }
     }
 
-    /// Stores the first checkpoint of a branch. This checkpoint has the same step index as the checkpoint that the
-    /// branch starts from.
+    /// Stores the first checkpoint of a branch, with the step index of the checkpoint that the branch starts from.
     fn branch(&mut self) {
         if let Some(base) = self.base.take() {
             self.store(base.step_index, base.step_name, ENTRY);
@@ -261,8 +258,7 @@ impl Run {
         if ms <= 0.0 {
             return self.attempt(node, attempt + 1);
         }
-        // The process will end soon, so the step does not wait for its next attempt. The step is tried again when the
-        // run is resumed.
+        // The process will end soon. The step does not wait for its next attempt; resuming the run tries it again.
         if self.drained {
             return self.fail(Reason::Drained);
         }
@@ -311,7 +307,7 @@ impl Run {
         if self.states[parent].position < branches.len() {
             return;
         }
-        // If a branch changed nothing, the merge leaves that branch out.
+        // The merge leaves out branches without changes.
         let changed: Vec<Slot> =
             branches.iter().map(|branch| self.states[*branch].output).filter(|slot| *slot != input).collect();
         match changed[..] {
@@ -354,7 +350,7 @@ impl Run {
         }
     }
 
-    /// Fails the run. No further step begins. The run ends when its running steps have ended.
+    /// Fails the run. No further step begins, and the run ends with its last running step.
     fn fail(&mut self, reason: Reason) {
         self.failing.get_or_insert(reason);
         let states = &mut self.states;

@@ -12,15 +12,15 @@ pub type NodeId = usize;
 /// The source of an edge. `None`: the start of the graph.
 pub type Source = Option<NodeId>;
 
-/// What a node does to the world. This decides whether its recorded result is used when a run resumes.
+/// The effect of a node on other systems. It determines whether a resumed run uses the recorded result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Effect {
     /// Computes from the state only. Runs again on resume.
     Pure,
-    /// Reads from outside. Runs again on resume.
+    /// Reads from other systems. Runs again on resume.
     Read,
-    /// Writes to outside. Its recorded result is used on resume.
+    /// Writes to other systems. Its recorded result is used on resume.
     Write,
     /// Calls an external service. Its recorded result is used on resume.
     External,
@@ -28,7 +28,7 @@ pub enum Effect {
     Human,
 }
 
-/// At which boundaries of a node a checkpoint is stored.
+/// The boundaries of a node with a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum NodePolicy {
@@ -42,20 +42,20 @@ pub enum NodePolicy {
     None,
 }
 
-/// At which boundaries of a graph a checkpoint is stored.
+/// The boundaries of a graph with a checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
     /// Before the first superstep, and after every node without its own policy.
     #[default]
     EveryNode,
-    /// Only where a node's own policy says so.
+    /// Only according to the policies of nodes.
     Explicit,
     /// Nowhere.
     None,
 }
 
-/// How much of the memory is saved with a checkpoint. The order is from nothing to all.
+/// The part of the memory that is saved with a checkpoint, from nothing to all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Consistency {
@@ -73,20 +73,20 @@ pub enum Consistency {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Node {
     pub name: String,
-    /// What the node does to the world. `None`: unknown, so a recorded result is used on resume.
+    /// The node's effect on other systems. `None`: unknown, so a recorded result is used on resume.
     pub effect: Option<Effect>,
     /// The node's own checkpoint policy.
     pub checkpoint: Option<NodePolicy>,
     /// The rule for retries.
     #[serde(default)]
     pub retry: Retry,
-    /// How much of the memory is saved with the checkpoints before and after the node.
+    /// The part of the memory that is saved with the checkpoints before and after the node.
     #[serde(default)]
     pub memory: Consistency,
 }
 
 impl Node {
-    /// Returns true if the node runs again on resume although its result is known.
+    /// Returns true if the node runs again on resume even though its result is known.
     pub(super) fn repeats(&self) -> bool {
         matches!(self.effect, Some(Effect::Pure | Effect::Read))
     }
@@ -101,14 +101,14 @@ impl Node {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Edge {
-    /// Where the edge begins.
+    /// The source of the edge.
     #[ts(type = "null | number")]
     pub from: Source,
     /// The node that runs after the source.
     pub to: NodeId,
 }
 
-/// A node that waits until all of several nodes have run.
+/// A node that waits until several nodes have all run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Barrier {
@@ -128,7 +128,7 @@ pub struct Definition {
     pub barriers: Vec<Barrier>,
     /// The sources with conditional edges. The host evaluates them.
     pub conditional: Vec<Source>,
-    /// At which boundaries a checkpoint is stored.
+    /// The boundaries with a checkpoint.
     #[serde(default)]
     pub checkpoint: Policy,
     /// The maximum number of supersteps of one run.
@@ -162,7 +162,7 @@ impl Definition {
         self.nodes.iter().position(|node| node.name == name)
     }
 
-    /// Returns true if the policies want a checkpoint at a boundary. `ended` ran before it, `next` runs after it.
+    /// Returns true if the policies require a checkpoint at a boundary. `ended` ran before it, `next` runs after it.
     pub(super) fn wants(
         &self,
         first: bool,

@@ -1,18 +1,18 @@
-//! Computes which nodes run next, from the nodes that have run.
+//! Computes the next nodes from the nodes that have run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::definition::{Definition, NodeId, Source};
 use super::protocol::Target;
 
-/// For each node behind a barrier, the nodes that have already run.
+/// For each node after a barrier, the nodes that have already run.
 pub(super) type Arrivals = BTreeMap<NodeId, BTreeSet<NodeId>>;
 
 /// A node that has run, or the start, with the targets that it chose itself.
 pub(super) type Left = (Source, Vec<Target>);
 
 impl Definition {
-    /// Returns the distinct sources of these that have conditional edges. The order is kept.
+    /// Returns the distinct sources with conditional edges, in order.
     pub(super) fn routes(&self, left: impl Iterator<Item = Source>) -> Vec<Source> {
         let mut routes = Vec::new();
         for source in left {
@@ -23,11 +23,10 @@ impl Definition {
         routes
     }
 
-    /// Returns the nodes that run next, in their order. A node with an argument occurs as often as it was sent to. Any
-    /// other node occurs once.
+    /// Returns the next nodes, in order. A node with an argument occurs once for each send. Any other node occurs once.
     ///
-    /// `left` are the nodes that have run. `routed` are the targets of their conditional edges. A barrier remembers in
-    /// `arrivals` which of its nodes have run.
+    /// `left` are the nodes that have run. `routed` are the targets of their conditional edges. `arrivals` stores the
+    /// finished nodes of each barrier.
     pub(super) fn next(
         &self,
         arrivals: &mut Arrivals,
@@ -71,7 +70,7 @@ impl Definition {
     }
 }
 
-/// Adds a target, unless it is a node without an argument that is already there.
+/// Adds a target, unless the same node is already there without an argument.
 pub(super) fn join(next: &mut Vec<Target>, target: Target) {
     if target.arg.is_some() || !next.contains(&target) {
         next.push(target);

@@ -1,6 +1,6 @@
 //! The messages between a run and its host. The host sends events to the run, and the run returns commands.
 //!
-//! In JSON, each message has a field that contains the message's name.
+//! In JSON, each message has a field with the message's name.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -10,7 +10,7 @@ use super::definition::{Consistency, NodeId, Source};
 /// Identifies a task of the current superstep: its index in the order of activation.
 pub type TaskId = usize;
 
-/// Identifies the argument of a task. The host has the argument.
+/// Identifies the argument of a task, which the host keeps.
 pub type Arg = usize;
 
 /// Identifies a write to the checkpointer.
@@ -25,7 +25,7 @@ pub struct Target {
     pub arg: Option<Arg>,
 }
 
-/// When checkpoints are stored.
+/// The time at which checkpoints are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Durability {
@@ -38,7 +38,7 @@ pub enum Durability {
     Exit,
 }
 
-/// Which interrupted tasks get the command's answer.
+/// The interrupted tasks that get the command's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Answers {
@@ -51,7 +51,7 @@ pub enum Answers {
     Tasks(Vec<String>),
 }
 
-/// What a run does.
+/// The action of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Mode {
@@ -65,7 +65,7 @@ pub enum Mode {
         update: bool,
         /// The nodes that the command activates.
         goto: Vec<Target>,
-        /// Which interrupted tasks get the command's answer.
+        /// The interrupted tasks that get the command's answer.
         answers: Answers,
     },
     /// Updates the state of the latest checkpoint. Runs no node.
@@ -76,7 +76,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The nodes that the mode names.
+    /// The nodes in the mode.
     pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
         let (goto, as_node) = match self {
             Self::Input => (&[][..], None),
@@ -90,17 +90,17 @@ impl Mode {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Options {
-    /// How the run begins.
+    /// The action of the run.
     pub mode: Mode,
-    /// When checkpoints are stored.
+    /// The time at which checkpoints are stored.
     pub durability: Durability,
     /// True if there is a checkpointer.
     pub persist: bool,
-    /// The beginning of the ids of new checkpoints. No other run has the same.
+    /// The prefix of the ids of new checkpoints, unique to this run.
     pub prefix: String,
 }
 
-/// What a checkpoint holds about one of its activations.
+/// An activation in a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stored {
@@ -110,17 +110,17 @@ pub struct Stored {
     pub arg: Option<Arg>,
     /// The nodes that the task chose, if its result is recorded.
     pub done: Option<Vec<Target>>,
-    /// The number of questions that the task has asked.
+    /// The number of the task's questions.
     pub interrupts: usize,
     /// The number of answers to these questions.
     pub answers: usize,
 }
 
-/// A node behind a barrier, and the nodes that have run.
+/// A node after a barrier, and the nodes that have run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Arrival {
-    /// The name of the node behind the barrier.
+    /// The name of the node after the barrier.
     pub node: String,
     /// The names of the nodes that have run.
     pub arrived: Vec<String>,
@@ -140,7 +140,7 @@ pub struct Base {
     pub arrivals: Vec<Arrival>,
 }
 
-/// An event that the host reports to a run. `attempt` is the number of the attempt. The first attempt has the number 0.
+/// An event that the host reports to a run. `attempt` counts the attempts from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Event {
@@ -148,9 +148,9 @@ pub enum Event {
     Started,
     /// The host has looked for a checkpoint.
     Loaded { base: Option<Base> },
-    /// The state of the next boundary is made. `routes` has the targets of each source that the command named.
+    /// The state of the next boundary is ready. `routes` has the targets of each source in the command.
     Made { routes: Vec<Vec<Target>> },
-    /// A task has ended. `goto` are the nodes that it chose. The host keeps its update.
+    /// A task has ended and chose the nodes `goto`. The host keeps its update.
     Ran { task: TaskId, attempt: u32, goto: Vec<Target> },
     /// A task has asked a question. The host keeps the question.
     Interrupted { task: TaskId, attempt: u32 },
@@ -173,7 +173,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The nodes that the event names.
+    /// The nodes in the event.
     pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
         let stored = match self {
             Self::Loaded { base: Some(base) } => &base.tasks[..],
@@ -189,17 +189,17 @@ impl Event {
     }
 }
 
-/// Why a checkpoint was made.
+/// The reason for a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Origin {
-    /// By an input.
+    /// An input.
     Input,
-    /// By a superstep.
+    /// A superstep.
     Loop,
-    /// By an update of the state.
+    /// An update of the state.
     Update,
-    /// By continuing from an older checkpoint.
+    /// The run continued from an older checkpoint.
     Fork,
 }
 
@@ -209,30 +209,30 @@ pub struct Planned {
     pub node: NodeId,
     pub task: String,
     pub arg: Option<Arg>,
-    /// The index of the same task in the loaded checkpoint. Its result, questions and answers belong to this task too.
+    /// The index of the same task in the loaded checkpoint. Its result, questions and answers also belong to this task.
     pub from: Option<usize>,
     /// True if the recorded result of the task is used.
     pub done: bool,
 }
 
-/// A boundary between two supersteps: everything that a checkpoint holds except the state.
+/// A boundary between two supersteps: the content of a checkpoint without the state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 pub struct Boundary {
     pub id: String,
-    /// The number of supersteps before it.
+    /// The number of supersteps before the boundary.
     pub step: i64,
-    /// Why it was made. `None`: it is the loaded checkpoint itself.
+    /// The reason for the boundary. `None`: it is the loaded checkpoint itself.
     pub origin: Option<Origin>,
     /// The tasks of the next superstep.
     pub tasks: Vec<Planned>,
     /// The ids of the tasks that ended at this boundary.
     pub completed: Vec<String>,
     pub arrivals: Vec<Arrival>,
-    /// How much of the memory is saved with it.
+    /// The part of the memory that is saved with the boundary.
     pub memory: Consistency,
 }
 
-/// Why a run ended without a result.
+/// The reason for a run without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 #[serde(tag = "reason", rename_all = "camelCase")]
 pub enum Reason {
@@ -240,7 +240,7 @@ pub enum Reason {
     NotFound,
     /// The checkpoint or the command does not match the graph. The message describes the mismatch and the remedy.
     Mismatch { message: String },
-    /// A task failed after its last retry. The task's last error is the reason.
+    /// A task failed after its last retry, with its last error.
     Task { task: TaskId },
     /// The run had too many supersteps.
     Limit { supersteps: u64 },
@@ -252,17 +252,17 @@ pub enum Reason {
     Aborted,
 }
 
-/// A command to the host. The host executes commands in their order. The host answers some commands with an event. The
-/// description of each command lists the possible answers.
+/// A command to the host, which executes commands in order. The host answers some commands with an event: each command
+/// lists its possible answers.
 #[derive(Clone, Debug, PartialEq, Serialize, TS)]
 #[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Command {
     /// Load a checkpoint. Without an id, load the latest. Answer: [`Event::Loaded`] or [`Event::Broke`].
     Load { id: Option<String> },
-    /// Make the state with which the run begins: from the input, or from the loaded state and the command's update. Then
+    /// Make the first state of the run: from the input, or from the loaded state and the command's update. Then
     /// evaluate the conditional edges of `routes`. Answer: [`Event::Made`] or [`Event::Broke`].
     Enter { routes: Vec<Source> },
-    /// A boundary is reached. The latest state belongs to it. Its tasks are those that later commands mean.
+    /// A boundary is reached, and the latest state belongs to it. Later commands refer to its tasks.
     Boundary { boundary: Boundary },
     /// Give the command's answer to these tasks.
     Answer { tasks: Vec<TaskId> },
@@ -273,16 +273,16 @@ pub enum Command {
     Run { task: TaskId, attempt: u32 },
     /// Wait `ms` milliseconds before the next attempt. Answer: [`Event::Waited`] with the number of the next attempt.
     Wait { task: TaskId, attempt: u32, ms: f64 },
-    /// All tasks have ended. Fold their updates into the state, in their order. Then evaluate the conditional edges of
+    /// All tasks have ended. Fold their updates into the state, in order. Then evaluate the conditional edges of
     /// `routes`. Answer: [`Event::Made`] or [`Event::Broke`].
     Commit { routes: Vec<Source> },
-    /// Store the checkpoint of a boundary, with everything that is known about its tasks. Answer: [`Event::Written`] or
+    /// Store the checkpoint of a boundary, with all known results of its tasks. Answer: [`Event::Written`] or
     /// [`Event::WriteFailed`].
     Put { write: WriteId, id: String, parent: Option<String> },
-    /// Record what is known about these tasks as pending writes of a boundary. Answer: [`Event::Written`] or
+    /// Record the known results of these tasks as pending writes of a boundary. Answer: [`Event::Written`] or
     /// [`Event::WriteFailed`].
     Record { write: WriteId, id: String, tasks: Vec<TaskId> },
-    /// No later command names this boundary.
+    /// No later command refers to this boundary.
     Drop { id: String },
     /// Signal running functions to stop, and cancel all waits.
     Cancel,

@@ -1,5 +1,5 @@
-//! One run of a graph, as a state machine. Its tasks run in supersteps. Between two supersteps is a boundary, and each
-//! boundary may have a checkpoint.
+//! One run of a graph, as a state machine. Tasks run in supersteps. Between two supersteps is a boundary, which may
+//! have a checkpoint.
 
 mod beginning;
 mod boundary;
@@ -12,12 +12,12 @@ use super::protocol::{Base, Command, Durability, Event, Options, Origin, Reason,
 use super::tasks::{Doing, Progress, Task};
 use super::writer::Writer;
 
-/// What a run is doing.
+/// The activity of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     New,
     Loading,
-    /// The host makes the state with which the run begins.
+    /// The host makes the first state of the run.
     Entering,
     /// At a boundary. The next superstep begins when there is room for its writes.
     Blocked,
@@ -29,7 +29,7 @@ enum Phase {
     Ended,
 }
 
-/// How a run ends.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     Finished,
@@ -42,13 +42,13 @@ enum End {
 struct Here {
     id: String,
     step: i64,
-    /// True if the policies want its checkpoint.
+    /// True if the policies require its checkpoint.
     wanted: bool,
-    /// True if its checkpoint is stored, or will be by a write in the queue.
+    /// True if its checkpoint is stored or in the queue.
     queued: bool,
 }
 
-/// The maximum number of writes that a run with [`Durability::Async`] leaves behind.
+/// The maximum number of unfinished writes of a run with [`Durability::Async`].
 const MAX_BACKLOG: usize = 32;
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub struct Run {
     phase: Phase,
     loaded: Option<Base>,
     here: Option<Here>,
-    /// The id of the checkpoint that becomes the parent of the next one.
+    /// The id of the checkpoint that will be the parent of the next one.
     parent: Option<String>,
     tasks: Vec<Task>,
     arrivals: Arrivals,
@@ -103,7 +103,7 @@ impl Run {
 
     /// Handles an event and returns the next commands.
     ///
-    /// An event changes nothing if nothing expects it. An event of an abandoned attempt is an example.
+    /// An event that nothing expects changes nothing, such as an event of an abandoned attempt.
     pub fn on(&mut self, event: Event) -> Vec<Command> {
         match (self.phase, event) {
             (Phase::Ended, _) => {}
@@ -211,7 +211,7 @@ impl Run {
         self.settle();
     }
 
-    /// Records a task while others of its superstep may still run.
+    /// Records a task while other tasks of its superstep may still run.
     fn record_early(&mut self, task: TaskId) {
         if self.eager() && self.here.as_ref().is_some_and(|here| here.wanted || here.queued) {
             self.store_here();
@@ -232,7 +232,7 @@ impl Run {
         if ms <= 0.0 {
             return self.attempt(id, attempt + 1);
         }
-        // The process will end soon, so the task does not wait. It runs again when the run is resumed.
+        // The process will end soon. The task does not wait for its next attempt; resuming the run tries it again.
         if self.drained {
             return;
         }
@@ -288,7 +288,7 @@ impl Run {
         if !self.writer.settle(write, stored) {
             return;
         }
-        // A run with `Durability::Async` learns of the failure at its next boundary.
+        // With `Durability::Async`, the run handles the failure at its next boundary.
         if !stored && self.phase == Phase::Stepping && self.options.durability != Durability::Async {
             self.fail(Reason::Host);
             return self.settle();
@@ -325,7 +325,7 @@ impl Run {
         self.close(End::Failed(Reason::Aborted));
     }
 
-    /// Fails the run. No further task begins. The run ends when its running tasks have ended.
+    /// Fails the run. No further task begins, and the run ends with its last running task.
     fn fail(&mut self, reason: Reason) {
         if self.failing.is_some() {
             return;
@@ -339,7 +339,7 @@ impl Run {
         self.commands.push(Command::Cancel);
     }
 
-    /// Stores what must be stored at the end, and ends the run after that.
+    /// Stores the remaining writes, then ends the run.
     fn close(&mut self, end: End) {
         self.phase = Phase::Closing;
         if self.options.persist && !self.writer.failed() {

@@ -3,7 +3,7 @@
 use super::definition::{Definition, NodeId};
 use super::protocol::{Arg, Planned, Stored, Target, TaskId};
 
-/// What a task is doing. This decides which event the task expects.
+/// The activity of a task, which determines the events that it expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Doing {
     #[default]
@@ -14,7 +14,7 @@ pub(super) enum Doing {
     Waiting(u32),
 }
 
-/// How far a task has come.
+/// The progress of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Progress {
     /// The task must run.
@@ -37,12 +37,12 @@ pub(super) struct Task {
     pub(super) progress: Progress,
     /// True if the task has asked a question, now or earlier.
     pub(super) gate: bool,
-    /// True if more is known about the task than is recorded.
+    /// True if the task has results that are not recorded.
     pub(super) dirty: bool,
 }
 
 impl Task {
-    /// Makes a task that has not run. Its id contains the id of its checkpoint, so no other task has the same.
+    /// Makes a task that has not run. Its id contains its checkpoint's id, and is therefore unique.
     pub(super) fn new(Target { node, arg }: Target, definition: &Definition, checkpoint: &str, index: TaskId) -> Self {
         Self {
             node,
@@ -75,7 +75,7 @@ impl Task {
         }
     }
 
-    /// Returns true if a new checkpoint must carry what is known about the task.
+    /// Returns true if a new checkpoint must carry the task's results.
     pub(super) fn known(&self) -> bool {
         self.gate || matches!(self.progress, Progress::Done(_))
     }

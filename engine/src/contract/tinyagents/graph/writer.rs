@@ -1,4 +1,4 @@
-//! The writes of a run, in their order.
+//! The writes of a run, in order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,16 +26,15 @@ struct Sent {
     put: bool,
 }
 
-/// Sends writes to the host, in their order. While a checkpoint is being stored, nothing else is sent. No write is
-/// stored before the checkpoint that it belongs to, and no checkpoint before its parent. After a failure, nothing is
-/// sent.
+/// Sends writes to the host in order. While a checkpoint is being stored, nothing else is sent. No write is stored
+/// before its checkpoint, and no checkpoint before its parent. After a failure, nothing is sent.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     queue: VecDeque<Write>,
     sent: BTreeMap<WriteId, Sent>,
     count: WriteId,
     failed: bool,
-    /// Boundaries of earlier supersteps that writes may still name.
+    /// Boundaries of earlier supersteps that writes may still refer to.
     retired: Vec<String>,
 }
 
@@ -53,7 +52,7 @@ impl Writer {
         self.queue.push_back(Write::Record { id, tasks });
     }
 
-    /// The run has left this boundary.
+    /// Records that the run has left this boundary.
     pub(super) fn retire(&mut self, id: String) {
         self.retired.push(id);
     }
@@ -67,7 +66,7 @@ impl Writer {
         self.failed
     }
 
-    /// Handles the outcome of a write. Returns false if the host is not storing such a write.
+    /// Handles the outcome of a write. Returns false if the host is not storing this write.
     pub(super) fn settle(&mut self, write: WriteId, stored: bool) -> bool {
         if self.sent.remove(&write).is_none() {
             return false;
@@ -78,14 +77,14 @@ impl Writer {
         true
     }
 
-    /// Sends the writes that may be sent, and drops the boundaries that no write names.
+    /// Sends the writes that are allowed now, and drops the boundaries that no write refers to.
     pub(super) fn pump(&mut self, commands: &mut Vec<Command>) {
         if self.failed {
             self.queue.clear();
         }
         while let Some(next) = self.queue.front() {
             let put = matches!(next, Write::Put { .. });
-            // A checkpoint need not wait for the records of the tasks before it, because it makes them superfluous.
+            // A checkpoint need not wait for the records of earlier tasks, because it replaces them.
             if self.sent.values().any(|sent| sent.put || !put) {
                 break;
             }

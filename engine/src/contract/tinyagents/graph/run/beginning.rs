@@ -1,4 +1,4 @@
-//! The beginning of a run: what is loaded, and which tasks run first.
+//! The beginning of a run: the loaded checkpoint and the first tasks.
 
 use super::super::definition::NodeId;
 use super::super::frontier::{Arrivals, join};
@@ -109,14 +109,14 @@ impl Run {
         }
     }
 
-    /// The update counts as a run of this node, so a task of the node no longer has to run.
+    /// Counts the update as a run of this node, so that a task of the node no longer has to run.
     fn ran(&mut self, node: NodeId) {
         if let Some(task) = self.tasks.iter().position(|task| task.node == node) {
             self.tasks.remove(task);
         }
     }
 
-    /// Adds tasks for these targets. A target without an argument joins a task of its node that must still run.
+    /// Adds tasks for these targets. A target without an argument joins its node's task, if one has yet to run.
     fn activate(&mut self, id: &str, targets: Vec<Target>) {
         let waits = |task: &&Task| !matches!(task.progress, Progress::Done(_));
         let mut known: Vec<Target> =
@@ -143,7 +143,7 @@ impl Run {
         self.loaded = Some(base);
     }
 
-    /// Gives the tasks of an older checkpoint new ids, because their old ids belong to what already happened.
+    /// Gives the tasks of an older checkpoint new ids, because their old ids belong to the past run.
     fn rename(&mut self, id: &str) {
         for index in 0..self.tasks.len() {
             let Task { node, arg, .. } = self.tasks[index];
@@ -161,7 +161,7 @@ impl Run {
         if !changed && base.latest {
             self.stay(base.id, base.step);
         } else if !changed {
-            // Older checkpoints never change. What happens now belongs to a copy, which is stored when it is needed.
+            // Older checkpoints never change. New results belong to a copy, which is stored when it is needed.
             let id = self.new_id();
             self.rename(&id);
             self.reach(id, base.step, Origin::Fork, Default::default());
@@ -181,7 +181,7 @@ impl Run {
     }
 
     /// Returns the tasks that get the command's answer. In the latest checkpoint, these are the tasks that wait for an
-    /// answer. An older checkpoint may be answered again, so there a task counts even if it has an answer.
+    /// answer. An older checkpoint may be answered again, so its answered tasks count too.
     fn answered(&self, base: &Base) -> Result<Vec<usize>, String> {
         let Mode::Continue { answers, .. } = &self.options.mode else { return Ok(Vec::new()) };
         let asks = |task: &Task| task.progress == Progress::Asking || (!base.latest && task.gate);
@@ -189,7 +189,7 @@ impl Run {
             Answers::None => Ok(Vec::new()),
             Answers::All => Ok(self.indices(asks)),
             Answers::Tasks(ids) => {
-                // A task of an older checkpoint has a new id by now. The caller knows the id in the checkpoint.
+                // A task of an older checkpoint already has a new id. The caller knows its id in the checkpoint.
                 let is = |id: &String, task: &Task| {
                     task.from.is_some_and(|from| base.tasks[from].task == *id)
                         || self.definition.nodes[task.node].name == *id

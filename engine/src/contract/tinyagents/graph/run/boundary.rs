@@ -13,11 +13,11 @@ impl Run {
         id
     }
 
-    /// Makes a new boundary before the current tasks. `ended` are the tasks that have ended, and their nodes.
+    /// Makes a new boundary before the current tasks. `ended` are the ended tasks, and their nodes.
     pub(super) fn reach(&mut self, id: String, step: i64, origin: Origin, ended: (Vec<String>, Vec<NodeId>)) {
         let (completed, nodes) = ended;
         let next = || self.tasks.iter().map(|task| task.node);
-        // A checkpoint that holds a manual change is always wanted, because it is nowhere else.
+        // A manual change is stored nowhere else, so its checkpoint is always required.
         let wanted = self.options.persist
             && (origin == Origin::Update
                 || self.definition.wants(origin != Origin::Loop, nodes.iter().copied(), next()));
@@ -28,7 +28,7 @@ impl Run {
         self.tell_boundary(id, step, Some(origin), completed, memory.unwrap_or_default());
     }
 
-    /// Goes on from a stored checkpoint as it is.
+    /// Continues from a stored checkpoint without changes.
     pub(super) fn stay(&mut self, id: String, step: i64) {
         self.here = Some(Here { id: id.clone(), step, wanted: true, queued: true });
         self.tell_boundary(id, step, None, Vec::new(), super::super::definition::Consistency::Live);
@@ -52,8 +52,8 @@ impl Run {
         self.commands.push(Command::Boundary { boundary });
     }
 
-    /// Stores the checkpoint of the current boundary, unless it is stored. A checkpoint that takes over tasks from
-    /// another one also takes over what is recorded about them.
+    /// Stores the checkpoint of the current boundary, unless it is stored. If it takes over tasks from another
+    /// checkpoint, it also takes over their recorded results.
     pub(super) fn store_here(&mut self) {
         let Some(here) = self.here.as_mut().filter(|here| !here.queued) else { return };
         here.queued = true;
