@@ -3,8 +3,8 @@
 //! A lineage is a run, a group is a graph, and a label is a node. The sort key of a checkpoint is its timestamp.
 //! Checkpoints with equal timestamps are in save order.
 //!
-//! The payload has two parts: [`STATE`] and [`REST`]. `REST` contains the checkpoint without its ids and its state. A
-//! fork has the same payload as its source, although their ids differ.
+//! The payload has two parts: [`STATE`] and [`REST`]. `REST` is the checkpoint without its ids and its state. A fork
+//! therefore has the same payload as its source.
 
 mod call;
 mod meta;

@@ -1,12 +1,12 @@
 //! The sessions of the Claude Agent SDK: transcripts that grow.
 //!
-//! A session is a lineage, named by its project and its id. Its logs are its transcripts: [`MAIN`], and one for each subpath. Its
-//! only checkpoint, the *row*, exists if it has a main transcript. The save time of the row is the session's `mtime`, and its
-//! meta is the summary, as JSON. Every change of the main transcript expects the version of the row that it has read (the sort
-//! key), and stores the next one. A summary that is not empty is therefore that of the whole transcript, also if several processes
-//! append.
+//! A session is a lineage, named by its project and its id. Its logs are its transcripts: [`MAIN`], and one for each
+//! subpath. Its only checkpoint, the *row*, exists if it has a main transcript. The row's save time is the session's
+//! `mtime`, its meta the summary as JSON, and its sort key its version. Every change of the main transcript expects the
+//! version that it read, and stores the next one. So a summary that is not empty covers all entries, even if several
+//! processes append.
 //!
-//! An entry is a record. The `uuid` of an entry is its key, so an entry that is sent again is stored once.
+//! An entry is a record with its `uuid` as key, so an entry that is sent twice is stored once.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -44,10 +44,10 @@ const SUBPATH: char = ':';
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Appends entries. The buffer holds all entries, one after the other. Without `row`, the transcript is that of a subpath, and
-    /// entries that it has already are left out. With `row`, it is the main transcript: fails with [`Code::Conflict`] if it has
-    /// one of the entries already. With `known`, the session must have a main transcript: otherwise fails with [`Code::Conflict`],
-    /// because the session was removed. With `incarnation`, the session must have it.
+    /// Appends entries. The buffer holds them in order. Without `row`, the transcript belongs to a subpath, and entries
+    /// that it already has are left out. With `row`, it is the main transcript: fails with [`Code::Conflict`] if it
+    /// already has an entry. `known`: fails with [`Code::Conflict`] if the session has no main transcript, because it
+    /// was removed. `incarnation`: the session must have this incarnation.
     Append {
         of: Session,
         subpath: Option<String>,
@@ -60,7 +60,7 @@ enum Call {
     },
     /// Keeps the first `length` entries.
     Truncate { of: Session, subpath: Option<String>, length: u64, row: Option<Row> },
-    /// Removes a session. With `seen`, only if its row has this version.
+    /// Removes a session. With `seen`, only if its row still has this version.
     Remove { of: Session, seen: Option<u64> },
     /// Removes the transcript of a subpath.
     RemoveSubpath { of: Session, subpath: String },
@@ -68,7 +68,7 @@ enum Call {
     Entries { of: Session, subpath: Option<String>, skip: u64, limit: usize },
     /// Reads the row of a session.
     Session { of: Session },
-    /// Lists the sessions of a project, or of all projects. `before` is the cursor of the last session on the previous page.
+    /// Lists the sessions of a project, or all. `before` is the cursor of the last session on the previous page.
     Sessions { project: Option<String>, before: Option<i64>, limit: usize },
     /// Lists the subpaths of a session.
     Subpaths { of: Session },
@@ -84,11 +84,11 @@ struct Session {
 #[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Row {
-    /// The version of the row that the change was made from. `None`: there is no row.
+    /// The version of the row that the change is based on. `None`: there is no row.
     seen: Option<u64>,
     version: u64,
     mtime: i64,
-    /// The summary as JSON text. Empty: it is not known.
+    /// The summary as JSON text. Empty: unknown.
     summary: String,
 }
 
@@ -126,14 +126,14 @@ impl Session {
         Expect::Stored { contract: CONTRACT_ID, id, lineage: None, otherwise }
     }
 
-    /// A unit that changes a transcript, and stores the row if it is the main transcript.
+    /// A unit that changes a transcript. For the main transcript, it also stores the row.
     fn unit(&self, change: Op, row: Option<Row>) -> Unit {
         let Some(Row { seen, version, mtime, summary }) = row else { return vec![change].into() };
         let header = Header {
             sort_key: SortKey::from_version(version),
             saved_at: mtime,
             group: thread::prefix(&self.project),
-            // Retention cannot know that the transcripts go together with the row. The store removes whole sessions.
+            // Retention does not know that the transcripts belong to the row. The store removes complete sessions.
             exempt: true,
             meta: summary.into_bytes(),
             ..Header::new(CONTRACT_ID, self.lineage(), self.lineage())
@@ -149,7 +149,7 @@ fn log_of(subpath: Option<&str>) -> Result<String> {
     Ok(format!("{SUBPATH}{subpath}"))
 }
 
-/// Removes a session with all of its transcripts.
+/// Removes a session with all its transcripts.
 pub fn delete(lineage: String) -> Unit {
     let row = Op::RemoveFrom { contract: CONTRACT_ID, lineage: lineage.clone(), sort_key: SortKey::default() };
     vec![row, Op::RemoveLogs { contract: CONTRACT_ID, lineage }].into()
@@ -224,7 +224,7 @@ fn entries(answer: Answer) -> Result<Option<Response>> {
     })
 }
 
-/// A row in a response. `summary` is empty if it is not known.
+/// A row in a response. `summary` is empty if unknown.
 #[derive(Serialize)]
 struct FoundRow {
     project: String,
@@ -232,7 +232,7 @@ struct FoundRow {
     version: u64,
     mtime: i64,
     summary: String,
-    /// The incarnation of the session, if it was read too.
+    /// The incarnation of the session, if it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     incarnation: Option<i64>,
 }

@@ -8,9 +8,9 @@
 //!   show. The parts of the session's state are writes to this checkpoint, so that each part can be replaced alone.
 //!
 //! The sort key of a row is its version. Each change of a session, except an append of messages, expects the version
-//! that it has read and stores the next one. A change in one process never undoes a change in another process. The
-//! save time of a row is the time of the session's last write. A session is alive if its row was saved at or after
-//! `alive_since`. An expired session counts as if it did not exist, until `expire` removes it.
+//! that it read and stores the next one, so no process undoes another's change. The save time of a row is the session's
+//! last write. A session is alive if its row was saved at or after `alive_since`. Expired sessions count as missing,
+//! until `expire` removes them.
 
 mod call;
 mod checkpoint_id;

@@ -3,13 +3,13 @@
 //! A lineage is a namespace of a thread. A group is a thread. The sort key of a checkpoint is its id, because ids
 //! increase with time.
 //!
-//! The payload has one part for each channel. The part's name is the channel's name and version. One more part, with an
-//! empty name, contains the rest of the checkpoint. If a channel has the same version as in the parent, the channel is
-//! not serialized again, and its part is inherited by name. The metadata is in the header, so that listings and filters
-//! need not read a payload.
+//! The payload has one part for each channel, named by the channel's name and version. One more part, with an empty
+//! name, contains the rest of the checkpoint. A channel with the same version as in the parent is not serialized again:
+//! its part is inherited by name. The metadata is in the header, so that listings and filters read no payload.
 //!
-//! [`Header::meta`](crate::record::Header::meta) is the serializer's tag of the metadata, a NUL, and the metadata. If the checkpoint has a mark, then
-//! the byte 1, the mark and a NUL stand before them. A mark says who made the checkpoint. `ts/store/mark.ts` writes and reads it.
+//! [`Header::meta`](crate::record::Header::meta) is the tag of the metadata's serializer, a NUL, and the metadata. If
+//! the checkpoint has a mark, the byte 1, the mark and a NUL precede them. A mark identifies the program that made the
+//! checkpoint: see `ts/store/mark.ts`.
 
 pub mod cache;
 mod call;

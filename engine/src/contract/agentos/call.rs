@@ -19,7 +19,7 @@ use crate::record::{Checkpoint, SortKey, Status};
 enum Call {
     /// The buffers are the state, and the rest of the checkpoint.
     Save(Save),
-    /// A fork without a patch. The engine makes the copy. `id` and `run_id` are the ids of the copy.
+    /// Forks a checkpoint without a patch. The engine makes the copy, with the ids `id` and `run_id`.
     Fork {
         checkpoint_id: String,
         id: String,
@@ -98,7 +98,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-/// `incarnation` is that of the run, if it was read too.
+/// `incarnation` is the incarnation of the run, if it was read.
 fn found(answer: Answer, incarnation: Option<i64>) -> Result<Option<Response>> {
     #[derive(Serialize)]
     struct Found {
@@ -118,8 +118,7 @@ fn found(answer: Answer, incarnation: Option<i64>) -> Result<Option<Response>> {
     })
 }
 
-/// A listing as columns. JavaScript reads columns in half the time that it needs for a list with one object for each
-/// row.
+/// A listing as columns. JavaScript reads columns in half the time of a list with one object for each row.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Columns<'a> {
@@ -134,8 +133,8 @@ struct Columns<'a> {
     has_memory_snapshot: Column<bool>,
 }
 
-/// The values of one column. If all rows have the same value, the value is sent once. An example is the graph's id in a
-/// listing of one graph.
+/// The values of one column. A value that all rows share is sent once, for example the graph's id in a listing of one
+/// graph.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Column<T> {

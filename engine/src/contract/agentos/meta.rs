@@ -1,6 +1,5 @@
-//! The content of [`Header::meta`](crate::record::Header::meta): the state's size (8 bytes, little endian), flags (1 byte), and the mark (UTF-8).
-//!
-//! The timestamp is in the sort key and not in the meta. A fork has the same meta as its source.
+//! The content of [`Header::meta`](crate::record::Header::meta): the state's size (8 bytes, little endian), flags (1
+//! byte), the mark (UTF-8). The timestamp is in the sort key instead. A fork has the same meta as its source.
 
 const MEMORY_SNAPSHOT: u8 = 1;
 /// Set if the timestamp is -0.
@@ -13,7 +12,7 @@ pub(super) fn encode(state_size: u64, has_memory_snapshot: bool, timestamp: f64,
     [&state_size.to_le_bytes()[..], &[flags], mark.unwrap_or_default().as_bytes()].concat()
 }
 
-/// Returns what a checkpoint says about who made it.
+/// Returns the mark of a checkpoint, which identifies its program.
 pub(super) fn mark(meta: &[u8]) -> Option<String> {
     let mark = meta.get(9..).filter(|mark| !mark.is_empty())?;
     String::from_utf8(mark.to_vec()).ok()

@@ -1,4 +1,4 @@
-//! How `AgentOS`' checkpoints are stored, and the fields that their headers have.
+//! Stores `AgentOS`' checkpoints, and reads the fields of their headers.
 
 use super::meta;
 use crate::contract::call::Buffers;
@@ -51,8 +51,8 @@ pub struct Save {
     /// If given, the newest checkpoint of the run must have this id. Otherwise the save fails with
     /// [`Code::Conflict`].
     pub expected_newest: Option<String>,
-    /// True if the run must have a checkpoint, because the caller has seen one. Otherwise the save fails with
-    /// [`Code::Conflict`]: the run was deleted.
+    /// True if the caller has seen a checkpoint of the run. If the run has none, it was deleted, and the save fails
+    /// with [`Code::Conflict`].
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub known: bool,
@@ -62,7 +62,7 @@ pub struct Save {
     pub incarnation: Option<i64>,
     /// The id of the checkpoint that this checkpoint was forked from.
     pub parent: Option<String>,
-    /// Says who made the checkpoint. `ts/store/mark.ts` writes and reads it.
+    /// Identifies the program that made the checkpoint. `ts/store/mark.ts` writes and reads it.
     pub mark: Option<String>,
     /// The time at which the store received the checkpoint, in ms since the epoch.
     pub saved_at: i64,
@@ -70,7 +70,7 @@ pub struct Save {
     pub rest_tag: String,
 }
 
-/// `save`: stores a checkpoint. It replaces a checkpoint with the same id. The buffers are the state, then the rest of the
+/// `save`: stores a checkpoint, and replaces one with the same id. The buffers are the state and the rest of the
 /// checkpoint.
 pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     for (what, id) in [
@@ -141,7 +141,7 @@ pub fn metadata(header: Header) -> Result<Metadata> {
     else {
         return Err(damaged(&header.id));
     };
-    // 0 and -0 have the same sort key. `meta` stores whether the timestamp is 0 or -0.
+    // 0 and -0 have the same sort key. `meta` distinguishes them.
     let timestamp = if negative_zero && ordered == 0.0 { -0.0 } else { ordered };
     Ok(Metadata {
         id: header.id,

@@ -39,18 +39,18 @@ struct Nodes {
     skipped: Vec<String>,
 }
 
-/// The nodes of a checkpoint, sorted by what the runtime does with each node when it resumes the run.
+/// The nodes of a checkpoint, sorted by the runtime's action on resume.
 ///
-/// The nodes of each list are in the order of the checkpoint. A node that is in no list has never begun, and it runs
+/// Each list is in the order of the checkpoint. A node in no list has never begun, and runs on resume.
 /// when the run is resumed.
 #[derive(Default, Serialize, TS)]
 struct ResumePlan {
     /// Completed nodes. They do not run again: the state contains their results.
     completed: Vec<String>,
-    /// Nodes that a routing decision bypassed. They do not run.
+    /// Nodes that the routing bypassed. They do not run.
     skipped: Vec<String>,
-    /// Recorded nodes with an effect that must not happen twice. These nodes do not run, and the runtime uses their
-    /// recorded output.
+    /// Recorded nodes with an effect that must not happen twice. They do not run: the runtime uses their recorded
+    /// output.
     replay: Vec<String>,
     /// Recorded nodes that are safe to repeat. These nodes run again.
     reexecute: Vec<String>,
@@ -59,8 +59,7 @@ struct ResumePlan {
 impl Tool for ResumePlanner {
     fn call(&mut self, call: &str) -> Result<Response> {
         let Nodes { recorded, visited, skipped } = read_json(call)?;
-        // Every effect class is checked, even if the class does not affect the plan, because an unknown class is always
-        // an error.
+        // Check every effect class, even if it does not affect the plan: an unknown class is always an error.
         let recorded: Vec<_> =
             recorded.into_iter().map(|(node, class)| Ok((is_once(&node, &class)?, node))).collect::<Result<_>>()?;
         let mut seen = HashSet::new();

@@ -1,4 +1,4 @@
-//! Approvals that were taken. Each is a checkpoint in the lineage of its chat.
+//! Taken approvals. Each is a checkpoint in the lineage of its chat.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -11,14 +11,14 @@ use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::record::{ContractId, Header, SortKey};
 
-/// It makes the checkpoints records: see [`ContractId::has_records`].
+/// The id makes the checkpoints records: see [`ContractId::has_records`].
 pub(super) const ID: ContractId = ContractId(85);
 
 pub(super) fn id(chat: &str, approval: &str) -> String {
     thread::lineage(chat, approval)
 }
 
-/// The sort key of an approval that was given back. One that is taken has an empty sort key.
+/// The sort key of a released approval. A taken approval has an empty sort key.
 fn released() -> SortKey {
     SortKey::from_version(1)
 }
@@ -28,7 +28,7 @@ fn released() -> SortKey {
 #[serde(deny_unknown_fields)]
 pub(super) struct Approval {
     id: String,
-    /// True if it was taken and given back before.
+    /// True if the approval was taken and released before.
     released: bool,
 }
 
@@ -40,21 +40,21 @@ fn put(chat: &str, approval: &str, sort_key: SortKey, by: &str, saved_at: i64) -
     Ok(Op::put(header, Vec::new()))
 }
 
-/// The condition that an approval is as it was seen.
+/// The condition that an approval has not changed since the caller read it.
 fn is_as_seen(chat: &str, Approval { id: approval, released: is_released }: &Approval) -> Expect {
     let message = format!("approval {} of chat {} was taken", quote(approval), quote(chat));
     let must = if *is_released { Must::HaveSortKey(released()) } else { Must::NotBeSavedSince(i64::MIN) };
     Expect::Checkpoint { contract: ID, id: id(chat, approval), must, otherwise: Error::new(Code::Conflict, message) }
 }
 
-/// Marks approvals as taken. `is_seen` is the condition that the chat is the one that was compared.
+/// Marks approvals as taken. `is_seen` is the condition that the chat has not changed.
 pub(super) fn take(chat: &str, is_seen: Expect, approvals: &[Approval], by: &str, saved_at: i64) -> Result<Unit> {
     let expect = std::iter::once(is_seen).chain(approvals.iter().map(|approval| is_as_seen(chat, approval))).collect();
     let ops = approvals.iter().map(|approval| put(chat, &approval.id, SortKey::default(), by, saved_at));
     Ok(Unit { expect, ops: ops.collect::<Result<_>>()? })
 }
 
-/// Marks an approval as given back.
+/// Marks an approval as released.
 pub(super) fn release(chat: &str, approval: &str, by: &str, saved_at: i64) -> Result<Unit> {
     Ok(vec![put(chat, approval, released(), by, saved_at)?].into())
 }

@@ -37,15 +37,14 @@ pub const APPROVALS: Contract = Contract::new("ai/approvals", approvals::ID, req
 pub const MESSAGES: &str = "messages";
 /// The maximum number of bytes in a page of rows.
 const PAGE_BYTES: usize = 4 << 20;
-/// The maximum number of rows that a filter looks at in a page.
+/// The maximum number of rows that a filter checks for a page.
 const LOOKS: usize = 1_000;
 
 /// The calls. `ts/contracts/ai/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Changes a chat, and creates it if it does not exist. The buffers are the metadata and the records, each if there is
-    /// one.
+    /// Changes a chat, and creates it if it does not exist. The buffers are the metadata and the records, if given.
     Save {
         row: NewRow,
         version: Option<NewVersion>,
@@ -58,7 +57,7 @@ enum Call {
         version: u64,
         row: NewRow,
     },
-    /// Reads a chat, with the messages of a version or of the newest one.
+    /// Reads a chat with the messages of a version. Default: the newest version.
     Read {
         chat: String,
         version: Option<u64>,
@@ -73,16 +72,16 @@ enum Call {
         before: Option<u64>,
         limit: usize,
     },
-    /// Lists the rows of chats, the one that was saved last first. `after` is the place after which the page begins.
+    /// Lists the rows of chats, the last saved first. The page begins after the place `after`.
     Rows {
         after: Option<String>,
         /// Texts that the index of the metadata must contain.
         texts: Option<Vec<String>>,
-        /// A key of the index, and its value as JSON.
+        /// A key of the index, and its value in JSON.
         key: Option<IndexedKey>,
         limit: usize,
     },
-    /// Removes a chat. With `seen`, only if its row has this place.
+    /// Removes a chat. With `seen`, only if its row still has this place.
     Remove {
         chat: String,
         seen: Option<Place>,
@@ -95,7 +94,7 @@ enum Call {
         by: String,
         saved_at: i64,
     },
-    /// Reads the marks of approvals. Those that were not taken are left out.
+    /// Reads the marks of approvals. Approvals that were not taken are left out.
     Taken {
         chat: String,
         approvals: Vec<String>,
@@ -114,18 +113,18 @@ struct IndexedKey {
     value: String,
 }
 
-/// A version to store. The log keeps its first `keep` records and gets the new ones.
+/// A version to store. The log keeps its first `keep` records, and the new records follow.
 #[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct NewVersion {
     version: u64,
-    /// The version that the change was made from. `None`: the chat has none.
+    /// The version that the change is based on. `None`: the chat has none.
     from: Option<u64>,
     keep: u64,
     records: Option<PackedRecords>,
     /// The number of messages of the version.
     messages: u64,
-    /// True if it asks for an approval at its end.
+    /// True if the version ends with a request for an approval.
     asks: bool,
 }
 
@@ -134,7 +133,7 @@ impl NewVersion {
         let contract = CHATS_ID;
         let (lineage, log) = (chat.to_owned(), MESSAGES.to_owned());
         let truncate = |to| Op::Truncate { contract, lineage: lineage.clone(), log: log.clone(), to };
-        // What somebody removed a version may have left the log of another version.
+        // If a version was removed, the log may still be that of another version. Return to the log of `from`.
         let mut ops: Vec<Op> = self.from.map(|from| truncate(LogEnd::Checkpoint(id(chat, from)))).into_iter().collect();
         ops.push(truncate(LogEnd::Length(self.keep)));
         let records = self.records.map(|records| records.records(buffers)).transpose()?.unwrap_or_default();
@@ -155,7 +154,7 @@ impl NewVersion {
 /// The meta of a version.
 #[derive(Debug, Deserialize, Serialize)]
 struct Meta {
-    /// The number of its messages.
+    /// The number of the version's messages.
     messages: u64,
 }
 
@@ -168,7 +167,7 @@ impl Meta {
 fn header(chat: &str, version: u64, saved_at: i64, meta: &Meta) -> Result<Header> {
     let meta =
         serde_json::to_vec(&meta).map_err(|error| Error::invalid(format!("the version cannot be written: {error}")))?;
-    // Retention by age removes whole chats, which only the contract's store can do.
+    // Retention by age removes chats only as a whole. Only the contract's store can do this.
     let (sort_key, exempt) = (SortKey::from_version(version), true);
     Ok(Header { sort_key, saved_at, exempt, meta, ..Header::new(CHATS_ID, chat, id(chat, version)) })
 }
@@ -195,7 +194,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             let (chat, saved_at, expect) = (row.chat.clone(), row.saved_at, vec![row.expect()]);
             let row = row.put(&mut buffers)?;
             let version = version.map(|version| version.ops(&chat, saved_at, keep, &mut buffers)).transpose()?;
-            // The incarnation of the chat is that of its row, so the row comes last: see `Applied::lineage`.
+            // The row comes last, because the chat's incarnation is that of its row: see `Applied::lineage`.
             Request::Apply(Unit { expect, ops: version.into_iter().flatten().chain([row]).collect() })
         }
         Call::Fork { from, version, row } => {
@@ -234,12 +233,12 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Rows { after, texts, key, limit } => {
             let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
-            // An index of a key has the checkpoints of all contracts. Without one, the rows are found by their group.
+            // An index of a key covers all contracts. Without a key, the group finds the rows.
             let of = if key.is_some() { Of::Contract } else { Of::Group(ALL.to_owned()) };
             let key = key.map(|IndexedKey { key, value }| Box::new(MetaKey { begins: b"\0{".to_vec(), key, value }));
             let filter = texts.map(|texts| MetaFilter {
                 all: texts.into_iter().map(String::into_bytes).collect(),
-                // A value that is not in the index, or whose text has escapes.
+                // A backslash marks metadata that is not indexed. It also occurs in escapes.
                 or: b"\\".to_vec(),
                 end: b"}".to_vec(),
                 key,
@@ -296,7 +295,7 @@ fn read(answer: Answer) -> Result<Option<Response>> {
     #[derive(Serialize)]
     struct Found {
         row: FoundRow,
-        /// The version that was read. `None`: there is no such version.
+        /// The version that was read. `None` if it does not exist.
         version: Option<u64>,
         records: Vec<PackedPart>,
     }

@@ -1,4 +1,4 @@
-//! The rows of chats: the newest version, the stream that runs, and the metadata. A row is a checkpoint with the id of its chat.
+//! The rows of chats: newest version, running stream and metadata. A row is a checkpoint with its chat's id.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -14,15 +14,15 @@ use crate::record::{Checkpoint, ContractId, Header, SortKey};
 
 pub(super) const ID: ContractId = ContractId(20);
 
-/// The group of all rows. An index finds the rows of a group in their order.
+/// The group of all rows. An index lists a group in order.
 pub(super) const ALL: &str = "chats";
 
-/// The sort key of all rows. So they are in the order of their saves, whatever the clocks say.
+/// The sort key of all rows. Equal sort keys keep the rows in save order, independent of clocks.
 fn saved_last() -> SortKey {
     SortKey::from_f64(f64::MAX).then(&SortKey::from_version(0))
 }
 
-/// The state of a row: when the chat was changed last, and a number that no other change has. The meta of a row begins with it.
+/// The place of a row: the time of the chat's last change, and a unique number. The meta of a row begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Place {
@@ -40,7 +40,7 @@ impl Place {
         Must::HaveMeta(self.text().into_bytes())
     }
 
-    /// Takes the place off the text that the meta of a row begins with.
+    /// Splits the place from the beginning of a row's meta.
     fn take(text: &str) -> Option<(Self, &str)> {
         let (updated_at, rest) = text.split_once(' ')?;
         let (number, rest) = rest.split_once(' ')?;
@@ -48,7 +48,7 @@ impl Place {
     }
 }
 
-/// What follows the place in the meta of a row. A NUL follows, and then the index of the metadata: a JSON object.
+/// The part of a row's meta after the place. A NUL and the index of the metadata follow: a JSON object.
 #[derive(Debug, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Head {
@@ -64,7 +64,7 @@ struct Head {
 pub(super) struct NewRow {
     pub chat: String,
     place: Place,
-    /// The place of the row that the change was made from. `None`: there was no row.
+    /// The place of the row that the change is based on. `None`: there was no row.
     seen: Option<Place>,
     head: Head,
     /// The index of the metadata, as JSON.
@@ -96,7 +96,7 @@ impl NewRow {
     }
 }
 
-/// The condition that the row of a chat has this place. `None`: that there is no such chat.
+/// The condition that the row of a chat has this place. `None`: the chat must not exist.
 pub(super) fn has_place(chat: &str, place: Option<Place>) -> Expect {
     let must = place.map_or(Must::NotBeSavedSince(i64::MIN), Place::must);
     let otherwise =
@@ -112,7 +112,7 @@ pub(super) struct FoundRow {
     #[serde(flatten)]
     head: Head,
     index: String,
-    /// The incarnation of the chat, if it was read too.
+    /// The incarnation of the chat, if it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     incarnation: Option<i64>,
     metadata: Vec<PackedPart>,

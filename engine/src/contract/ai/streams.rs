@@ -33,14 +33,14 @@ enum Call {
         stream: String,
         saved_at: i64,
     },
-    /// Appends text to a stream. The buffer has it. With `ended`, ends the stream then.
+    /// Appends the buffer to a stream. With `ended`, the stream then ends.
     Append {
         stream: String,
         chunks: Option<PackedRecords>,
         ended: bool,
         saved_at: i64,
     },
-    /// Reads some of the text. Null: there is no such stream.
+    /// Reads part of the text. Null if the stream does not exist.
     Read {
         stream: String,
         skip: u64,
@@ -49,7 +49,7 @@ enum Call {
     Remove {
         stream: String,
     },
-    /// Lists streams. The stream that was begun last comes first. `before` is the cursor of the last stream on the previous page.
+    /// Lists streams, the last begun first. `before` is the cursor of the last stream on the previous page.
     Streams {
         before: Option<i64>,
         limit: usize,
@@ -71,7 +71,7 @@ impl Meta {
 fn put(stream: String, ended: bool, saved_at: i64) -> Result<Op> {
     let meta = serde_json::to_vec(&Meta { ended })
         .map_err(|error| Error::invalid(format!("the stream cannot be written: {error}")))?;
-    // Retention cannot know that the text goes together with the checkpoint. The store removes whole streams.
+    // Retention does not know that the text belongs to the checkpoint. The store removes complete streams.
     let header = Header { saved_at, exempt: true, meta, ..Header::new(STREAMS_ID, stream.clone(), stream) };
     Ok(Op::put(header, Vec::new()))
 }

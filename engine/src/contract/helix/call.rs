@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
 use crate::record::{Checkpoint, LogPage, Logged, Record};
 
-/// The calls. `ts/contracts/helix/wire.ts` has the types of their responses. A session is alive if its last write was at or after `alive_since`.
+/// The calls: see `ts/contracts/helix/wire.ts`. A session is alive if its last write was at or after `alive_since`.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -53,10 +53,10 @@ enum Call {
         offset: u64,
         limit: usize,
     },
-    /// Compares messages with those of a session from `offset` on. The buffer holds all messages, one after the other.
+    /// Compares messages with those of a session from `offset` on. The buffer holds them in order.
     ///
-    /// `since` is the session's newest checkpoint, which shares its messages up to `offset`. The response says whether it is
-    /// still there: if not, the database went back in time, and the messages before `offset` may be others.
+    /// `since` is the session's newest checkpoint, which shares its messages up to `offset`. The response says whether
+    /// it still exists. If not, the database went back in time, and the messages before `offset` may differ.
     Compare {
         session_id: String,
         offset: u64,
@@ -71,8 +71,8 @@ enum Call {
     Latest {
         session_id: String,
     },
-    /// Lists the checkpoints that were saved at or after `alive_since`. With a cursor, continues after the checkpoint
-    /// that the cursor names. Otherwise skips `offset` checkpoints.
+    /// Lists the checkpoints that were saved at or after `alive_since`. Continues after the cursor's checkpoint or,
+    /// without a cursor, skips `offset` checkpoints.
     List {
         session_id: String,
         alive_since: Option<i64>,
@@ -147,7 +147,7 @@ fn found_session(answer: Answer) -> Result<Option<Response>> {
 }
 
 fn session_list(answer: Answer) -> Result<Option<Response>> {
-    /// `cursor` is the position from which the next page continues.
+    /// The next page continues from `cursor`.
     #[derive(Serialize)]
     struct Listed {
         cursor: String,
@@ -181,7 +181,7 @@ fn found_messages(answer: Answer) -> Result<Option<Response>> {
     response.finish(&Found { saved_at: session.saved_at, total: page.length, messages }).map(Some)
 }
 
-/// A checkpoint, as the store that saved it knows it.
+/// A checkpoint, with the data that its writer knows.
 #[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Since {
@@ -190,15 +190,15 @@ struct Since {
 }
 
 impl Since {
-    /// The queries that [`Since::holds`] needs.
+    /// The queries for [`Since::holds`].
     fn look(&self, session_id: &str) -> Vec<Query> {
         let of = Of::Lineage(session_id.to_owned());
         let named = LogRange { limit: 0, ..LogRange::kept(CONTRACT_ID, session_id, MESSAGES, &self.id) };
         vec![Query::List { contract: CONTRACT_ID, of, before: None, limit: Some(1) }, Query::Log(named)]
     }
 
-    /// Returns true if the checkpoint is the session's newest, and shares its messages up to `offset`. The id alone could be
-    /// that of a later checkpoint, because a caller chooses it.
+    /// Returns true if the checkpoint is the session's newest and shares its messages up to `offset`. The id alone does
+    /// not suffice: callers choose ids, so a later checkpoint could have it.
     fn holds(&self, answers: Answer, offset: u64) -> Result<bool> {
         let [newest, named] = answers.into_all()?;
         let is_newest = newest
@@ -210,8 +210,8 @@ impl Since {
 }
 
 fn compared(answer: Answer, offset: u64, since: Option<&Since>, given: &[Record]) -> Result<Option<Response>> {
-    /// Compares messages with those of a session. `same` is true if they are the session's from the offset on. `since` is
-    /// false if the given checkpoint does not share the messages before the offset.
+    /// The result of a comparison. `same`: the given messages equal the session's from the offset on. `since` is false
+    /// if the given checkpoint does not share the messages before the offset.
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Compared {
@@ -238,7 +238,7 @@ fn checkpoint(pick: Pick) -> Request {
 }
 
 fn found_checkpoint(answer: Answer) -> Result<Option<Response>> {
-    /// A checkpoint. `messages` are the messages of its session that it shares.
+    /// A checkpoint. `messages` are the session's messages, if the checkpoint shares them.
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Found {

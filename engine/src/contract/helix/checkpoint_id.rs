@@ -30,10 +30,10 @@ fn generate(session_id: &str, step_count: u64, timestamp: u64) -> String {
     format!("cpv1-{session_id}-s{step_count}-t{timestamp}-{a:02x}{b:02x}{c:02x}")
 }
 
-/// Takes an id apart. Returns `None` if the text has another form.
+/// Splits an id into its parts. Returns `None` if the text has another form.
 ///
-/// The parts are found from the end of the text, because a session id may contain anything. The result is that of the
-/// regular expression `/^cpv1-([\s\S]+)-s(\d+)-t(\d+)-([0-9a-f]{6})$/`.
+/// Splits from the end, because a session id may contain anything. Equals the regular expression
+/// `/^cpv1-([\s\S]+)-s(\d+)-t(\d+)-([0-9a-f]{6})$/`.
 fn parse(id: &str) -> Option<CheckpointId<'_>> {
     let rest = id.strip_prefix("cpv1-")?;
     let (rest, random) = rest.rsplit_once('-')?;
@@ -47,8 +47,8 @@ fn parse(id: &str) -> Option<CheckpointId<'_>> {
     Some(CheckpointId { version: 1, session_id, step_count, timestamp, random })
 }
 
-/// Reads decimal digits as JavaScript's `Number()` does. Returns `None` for any other text, and for a number that
-/// JavaScript cannot represent.
+/// Reads decimal digits like JavaScript's `Number()`. Returns `None` for other texts, and for numbers that JavaScript
+/// cannot represent.
 fn number(digits: &str) -> Option<f64> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|number: &f64| is_number && number.is_finite())

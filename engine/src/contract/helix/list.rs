@@ -13,7 +13,7 @@ use crate::record::{Header, SortKey};
 /// The checkpoint after which a listing continues.
 pub(super) struct Cursor {
     pub id: String,
-    /// Its timestamp, or the number by which the store sorts it.
+    /// The checkpoint's timestamp, or the number by which the store sorts it.
     pub place: f64,
 }
 
@@ -27,14 +27,14 @@ pub(super) struct Listing {
 
 pub(super) fn list(session_id: &str, listing: Listing) -> Request {
     let Listing { alive_since, offset, limit, cursor } = &listing;
-    // Checkpoints with the place of the cursor come before and after it, so the listing begins with all of them.
+    // Checkpoints at the cursor's place may be before or after the cursor, so list all of them.
     let before = cursor.as_ref().map(|cursor| SortKey::from_f64(cursor.place.next_up()));
     let enough = match (alive_since, cursor, limit) {
         (None, None, Some(limit)) => Some(limit.saturating_add(*offset)),
-        // The number of checkpoints to skip is known only when they are listed.
+        // The number of checkpoints to skip is known only after listing them.
         _ => None,
     };
-    // The total counts the entire session, so expired checkpoints are counted by listing all of them.
+    // The total covers the entire session, so expired checkpoints must be listed too.
     let before = if alive_since.is_none() { before } else { None };
     let count = Query::Count { contract: CONTRACT_ID, of: Of::Lineage(session_id.to_owned()) };
     let of = Of::Lineage(session_id.to_owned());
@@ -50,7 +50,7 @@ fn summaries(answer: Answer, listing: Listing) -> Result<Option<Response>> {
         id: String,
         step_count: f64,
         timestamp: f64,
-        /// The number by which the store sorts it, if it is not the timestamp: see [`Order::SaveOfNumber`](crate::record::Order::SaveOfNumber).
+        /// The store's sort number, if it differs: see [`Order::SaveOfNumber`](crate::record::Order::SaveOfNumber).
         #[serde(skip_serializing_if = "Option::is_none")]
         place: Option<f64>,
         status: Option<String>,
@@ -88,8 +88,8 @@ fn summaries(answer: Answer, listing: Listing) -> Result<Option<Response>> {
     Response::json(&Page { total, rest, items: items.collect::<Result<_>>()? }).map(Some)
 }
 
-/// Returns the number of headers up to the cursor. If the checkpoint of the cursor was removed, the listing continues
-/// with the checkpoints of the same place, so that none is left out.
+/// Returns the number of headers up to the cursor. If the cursor's checkpoint was removed, the listing continues with
+/// all checkpoints at its place and omits none.
 fn after(headers: &[Header], cursor: &Cursor) -> usize {
     let SortKey(place) = SortKey::from_f64(cursor.place);
     let place_of = |header: &Header| header.sort_key.0.get(..place.len()).map(<[u8]>::to_vec);

@@ -9,19 +9,19 @@ use crate::contract::ids::damaged;
 use crate::error::Result;
 use crate::record::{Header, Status};
 
-/// The fields of a checkpoint that listings show, and how its messages are stored.
+/// The listed fields of a checkpoint, and the way in which its messages are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CheckpointMeta {
     pub(super) step_count: f64,
     pub(super) stream_sequence: f64,
-    /// `messageCount`, if the caller gave it. Otherwise it is the number of messages that the checkpoint names.
+    /// `messageCount`, if given. Otherwise the number of messages that the checkpoint names is used.
     pub(super) message_count: Option<f64>,
-    /// `state.status`. `None` if the state has none.
+    /// `state.status`, if the state has one.
     pub(super) status: Option<String>,
     /// The role of the last message of the state, if it is short.
     pub(super) last_role: Option<String>,
-    /// True if `state.messages` are the messages that the checkpoint names. Otherwise the payload holds them, if the
-    /// state has any.
+    /// True if the checkpoint names the messages of `state.messages`. Otherwise they are in the payload, if the state
+    /// has any.
     pub(super) shares_messages: bool,
 }
 
@@ -31,10 +31,9 @@ const HAS_MESSAGE_COUNT: u8 = 4;
 const HAS_LAST_ROLE: u8 = 8;
 
 impl CheckpointMeta {
-    /// The numbers are stored as 8 bytes each, little endian. The role follows, with its length before it. The status ends the
-    /// bytes.
+    /// Numbers are 8 bytes each, little endian. Then come the role, after its length, and the status.
     pub(super) fn encode(&self) -> Vec<u8> {
-        // A role that is too long is no name.
+        // A role that is too long for a length byte is left out.
         let role = self.last_role.as_deref().and_then(|role| Some((u8::try_from(role.len()).ok()?, role)));
         let flags = (u8::from(self.shares_messages) * SHARES_MESSAGES)
             | (u8::from(self.status.is_some()) * HAS_STATUS)
@@ -82,8 +81,8 @@ impl CheckpointMeta {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Session {
     pub(super) id: String,
-    /// The number of the row's version. The first version is random, so that a session that was deleted and created
-    /// again has another one.
+    /// The version of the row. The first version is random, so that a session that was deleted and created again has
+    /// another version.
     pub(super) version: u64,
     /// The time of the session's last write, in ms since the epoch.
     pub(super) saved_at: i64,
@@ -95,13 +94,13 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Makes the meta of the row. The numbers are stored as 8 bytes each, little endian. The length of the status and the
-    /// two texts follow.
+    /// Encodes the meta of the row. Numbers are 8 bytes each, little endian. Then come the length of the status and the
+    /// two texts.
     pub(super) fn meta(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(20 + self.status.len() + self.agent_type.len());
         bytes.extend(self.step_count.to_le_bytes());
         bytes.extend(self.created_at.to_le_bytes());
-        // A longer status is refused before.
+        // Longer statuses were already rejected.
         bytes.extend(u32::try_from(self.status.len()).unwrap_or(u32::MAX).to_le_bytes());
         bytes.extend(self.status.bytes());
         bytes.extend(self.agent_type.bytes());
@@ -134,7 +133,7 @@ pub(super) fn read_meta(header: &Header) -> Result<(CheckpointMeta, f64)> {
     }
 }
 
-/// The status that all contracts share, of a status in Helix' words.
+/// Converts Helix' status into the common status.
 pub(super) fn common_status(status: &str) -> Status {
     match status {
         "interrupted" | "paused" => Status::Waiting,

@@ -25,12 +25,12 @@ pub const MESSAGES: &str = "messages";
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Change {
-    /// The session's new row. Its version is the version that the change stores.
+    /// The session's new row, with the new version.
     pub(super) session: Session,
-    /// If given, the session must not be alive since this time, and begins with this change. Otherwise the session must
+    /// If given, the session must not be alive since this time, and this change begins it. Otherwise the session must
     /// have the version before the new one.
     pub(super) begins: Option<i64>,
-    /// The parts of the state to store. The name of a part is its place in the state. The other parts stay.
+    /// The parts of the state to store, each named by its place in the state. Other parts stay.
     pub(super) parts: Vec<PartName>,
     /// The new end of the messages.
     pub(super) messages: Option<LogEnd>,
@@ -59,7 +59,7 @@ pub(super) fn change(change: Change, buffers: &mut Buffers) -> Result<Unit> {
     let expect = expect(&session.id, must, Code::Conflict, why);
     let mut ops = Vec::new();
     if begins.is_some() {
-        // Remove what is left of an expired session. Its checkpoints have expired too, and stay until they are swept.
+        // Remove the remains of an expired session. Its checkpoints, which have expired too, stay until a sweep.
         ops.push(remove_row(&session.id));
         ops.push(Op::RemoveLogs { contract: CONTRACT_ID, lineage: session.id.clone() });
     }
@@ -86,7 +86,7 @@ fn put_row(session: &Session) -> Op {
     let header = Header {
         sort_key: SortKey::from_version(session.version),
         saved_at: session.saved_at,
-        // Retention cannot know that the messages go together with the row. See `expire`.
+        // Retention does not know that the messages belong to the row. See `expire`.
         exempt: true,
         status: common_status(&session.status),
         meta: session.meta(),
@@ -158,7 +158,7 @@ pub(super) struct Save {
     id: String,
     /// The session that the checkpoint belongs to. It need not exist, unless it is `known`.
     session_id: String,
-    /// True if the caller has seen the session. If it was deleted since, the save fails with [`Code::Conflict`].
+    /// True if the caller has seen the session. If it is gone, the save fails with [`Code::Conflict`].
     #[serde(default)]
     known: bool,
     /// If given, the session must have this incarnation.
@@ -175,9 +175,9 @@ pub(super) struct Save {
     shares_messages: bool,
     /// The number of messages that the checkpoint names. `None` names all messages that the session has.
     messages: Option<u64>,
-    /// The version of the session that `messages` was counted in. `None` expects nothing.
+    /// The version of the session in which `messages` was counted. `None`: no condition.
     version: Option<u64>,
-    /// True if the save refreshes the session. A session that is not alive must not be refreshed.
+    /// True if the save refreshes the session. A session that is not alive cannot be refreshed.
     touches: bool,
     parts: Vec<PartName>,
     /// The time at which the store received the checkpoint, in ms since the epoch.
@@ -221,13 +221,13 @@ pub(super) fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     Ok(Unit { expect: conditions, ops: [Op::Put(Box::new(draft))].into_iter().chain(touch).collect() })
 }
 
-/// Begins a new session with a copy of a checkpoint. The new session has the messages that the checkpoint names. The call
-/// has one buffer for each of `parts`.
+/// Begins a new session with a copy of a checkpoint and the messages that it names. The call has one buffer for each of
+/// `parts`.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Branch {
     session: Session,
-    /// The session must not be alive since this time.
+    /// The new session must not be alive since this time.
     alive_since: i64,
     parts: Vec<PartName>,
     /// The id of the checkpoint to copy.

@@ -1,7 +1,7 @@
 //! The contract of `LangGraph`'s `BaseCache`: the results of nodes.
 //!
-//! A lineage is a namespace, and a checkpoint is an entry. The sort key of an entry is the time at which it expires, or infinity.
-//! The name of a lineage ends with one more dot than the name of a namespace, because a namespace may have no labels.
+//! A lineage is a namespace, and a checkpoint is an entry. The sort key of an entry is its expiry time, or infinity.
+//! The name of a lineage is the name of its namespace and one more dot, because a namespace may have no labels.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -32,11 +32,11 @@ pub const CONTRACT: Contract = Contract {
 enum Call {
     /// Reads entries. The response has null for an entry that does not exist or has expired.
     Find { of: Vec<Address>, now: i64 },
-    /// Saves entries, all or none. The call has a buffer for each of them.
+    /// Saves all entries or none. The call has a buffer for each of them.
     Save { entries: Vec<NewEntry>, saved_at: i64 },
     /// Removes all entries of these namespaces.
     Clear { of: Vec<Vec<String>> },
-    /// Lists namespaces, the one that was begun last first. `before` is the cursor of the last one on the previous page.
+    /// Lists namespaces, the last begun first. `before` is the cursor of the last namespace on the previous page.
     Namespaces { before: Option<i64>, limit: usize },
     /// Lists entries that have expired.
     Expired { limit: usize, now: i64 },

@@ -21,12 +21,13 @@ use crate::record::{self, Header, Labels, Place, Seq, SortKey, Status, Tuple, Tu
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     Put(Put),
-    /// Stores a checkpoint that was read from the store. It may be larger than one save, because it has the parts of several.
+    /// Stores a checkpoint that was read from a store. It may exceed the limit of a save, as it has the parts of
+    /// several.
     Copy(Put),
     PutWrites(PutWrites),
     Import(Import),
-    /// Without an id, gets the latest checkpoint of the namespace. With `begins`, a run begins with this read: the response says
-    /// whether the checkpoint is the latest one, and which incarnation of the thread it belongs to.
+    /// Gets a checkpoint. Without an id, gets the latest checkpoint of the namespace. With `begins`, the response also
+    /// says whether the checkpoint is the latest one, and gives the thread's incarnation, because a run begins with it.
     Get {
         thread_id: String,
         namespace: String,
@@ -35,36 +36,35 @@ enum Call {
         #[ts(optional, as = "Option<bool>")]
         begins: bool,
     },
-    /// Gets the parts and the writes of the latest checkpoint of the namespace that its status is read from: see
-    /// [`outline`].
+    /// Gets the parts and writes of the namespace's latest checkpoint that determine its status: see [`outline`].
     Outline {
         thread_id: String,
         namespace: String,
     },
-    /// Reads a page of a checkpoint and its ancestors. The checkpoint comes first. The page ends when the value of each
-    /// channel has been found. Each checkpoint of the page contains only the values and the writes of these channels.
+    /// Reads a page of a checkpoint and its ancestors, from the checkpoint on. The page ends when each channel's value
+    /// has been found. Its checkpoints contain only the values and the writes of these channels.
     Ancestors {
         checkpoint: CheckpointRef,
         channels: Vec<String>,
         limit: usize,
     },
-    /// Finds the place of the checkpoint with this id in the namespace or, if that lacks it, in the namespace `or`. A listing that ends before
-    /// the checkpoint begins there.
+    /// Finds the place of this checkpoint in the namespace or, if it is missing there, in the namespace `or`. A listing
+    /// of the earlier checkpoints begins at this place.
     Place {
         thread_id: String,
         namespace: String,
         or: String,
         id: String,
     },
-    /// Lists the checkpoints of a thread, or of all threads. The newest comes first. `before` is a sort key.
+    /// Lists the checkpoints of a thread, or of all threads, the newest first. `before` is a sort key.
     List {
         thread_id: Option<String>,
         before: Option<String>,
         limit: usize,
     },
-    /// Lists the checkpoints of a namespace, of a thread, or of all threads, with their payloads and writes. The page begins after the checkpoint with the sort key
-    /// `before_key` and the save number `before_seq`. `texts` are texts that the JSON of a checkpoint's metadata must contain,
-    /// unless it contains an escape. `index` is a key of the metadata that has an index. The filter looks at `looks` checkpoints at most.
+    /// Lists checkpoints of a namespace, a thread, or all threads, with payloads and writes. The page begins after the
+    /// sort key `before_key` and the save number `before_seq`. The metadata's JSON must contain `texts`, or an escape.
+    /// `index` is an indexed key of the metadata. The filter checks at most `looks` checkpoints.
     Page {
         thread_id: Option<String>,
         namespace: Option<String>,
@@ -76,7 +76,7 @@ enum Call {
         limit: usize,
         looks: usize,
     },
-    /// Lists the threads that have a checkpoint in their root namespace, by their last activity. `after` is the cursor of
+    /// Lists the threads with a checkpoint in their root namespace, by their last activity. `after` is the cursor of
     /// the last thread on the previous page.
     Threads {
         statuses: Option<Vec<Status>>,
@@ -84,7 +84,7 @@ enum Call {
         after: Option<i64>,
         limit: usize,
     },
-    /// Removes a thread. Also removes the thread's writes to checkpoints that were never put.
+    /// Removes a thread, including its writes to checkpoints that were never put.
     DeleteThread {
         thread_id: String,
     },
@@ -122,7 +122,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             })
         }
         Call::Ancestors { checkpoint, channels, limit } => {
-            // The paths of the tasks have an empty name.
+            // The writes with the paths of tasks have an empty name.
             let writes = channels.iter().cloned().chain([String::new()]).collect();
             let ancestors = Ancestors { contract, id: checkpoint.key(), stems: channels, writes, limit };
             Request::ask(Query::Ancestors(ancestors), |answer| Response::list(answer.into_tuples()?, tuple))
@@ -185,7 +185,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-/// The read that a run begins with.
+/// The read at the beginning of a run.
 fn begin(thread_id: &str, namespace: &str, id: Option<&str>) -> Request {
     let (contract, lineage) = (CONTRACT_ID, thread::lineage(thread_id, namespace));
     let by_id = id.is_some();
@@ -213,17 +213,17 @@ fn listed(thread_id: Option<String>, namespace: Option<String>) -> Of {
     }
 }
 
-/// A key of the metadata that has an index, and the JSON text of the wanted value.
+/// An indexed key of the metadata, and the JSON text of the wanted value.
 #[derive(Debug, Deserialize, TS)]
 pub(super) struct IndexedKey {
     key: String,
     value: String,
 }
 
-/// A page of checkpoints has about this many bytes at most.
+/// The approximate maximum size of a page of checkpoints, in bytes.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// A sort key as a text: it is an id.
+/// A sort key as text. The sort key is an id.
 fn key_text(SortKey(key): SortKey) -> Result<String> {
     String::from_utf8(key).map_err(|error| damaged(&error.to_string()))
 }

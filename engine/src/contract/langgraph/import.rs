@@ -1,7 +1,7 @@
 //! Imports a database of `LangGraph`'s `SqliteSaver` (`@langchain/langgraph-checkpoint-sqlite`).
 //!
-//! The import only reads the database, in one snapshot. It copies serialized bytes unchanged, because only the
-//! serializer can interpret them. `split` finds the values of the channels in a serialized checkpoint. `call` has the
+//! The import reads the database in one snapshot, and changes nothing. It copies serialized bytes unchanged, because
+//! only the serializer can interpret them. `split` finds the channel values in a serialized checkpoint. `call` has the
 //! calls.
 
 mod call;

@@ -1,9 +1,9 @@
-//! The names of namespaces and of what is in them.
+//! The names of namespaces and of their entries.
 //!
-//! The name of a namespace has the labels, each with a dot behind it. In a label, a dot and a backslash have a backslash
-//! before them. So the name of a namespace begins with the name of another one only where its labels begin with the other's
-//! labels. The id of an entry is the name of its namespace, a dot and the key. No label is empty, so the dots say where the
-//! key begins.
+//! The name of a namespace is its labels, each followed by a dot. In a label, a backslash precedes each dot and
+//! backslash. So a name is a prefix of another name only if its labels are the first labels of the other namespace. The
+//! id of an entry is the name of its namespace, a dot and the key. An empty label is an escape, so the dots show where
+//! the key begins.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -38,7 +38,7 @@ impl Address {
 pub(super) fn name(namespace: &[String]) -> String {
     let mut name = String::new();
     for label in namespace {
-        // No escape of another label is like this one.
+        // No escape of another label equals this one.
         if label.is_empty() {
             name.push_str("\\e");
         }
@@ -63,7 +63,7 @@ pub(super) fn labels(name: &str) -> Option<Vec<String>> {
     Some(labels)
 }
 
-/// Takes a label with its dot off a name.
+/// Removes the first label and its dot from a name, and returns the label.
 fn take_label(name: &mut &str) -> Option<String> {
     let mut label = String::new();
     let mut chars = name.char_indices();
@@ -83,7 +83,7 @@ fn take_label(name: &mut &str) -> Option<String> {
     None
 }
 
-/// Returns the run that a namespace is called: its labels with dots between them.
+/// Returns the public name of a namespace as a run: its labels, joined by dots.
 pub(super) fn names(lineage: Option<String>, id: Option<&str>, end: &str) -> Names {
     let run = |name: String| name.strip_suffix(end).map_or_else(|| name.clone(), str::to_owned);
     match id.and_then(Address::read) {

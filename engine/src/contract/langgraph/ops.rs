@@ -1,4 +1,4 @@
-//! How checkpoints of threads and their writes are stored, and what their headers say.
+//! Stores the checkpoints of threads and their writes, and reads their headers.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub struct Put {
     pub thread_id: String,
     pub namespace: String,
     pub id: String,
-    /// The id of a checkpoint of the graph that was saved earlier. A checkpoint of a subgraph does not sort before it.
+    /// The id of an earlier checkpoint of the graph. A subgraph's checkpoint must not sort before it.
     #[serde(default)]
     pub root: Option<String>,
     /// The id of the parent. The parent is in the same namespace.
@@ -37,38 +37,37 @@ pub struct Put {
     pub inherit: Option<Vec<String>>,
     /// The expected content of inherited parts, if the caller knows it. See [`Draft::like`].
     ///
-    /// `updateState(config, null, "__copy__")` needs this field. The copy has the same parent as the copied checkpoint.
-    /// That parent may have other values than the copied checkpoint.
+    /// Needed by `updateState(config, null, "__copy__")`: the copy has the same parent as the copied checkpoint, whose
+    /// values may differ from the parent's.
     pub like: Option<Vec<PartName>>,
     pub metadata_tag: String,
-    /// Says who made the checkpoint. Has no NUL.
+    /// Identifies the program that made the checkpoint. Contains no NUL.
     pub mark: Option<String>,
     /// The time at which the store received the checkpoint, in ms since the epoch.
     pub saved_at: i64,
-    /// True if the value of some channel is computed from the writes of the checkpoint's ancestors.
+    /// True if a channel's value is computed from the writes of the checkpoint's ancestors.
     pub depends_on_parent: bool,
     /// True if the checkpoint must be the only child of its parent: `expectedParent`.
     pub only_child: bool,
-    /// True if the caller has seen the parent. Then the parent or another checkpoint of the thread must be stored: otherwise the thread
-    /// was deleted, and a run that branches must not bring it back.
+    /// True if the caller has seen the parent. Then the parent or another checkpoint of the thread must be stored.
+    /// Otherwise the thread was deleted, and a run that branches must not restore it.
     #[serde(default)]
     pub known: bool,
     /// If given, the thread must have this incarnation.
     #[serde(default)]
     #[ts(type = "Exact | undefined")]
     pub incarnation: Option<i64>,
-    /// The status of the thread at this checkpoint, if no task has stopped.
+    /// The status of the thread at this checkpoint, unless a task has stopped.
     pub status: Status,
-    /// True if the checkpoint claims the pending writes of its parent. A branch that the inspector makes leaves them pending.
+    /// True if the checkpoint claims the pending writes of its parent. A branch of the inspector leaves them pending.
     pub claims: bool,
 }
 
-/// `put`: stores a checkpoint and claims the pending writes of its parent. The checkpoint replaces a checkpoint with
-/// the same id.
+/// `put`: stores a checkpoint, replaces one with the same id, and claims the pending writes of its parent.
 ///
-/// A checkpoint that must be its parent's only child is refused with `CONFLICT` if the parent is no longer the
-/// latest checkpoint, because another writer has then continued the thread. The latest checkpoint is the one that was saved
-/// last, whatever the ids say: a clock that steps back makes ids that sort before earlier ones.
+/// If the checkpoint must be its parent's only child, the put fails with `CONFLICT` unless the parent is the latest
+/// checkpoint. Another writer has then continued the thread. The latest checkpoint is the one that was saved last. Ids
+/// do not count, because a clock that steps back makes ids that sort before earlier ones.
 pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
     let of = CheckpointRef { thread: put.thread_id, namespace: put.namespace, id: put.id };
     let key = check(&of)?;
@@ -84,8 +83,8 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         newest: parent.clone(),
         or: key.clone(),
     });
-    // A part has the name and the version of its channel. Without the parent, another branch, or a history that a restore has
-    // brought back, may have another value under the same name.
+    // Inherited parts are found by the name and version of their channel. Without the parent, another branch or a
+    // restored history may have another value under the same name.
     let heir = parent.clone().filter(|_| !inherit.is_empty()).map(|id| Expect::Checkpoint {
         contract,
         id,
@@ -126,7 +125,7 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
     })
 }
 
-/// The first byte of the meta of a checkpoint with a mark. No serializer's tag begins with it.
+/// The first byte of a meta with a mark. No serializer's tag begins with this byte.
 const MARKED: u8 = 1;
 
 /// Makes the meta of a checkpoint.
@@ -157,7 +156,7 @@ pub(super) fn show(header: &Header) -> Result<Shown> {
     Ok(Shown { serialized: Some(metadata), maker, mark, ..Shown::default() })
 }
 
-/// Writes of a task to a checkpoint. There is one buffer for each of `writes`. Fails with `CONFLICT` if the slot `free` is taken.
+/// Writes of a task to a checkpoint. Each of `writes` has a buffer. Fails with `CONFLICT` if the slot `free` is taken.
 #[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct PutWrites {
@@ -170,11 +169,11 @@ pub(super) struct PutWrites {
     writes: Vec<NewWrite>,
     /// True if a write replaces an earlier write in the same slot.
     replace: bool,
-    /// What must be stored. Missing: nothing.
+    /// The data that must be stored. Missing: none.
     #[serde(default)]
     #[ts(optional = nullable)]
     needs: Option<Needs>,
-    /// The slot of the task that must have no unclaimed write yet.
+    /// The task's slot that must have no unclaimed write.
     #[serde(default)]
     #[ts(optional = nullable)]
     free: Option<i64>,
@@ -187,14 +186,14 @@ pub(super) struct NewWrite {
     index: i64,
     channel: String,
     tag: String,
-    /// The id of the checkpoint that was made from the write. It is in the same namespace. Only a copied write has one.
+    /// The id of the checkpoint in the same namespace that was made from the write. Only copied writes have one.
     claimed_by: Option<String>,
 }
 
 /// `putWrites`: stores writes of a task to a checkpoint. Fails with `CONFLICT` if the slot `free` is taken.
 ///
-/// The path of the task is stored as one more write, in a slot of its own, so that it stays with the task's other writes.
-/// [`take_paths`] takes it out again.
+/// The path of the task is stored as one more write, in its own slot, so that it stays with the task's other writes.
+/// [`take_paths`] removes it again.
 pub(super) fn put_writes(given: PutWrites, buffers: &mut Buffers) -> Result<Unit> {
     let PutWrites { thread_id: thread, namespace, id, task, path, writes, replace, needs, free } = given;
     let of = CheckpointRef { thread, namespace, id };
@@ -216,29 +215,29 @@ pub(super) fn put_writes(given: PutWrites, buffers: &mut Buffers) -> Result<Unit
     Ok(Unit { expect: needs.into_iter().chain(free).collect(), ops })
 }
 
-/// The task of writes that belong to no task, such as the answer of `new Command({ resume })`.
+/// The task id of writes without a task, such as the answer of `new Command({ resume })`.
 const NO_TASK: &str = "00000000-0000-0000-0000-000000000000";
 
-/// What a write tells about its task, by its channel.
+/// The state of a task after a write, by the write's channel.
 fn state_of(task: &str, channel: &str) -> TaskState {
     match (task, channel) {
         (NO_TASK, "__resume__") => TaskState::ANSWERS,
         (NO_TASK, _) | (_, "__resume__" | "__scheduled__") => TaskState::default(),
         (_, "__error__") => TaskState::FAILED,
-        // LangGraph runs the handler of the error as a task of its own.
+        // LangGraph runs an error handler as a separate task.
         (_, "__error_source_node__") => TaskState::HANDLED,
         (_, "__interrupt__") => TaskState::ASKS,
         _ => TaskState::ENDED,
     }
 }
 
-/// A part of a thread that is imported, all of it or nothing. The buffers are those of `writes`, and then those of `puts`. Fails with
-/// `CONFLICT` unless each namespace of `expect` has this newest checkpoint.
+/// A part of an imported thread. The buffers are those of `writes`, then those of `puts`. Fails with `CONFLICT` unless
+/// each namespace of `expect` has this newest checkpoint.
 #[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Import {
     thread_id: String,
-    /// The newest checkpoints as the importer has read them.
+    /// The newest checkpoints when the importer read them.
     expect: Vec<NewestOf>,
     /// True if the stored thread is removed first.
     replace: bool,
@@ -255,10 +254,10 @@ pub(super) struct NewestOf {
     newest: Option<String>,
 }
 
-/// `import`: stores checkpoints and writes of a thread together, or nothing.
+/// `import`: stores checkpoints and writes of a thread, all or nothing.
 ///
-/// Fails with `CONFLICT` if one of the namespaces has another newest checkpoint than the importer has read, because a program
-/// has continued the thread since.
+/// Fails with `CONFLICT` if a namespace has another newest checkpoint than the importer read, because a program has
+/// continued the thread.
 pub(super) fn import(given: Import, buffers: &mut Buffers) -> Result<Unit> {
     let Import { thread_id, expect, replace, writes, puts } = given;
     let mut unit = if replace { thread::remove(CONTRACT_ID, &thread_id) } else { Unit::default() };
@@ -275,7 +274,7 @@ pub(super) fn import(given: Import, buffers: &mut Buffers) -> Result<Unit> {
     }
     for given in puts {
         let Unit { expect, mut ops } = put(given, buffers)?;
-        // What is imported goes to its place in the history, which may lie before what is stored.
+        // Imported checkpoints go to their place in the history, which may be before stored ones.
         for op in &mut ops {
             if let Op::Put(draft) = op {
                 draft.order = Order::SortKey;
@@ -287,11 +286,10 @@ pub(super) fn import(given: Import, buffers: &mut Buffers) -> Result<Unit> {
     Ok(unit)
 }
 
-/// The slot of the write that holds the path of a task. The name of its part is empty, which no channel's name is.
+/// The slot of the write with the path of a task. The name of its part is empty, unlike any channel's name.
 const PATH: i64 = i64::MIN;
 
-/// Takes the paths of tasks out of the writes to a checkpoint. Returns each of the other writes with the path of its
-/// task.
+/// Separates the paths of tasks from the other writes to a checkpoint. Returns each other write with its task's path.
 pub fn take_paths(writes: Vec<Write>) -> Vec<(Write, Option<String>)> {
     let (paths, writes): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|write| write.index == PATH);
     let paths: HashMap<(&str, Option<&str>), &Write> =
@@ -307,16 +305,15 @@ fn check(of: &CheckpointRef) -> Result<String> {
     of.checked_key(["thread_id", "checkpoint_ns", "checkpoint_id"], MAX_ID_BYTES)
 }
 
-/// The beginnings of the channels that decide which nodes run next: `__start__`, `__pregel_tasks` (sends), and the
-/// channels that lead to a node.
+/// The prefixes of the channels that determine the next nodes: `__start__`, `__pregel_tasks` (sends), and the channels
+/// that lead to a node.
 const STEERING: [&str; 4] = ["__start__", "__pregel_tasks", "branch:to:", "join:"];
 
-/// The channels of writes whose values tell whether a task failed, asked or was answered. The last one has the records of answers.
+/// The channels of writes whose values show whether a task failed, asked or was answered. The last one records answers.
 const TELLING: [&str; 4] = ["__error__", "__interrupt__", "__resume__", "__forkpoint_answers__"];
 
-/// Reduces a checkpoint to what its status is read from: the part with the rest of the checkpoint, the channels that
-/// decide which nodes run next, and the writes. Writes to other channels lose their values, because their existence is
-/// enough.
+/// Reduces a checkpoint to the data for its status: the part with the rest of the checkpoint, the channels that
+/// determine the next nodes, and the writes. Other writes lose their values: their existence suffices.
 pub(super) fn outline(mut tuple: Tuple) -> Tuple {
     let steers = |stem: &str| STEERING.iter().any(|channel| stem.starts_with(channel));
     tuple.checkpoint.payload.parts.retain(|part| part.stem().is_none_or(steers));

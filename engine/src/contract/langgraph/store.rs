@@ -1,13 +1,13 @@
 //! The contract of `LangGraph`'s `BaseStore`: items by namespace and key.
 //!
-//! A lineage is a namespace, and a checkpoint is an item. So a namespace without items is gone. The sort key of an item is its
-//! place: the time of its first save, and a number that orders items of the same time. An update keeps the place, so a
-//! search finds items by their first save, over all namespaces.
+//! A lineage is a namespace, and a checkpoint is an item, so a namespace without items does not exist. The sort key of
+//! an item is its place: the time of its first save, and a number that orders items of the same time. An update keeps
+//! the place, so a search lists items of all namespaces by their first save.
 //!
-//! [`Header::meta`](crate::record::Header::meta) of an item is the JSON of its value, so that a search reads no payloads. A value that JSON does not store
-//! exactly, or that is large, is the only part of the payload, and the meta is a NUL. If the item expires, the time of
-//! its last update and its time to live, in ms, stand before that, each with a space behind it. The time to live counts
-//! from the save time, which a read may move.
+//! [`Header::meta`](crate::record::Header::meta) of an item is the JSON of its value, so that a search reads no
+//! payloads. If the value is large, or JSON does not store it exactly, it is the payload's only part, and the meta is a
+//! NUL. If the item expires, the meta begins with the time of its last update and its time to live in ms, each followed
+//! by a space. The time to live counts from the save time, which a read may update.
 
 mod call;
 mod filter;

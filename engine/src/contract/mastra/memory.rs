@@ -1,11 +1,11 @@
 //! The memory of agents: threads with their messages, and resources, which are the users of an application.
 //!
-//! There are three tables. Each row is a checkpoint with the row's own id. The lineage of a message is its thread. The lineage of a
-//! thread or a resource has no other row. The group of a message or a thread is its resource.
+//! There are three tables. Each row is a checkpoint with the row's id. A message's lineage is its thread. A thread or a
+//! resource is alone in its lineage. The group of a message or a thread is its resource.
 //!
-//! The sort key of a row is its [`Place`]: the time of its creation, a number that orders rows of the same time, and a version, which
-//! is another one after each change. A change expects the place of the row that it was made from, so no change undoes another one.
-//! The save time of a thread or a resource is the time of its last change. A new message moves it without a look at the thread.
+//! The sort key of a row is its [`Place`]: its creation time, a number that orders rows of the same time, and a
+//! version, which differs after each change. A change expects the place that it read, so none undoes another. The save
+//! time of a thread or a resource is the time of its last change. A new message updates it without reading the thread.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -38,14 +38,14 @@ const PAGE_BYTES: usize = 4 << 20;
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Saves rows, all or none. The call has a buffer for each row.
+    /// Saves all rows or none. The call has a buffer for each row.
     Save {
         rows: Vec<NewRow>,
-        /// Threads whose time of the last change becomes `saved_at`. They need not exist.
+        /// Threads whose last change becomes `saved_at`. They need not exist.
         touch: Vec<String>,
         saved_at: i64,
     },
-    /// Removes rows, all or none.
+    /// Removes all rows or none.
     Remove {
         /// Removes all rows of these lineages.
         clear: Vec<Lineage>,
@@ -55,7 +55,7 @@ enum Call {
     },
     /// Reads rows by their ids. Rows that do not exist are left out.
     Find { table: Table, ids: Vec<String> },
-    /// Reads rows in an order. `count` asks for the number of all rows of the listing.
+    /// Reads rows in an order. With `count`, the response has the number of all rows of the listing.
     List {
         table: Table,
         thread: Option<String>,
@@ -63,8 +63,8 @@ enum Call {
         newest_first: bool,
         /// The place after which the page begins.
         after: Option<String>,
-        /// If the page has no such place, it begins with the rows from this time on in the order, in ms since the epoch. A row of
-        /// this time belongs to it only if the oldest rows come first.
+        /// If the page has no such place, it begins at this time in the order, in ms since the epoch. A row of exactly
+        /// this time is included only if the oldest rows come first.
         from: Option<f64>,
         skip: usize,
         limit: usize,
@@ -72,9 +72,9 @@ enum Call {
     },
     /// Reads the ids of rows that were created before a time, the newest first.
     Older { table: Table, lineage: String, than: f64, limit: usize },
-    /// Reads the ids of the messages around a message: `before` older and `after` newer ones, in their order.
+    /// Reads the ids of the messages around a message, in order: `before` older and `after` newer ones.
     Around { thread: String, id: String, before: usize, after: usize },
-    /// Lists lineages, the one that was begun last first. `before` is the cursor of the last one on the previous page.
+    /// Lists lineages, the last begun first. `before` is the cursor of the last lineage on the previous page.
     Lineages { table: Table, before: Option<i64>, limit: usize },
 }
 
@@ -95,7 +95,7 @@ impl Table {
         }
     }
 
-    /// The name of the id in Mastra.
+    /// Mastra's name for the id.
     fn id_name(self) -> &'static str {
         match self {
             Self::Messages => "message id",
@@ -141,13 +141,13 @@ struct Named {
     id: String,
 }
 
-/// What a change expects of a row.
+/// The expected state of a row before a change.
 #[derive(Clone, Copy, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 enum Seen {
-    /// The row may be as it likes.
+    /// No expectation.
     Any,
-    /// There is no such row.
+    /// The row does not exist.
     None,
     /// The row has this place.
     At(Place),
@@ -164,7 +164,7 @@ struct NewRow {
     group: String,
     place: Place,
     seen: Seen,
-    /// JSON that the inspector shows.
+    /// JSON for the inspector.
     meta: String,
     /// The time of the change, in ms since the epoch.
     saved_at: i64,
@@ -345,7 +345,7 @@ fn around(answer: Answer) -> Result<Option<Response>> {
     }
     let [before, after] = answer.into_all()?;
     let rows = |answer: Answer| -> Result<Vec<Neighbour>> {
-        // The first row is the message itself.
+        // The first row is the message itself, so skip it.
         let rows = answer.into_rows()?.rows.into_iter().skip(1).map(|row| row.header);
         Ok(rows.map(|Header { id, group, .. }| Neighbour { id, group }).collect())
     };

@@ -1,8 +1,8 @@
 //! The workflow snapshots of Mastra.
 //!
-//! A run is a lineage, named by its workflow and its id. Each snapshot that Mastra persists is a checkpoint, and the newest one is the
-//! snapshot of the run. A save expects the newest checkpoint that its caller has read, so two changes of one snapshot never undo each
-//! other. The group is the workflow. The label is the status in Mastra's words.
+//! A run is a lineage, named by its workflow and its id. Each persisted snapshot is a checkpoint, and the newest one is
+//! the run's snapshot. A save expects the newest checkpoint that its caller read, so two changes of a snapshot never
+//! undo each other. The group is the workflow. The label is Mastra's status.
 
 use std::cmp::Reverse;
 
@@ -32,7 +32,7 @@ pub const CONTRACT: Contract = Contract {
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Saves a snapshot. `newest` is the newest checkpoint of the run. `None`: the run has none. The call has a buffer for each part.
+    /// Saves a snapshot. `newest` is the expected newest checkpoint, or `None`. The call has a buffer for each part.
     Save {
         of: Run,
         id: String,
@@ -45,14 +45,14 @@ enum Call {
     },
     /// Reads the snapshots of runs. Runs that do not exist are left out.
     Snapshots { of: Vec<Run> },
-    /// Lists the runs of a workflow, or of all. The run that was begun last comes first. `before` is the cursor of the last run on the
+    /// Lists the runs of a workflow, or all runs, the last begun first. `before` is the cursor of the last run on the
     /// previous page.
     Runs { workflow: Option<String>, before: Option<i64>, limit: usize },
-    /// Looks at `looks` runs of a workflow, or of all, the last begun first. Answers the number of those that pass, and the `most` of
-    /// them that were created last. `before` is the `next` of the previous page.
+    /// Checks `looks` runs of a workflow, or of all, the last begun first. Returns the number of matches, and the
+    /// `most` matches that were created last. `before` is the `next` of the previous page.
     Select { workflow: Option<String>, filter: Filter, before: Option<i64>, looks: usize, most: Option<usize> },
-    /// Lists the runs with an id, whatever their workflows are. The names of the runs are looked through, and no others are read. `after`
-    /// is the `next` of the previous page.
+    /// Lists the runs with an id, in all workflows. Scans the names of runs, and reads only the matches. `after` is the
+    /// `next` of the previous page.
     Named { run: String, after: Option<Seq>, looks: usize },
     /// Removes a run. With `newest`, only if this is its newest checkpoint.
     Remove { of: Run, newest: Option<String> },
@@ -64,7 +64,7 @@ struct Run {
     run: String,
 }
 
-/// Which runs a list has. Times are in ms since the epoch, and both belong to the list.
+/// The runs of a list. Times are in ms since the epoch, and the list includes both.
 #[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Filter {
@@ -102,7 +102,7 @@ struct Meta {
     updated_at: i64,
     #[ts(type = "null | string | undefined")]
     resource: Option<String>,
-    /// The step that the run has reached.
+    /// The current step of the run.
     #[ts(type = "null | string | undefined")]
     step: Option<String>,
 }
@@ -196,11 +196,11 @@ impl FoundRun {
 
 #[derive(Serialize)]
 struct Selected {
-    /// The number of runs that pass.
+    /// The number of matching runs.
     total: usize,
-    /// The run that was created last comes first. Of two of the same time, the one that was begun last.
+    /// The last created run comes first. Runs created at the same time are ordered by their beginning, the last first.
     runs: Vec<FoundRun>,
-    /// The next page begins after this one. `None`: this was the last page.
+    /// The next page begins after this run. `None` on the last page.
     next: Option<i64>,
 }
 

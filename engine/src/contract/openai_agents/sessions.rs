@@ -30,27 +30,27 @@ const OPERATIONS: &str = "operations";
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Changes a session, and creates it if it does not exist. The steps are applied in the order of the fields. The buffer holds
-    /// the items, one after the other.
+    /// Changes a session, and creates it if it does not exist. The steps are applied in the order of the fields. The
+    /// buffer holds the items in order.
     Change {
         row: Row,
         /// Forgets the operations.
         forget: bool,
-        /// Keeps the first items: this number of them.
+        /// Keeps only this number of first items.
         keep: Option<u64>,
         items: Option<PackedRecords>,
         operation: Option<Operation>,
     },
-    /// Begins a session with the first `length` items of another one. `over` is the version of the session that the new one replaces.
-    /// With 0, the session must not exist.
+    /// Begins a session with the first `length` items of another one. `over` is the version of the session to replace.
+    /// 0: the session must not exist.
     Fork { row: Row, length: u64, to: String, over: u64, version: u64, saved_at: i64 },
-    /// Removes a session. With `seen`, only if its row has this version.
+    /// Removes a session. With `seen`, only if its row still has this version.
     Remove { session: String, seen: Option<u64> },
-    /// Reads the row of a session and its last items. Null: there is no session.
+    /// Reads the row of a session and its last items. Null if the session does not exist.
     Read { session: String, limit: Option<usize> },
-    /// Reads the hash of an operation's transaction. Null: no such operation was applied.
+    /// Reads the hash of an operation's transaction. Null if no such operation was applied.
     Applied { session: String, operation: String },
-    /// Lists sessions. The session that was begun last comes first. `before` is the cursor of the last session on the previous page.
+    /// Lists sessions, the last begun first. `before` is the cursor of the last session on the previous page.
     Sessions { before: Option<i64>, limit: usize },
 }
 
@@ -59,9 +59,9 @@ enum Call {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Row {
     session: String,
-    /// A random number, and another one after each change.
+    /// A random number, which differs after each change.
     version: u64,
-    /// The version that the change was made from. 0: there is no row. `None`: any version.
+    /// The version that the change is based on. 0: there is no row. `None`: any version.
     seen: Option<u64>,
     saved_at: i64,
 }
@@ -78,7 +78,7 @@ impl Row {
     fn header(&self) -> Header {
         let Self { session, version, saved_at, .. } = self;
         let sort_key = SortKey::from_version(*version);
-        // Retention cannot know that the items go together with the row. The store removes whole sessions.
+        // Retention does not know that the items belong to the row. The store removes complete sessions.
         Header {
             sort_key,
             saved_at: *saved_at,
@@ -92,7 +92,7 @@ impl Row {
     }
 }
 
-/// The condition that the row of a session has this version. 0: that the session does not exist.
+/// The condition that the row of a session has this version. 0: the session must not exist.
 fn has_version(session: &str, version: u64, why: &str) -> Expect {
     let must = match version {
         0 => Must::NotBeSavedSince(i64::MIN),
@@ -113,7 +113,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             check_id("newSessionId", &to)?;
             let taken = has_version(&to, over, "already has items: fork into a new session");
             let removed = if over == 0 { Vec::new() } else { delete(to.clone()).ops };
-            // The row of the source names the items that the fork begins with. The next change of the source drops the name.
+            // The source's row names the items of the fork. The next change of the source drops the name.
             let logs = vec![LogMark { log: ITEMS.to_owned(), length }];
             let named = Draft::from(Checkpoint { header: row.header(), payload: Payload::default(), logs });
             let (source, sort_key, labels) = (row.session.clone(), SortKey::from_version(version), Labels::default());

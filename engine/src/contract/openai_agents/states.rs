@@ -18,15 +18,15 @@ use crate::record::{ContractId, Header, Labels, SortKey, Status};
 pub const STATES_ID: ContractId = ContractId(12);
 pub const STATES: Contract =
     Contract { call_types: CallTypes::of::<Call>(), ..Contract::new("openai-agents-states", STATES_ID, request, show) };
-/// The contract of what has taken states.
+/// The contract for the taking of states.
 pub const EFFECTS: Contract = STATES.effects("openai-agents-states/effects");
 
-/// The calls. `ts/contracts/openai-agents/wire.ts` has the types of their responses. In [`Call::Save`] and [`Call::Remove`], `taken` is what the
-/// caller has taken: the call fails with [`Code::Conflict`](crate::error::Code::Conflict) if another process has taken it since.
+/// The calls: see `ts/contracts/openai-agents/wire.ts`. [`Call::Save`] and [`Call::Remove`] fail with
+/// [`Code::Conflict`](crate::error::Code::Conflict) if another process has taken the state `taken`.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Saves a state. The buffer has the part. `taken` is stored as ended.
+    /// Saves a state. The buffer is the part. `taken` is stored as ended.
     Save {
         run: String,
         id: String,
@@ -36,11 +36,11 @@ enum Call {
         saved_at: i64,
         taken: Option<effect::Write>,
     },
-    /// Reads the state of a run that was saved last, and the effects of the run.
+    /// Reads the last saved state of a run, and the effects of the run.
     Newest { run: String },
     /// Removes a run.
     Remove { run: String, taken: Option<effect::Write> },
-    /// Lists the runs, the one that was saved last first. `before` is the cursor of the last run on the previous page.
+    /// Lists the runs, the last saved first. `before` is the cursor of the last run on the previous page.
     Runs { before: Option<i64>, limit: usize },
 }
 
@@ -130,7 +130,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-/// The run is the group of its session.
+/// A session is the group of its runs.
 fn show(header: &Header) -> Result<Shown> {
     #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
     let at = Some(header.saved_at as f64);

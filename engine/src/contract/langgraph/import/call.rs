@@ -38,7 +38,7 @@ fn tool(which: &str) -> Result<Box<dyn Tool>> {
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Lists all threads, or those of `of` that exist. The thread that was active last comes last.
+    /// Lists all threads, or the existing threads of `of`. The last active thread comes last.
     Threads {
         of: Option<Vec<String>>,
     },
@@ -63,7 +63,7 @@ enum Call {
 struct FoundThread {
     thread_id: String,
     checkpoints: Vec<FoundCheckpoint>,
-    /// The checkpoints that have writes but do not exist. Only listed with the last checkpoint of the thread.
+    /// The missing checkpoints that have writes. Only listed with the last checkpoint of the thread.
     orphans: Vec<Orphan>,
     /// True if the page has the last checkpoint of the thread.
     ended: bool,
@@ -138,7 +138,7 @@ impl SqliteSaver {
         for thread_id in threads {
             let mut thread = FoundThread { thread_id, checkpoints: Vec::new(), orphans: Vec::new(), ended: false };
             while rows < PAGE && page.bytes < PAGE_BYTES && !thread.ended {
-                // A few rows at a time, because a row may be large.
+                // Read a few rows at a time, because a row may be large.
                 let some = self.checkpoints(&thread.thread_id, (&after.0, &after.1), SOME)?;
                 thread.ended = some.len() < SOME as usize;
                 rows += some.len();
@@ -170,7 +170,7 @@ impl SqliteSaver {
 /// The number of rows in one read.
 const SOME: u32 = 16;
 
-/// JavaScript calls this tool on Node's thread pool, because the tool reads from a disk.
+/// JavaScript calls this tool on Node's thread pool, because it reads from a disk.
 impl Tool for SqliteSaver {
     fn call(&mut self, call: &str) -> Result<Response> {
         match read_json(call)? {

@@ -48,8 +48,8 @@ impl SqliteSaver {
         Self { path: path.into(), file: None }
     }
 
-    /// Lists all threads, including threads that have writes but no checkpoints. The thread that was active last comes
-    /// last: ids of checkpoints sort by time.
+    /// Lists all threads, including threads with writes but no checkpoints. The last active thread comes last: ids of
+    /// checkpoints sort by time.
     pub fn threads(&mut self) -> Result<Vec<String>> {
         let sql = "SELECT thread_id FROM (
                      SELECT thread_id, iif(checkpoint_ns = '', checkpoint_id, '') AS id FROM checkpoints
@@ -102,7 +102,7 @@ impl SqliteSaver {
         .map_err(in_thread(thread))
     }
 
-    /// Lists the checkpoints that have writes but do not exist, as pairs of namespace and id.
+    /// Lists the missing checkpoints that have writes, as pairs of namespace and id.
     pub fn orphans(&mut self, thread: &str) -> Result<Vec<(String, String)>> {
         let sql = "SELECT DISTINCT checkpoint_ns, checkpoint_id FROM writes
                    WHERE thread_id = ?1 AND NOT EXISTS (
@@ -127,7 +127,7 @@ impl SqliteSaver {
             .prepare_cached(sql)
             .and_then(|mut statement| statement.query_map(params, read)?.collect())
             .map_err(|error| failed(&self.path, error));
-        // If another program has changed the file since, even an error may come from the change.
+        // Another program may have changed the file, which may also be the cause of an error.
         if !file.is_current(&self.path) {
             let message =
                 format!("another program wrote to \"{}\" during the import: import again", self.path.display());
@@ -187,7 +187,7 @@ fn tag(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     Ok(row.get::<_, Option<String>>(column)?.unwrap_or_else(|| "json".to_owned()))
 }
 
-/// Reads the bytes of a BLOB. The value may also be a TEXT that an earlier version of the saver has written.
+/// Reads the bytes of a BLOB, or of a TEXT that an earlier version of the saver wrote.
 fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Blob(bytes) | ValueRef::Text(bytes) => bytes.to_vec(),

@@ -1,4 +1,4 @@
-//! Finds the values of the channels in a checkpoint that a `SqliteSaver` has stored as one JSON text.
+//! Finds the channel values in a checkpoint that a `SqliteSaver` has stored as one JSON text.
 
 use std::fmt;
 
@@ -9,10 +9,9 @@ use serde_json::value::RawValue;
 
 use crate::record::Part;
 
-/// Splits a serialized checkpoint into the parts that a put of the checkpoint would store: one for each channel, and one
-/// for the rest. The values keep their bytes.
-///
-/// Returns `None` if the text is not the JSON of a checkpoint, or is unusual JSON. Then only the serializer can read it.
+/// Splits a serialized checkpoint into the parts that a put would store: one for each channel, and one for the rest.
+/// The values keep their bytes. Returns `None` if the text is not the JSON of a checkpoint, or is unusual JSON. Only
+/// the serializer can then read it.
 pub fn split(checkpoint: &[u8]) -> Option<Vec<Part>> {
     let Object(fields) = serde_json::from_slice(checkpoint).ok()?;
     let field = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
@@ -48,7 +47,7 @@ pub fn split(checkpoint: &[u8]) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// Returns a version as JavaScript writes it into a text.
+/// Returns a version in the text form of JavaScript.
 fn version_text(json: &str) -> Option<String> {
     if json.starts_with('"') {
         return serde_json::from_str(json).ok();

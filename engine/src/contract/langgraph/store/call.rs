@@ -16,7 +16,7 @@ use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Answer, MetaFilter, MetaTest, Of, Page, Query, RowOrder};
 use crate::record::{Checkpoint, Header, Lineage, Seq, SortKey};
 
-/// The number of items that a filter looks at in a page of one namespace.
+/// The maximum number of items that a filter checks for a page of one namespace.
 const LOOKS: usize = 10_000;
 /// The maximum number of bytes in a page of items.
 const PAGE_BYTES: usize = 4 << 20;
@@ -27,18 +27,18 @@ const PAGE_BYTES: usize = 4 << 20;
 enum Call {
     /// Reads items by their names, all from one snapshot. The response has null for an item that does not exist.
     Find { of: Vec<Address>, now: i64 },
-    /// Saves and removes items, all or none. The call has a buffer for each of `puts`.
+    /// Saves and removes all items or none. The call has a buffer for each of `puts`.
     Save {
         puts: Vec<NewItem>,
         removed: Vec<Address>,
-        /// Items whose time to live begins again.
+        /// Items whose time to live starts again.
         touched: Vec<Address>,
         saved_at: i64,
     },
     /// Reads a page of the items of all namespaces that begin with `prefix`, by their first save.
     Search {
         prefix: Vec<String>,
-        /// What the JSON of a wanted value contains.
+        /// Texts in the JSON of a wanted value.
         texts: Vec<String>,
         conditions: Vec<Condition>,
         /// The place after which the page begins.
@@ -48,11 +48,11 @@ enum Call {
         limit: usize,
         now: i64,
     },
-    /// Lists the namespaces, the one that was begun last first. `before` is the cursor of the previous page.
+    /// Lists the namespaces, the last begun first. `before` is the cursor of the previous page.
     Namespaces { matching: Vec<Match>, max_depth: Option<usize>, before: Option<i64>, limit: usize, now: i64 },
     /// Returns for each namespace whether it has an item that has not expired.
     Alive { of: Vec<Vec<String>>, now: i64 },
-    /// Lists items that have expired, of those that were saved first before a time.
+    /// Lists expired items that were first saved before a time.
     Expired {
         before: i64,
         /// The place after which the page begins.
@@ -60,7 +60,7 @@ enum Call {
         limit: usize,
         now: i64,
     },
-    /// Removes items unless they were saved after the time at which they were listed.
+    /// Removes items, except those that were saved again after they were listed.
     Expire { of: Vec<Listed> },
 }
 
@@ -68,7 +68,7 @@ enum Call {
 #[derive(Clone, Debug, Deserialize, TS)]
 struct Match {
     suffix: bool,
-    /// None: any label.
+    /// `None`: any label.
     labels: Vec<Option<String>>,
 }
 
@@ -89,14 +89,14 @@ struct Listed {
     saved_at: i64,
 }
 
-/// A filter that only looks at the values of items.
+/// A filter on the values of items.
 fn filter(texts: Vec<String>, test: MetaTest) -> MetaFilter {
     let all = texts.into_iter().map(String::into_bytes).collect();
-    // A meta that is no JSON contains a NUL, and JSON ends with a brace.
+    // A meta that is not JSON contains a NUL. JSON ends with a brace.
     MetaFilter { all, or: vec![0], end: b"}".to_vec(), key: None, test: Some(test) }
 }
 
-/// The items that have not expired. An unreadable one counts, so that its damage is found.
+/// Selects items that have not expired. Includes unreadable items, so that a caller finds their damage.
 fn alive(now: i64) -> MetaTest {
     MetaTest::new(move |meta, saved_at| Meta::read(meta).is_none_or(|meta| !meta.has_expired(saved_at, now)))
 }
@@ -160,7 +160,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let is_expired = MetaTest::new(move |meta, saved_at| {
                 Meta::read(meta).is_some_and(|meta| meta.has_expired(saved_at, now))
             });
-            // The items that were saved last come first, so the page begins behind those that are too young.
+            // The newest items come first, so the page begins after those that are too new.
             #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
             let first = (SortKey::from_f64(before as f64), Seq::MIN);
             let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
@@ -185,7 +185,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
 fn search(answer: Answer, conditions: &[Condition], mut skip: usize, now: i64) -> Result<Option<Response>> {
     #[derive(Serialize)]
     struct Found {
-        /// True if the filter must look at the value again.
+        /// True if TypeScript must filter the value again.
         unsure: bool,
         #[serde(flatten)]
         item: FoundItem,
@@ -205,7 +205,7 @@ fn search(answer: Answer, conditions: &[Condition], mut skip: usize, now: i64) -
             }
             let unsure = verdict == Verdict::Unsure;
             if unsure {
-                // Whether this item is one of those to leave out is not known here.
+                // TypeScript must decide first whether to skip this item, so stop skipping.
                 skip = 0;
             } else if skip > 0 {
                 skip -= 1;
@@ -214,7 +214,7 @@ fn search(answer: Answer, conditions: &[Condition], mut skip: usize, now: i64) -
             }
             items.push(Found { unsure, item: FoundItem::read(checkpoint, now, response)? });
         }
-        // An item that is updated keeps its sort key and gets another save number.
+        // An updated item keeps its sort key and gets another save number.
         let next = page.next.map(|(sort_key, _)| show_place(&sort_key, Seq::MAX));
         Ok(FoundPage { items, skipped, next })
     })
@@ -244,7 +244,7 @@ fn namespaces(
 ) -> Result<Option<Response>> {
     #[derive(Default, Serialize)]
     struct Listing {
-        /// What is left of the namespaces with at most `max_depth` labels.
+        /// The namespaces, cut to at most `max_depth` labels.
         found: Vec<Vec<String>>,
         /// Namespaces whose newest item has expired.
         unsure: Vec<Vec<String>>,

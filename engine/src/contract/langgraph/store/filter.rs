@@ -1,6 +1,6 @@
 //! Filters: conditions on the keys of a value.
 //!
-//! The value is JSON here. A value that is stored in another form, and a comparison of objects, are left to TypeScript.
+//! Only values in JSON are compared here. TypeScript compares values in other forms, and objects.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -17,7 +17,7 @@ pub(super) struct Condition {
     /// A literal key of the value itself.
     key: String,
     op: Comparison,
-    /// One operand, or those of which one is wanted.
+    /// One operand, or several of which one must match.
     operands: Vec<Operand>,
 }
 
@@ -39,7 +39,7 @@ enum Operand {
     Undefined,
     Null,
     Bool(bool),
-    /// A number, as JavaScript writes it: JSON has no infinity.
+    /// A number in JavaScript's text form, because JSON has no infinity.
     Number(
         #[serde(deserialize_with = "number")]
         #[ts(type = "string")]
@@ -48,9 +48,9 @@ enum Operand {
     Text(String),
     /// An object or a list.
     Composite,
-    /// No value of JSON is equal to it.
+    /// A value that equals no JSON value.
     Other,
-    /// Only TypeScript can compare with it.
+    /// A value that only TypeScript can compare.
     Unsure,
 }
 
@@ -58,7 +58,7 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Cow::<str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-/// What is known of a value.
+/// The result of a filter for a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     No,
@@ -84,12 +84,12 @@ impl Verdict {
     }
 }
 
-/// Decides whether a JSON text is the text of a wanted object. The text has each key once.
+/// Decides whether a JSON object matches. Each key of the text is unique.
 pub(super) fn decide(conditions: &[Condition], json: &[u8]) -> Verdict {
     let mut reader = serde_json::Deserializer::from_slice(json);
     let mut found = vec![Found::Missing; conditions.len()];
     let is_whole = reader.deserialize_map(Wanted { conditions, found: &mut found }).is_ok();
-    // The rest of the text does not matter if all keys were found.
+    // If all keys were found, the rest of the text does not matter.
     if !is_whole && found.iter().any(Found::is_missing) {
         return Verdict::Unsure;
     }
@@ -104,7 +104,7 @@ pub(super) fn decide(conditions: &[Condition], json: &[u8]) -> Verdict {
     verdict
 }
 
-/// Reads the values of the keys of conditions, and skips all others. Ends when all are found.
+/// Reads the values of the conditions' keys, and skips all others. Stops when all are found.
 struct Wanted<'a, 'de> {
     conditions: &'a [Condition],
     found: &'a mut [Found<'de>],
@@ -138,7 +138,7 @@ impl<'de> Visitor<'de> for Wanted<'_, 'de> {
     }
 }
 
-/// A key, which is copied only if it contains an escape.
+/// A key. It is copied only if it contains an escape.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -171,7 +171,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Compares numbers with numbers, and texts with texts in the order of JavaScript: by their code units.
+    /// Compares numbers with numbers, and texts with texts by their UTF-16 code units, as JavaScript does.
     fn order(&self, operand: &Operand) -> Option<Ordering> {
         match (self, operand) {
             (Self::Number(own), Operand::Number(wanted)) => own.partial_cmp(wanted),

@@ -1,4 +1,4 @@
-//! How items are stored.
+//! The stored form of items.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ use crate::record::{Checkpoint, ContractId, Header, SortKey};
 
 /// The items. The id makes them records: see [`ContractId::has_records`].
 pub(super) const CONTRACT_ID: ContractId = ContractId(81);
-/// The part that holds the value of an item, if its meta does not.
+/// The part with the value of an item, if the value is not in the meta.
 pub(super) const VALUE: &str = "value";
 
 /// The place of an item in listings.
@@ -47,7 +47,7 @@ pub(super) struct Expiry {
     ttl_ms: i64,
 }
 
-/// What the meta of an item says.
+/// The content of an item's meta.
 pub(super) struct Meta<'a> {
     expiry: Option<Expiry>,
     /// The JSON of the value. `None`: the value is in the payload.
@@ -79,7 +79,7 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// What a put expects to replace.
+/// The expected state of the item before a put.
 #[derive(Clone, Copy, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 enum Seen {
@@ -95,7 +95,7 @@ pub(super) struct NewItem {
     #[serde(flatten)]
     address: Address,
     place: Place,
-    /// What the item replaces.
+    /// The expected state of the item.
     seen: Seen,
     expiry: Option<Expiry>,
     /// The serializer's tag of the value.
@@ -142,7 +142,7 @@ pub(super) struct FoundItem {
     address: Address,
     place: Place,
     updated_at: i64,
-    /// True if it expires, unless it is read before.
+    /// True if the item expires unless it is read.
     expires: bool,
     has_expired: bool,
     /// The value, if it is in the meta.
