@@ -1,4 +1,4 @@
-//! A call on a store: its fields as they arrive from JavaScript, and its request to the engine.
+//! A call on a store: its fields from JavaScript, and its request to the engine.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -13,8 +13,7 @@ use crate::query::{Answer, Query};
 use crate::record::{Content, Part, Record};
 use crate::retention::Prune;
 
-/// Converts the engine's answer into a response. The function runs on the thread that has the answer. `None` becomes
-/// null.
+/// Converts the engine's answer into a response, on the thread that has the answer. `None` becomes null.
 pub(crate) type Respond = Box<dyn FnOnce(Answer) -> Result<Option<Response>> + Send>;
 
 /// Takes the answers of several queries, one by one.
@@ -30,12 +29,12 @@ pub trait Collect: Send {
 pub enum Request {
     /// Applies a unit. The response is null.
     Apply(Unit),
-    /// Applies a unit with checkpoints that a store has saved before: see [`Store::apply_saved`](crate::store::Store).
+    /// Applies a unit with checkpoints that were saved before: see [`Store::apply_saved`](crate::store::Store).
     Import(Unit),
     /// Runs a query, and converts the answer into a response.
     Ask(Query, Respond),
-    /// Runs several queries. Each answer is dropped before the next one is read, if the storage
-    /// reads them one by one. True: another thread than the one of other queries reads them.
+    /// Runs several queries. If the storage reads answers one by one, each is dropped before the next is read. True: a
+    /// separate thread reads them.
     LookAtEach(Vec<Query>, Box<dyn Collect>, bool),
     /// Removes one batch of the checkpoints that a rule selects. The response is a
     /// [`Pruned`](crate::retention::Pruned).
@@ -75,20 +74,20 @@ impl<'a> RawCall<'a> {
         &self.fields.shape.contract
     }
 
-    /// Returns a field that every call may have beside the fields of its contract.
+    /// Returns a common field, which every call may have in addition to the fields of its contract.
     pub(super) fn common(&self, name: &str) -> Option<&Value> {
         let at = self.fields.shape.names.iter().position(|known| known == name)?;
         self.fields.values.get(at)
     }
 
-    /// Reads the fields into the contract's enum. Also returns the buffers, for the enum's variant to take.
+    /// Reads the fields into the contract's enum. Returns the buffers too.
     pub fn read<T: DeserializeOwned>(self) -> Result<(T, Buffers)> {
         let fields = T::deserialize(self.fields).map_err(|error| unreadable(&error))?;
         Ok((fields, self.buffers))
     }
 }
 
-/// The buffers of a call. They are taken in their order.
+/// The buffers of a call, taken in order.
 #[derive(Debug)]
 pub struct Buffers(std::vec::IntoIter<Content>);
 
@@ -115,26 +114,26 @@ impl Buffers {
     }
 }
 
-/// The name and the tag of a part. A buffer of the call has the bytes of the part.
+/// The name and the tag of a part. Its bytes are in a buffer of the call.
 #[derive(Clone, Debug, Deserialize, TS)]
 pub struct PartName {
     pub name: String,
     pub tag: String,
 }
 
-/// The tags, the lengths and the keys of records in one buffer.
+/// The tags, lengths and keys of the records in one buffer.
 #[derive(Debug, Deserialize, TS)]
 pub(super) struct PackedRecords {
     tags: Vec<String>,
     lengths: Vec<usize>,
-    /// One for each record. Empty: the records have no keys.
+    /// The key of each record. Empty: no record has a key.
     #[serde(default)]
     #[ts(optional, as = "Option<Vec<Option<String>>>")]
     keys: Vec<Option<String>>,
 }
 
 impl PackedRecords {
-    /// Takes the next buffer apart.
+    /// Splits the next buffer into records.
     pub(super) fn records(self, buffers: &mut Buffers) -> Result<Vec<Record>> {
         let mut rest = buffers.take()?.into_joined();
         let mut keys = self.keys.into_iter();
@@ -147,10 +146,9 @@ impl PackedRecords {
     }
 }
 
-/// A part of a contract that works without a store: for example, a state machine or the reader of another store's file.
+/// A part of a contract that works without a store, such as a state machine or a reader of another store's file.
 pub trait Tool: Send {
-    /// Answers a call, given in JSON. The answer must be fast, unless the documentation of the tool says that it runs
-    /// on Node's thread pool.
+    /// Answers a call in JSON. Must be fast, unless the tool is documented to run on Node's thread pool.
     fn call(&mut self, call: &str) -> Result<Response>;
 }
 

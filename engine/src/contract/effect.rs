@@ -1,13 +1,12 @@
-//! Effects: what a run does to the world outside, each with a key. The result of an effect is stored once, and a later
-//! call gets it.
+//! Effects: actions of a run on other systems, each with a key. An effect's result is stored once, for all later calls.
 //!
-//! The effects of a contract's runs belong to a contract of their own ([`Contract::effects`]). The lineage has the name of the run's
-//! lineage, so what removes the run removes its effects too ([`follow`]), and each effect is a checkpoint of it. The sort
+//! The effects of a contract's runs have their own contract ([`Contract::effects`]). An effect is a checkpoint in a
+//! lineage with the name of the run's lineage, so the removal of the run removes its effects too ([`follow`]). The sort
 //! key is the token of the attempt. A process that takes an effect over writes a greater token, and the earlier process
-//! can no longer write. An effect that was forgotten and begun again has another token, too. `meta` is an entry as
+//! can no longer write. An effect that was forgotten and begun again also has another token. `meta` is an entry as
 //! JSON, and the payload is the result.
 //!
-//! A run may have several effects with the same key, if it has branches. The number `branch` tells them apart.
+//! A run with branches may have several effects with the same key. The number `branch` distinguishes them.
 
 pub(super) mod stored;
 
@@ -30,12 +29,11 @@ use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Answer, Of, Query, RowOrder, Rows, RowsFrom};
 use crate::record::{ContractId, Header, Listed, RowPage, SortKey, Start};
 
-/// The calls of effects use this name in place of a contract's name.
+/// The name of the calls of effects, instead of a contract's name.
 pub(super) const NAME: &str = "effect";
 pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
-/// Adds to a unit that removes runs the removal of what is kept beside them: their effects, and what a program has said of
-/// them.
+/// Extends a unit that removes runs: also removes their effects, and the entries of programs about them.
 pub(super) fn follow(unit: &mut Unit) {
     let with_effects =
         |id: ContractId| contract_of(id).filter(|_| !id.is_effects() && contract_of(id.effects()).is_some());
@@ -60,7 +58,7 @@ pub(super) fn follow(unit: &mut Unit) {
     unit.ops.splice(0..0, more);
 }
 
-/// The effect as the writer has read it.
+/// The effect's state when the writer read it.
 #[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Seen {
@@ -76,9 +74,8 @@ enum Call {
     Find {
         effect: Address,
     },
-    /// Begins an attempt. `seen` is the state that it replaces, or `None` if there must be no such effect. Fails with
-    /// `CONFLICT` if another process was faster. The buffers have a part if `result` is given: a copy of an effect
-    /// that has ended.
+    /// Begins an attempt. `seen` is the state to replace. `None`: the effect must not exist. Fails with `CONFLICT` if
+    /// another process was faster. With `result`, the buffers have a part: the call copies an effect that has ended.
     Begin {
         effect: Address,
         seen: Option<Seen>,
@@ -87,10 +84,10 @@ enum Call {
         entry: serde_json::Map<String, serde_json::Value>,
         result: Option<PartName>,
         saved_at: i64,
-        /// If given, fails with `CONFLICT` if this is not the newest checkpoint of the run.
+        /// If given, fails with `CONFLICT` unless this is the newest checkpoint of the run.
         #[ts(optional)]
         newest: Option<String>,
-        /// If given, fails with `CONFLICT` if the run does not have this incarnation: see [`Found::incarnation`].
+        /// If given, fails with `CONFLICT` unless the run has this incarnation: see [`Found::incarnation`].
         #[serde(default)]
         #[ts(optional, type = "Exact | undefined")]
         incarnation: Option<i64>,
@@ -106,11 +103,11 @@ enum Call {
         #[ts(optional)]
         tokens: Option<Vec<i64>>,
     },
-    /// Where an effect is, as seen from the checkpoint `at`. The response is a [`Place`].
+    /// The position of an effect relative to the checkpoint `at`. The response is a [`Place`].
     ///
-    /// The effect was begun from the checkpoint `base`, when `newest` was the newest checkpoint of the run. If `at` is not
-    /// stored, it follows `from` or, without that, the newest checkpoint. With `past`, `base` is a later checkpoint that the
-    /// effect is visible from. `joins` says which effects the caller shares although the run has moved on since.
+    /// The effect began from the checkpoint `base`, when `newest` was the run's newest checkpoint. If `at` is not
+    /// stored, it follows `from`, or the newest checkpoint. With `past`, `base` is a later checkpoint that the effect
+    /// is visible from. `joins` selects the effects that the caller shares even if the run has moved on.
     Place {
         of: Run,
         base: String,
@@ -122,13 +119,13 @@ enum Call {
     },
 }
 
-/// Which effects belong to a caller that comes late: the run has moved on since they were begun.
+/// The effects that a late caller shares. A caller is late if the run has moved on since the effects began.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Joins {
-    /// Those of its own checkpoint, which its run has saved. The caller asked for a branch at an earlier one.
+    /// The effects of the caller's own checkpoint, if stored. The caller asked for a branch at an earlier one.
     Checkpoint,
-    /// Those of its own and of later checkpoints. The caller asked for no branch.
+    /// The effects of the caller's own and of later checkpoints. The caller asked for no branch.
     Run,
 }
 
@@ -140,7 +137,7 @@ struct Found {
     now: i64,
     /// The id of the run's newest checkpoint.
     newest: Option<String>,
-    /// The incarnation of the run. `None`: nothing of it is stored.
+    /// The incarnation of the run. `None`: nothing of the run is stored.
     incarnation: Option<i64>,
     origin: Option<Origin>,
     /// True if the run has an effect with the same key and the next number.
@@ -148,7 +145,7 @@ struct Found {
     effect: Option<Effect>,
 }
 
-/// The checkpoint of another run from which a run was forked.
+/// The checkpoint that a run was forked from, in another run.
 #[derive(Serialize)]
 struct Origin {
     run: String,
@@ -163,22 +160,22 @@ struct Place {
     at: Side,
     /// True if the checkpoint `at` is stored.
     stored: bool,
-    /// [`Side::Left`]: the ancestor that was not found.
+    /// For [`Side::Left`]: the ancestor that was not found.
     parent: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Side {
-    /// Its checkpoint is `at`, and nothing has followed it. Or it is the parent of `at`, which is not stored yet.
+    /// The effect's checkpoint is `at` without successors, or is the parent of `at`, which is not stored yet.
     Here,
-    /// It belongs to the past of `at`.
+    /// The effect is before `at`.
     Before,
-    /// It is on another branch, or later.
+    /// The effect is on another branch, or after `at`.
     Beside,
-    /// Its checkpoint is not stored.
+    /// The effect's checkpoint is not stored.
     Unknown,
-    /// It is on another branch if the ancestor `parent` of `at` is stored. Otherwise nobody knows what was before `at`.
+    /// The effect is on another branch if the ancestor `parent` of `at` is stored. Otherwise it is unknown.
     Left,
 }
 
@@ -285,7 +282,7 @@ fn find(effect: &Address) -> Result<Request> {
     }))
 }
 
-/// The checkpoint of another run from which a run was forked, with the framework's names.
+/// The checkpoint that a run was forked from, in another run, with the framework's names.
 fn origin_of(contract: &Contract, start: &Start) -> Option<Origin> {
     let crate::record::Origin { lineage, id, .. } = start.origin()?;
     let Names { run, ns, id } = (contract.name_of)(lineage.clone(), Some(id.clone()));
@@ -320,22 +317,22 @@ fn place(
     }))
 }
 
-/// The checkpoints of a run from the one that an effect was begun from, the oldest first.
+/// The checkpoints of a run since the base of an effect, the oldest first.
 struct History<'a> {
     rows: &'a [Listed],
     base: &'a str,
-    /// The checkpoint of another run from which the run was forked.
+    /// The checkpoint that the run was forked from, in another run.
     origin: Option<&'a str>,
-    /// True: every checkpoint that follows the base is after the effect.
+    /// True: the effect is before every checkpoint that follows the base.
     past: bool,
     joins: Option<Joins>,
 }
 
 impl<'a> History<'a> {
-    /// Where the effect is, as seen from the checkpoint `at`. Also returns the id of the ancestor for [`Side::Left`].
+    /// The position of the effect relative to the checkpoint `at`, and the id of the ancestor for [`Side::Left`].
     ///
-    /// The first checkpoint that follows the base after the effect has begun is the effect's successor. Other checkpoints
-    /// that follow the base begin other branches.
+    /// The first checkpoint that follows the base after the effect began is the effect's successor. All other
+    /// checkpoints that follow the base begin other branches.
     fn side(&self, newest: Option<&str>, at: &str, stored: bool, from: Option<&'a str>) -> (Side, Option<&'a str>) {
         if self.rows.is_empty() {
             return (Side::Unknown, None);
@@ -347,13 +344,13 @@ impl<'a> History<'a> {
             None => self.rows.len().checked_sub(1),
             Some(from) => self.position(from),
         };
-        // A checkpoint before the base. A caller that asked for no branch was overtaken by the run that has the effect.
+        // The checkpoint is before the base. The effect's run overtook a caller that asked for no branch.
         let Some(mut row) = begin else {
             let side = if self.joins == Some(Joins::Run) { Side::Here } else { Side::Beside };
             return if stored { (side, None) } else { (Side::Left, from) };
         };
         if self.is(row, self.base) {
-            // A checkpoint that is not stored follows the base, and may be another branch of it.
+            // A checkpoint that is not stored follows the base, and may begin another branch.
             let joins = self.joins.is_some_and(|joins| joins == Joins::Run || stored);
             return (if self.past || joins || successor.is_none() { Side::Here } else { Side::Beside }, None);
         }
@@ -371,18 +368,18 @@ impl<'a> History<'a> {
         (if self.past || successor == Some(row) { Side::Before } else { Side::Beside }, None)
     }
 
-    /// The last row of a checkpoint.
+    /// The last row with this checkpoint id.
     fn position(&self, id: &str) -> Option<usize> {
         (0..self.rows.len()).rfind(|&row| self.is(row, id))
     }
 
-    /// A later checkpoint of the same id has the id as its group.
+    /// If an id was saved again, the later checkpoint has the id as its group.
     fn is(&self, row: usize, id: &str) -> bool {
         let header = &self.rows[row].header;
         header.id == id || header.group == id
     }
 
-    /// A checkpoint without a parent follows the one before it.
+    /// A checkpoint without a parent follows the previous checkpoint.
     fn follows_base(&self, row: usize) -> bool {
         match self.rows[row].header.parent.as_deref() {
             Some(parent) => parent == self.base,

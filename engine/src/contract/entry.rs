@@ -1,4 +1,4 @@
-//! A contract in the list of contracts, and the names that its users know.
+//! An entry of the list of contracts, and the users' names of stored data.
 
 use serde::Deserialize;
 
@@ -10,17 +10,16 @@ use crate::op::Unit;
 use crate::query::LogRange;
 use crate::record::{ContractId, Header, Part, Write};
 
-/// A contract, as the code that is common to all contracts sees it.
+/// A contract, for the code that all contracts share.
 #[derive(Clone, Copy, Debug)]
 pub struct Contract {
     /// The name of the contract in calls.
     pub name: &'static str,
-    /// What its users call a run.
+    /// The users' word for a run.
     pub noun: &'static str,
     /// The id that is stored with the contract's checkpoints.
     pub id: ContractId,
-    /// The contract in which the run has a lineage from its beginning to its end. The position of that lineage is the run's
-    /// incarnation.
+    /// The contract with the lineage that a run has from beginning to end. Its position is the run's incarnation.
     pub(super) anchor: ContractId,
     /// Reads a call and returns the request to the engine.
     pub request: fn(RawCall<'_>) -> Result<Request>,
@@ -38,17 +37,17 @@ pub struct Contract {
     pub id_of: fn(run: &str, ns: &str, id: &str) -> String,
     /// Reads the fields of a header that people see.
     pub show: fn(&Header) -> Result<Shown>,
-    /// A checkpoint's id as its users know it, if `name_of` cannot tell it.
+    /// Returns the users' name of a checkpoint, if `name_of` cannot.
     pub(super) shown_id: Option<fn(&Header) -> Option<String>>,
     /// True if a run has a namespace for each of its subgraphs. The run itself has the empty one.
     pub(super) subgraphs: bool,
     /// True if the only checkpoint of a run is the run itself.
     pub(super) single: bool,
-    /// The records that belong to a checkpoint, by the engine's id of the checkpoint. `None`: it has none.
+    /// Returns the records of a checkpoint by its engine id. `None`: the contract has no records.
     pub(super) records_of: Option<fn(run: &str, ns: &str, key: &str) -> LogRange>,
-    /// Takes the paths of tasks out of the writes that hold them. `None`: there are none.
+    /// Separates the paths of tasks from the writes that hold them. `None`: there are no paths.
     pub(super) take_paths: Option<TakePaths>,
-    /// Removes a run with everything that belongs to it. `None`: it has checkpoints only.
+    /// Removes a run with all its data. `None`: the run has only checkpoints.
     pub(super) remove: Option<fn(run: &str, ns: &str) -> Unit>,
 }
 
@@ -81,7 +80,7 @@ impl Contract {
         }
     }
 
-    /// The contract of the effects of this contract's runs. `name` is its name in calls and in folders.
+    /// The contract for the effects of this contract's runs. `name` is its name in calls and in folders.
     pub(super) const fn effects(&self, name: &'static str) -> Self {
         Self {
             noun: self.noun,
@@ -100,11 +99,11 @@ impl Contract {
 
     /// The name of the framework that the checkpoints belong to.
     pub fn space(&self) -> &'static str {
-        // A contract of what belongs to runs has the name of the runs' contract at the beginning.
+        // The name of a contract for data of runs begins with the name of the runs' contract.
         self.name.split_once('/').map_or(self.name, |(space, _)| space)
     }
 
-    /// True if the checkpoints belong to runs of another contract and are neither checkpoints of these runs nor effects.
+    /// True if the checkpoints are other data of another contract's runs: neither the runs' checkpoints nor effects.
     pub(super) fn is_beside(&self) -> bool {
         self.name != self.space() && !self.id.is_effects()
     }
@@ -116,18 +115,18 @@ fn shown_effect(header: &Header) -> Result<Shown> {
     Ok(Shown { meta: Some(meta), ..Shown::default() })
 }
 
-/// The fields of a checkpoint that people see without a look at its payload.
+/// The visible fields of a checkpoint. Reading them needs no payload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
     /// A name of the checkpoint: the node, the step or the status.
     pub label: Option<String>,
-    /// The group of runs that the run belongs to: its graph.
+    /// The group of the run: its graph.
     pub group: Option<String>,
     /// The contract's own time, in ms since the epoch.
     pub at: Option<f64>,
-    /// What the contract keeps beside the state, as a JSON object.
+    /// The contract's metadata, as a JSON object.
     pub meta: Option<serde_json::Value>,
-    /// The same, if only the contract's serializer can read it.
+    /// The metadata, if only the contract's serializer can read it.
     pub serialized: Option<Part>,
     /// The program that made the checkpoint.
     pub maker: Maker,
@@ -135,12 +134,12 @@ pub struct Shown {
     pub mark: Option<String>,
 }
 
-/// A program, as far as a checkpoint tells it.
+/// The program of a checkpoint, if the checkpoint records it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Maker {
     /// Its name.
     pub program: Option<String>,
-    /// The hash of its shape. `ts/store/compare-programs.ts` makes it.
+    /// The hash of its shape, from `ts/store/compare-programs.ts`.
     pub shape: Option<String>,
 }
 
@@ -151,7 +150,7 @@ impl Maker {
     }
 }
 
-/// The names that the framework's users know: of the run, its namespace and the checkpoint.
+/// The users' names of a run, its namespace and a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     /// The id of the run, thread or session.
@@ -161,14 +160,14 @@ pub struct Names {
     pub id: Option<String>,
 }
 
-/// Returns the writes of tasks, each with the path of its task.
+/// Returns the writes of tasks, each with its task's path.
 pub(super) type TakePaths = fn(Vec<Write>) -> Vec<(Write, Option<String>)>;
 
-/// How a contract's tools are made.
+/// Makes a contract's tools.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolMaker {
-    /// Makes a tool. The argument selects the tool, in JSON.
+    /// Makes a tool. The argument, in JSON, selects the tool.
     pub(super) make: fn(&str) -> Result<Box<dyn Tool>>,
-    /// The types of what selects the tool, of its calls and of its answers, in TypeScript.
+    /// The TypeScript types of the selecting argument, of the tool's calls and of its answers.
     pub(super) types: CallTypes,
 }

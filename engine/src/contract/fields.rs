@@ -1,9 +1,9 @@
-//! The named fields of a call, as they arrive from JavaScript.
+//! The named fields of a call from JavaScript.
 //!
-//! The names of the fields are passed once for all calls of the same shape. Each call then passes only values. This is
-//! faster than JSON, because writing JSON in JavaScript takes longer than passing the values through Node-API.
+//! Field names are passed once for all calls of the same shape. Each call then passes only values. This is faster than
+//! JSON: writing JSON in JavaScript takes longer than passing the values through Node-API.
 //!
-//! An integer that a double cannot hold comes back as a response has given it: as a text with its digits.
+//! An integer that a double cannot hold is a text with its digits, in fields as in responses.
 
 use std::str::FromStr;
 
@@ -24,15 +24,15 @@ pub struct Shape {
     pub names: Vec<String>,
 }
 
-/// The name of the field that every call may have beside the fields of its contract: what must be true of the lease of a run when
-/// the call's unit is applied. No contract sees this field.
+/// The name of a common field, which no contract sees: the condition on the lease of a run when the call's unit is
+/// applied.
 pub(super) const FENCE: &str = "fence";
 
-/// The name of another such field: true if the caller wants the cost of the call's unit as the response.
+/// The name of a common field: if true, the response is the cost of the call's unit.
 pub(super) const MEASURE: &str = "measure";
 
-/// The name of another such field: true if the caller wants the incarnation of the run that the call's unit has stored into as the
-/// response. See [`Applied::lineage`](crate::op::Applied::lineage).
+/// The name of a common field: if true, the response is the incarnation of the run that the call's unit wrote to. See
+/// [`Applied::lineage`](crate::op::Applied::lineage).
 pub(super) const BEGUN: &str = "begun";
 
 #[derive(Clone, Debug, PartialEq)]
@@ -40,14 +40,13 @@ pub enum Value {
     /// The field is left out.
     Null,
     Bool(bool),
-    /// A number with exactly the value that it has in JavaScript, including -0.
+    /// A number with its exact value in JavaScript, including -0.
     Number(f64),
     /// A text, or the name of a variant of an enum. A list, a struct or another variant is passed as its JSON text.
     Text(String),
 }
 
-/// The fields of a call. Serde reads the fields as a variant of an enum. The name of the variant is the name of the
-/// call.
+/// The fields of a call. Serde reads them as a variant of an enum, with the name of the call.
 pub(super) struct Fields<'a> {
     pub(super) shape: &'a Shape,
     pub(super) values: Vec<Value>,
@@ -224,7 +223,7 @@ impl Value {
     }
 }
 
-/// Converts a number into an integer, if JavaScript represents this integer and its neighbors exactly.
+/// Converts a number to an integer, if a double represents this integer and its neighbors exactly.
 #[expect(clippy::cast_possible_truncation, reason = "in the range of an i64")]
 #[expect(clippy::cast_precision_loss, reason = "a double holds it")]
 fn whole(value: f64) -> Option<i64> {
@@ -300,7 +299,7 @@ mod tests {
         assert_eq!(lowest, Big::Big { signed: i64::MIN, unsigned: Some(u64::MAX), inside });
         let small = read(Value::Number(-3.0), Value::Number(4.0), "-5").unwrap();
         assert_eq!(small, Big::Big { signed: -3, unsigned: Some(4), inside: Inside { index: -5 } });
-        // A number of JavaScript beyond 2^53 may stand for another one.
+        // A JavaScript number beyond 2^53 may be rounded.
         for rounded in [9_007_199_254_740_992.0, -9_223_372_036_854_775_808.0, 0.5] {
             read(Value::Number(rounded), Value::Null, "1").unwrap_err();
         }

@@ -11,10 +11,9 @@ pub(super) fn damaged(id: &str) -> Error {
     Error::new(Code::Corrupt, message)
 }
 
-/// Refuses an id that must not be written, because it is empty or too long. Only writes check ids. A read with such an
-/// id finds nothing.
+/// Rejects an empty or too long id before a write. Reads need no check: such an id finds nothing.
 ///
-/// The error message uses `what` as the name of the id.
+/// Errors call the id `what`.
 pub(super) fn check_id(what: &str, id: &str) -> Result<()> {
     if id.is_empty() {
         return Err(Error::invalid(format!("{what} is empty: pass a non-empty string")));

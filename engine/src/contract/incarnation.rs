@@ -1,5 +1,5 @@
-//! The incarnation of a run: the position of its lineage. No other lineage ever gets it, so a run that was deleted and begun again
-//! has another incarnation.
+//! The incarnation of a run: the position of its lineage. Positions are never reused, so a run that was deleted and
+//! begun again has another incarnation.
 
 use crate::error::{Code, Error, quote};
 use crate::op::Expect;

@@ -1,4 +1,4 @@
-//! The calls that look into a store, for all contracts. Runs and checkpoints have the names that users know.
+//! The inspector's calls, for all contracts. Runs and checkpoints have the names that users know.
 
 mod read;
 mod remove;
@@ -25,7 +25,7 @@ use crate::op::Op;
 use crate::query::{ActivityOrder, Answer, Feed, Query, Recent, RowOrder, Rows, RowsFrom};
 use crate::record::{FeedWait, LabelChanges, Labels, Lineage, Seq, Sizes, Status};
 
-/// Calls of the inspector use this name in place of a contract's name.
+/// The name of the inspector's calls, instead of a contract's name.
 pub(super) const NAME: &str = "inspect";
 pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
@@ -33,9 +33,9 @@ pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// How much each contract holds.
+    /// The size of each contract's data.
     Spaces {},
-    /// Lists runs of several contracts, the last active first. `matching` is a part of the engine's name of the run.
+    /// Lists runs of several contracts, the last active first. `matching` is a part of the run's name in the engine.
     Recent {
         spaces: Vec<String>,
         matching: String,
@@ -44,7 +44,7 @@ enum Call {
         after: Option<Seq>,
         limit: usize,
     },
-    /// The open runs of each of these contracts. If there are more than `most`, some that are spread evenly over all.
+    /// The open runs of each of these contracts. If there are more than `most`, an even sample of them.
     Open {
         #[ts(type = "readonly string[]")]
         spaces: Vec<String>,
@@ -56,20 +56,20 @@ enum Call {
     Began { space: String, group: String, before: Option<i64>, limit: usize },
     /// The names of the namespaces of a thread, the last begun first.
     Namespaces { space: String, run: String },
-    /// Lists the runs that began from a checkpoint of this run.
+    /// Lists the runs that were forked from a checkpoint of this run.
     Forks { space: String, run: String, ns: String },
     /// Pages of checkpoints of several runs, all from one snapshot.
     Rows { pages: Vec<Wanted> },
-    /// What is saved, in save order.
+    /// The checkpoints of all runs, in save order.
     Feed { after: Seq, newest_first: bool, limit: usize, version: Option<i64>, wait: Option<Wait> },
     /// Removes a run, or some of its checkpoints.
     Remove { of: Key, ids: Option<Vec<String>>, reopen: Vec<String> },
-    /// A checkpoint with its parts and its writes. Of a session also its messages.
+    /// A checkpoint with its parts and its writes. For a session, also its messages.
     Read(At),
-    /// Tells in which checkpoints the values may have a text that is searched for.
+    /// Finds the checkpoints whose values may contain a text.
     ///
-    /// What a checkpoint has in common with the one before it in its run is not looked at again. `before` is the one before the
-    /// first. With `beside`, another thread reads them than the one of other reads.
+    /// Bytes that a checkpoint shares with the previous one in its run are not searched again. `before` precedes the
+    /// first checkpoint. With `beside`, a separate thread reads them.
     Sift { checkpoints: Vec<At>, before: Option<At>, sieve: Sieve, beside: bool },
 }
 
@@ -83,7 +83,7 @@ struct Wanted {
     from: From,
     newest_first: bool,
     limit: usize,
-    /// True if the page has sums, which takes time in proportion to the checkpoints of the run.
+    /// True if the page has sums, which take time in proportion to the run's checkpoints.
     sums: bool,
 }
 
@@ -133,7 +133,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Namespaces { space, run } => {
             let contract = named(&space)?;
-            // The names of all namespaces begin with that of the thread.
+            // All namespaces of a thread share the thread's prefix.
             let prefix = (contract.lineage_of)(&run, "");
             Request::ask(Query::Names { contract: contract.id, prefix }, move |answer| {
                 let names = answer.into_names()?.into_iter();

@@ -1,12 +1,12 @@
-//! Leases of runs: a lease lets one process at a time work on a run, and expires if the process does not renew it.
+//! Leases of runs. A lease lets one process at a time work on a run, and expires unless the process renews it.
 //!
-//! A lineage is a run that can be leased (see [`Run`]). It has one checkpoint while the run is leased, and none otherwise.
-//! The payload is empty, and `meta` is a [`Holding`] as JSON, with the lineages of the run ([`Owned`]). No retention rule removes a
-//! lease, nor the newest checkpoint of a run that is leased.
+//! A lineage is a run that can be leased (see [`Run`]). It has one checkpoint while the run is leased, and none
+//! otherwise. The payload is empty, and `meta` is a [`Holding`] as JSON, with the lineages of the run ([`Owned`]).
+//! Retention removes neither a lease nor the newest checkpoint of a leased run.
 //!
-//! A lease has a random id, which is the id of its checkpoint, and a token, which is the position of its lineage. A lease
-//! that is taken starts its lineage again, so each lease of a run has a greater token than all leases before it,
-//! whatever was released and whichever process took them. A renewal keeps both.
+//! A lease has a random id, which is its checkpoint's id, and a token, which is its lineage's position. Taking a lease
+//! begins the lineage again, so each lease of a run has a greater token than all earlier ones, whether or not they were
+//! released, and in all processes. A renewal keeps both.
 
 use std::collections::HashMap;
 
@@ -45,12 +45,12 @@ pub struct Run {
     pub ns: String,
 }
 
-/// Ends the name of the contract in the lineage of a namespace. No contract has this text in its name.
+/// A suffix for the contract's name in the lineage of a namespace. No contract's name contains it.
 const NAMESPACE: &str = "/ns";
 
 impl Run {
-    /// The lineage of the run's lease: the name of the contract, NUL, and the id of the run. A namespace has lineages of
-    /// its own, which no id of a run can have.
+    /// The lineage of the run's lease: the name of the contract, NUL, and the id of the run. Namespaces have separate
+    /// lineages, which no run's id can produce.
     fn lineage(&self) -> Result<String> {
         check_id("the id of the run", &self.run)?;
         let Self { space, run, ns } = self;
@@ -71,38 +71,38 @@ pub struct Holding {
     /// The id of the run's newest checkpoint when the lease was taken.
     #[ts(type = "null | string")]
     pub from: Option<String>,
-    /// How often in a row the run was leased from this checkpoint. A process that crashes does not release its lease.
+    /// The number of consecutive leases from this checkpoint. A process that crashes does not release its lease.
     pub attempts: u32,
-    /// True if the process recovered other runs at the same time. Then its crash is no evidence against this run, and
+    /// True if the process recovered other runs at the same time. Its crash is then no evidence against this run, and
     /// the next lease does not count this one in `attempts`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
 }
 
-/// The fence of a call: what must be true of the lease of a run, or else the call writes nothing and fails with
+/// The fence of a call: a condition on the lease of a run. If it is false, the call writes nothing and fails with
 /// [`Code::Conflict`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Fence {
-    /// The writer still holds this lease: no other process has taken it, and it was not released.
+    /// The writer still holds this lease: it was neither taken nor released.
     Held { of: Run, id: String },
-    /// Nobody has taken the lease since the caller has looked at it. So a call that removes a run asks who owns it.
+    /// The lease has not changed since the caller read it. A call that removes a run checks its lease this way.
     Unheld {
         of: Run,
-        /// The id of the lease that the caller has seen. `None`: there was none.
+        /// The id of the lease that the caller read. `None`: there was none.
         seen: Option<String>,
-        /// True if the call ends this lease. Its holder can then write nothing more.
+        /// True if the call ends this lease. Its holder can then write no more.
         ends: bool,
     },
 }
 
 impl Fence {
-    /// Lets the unit fail unless the fence holds.
+    /// Adds the condition of the fence to the unit.
     pub(super) fn guard(self, unit: &mut Unit) {
         let expect = match self {
             Self::Held { of, id } => held_still(&of, id),
             Self::Unheld { of, seen, ends } => {
-                // A run whose id no lease can have is not leased.
+                // A run with an id that no lease can have is not leased.
                 let Ok(lineage) = of.lineage() else { return };
                 if let Some(id) = seen.clone().filter(|_| ends) {
                     unit.ops.push(Op::Remove { contract: CONTRACT_ID, id });
@@ -121,7 +121,7 @@ fn held_still(of: &Run, id: String) -> Expect {
     Expect::Checkpoint { contract: CONTRACT_ID, id, must: Must::BeSavedSince(i64::MIN), otherwise }
 }
 
-/// A lease that has expired, as it was read.
+/// An expired lease that a process has read.
 #[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Expired {
@@ -141,8 +141,8 @@ enum Call {
     /// Reads the leases of runs of one contract. The response has one entry for each run, in the order of `runs`: a
     /// [`Held`] or null.
     Held { space: String, runs: Vec<String> },
-    /// Takes the lease of a run. `expired` is the lease that it replaces. Fails with [`Code::Conflict`] if the run has
-    /// another lease.
+    /// Takes the lease of a run, and replaces the lease `expired`. Fails with [`Code::Conflict`] if the run has another
+    /// lease.
     Take { of: Run, id: String, expired: Option<Expired>, holding: Holding, saved_at: i64 },
     /// Writes a lease again with a later end. Fails with [`Code::Conflict`] if the lease was lost.
     Renew { of: Run, id: String, holding: Holding, saved_at: i64 },
@@ -158,7 +158,7 @@ struct Found {
     lease: Option<Lease>,
 }
 
-/// A lease as it is read.
+/// A lease in a response.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Lease {
@@ -171,7 +171,7 @@ struct Lease {
     holding: Holding,
 }
 
-/// Who holds a lease, and until when.
+/// The holder of a lease, and the lease's end.
 #[derive(Clone, Serialize)]
 struct Held {
     holder: String,
@@ -209,8 +209,8 @@ fn read(of: &Run) -> Result<Request> {
     }))
 }
 
-/// Lists the leases of a contract, and answers with those of some runs that have not expired. Their number is the number
-/// of the processes that are at work, so listing them is cheaper than a query for each run.
+/// Lists the leases of a contract, and answers with the valid leases of some runs. There are only as many leases as
+/// running processes, so listing them is cheaper than a query for each run.
 fn held(space: &str, runs: Vec<String>) -> Request {
     let prefix = format!("{space}\0");
     let of = Of::Lineages(prefix.clone());
@@ -220,7 +220,7 @@ fn held(space: &str, runs: Vec<String>) -> Request {
         let now = now.into_clock()?;
         let mut found = HashMap::new();
         for Header { lineage, id, saved_at, meta, .. } in headers.into_headers()? {
-            // A listing of runs must not fail because of one lease.
+            // A damaged lease must not make a listing of runs fail.
             let Ok(Holding { holder, until, .. }) = holding_in(&id, &meta) else { continue };
             if is_valid(saved_at, until, now) {
                 found.insert(lineage, Held { holder, until });
@@ -241,7 +241,7 @@ fn take(of: &Run, id: String, expired: Option<Expired>, holding: &Holding, saved
     let mut unit = Unit::from(vec![put(of, id.clone(), holding, saved_at)?]);
     unit.expect.push(Expect::Newest { contract: CONTRACT_ID, lineage: of.lineage()?, newest, or: id });
     if let Some(Expired { id, saved_at }) = expired {
-        // The lineage ends before it begins again, because the token is its position.
+        // End the lineage before beginning it again: its position is the token, which must grow.
         unit.ops.insert(0, Op::Remove { contract: CONTRACT_ID, id: id.clone() });
         unit.expect.push(Expect::Checkpoint {
             contract: CONTRACT_ID,
@@ -267,7 +267,7 @@ fn put(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Op> {
     Ok(Op::put(header, Vec::new()))
 }
 
-/// What a lease stores.
+/// The stored form of a lease.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     #[serde(flatten)]
@@ -275,8 +275,8 @@ struct Stored {
     owned: Vec<Owned>,
 }
 
-/// Writes into the leases that a unit takes or renews which lineages their runs have. `owned` knows the contracts, and gets the name
-/// of one, a run and a namespace.
+/// Adds the lineages of their runs to the leases that a unit takes or renews. `owned` returns the lineages for a
+/// contract's name, a run and a namespace.
 pub(super) fn own(unit: &mut Unit, owned: impl Fn(&str, &str, &str) -> Vec<Owned>) -> Result<()> {
     for op in &mut unit.ops {
         let Op::Put(draft) = op else { continue };

@@ -6,8 +6,8 @@
 //! A call consists of the name of its contract, its own name, named fields and buffers. Each contract reads the fields
 //! into its own enum. The code between a contract and its TypeScript is the same for all contracts.
 //!
-//! Every call may also have the field `fence`, a condition on the lease of a run ([`lease::Fence`]). The call then writes only if it
-//! holds. With the field `measure: true`, the response to a call that writes a unit is what the unit has cost.
+//! Every call may also have the field `fence`, a condition on the lease of a run ([`lease::Fence`]). The call writes
+//! only if the condition holds. With `measure: true`, a call that writes a unit responds with the unit's cost.
 
 pub mod agentium;
 pub mod agentos;
@@ -58,8 +58,8 @@ use crate::retention::Owned;
 use crate::store::Store;
 use crate::worker::Reply;
 
-/// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null. With `at_once`,
-/// a query may be answered on this thread, before the function returns: see [`Store::answer_at_once`].
+/// Runs a call of a contract, or of the store itself (`"store"`), and replies with the response. `None` becomes null.
+/// With `at_once`, a query may be answered on this thread, before the function returns: see [`Store::answer_at_once`].
 pub fn run(store: &Store, call: RawCall<'_>, at_once: bool, reply: Reply<Option<Response>>) {
     let asks = |name| call.common(name) == Some(&Value::Bool(true));
     let tell = Tell { cost: asks(MEASURE), incarnation: asks(BEGUN) };
@@ -86,13 +86,13 @@ pub fn run(store: &Store, call: RawCall<'_>, at_once: bool, reply: Reply<Option<
     }
 }
 
-/// What the caller of a change wants to know.
+/// The response that the caller of a change wants.
 struct Tell {
     cost: bool,
     incarnation: bool,
 }
 
-/// Replies to a call that changes something: with null, with the incarnation of the run, or with what the change has cost.
+/// Replies to a change: with null, with the incarnation of the run, or with the cost of the change.
 fn applied(Tell { cost, incarnation }: Tell, reply: Reply<Option<Response>>) -> Reply<Applied> {
     let queued = Instant::now();
     then(reply, move |applied: Applied| match applied.lineage {
@@ -102,7 +102,7 @@ fn applied(Tell { cost, incarnation }: Tell, reply: Reply<Option<Response>>) -> 
     })
 }
 
-/// `labels` are those of runs that begin.
+/// `labels` are for runs that begin.
 fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
     let fence = match call.common(FENCE) {
         Some(Value::Text(fence)) => Some(read_json::<lease::Fence>(fence)?),
@@ -127,7 +127,7 @@ fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
     Ok(request)
 }
 
-/// The lineages of a run, or of one of its namespaces, and what lies beside them.
+/// The lineages of a run, or of one of its namespaces, and the lineages of its other data.
 fn lineages_of(space: &str, run: &str, ns: &str) -> Vec<Owned> {
     let of_space = CONTRACTS.iter().filter(|contract| contract.space() == space);
     let owned = of_space.map(|contract| {
@@ -138,7 +138,7 @@ fn lineages_of(space: &str, run: &str, ns: &str) -> Vec<Owned> {
     owned.collect()
 }
 
-/// Gives labels to the runs that a unit begins. The namespaces of a graph get none.
+/// Labels the runs that a unit begins, but not the namespaces of a graph.
 fn label(unit: &mut Unit, labels: &Labels) {
     let is_run = |id: ContractId, lineage: &String| match contract_of(id) {
         Some(contract) if contract.subgraphs => {
@@ -163,13 +163,13 @@ fn then<T: 'static>(
     Reply::new(move |outcome: Result<T>| reply.send(outcome.and_then(respond)))
 }
 
-/// What is known of the answers to several queries.
+/// The collected answers to several queries.
 struct Collected {
     collect: Box<dyn Collect>,
     /// The number of answers that are missing.
     missing: usize,
     failed: Option<Error>,
-    /// `None` after the reply.
+    /// `None` after replying.
     reply: Option<Reply<Option<Response>>>,
 }
 
@@ -209,13 +209,13 @@ fn look_at_each(
     }
 }
 
-/// The cost of a unit, and where it has stored.
+/// The cost of a unit, and the run that it wrote to.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cost {
     /// See [`Applied::stored_bytes`].
     stored_bytes: Option<u64>,
-    /// The incarnation of the run into which the unit has stored: see [`Applied::lineage`].
+    /// The incarnation of the run that the unit wrote to: see [`Applied::lineage`].
     incarnation: Option<i64>,
     /// The time in the queue, in ms.
     queue_ms: Option<f64>,
@@ -226,7 +226,7 @@ struct Cost {
 }
 
 impl Cost {
-    /// The cost of a unit that was queued at the time `queued`.
+    /// The cost of a unit. `queued` is the time at which it entered the queue.
     fn new(queued: Instant, applied: &Applied) -> Self {
         let ms = |time: Duration| time.as_secs_f64() * 1000.0;
         Self {
@@ -247,7 +247,7 @@ pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
     }
 }
 
-/// The types of the fields of all calls and of the messages of all tools, as TypeScript. A release build has none of them.
+/// The TypeScript types of all calls' fields and of all tools' messages. A release build has none.
 pub fn call_types() -> String {
     let of_all =
         [(store::NAME, store::CALL_TYPES), (inspect::NAME, inspect::CALL_TYPES), (effect::NAME, effect::CALL_TYPES)];

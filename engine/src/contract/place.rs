@@ -1,4 +1,4 @@
-//! The place of a checkpoint in the order of its run, as text. A listing continues from it.
+//! The place of a checkpoint in its run, as text. A listing continues from it.
 
 use crate::record::{Seq, SortKey};
 

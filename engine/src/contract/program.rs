@@ -1,11 +1,11 @@
-//! Descriptions of programs, and the runs that a program has ended for good.
+//! Descriptions of programs, and the runs that a program has ended permanently.
 //!
-//! A checkpoint's mark holds the hash of its program's description (see `ts/store/mark.ts`). The description itself is
-//! stored once: as the only checkpoint of a lineage of its own, exempt from retention. No limit of a store removes it,
-//! because a limit that counts the checkpoints of a run keeps the newest one.
+//! A checkpoint's mark holds the hash of its program's description (see `ts/store/mark.ts`). The description is stored
+//! once, as the only checkpoint of its own lineage, exempt from retention. Limits on the checkpoints of a run do not
+//! remove it either, because they keep the newest one.
 //!
-//! A run that a program has ended has a lineage too, whose only checkpoint names the newest checkpoint that the run then
-//! had. If the run continues, this name is no longer that of its newest checkpoint, and the run counts as open again.
+//! An ended run has a lineage too. Its only checkpoint names the newest checkpoint of the run at that time. If the run
+//! continues, its newest checkpoint has another name, and the run counts as open again.
 //!
 //! The payloads are empty. `meta` is JSON that `ts/store/stored-programs.ts` writes and reads.
 
@@ -31,16 +31,15 @@ pub const CONTRACT: Contract = Contract {
 };
 pub const CONTRACT_ID: ContractId = ContractId(9);
 
-/// Ends the name of the contract in the lineages of ended runs. No contract has this text in its name.
+/// A suffix for the contract's name in the lineages of ended runs. No contract's name contains it.
 const ENDED: &str = "/ended";
 
-/// The lineage of a description: the name of the contract of its runs, NUL, and its hash. It is the id of its checkpoint
-/// too.
+/// The lineage of a description, and the id of its checkpoint: the contract of its runs, NUL, and its hash.
 fn lineage(space: &str, name: &str) -> String {
     format!("{space}\0{name}")
 }
 
-/// Removes what was said of a run.
+/// Removes the entry of an ended run.
 pub(super) fn forget(space: &str, run: &str) -> Op {
     Op::Remove { contract: CONTRACT_ID, id: lineage(&format!("{space}{ENDED}"), run) }
 }
@@ -48,15 +47,15 @@ pub(super) fn forget(space: &str, run: &str) -> Op {
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Stores the description of a program. Fails with `CONFLICT` if it is stored already. `id` is the hash of the description.
+    /// Stores the description of a program. Fails with `CONFLICT` if it is stored already. `id` is its hash.
     Describe { space: String, id: String, description: String, saved_at: i64 },
     /// Reads descriptions. The response has one entry for each id, in the order of `ids`: a description or null.
     Read { space: String, ids: Vec<String> },
-    /// Lists the descriptions of all programs of a contract, in the order in which they were stored first.
+    /// Lists the descriptions of a contract's programs, in the order of their first save.
     List { space: String },
-    /// Says that a run was ended for good at its newest checkpoint. Replaces what was said of the run before.
+    /// Records that a run has ended permanently at its newest checkpoint. Replaces an earlier entry of the run.
     End { space: String, run: String, ended: String, saved_at: i64 },
-    /// Reads what [`Call::End`] has said of a run. The response is null if it has said nothing.
+    /// Reads the entry of [`Call::End`] for a run. The response is null if there is none.
     Ended { space: String, run: String },
 }
 

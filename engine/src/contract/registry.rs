@@ -43,7 +43,7 @@ const OF_EFFECTS: [Contract; 7] = [
     mastra::CONTRACT.effects("mastra/effects"),
 ];
 
-/// Their ids.
+/// The ids of these contracts.
 pub const EFFECTS: [ContractId; OF_EFFECTS.len()] = {
     let mut ids = [ContractId(0); OF_EFFECTS.len()];
     let mut at = 0;
@@ -65,10 +65,10 @@ pub const NAMES: [(ContractId, &str); CONTRACTS.len() + OF_EFFECTS.len()] = {
     names
 };
 
-/// The contracts whose data a copy of a store leaves out, because they belong to living processes.
+/// The contracts that a copy of a store leaves out, because their data belongs to running processes.
 pub const NOT_COPIED: [ContractId; 1] = [lease::CONTRACT_ID];
 
-/// The lineage that holds a run of a contract: see [`Contract::lineage_of`].
+/// The lineage of a run: see [`Contract::lineage_of`].
 pub fn lineage_of(contract: &str, run: &str, ns: &str) -> Result<(ContractId, String)> {
     let contract = named(contract)?;
     Ok((contract.id, (contract.lineage_of)(run, ns)))

@@ -1,8 +1,7 @@
-//! The response to a call: a JSON text with named fields, and buffers. The buffers contain the bytes of the parts in
-//! the text.
+//! The response to a call: JSON text with named fields, and buffers with the bytes of the parts in the text.
 //!
-//! JavaScript reads a number of JSON as a double, which rounds most integers of 64 bits. An integer that a double cannot
-//! hold is therefore a text with its decimal digits. [`super::fields`] reads both forms.
+//! JavaScript reads JSON numbers as doubles, which cannot represent most 64-bit integers. Such an integer is a text
+//! with its decimal digits. [`super::fields`] reads both forms.
 
 use std::io;
 
@@ -17,8 +16,8 @@ use crate::record::{Header, Lineage, Part, Payload, Record, Seq};
 
 /// The response to a call.
 ///
-/// The text is JSON, because V8 parses a text several times faster than Node-API passes the same values one by one.
-/// Several parts share a buffer, because every buffer has the same fixed cost.
+/// The text is JSON, because V8 parses it several times faster than Node-API passes the values one by one. Several
+/// parts share a buffer, because every buffer has a fixed cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// The value, in JSON. Each part in the value is a packed part.
@@ -33,7 +32,7 @@ impl Response {
         ResponseBuilder::default().finish(value)
     }
 
-    /// The response to a call that reads one item. `show` adds the parts of the item. Null if there is no item.
+    /// The response to a call that reads one item. `show` adds the item's parts. Null if there is no item.
     pub(crate) fn one<I, T: Serialize>(
         item: Option<I>,
         show: impl FnOnce(I, &mut ResponseBuilder) -> Result<T>,
@@ -65,27 +64,25 @@ impl Response {
 /// A lineage in a response.
 #[derive(Serialize)]
 struct Listed<T> {
-    /// The next page begins after this one.
+    /// The position after which the next page begins.
     cursor: String,
-    /// The save number of its newest checkpoint. What was saved later has a greater one.
+    /// The save number of its newest checkpoint. Later saves have greater numbers.
     saved: Seq,
     #[serde(flatten)]
     shown: T,
 }
 
-/// A part in a response: its name, its tag, the index of the buffer that contains its bytes, the index of its first
-/// byte in the buffer, and the number of its bytes.
+/// A part in a response: its name, its tag, the index of its buffer, its offset in the buffer, and its number of bytes.
 ///
-/// Named fields would double the cost of reading a part. This type has no named fields, although the other types
-/// have.
+/// This type has no named fields, unlike the other types, because they would double the cost of reading a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 pub(crate) struct PackedPart(String, String, usize, usize, usize);
 
 /// A buffer with at least this many bytes is full. The next part goes into another buffer.
 const FULL: usize = 256 << 20;
 
-/// Collects the parts of a response. The bytes are copied on the thread that has them, so that JavaScript's thread gets
-/// only pointers.
+/// Collects the parts of a response. The bytes are copied on the current thread, so that JavaScript's thread only gets
+/// pointers.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseBuilder {
     bytes: Vec<Bytes>,

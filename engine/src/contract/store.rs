@@ -16,7 +16,7 @@ use crate::query::Query;
 use crate::record::{ContractId, Stats};
 use crate::retention::{Cursor, Prune, Rule};
 
-/// Calls of the store use this name in place of a contract's name.
+/// The name of the store's calls, instead of a contract's name.
 pub(super) const NAME: &str = "store";
 pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
@@ -88,7 +88,7 @@ fn respond(value: &impl Serialize) -> Result<Option<Response>> {
     Response::json(value).map(Some)
 }
 
-/// The response with the statistics of a store, or of one contract in it. Effects are counted apart.
+/// The response with the statistics of a store, or of one contract. Effects are counted separately.
 fn stats(stats: Stats, contract: Option<ContractId>) -> Result<Option<Response>> {
     let (sizes, effects) = match contract {
         Some(contract) => (stats.of(contract), stats.of(contract.effects())),

@@ -20,12 +20,12 @@ pub struct CheckpointRef {
 }
 
 impl CheckpointRef {
-    /// Returns the store's id of the checkpoint. No two checkpoints of a contract have the same.
+    /// Returns the engine's id of the checkpoint, unique in its contract.
     pub(crate) fn key(&self) -> String {
         key(&self.thread, &self.namespace, &self.id)
     }
 
-    /// Returns the store's id of the checkpoint. Refuses ids that are empty, and a store's id with more than `most` bytes.
+    /// Returns the engine's id of the checkpoint. Rejects empty ids, and an engine's id with more than `most` bytes.
     /// `names` are the framework's names of the thread, the namespace and the id.
     pub(super) fn checked_key(&self, names: [&str; 3], most: usize) -> Result<String> {
         let [thread, namespace, id] = names;
@@ -42,7 +42,7 @@ impl CheckpointRef {
     }
 }
 
-/// Returns the beginning of all lineages and all keys of a thread. It is never the beginning of another thread's.
+/// Returns the prefix of all lineages and keys of a thread. It is never a prefix of another thread's.
 pub(crate) fn prefix(thread: &str) -> String {
     format!("{}:{thread}", thread.len())
 }
@@ -52,26 +52,26 @@ pub(crate) fn lineage(thread: &str, namespace: &str) -> String {
     prefix(thread) + namespace
 }
 
-/// Returns the store's id of a checkpoint in a namespace of a thread.
+/// Returns the engine's id of a checkpoint in a namespace of a thread.
 pub(crate) fn key(thread: &str, namespace: &str, id: &str) -> String {
     format!("{}{}:{namespace}{id}", prefix(thread), namespace.len())
 }
 
-/// Takes a lineage apart: the thread and the namespace. Also takes apart any text that begins with the length of a name,
-/// a colon and the name.
+/// Splits a lineage into the thread and the namespace. Also splits any text that begins with the length of a name, a
+/// colon and the name.
 pub(crate) fn split(lineage: &str) -> Option<(&str, &str)> {
     let (length, rest) = lineage.split_once(':')?;
     rest.split_at_checked(length.parse().ok()?)
 }
 
-/// Takes a key apart.
+/// Splits a key into its parts.
 pub(crate) fn split_key(key: &str) -> Option<CheckpointRef> {
     let (thread, rest) = split(key)?;
     let (namespace, id) = split(rest)?;
     Some(CheckpointRef { thread: thread.to_owned(), namespace: namespace.to_owned(), id: id.to_owned() })
 }
 
-/// Converts the store's lineage and id into the thread, the namespace and the checkpoint id.
+/// Converts the engine's lineage and id into the thread, the namespace and the checkpoint id.
 #[expect(clippy::needless_pass_by_value, reason = "the shape that every contract has")]
 pub(super) fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
     if let Some(CheckpointRef { thread, namespace, id }) = id.as_deref().and_then(split_key) {
@@ -81,26 +81,26 @@ pub(super) fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
     Names { run: run.map(str::to_owned), ns: ns.map(str::to_owned), id }
 }
 
-/// Removes a thread with all of its namespaces. Also removes the writes to checkpoints that were never put.
+/// Removes a thread with all its namespaces, and its writes to checkpoints that were never put.
 pub(super) fn remove(contract: ContractId, thread: &str) -> Unit {
     let prefix = prefix(thread);
     vec![Op::RemoveLineages { contract, prefix: prefix.clone() }, Op::RemoveWrites { contract, prefix }].into()
 }
 
-/// What must be stored for new writes.
+/// The data that must be stored before new writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Needs {
-    /// Their checkpoint, because it was stored before.
+    /// The checkpoint of the writes, which was stored before.
     Checkpoint,
-    /// Their checkpoint, or any checkpoint of its namespace: the checkpoint of the writes may be stored after them.
+    /// The checkpoint of the writes or any checkpoint of its namespace, because the writes may come first.
     Namespace,
-    /// Their checkpoint, or any checkpoint of the graph itself. A subgraph may write before its first checkpoint is stored.
+    /// The checkpoint of the writes or any checkpoint of the graph: a subgraph may write before its first checkpoint.
     Thread,
 }
 
 impl Needs {
-    /// The condition of writes to a checkpoint.
+    /// The condition on writes to a checkpoint.
     pub(super) fn expect(self, contract: ContractId, of: &CheckpointRef) -> Expect {
         let message = format!(
             "thread {}: checkpoint {} was deleted while its node worked, so nothing was stored: stop this run",
@@ -116,18 +116,18 @@ impl Needs {
     }
 }
 
-/// Makes the meta of a checkpoint with metadata of its framework: the serializer's tag, a NUL, and the serialized bytes.
+/// Makes the meta of a checkpoint with a framework's metadata: the serializer's tag, a NUL, and the serialized bytes.
 pub(super) fn meta(metadata: &Part) -> Vec<u8> {
     [metadata.tag.as_bytes(), &[0], &metadata.bytes].concat()
 }
 
-/// Reads what [`meta`] has made.
+/// Reads the output of [`meta`].
 pub(super) fn read_meta(mut meta: &[u8]) -> Option<Part> {
     let tag = take_text(&mut meta)?.to_owned();
     Some(Part { name: String::new(), tag, bytes: meta.to_vec().into() })
 }
 
-/// Takes the text before the first NUL off the bytes.
+/// Splits the text before the first NUL from the bytes.
 pub(super) fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
     let end = bytes.iter().position(|byte| *byte == 0)?;
     let text = std::str::from_utf8(&bytes[..end]).ok()?;

@@ -1,5 +1,5 @@
-//! The TypeScript types of the calls' fields. They are made from the Rust types that read the fields. Only a development build
-//! contains them, and `scripts/calls.mjs` writes them to a file.
+//! The TypeScript types of the calls' fields, made from the Rust types that read them. Only development builds contain
+//! them. `scripts/calls.mjs` writes them to a file.
 
 #[cfg(debug_assertions)]
 use std::any::TypeId;
@@ -9,7 +9,7 @@ use ts_rs::TS;
 #[cfg(debug_assertions)]
 use ts_rs::{Config, TypeVisitor};
 
-/// The types of the messages of a contract. It has no size in a release build.
+/// The types of a contract's messages. Has no size in a release build.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallTypes {
     #[cfg(debug_assertions)]
@@ -28,7 +28,7 @@ impl CallTypes {
         Self::tool::<(), Call, ()>()
     }
 
-    /// The types of a tool: what selects it, its calls, and its answers.
+    /// The types of a tool: its selecting argument, its calls, and its answers.
     pub(super) const fn tool<Which: TS + 'static, Call: TS + 'static, Answer: TS + 'static>() -> Self {
         Self {
             #[cfg(debug_assertions)]
@@ -47,9 +47,8 @@ impl CallTypes {
     }
 }
 
-/// Returns the types of these contracts as TypeScript: a namespace for each contract with calls, which has the type `Call`.
-///
-/// The types of its tool are in a namespace in there.
+/// Returns the types of these contracts as TypeScript: one namespace for each contract with calls. It has the type
+/// `Call`, and an inner namespace with the types of its tool.
 pub(super) fn module(contracts: impl Iterator<Item = (&'static str, CallTypes, CallTypes)>) -> String {
     let mut text = String::from(
         "// Made by scripts/calls.mjs from the engine's `enum Call` of each contract.\n\n\
@@ -72,7 +71,7 @@ fn declare<Which: TS + 'static, Call: TS + 'static, Answer: TS + 'static>() -> S
     let mut found = Declared { config: Config::new().with_large_int("number"), types: Vec::new() };
     found.visit::<Which>();
     found.visit::<Call>();
-    // A caller gives undefined for a field that is `None`. The field of a type that is null there is written as `null | ...`.
+    // A caller gives undefined for a field that is `None`. A field that may be null there has a type `null | ...`.
     for (_, text) in &mut found.types {
         *text = text.replace(" | null,", " | undefined,");
     }
@@ -91,7 +90,7 @@ struct Declared {
 impl TypeVisitor for Declared {
     fn visit<T: TS + 'static + ?Sized>(&mut self) {
         let is_declared = |(id, _): &(TypeId, String)| *id == TypeId::of::<T>();
-        // A type without a path is one of Rust.
+        // Types without a path are Rust's own.
         if T::output_path().is_none() || self.types.iter().any(is_declared) {
             return;
         }

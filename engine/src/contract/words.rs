@@ -6,7 +6,7 @@ use super::registry::contract_of;
 use crate::error::quote;
 use crate::record::ContractId;
 
-/// Names a lineage, or a checkpoint with its run, as the users of the contract do: see [`names`](crate::names).
+/// Names a lineage, or a checkpoint and its run, in the users' words: see [`names`](crate::names).
 pub fn words(contract: ContractId, lineage: Option<&str>, id: Option<&str>) -> String {
     let found = contract_of(contract);
     let noun = found.map_or("run", |contract| contract.noun);

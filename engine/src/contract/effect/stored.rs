@@ -1,4 +1,4 @@
-//! How effects are stored. What knows its contract uses this directly: the list of contracts is not needed.
+//! The stored form of effects. Code that knows its contract uses it directly, without the list of contracts.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -14,7 +14,7 @@ use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Answer, Of, Query};
 use crate::record::{Header, SortKey};
 
-/// The number of bytes of the longest key.
+/// The maximum length of a key, in bytes.
 const MAX_KEY_BYTES: usize = 1024;
 
 /// Identifies an effect.
@@ -26,7 +26,7 @@ pub(super) struct Address {
     pub(super) branch: u32,
 }
 
-/// An effect as it is stored. TypeScript writes and reads the other fields.
+/// A stored effect. TypeScript writes and reads the other fields.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Entry {
     key: String,
@@ -35,8 +35,8 @@ pub(super) struct Entry {
     more: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Writes the effect in the course of an attempt: its lease, or its end. The buffers have a part if `result` is given.
-/// Fails with [`Code::Conflict`] if another process has taken the effect over.
+/// Writes an effect during an attempt: the renewed claim, or the end. With `result`, the buffers have a part. Fails
+/// with [`Code::Conflict`] if another process has taken the effect over.
 #[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::contract) struct Write {
@@ -49,7 +49,7 @@ pub(in crate::contract) struct Write {
 }
 
 impl Write {
-    /// `contract` is that of the effects.
+    /// `contract` is the contract of the effects.
     pub(in crate::contract) fn unit(self, contract: &Contract, buffers: &mut Buffers) -> Result<Unit> {
         let Self { effect, token, entry, result, saved_at } = self;
         let must = Must::HaveSortKey(key_of(token));
@@ -58,7 +58,7 @@ impl Write {
     }
 }
 
-/// An effect as it is read.
+/// An effect in a response.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Effect {
@@ -104,7 +104,7 @@ impl Address {
         Ok(Op::put(header, buffers.parts(result.into_iter().collect())?))
     }
 
-    /// The condition on the effect of a write that another process may have overtaken.
+    /// The condition on the stored effect, which another process may have taken over.
     pub(super) fn expected(&self, contract: &Contract, must: Must) -> Result<Expect> {
         let message = format!(
             "the effect {} of run {} was taken over by another process: ask for it again",
@@ -116,7 +116,7 @@ impl Address {
     }
 }
 
-/// The id of an effect, which is unique in its contract.
+/// The id of an effect, unique in its contract.
 pub(super) fn effect_id(of: &Run, key: &str, branch: u32) -> Result<String> {
     check_id("the id of the run", &of.run)?;
     check_id("the key of an effect", key)?;
@@ -144,7 +144,7 @@ pub(super) fn read(header: &Header, parts: Vec<PackedPart>) -> Result<Effect> {
     Ok(Effect { token: token as i64, saved_at: header.saved_at, entry, parts })
 }
 
-/// Asks for the effects of a run. `contract` is that of the effects. [`listed`] reads the answer.
+/// The query for the effects of a run. `contract` is the contract of the effects. [`listed`] reads the answer.
 pub(in crate::contract) fn list_query(contract: &Contract, of: &Run) -> Query {
     let lineage = (contract.lineage_of)(&of.run, &of.ns);
     let list = Query::List { contract: contract.id, of: Of::Lineage(lineage), before: None, limit: None };

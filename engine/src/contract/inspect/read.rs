@@ -1,4 +1,4 @@
-//! Reads everything that is stored of a checkpoint.
+//! Reads all stored data of a checkpoint.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -33,7 +33,7 @@ struct FoundWrite {
     part: PackedPart,
 }
 
-/// The queries for everything that is stored of a checkpoint: the checkpoint with its writes, and then its records.
+/// The queries for all data of a checkpoint: the checkpoint with its writes, then its records.
 pub(super) fn everything(contract: &Contract, At { run, ns, id, .. }: &At) -> Vec<Query> {
     let key = (contract.id_of)(run, ns, id);
     let log = contract.records_of.map(|records_of| records_of(run, ns, &key));
@@ -48,8 +48,7 @@ pub(super) struct Everything {
 }
 
 impl Everything {
-    /// Reads the answers to the queries of [`everything`]. A checkpoint of another run with the same id is not the one that
-    /// was asked for.
+    /// Reads the answers to the queries of [`everything`]. A checkpoint with the same id in another run does not count.
     pub(super) fn of(lineage: &str, answers: Vec<Answer>) -> Result<Option<Self>> {
         let mut answers = answers.into_iter();
         let tuple = answers.next().map(Answer::into_tuple).transpose()?.flatten();

@@ -21,7 +21,7 @@ pub(super) struct Key {
 /// Removes a run, or some of its checkpoints. The writes to the checkpoints in `reopen` become pending again.
 pub(super) fn remove(key: &Key, ids: Option<Vec<String>>, reopen: Vec<String>) -> Result<Request> {
     let contract = named(&key.space)?;
-    // The only checkpoint of a session is the session.
+    // A session's only checkpoint is the session itself.
     let Some(ids) = ids.filter(|_| !contract.single) else {
         return Ok(Request::Apply(match contract.remove {
             Some(remove) => remove(&key.run, &key.ns),

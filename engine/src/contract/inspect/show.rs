@@ -1,4 +1,4 @@
-//! Shows checkpoints and pages of them with the names that users know.
+//! Converts checkpoints and pages to the names that users know.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -60,7 +60,7 @@ struct ShownRow {
     place: String,
 }
 
-/// The recorded parent of a checkpoint. The run and the namespace are missing if they are those of the checkpoint.
+/// The recorded parent of a checkpoint. The run and the namespace are missing if they equal the checkpoint's.
 #[derive(Serialize)]
 struct Parent {
     id: String,
@@ -68,7 +68,7 @@ struct Parent {
     ns: Option<String>,
 }
 
-/// The id of a checkpoint as its users know it. A checkpoint that was put again has its own id.
+/// The users' id of a checkpoint. If an id is put again, each checkpoint has its own id in the engine.
 pub(super) fn shown_id(contract: &Contract, header: &Header) -> String {
     let id = match contract.shown_id {
         Some(shown_id) => shown_id(header),
@@ -77,12 +77,12 @@ pub(super) fn shown_id(contract: &Contract, header: &Header) -> String {
     id.unwrap_or_else(|| header.id.clone())
 }
 
-/// `origin` is the checkpoint of another run from which the run began.
+/// `origin` is the checkpoint that the run was forked from.
 fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -> Option<ShownRow> {
     let Listed { seq, step, header, logical_bytes: logical, stored_bytes: stored, chain } = row;
     let contract = contract_of(header.contract)?;
     let Shown { label, group, at, meta, serialized, maker, mark } =
-        // Damaged metadata does not stop a listing: it shows the checkpoint without it. `verify` reports the damage.
+        // Damaged metadata must not stop a listing. The checkpoint is shown without it, and `verify` reports it.
         (contract.show)(&header).unwrap_or_default();
     let id = shown_id(contract, &header);
     let Names { run, ns, .. } = effect::names(contract, Some(header.lineage.clone()), None);
@@ -149,7 +149,7 @@ pub(super) fn shown_pages(answer: Answer) -> Result<Option<Response>> {
             Parent { id: known.unwrap_or(id), run, ns }
         });
         let rows = rows.into_iter().filter_map(|row| shown(row, origin.as_ref(), &mut response)).collect();
-        // A session is in its logs.
+        // The content of a session is in its logs.
         let sums = sums.map(|RowSums { logical_bytes, stored_bytes, record_bytes, began }| Sums {
             logical: logical_bytes + record_bytes,
             stored: stored_bytes + record_bytes,
@@ -160,7 +160,7 @@ pub(super) fn shown_pages(answer: Answer) -> Result<Option<Response>> {
     response.finish(&all).map(Some)
 }
 
-/// The open runs of each contract, or some of them, with what tells which program made them.
+/// The open runs of each contract, or a sample of them, with the programs that made them.
 pub(super) fn shown_open(answer: Answer) -> Result<Option<Response>> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -175,7 +175,7 @@ pub(super) fn shown_open(answer: Answer) -> Result<Option<Response>> {
         status: Status,
         program: Option<String>,
         shape: Option<String>,
-        /// The metadata that has the shape, if only the contract's serializer can read it.
+        /// The metadata with the shape, if only the contract's serializer can read it.
         metadata: Option<PackedPart>,
     }
     let Answer::All(answers) = answer else { return Err(Error::poisoned()) };

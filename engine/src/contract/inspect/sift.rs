@@ -1,4 +1,4 @@
-//! Sifts checkpoints: looks for texts in their bytes, which takes much less time than to read their values.
+//! Searches the bytes of checkpoints for texts. This is much faster than reading their values.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,38 +16,37 @@ use crate::error::{Code, Error, Result};
 use crate::query::{Answer, Query};
 use crate::record::{Part, Record, Tuple};
 
-/// What the bytes of a value must contain, if the value has the text that is searched for. `ts/inspect/search-pattern.ts` makes
-/// it.
+/// The bytes that a value must contain if it contains the wanted text. `ts/inspect/search-pattern.ts` creates it.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Sieve {
-    /// Whether upper and lower case are the same in ASCII.
+    /// True if ASCII letters match in upper and lower case.
     ignore_case: bool,
     kinds: Vec<Kind>,
-    /// The texts in the name of a part, or in the meta of a checkpoint that keeps its value there. One of them is enough.
+    /// The texts for names of parts, and for the meta of a checkpoint that keeps its value there. One match suffices.
     names: Vec<Vec<u8>>,
 }
 
-/// The serializers that write a text in the same way.
+/// Serializers that write texts in the same way.
 #[derive(Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 struct Kind {
     tags: Vec<String>,
-    /// One of them is enough. An empty one is in all bytes.
+    /// One match suffices. An empty needle matches all bytes.
     needles: Vec<Vec<u8>>,
 }
 
 /// Bytes to look for.
 enum Needle {
     Exact(Box<Finder<'static>>),
-    /// Upper and lower case are the same. Has no upper case itself. `rarest` is the index of the byte to look for first.
+    /// Matches upper and lower case. The needle is in lower case. `rarest` is the index of the byte to look for first.
     AnyCase {
         needle: Vec<u8>,
         rarest: usize,
     },
 }
 
-/// Bytes that many texts have, the most frequent first.
+/// Frequent bytes in texts, the most frequent first.
 const FREQUENT: &[u8] = b"\0 etaoinshrdlucmfwypvbgkjxqz";
 
 impl Needle {
@@ -79,8 +78,8 @@ fn any_in(needles: &[Needle], bytes: &[u8]) -> bool {
     needles.iter().any(|needle| needle.is_in(bytes))
 }
 
-/// Reads checkpoints and tells in which of them a value may have the text. `before` is the checkpoint before the first one, if
-/// both are of one run: what a checkpoint has in common with the one before it is not looked at again.
+/// Finds the checkpoints whose values may contain the text. `before` is the checkpoint before the first one, in the
+/// same run. Bytes that a checkpoint shares with the previous one are not searched again.
 pub(super) fn sift(of: &[At], before: Option<&At>, sieve: &Sieve, beside: bool) -> Result<Request> {
     let needles = |all: &[Vec<u8>]| all.iter().map(|bytes| Needle::new(bytes, sieve.ignore_case)).collect::<Vec<_>>();
     let mut sifter = Sifter {
@@ -101,7 +100,7 @@ pub(super) fn sift(of: &[At], before: Option<&At>, sieve: &Sieve, beside: bool) 
         let contract = named(&at.space)?;
         let mut all = everything(contract, at);
         sifter.lineages.push((contract, (contract.lineage_of)(&at.run, &at.ns)));
-        // A query for one checkpoint travels together with others.
+        // A single query can share a round trip with others, unlike `Query::All`.
         queries.push(if all.len() == 1 { all.remove(0) } else { Query::All(all) });
     }
     Ok(Request::LookAtEach(queries, Box::new(sifter), beside))
@@ -110,13 +109,13 @@ pub(super) fn sift(of: &[At], before: Option<&At>, sieve: &Sieve, beside: bool) 
 struct Sifter {
     /// The contract and the lineage of each checkpoint.
     lineages: Vec<(&'static Contract, String)>,
-    /// The number of checkpoints that are only compared with the next one.
+    /// The number of leading checkpoints that are only compared with the next one.
     skip: usize,
     needles: Vec<Vec<Needle>>,
-    /// The index of the needles for each tag.
+    /// The index of the needles, by tag.
     kinds: HashMap<String, usize>,
     names: Vec<Needle>,
-    /// The index of the checkpoint that was sifted last, and its parts.
+    /// The last searched checkpoint, by its index, and its parts.
     last: Option<(usize, Vec<Part>)>,
     sifted: Sifted,
 }
@@ -126,11 +125,11 @@ struct Sifter {
 struct Sifted {
     /// The indexes of the checkpoints that may have the text.
     found: Vec<usize>,
-    /// How often a part was not looked at, because its tag belongs to no kind.
+    /// The number of parts that were not searched because no kind has their tag.
     unread: BTreeMap<String, usize>,
     /// The number of checkpoints that cannot be read.
     damaged: usize,
-    /// The size of what was read, in bytes.
+    /// The number of bytes read.
     bytes: usize,
 }
 
@@ -149,7 +148,7 @@ impl Collect for Sifter {
         let contract = *contract;
         match Everything::of(lineage, answers)? {
             Some(found) => self.sift(index, contract, found),
-            // It was removed meanwhile. Its run may have a newer one, which the caller reads.
+            // The checkpoint was removed. Its run may have a newer one, so the caller must read it.
             None if index >= self.skip => self.sifted.found.push(index - self.skip),
             None => {}
         }
