@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 pub use self::cause::Cause;
 
-/// The engine's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What the caller should do about an [`Error`]. The names are public API: `ForkpointError.code` in JavaScript.
@@ -122,7 +121,6 @@ impl Error {
         self
     }
 
-    /// Sets the underlying error.
     #[must_use]
     pub fn with_cause(mut self, cause: impl Into<Cause>) -> Self {
         self.cause = Some(Arc::new(cause.into()));

@@ -138,7 +138,6 @@ function mayAnswerAtOnce(): boolean {
   return answeredSince === undefined || performance.now() - answeredSince < TURN_MS;
 }
 
-/** Counts an immediate answer. */
 function noteAnswer(): void {
   together += 1;
   if (together === 1) queueMicrotask(() => (together = 0));

@@ -1,4 +1,4 @@
-/** Verifies everything that is stored. */
+/** Verifies all stored data. */
 
 import type { Engine } from "./engine.js";
 import { readRecord, text, whole } from "./options.js";

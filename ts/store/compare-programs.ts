@@ -173,7 +173,6 @@ function edgesOf(name: string, { edges }: ProgramShape) {
   return { always: targets(false), chosen: targets(true), joins: new Map(joins.map((edge) => [textOf(edge), edge])) };
 }
 
-/** A name in a message. */
 const tick = (name: string): string => "`" + name + "`";
 
 /** Joins names for a message. Shortens a long list. */

@@ -28,7 +28,7 @@ export interface StepNodes {
   next?: string[];
 }
 
-/** Identifies the version of the program that made a run. A program without a name is identified by its shape. */
+/** Identifies the program of a run: by its name, or by its shape if it has no name. */
 export type Identity = Pick<Mark, "program" | "shape">;
 
 export function encodeMark(mark: Mark): string | undefined {

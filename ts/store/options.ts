@@ -9,7 +9,7 @@ import { type Format, formatOf, type Serializer } from "../bridge/serializer.js"
 
 export { text };
 
-/** How a store behaves. Every option has a default. */
+/** The options of a store. Every option has a default. */
 export interface StoreOptions {
   /**
    * The failures that a resolved save survives. Default: `"full"`.
@@ -288,7 +288,6 @@ export function whole(least: number, most: number, unit: string): OptionParser<n
   };
 }
 
-/** Parses a share of time. */
 export function share(value: unknown, name: string): number {
   if (typeof value !== "number") throw typeError(`${name} must be a number from 0.01 to 1, but is ${show(value)}`);
   if (!(value >= 0.01 && value <= 1)) throw rangeError(`${name} must be a number from 0.01 to 1, but is ${value}`);

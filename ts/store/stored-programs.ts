@@ -86,7 +86,7 @@ export function programsOf(handle: StoreHandle, space: string): Promise<StoredPr
 
 /** A description in a store. */
 export interface StoredProgram {
-  /** Its hash. */
+  /** The hash of the description. */
   id: string;
   savedAt: number;
   shape: ProgramShape;

@@ -142,7 +142,6 @@ impl Session {
     }
 }
 
-/// The name of a transcript's log.
 fn log_of(subpath: Option<&str>) -> Result<String> {
     let Some(subpath) = subpath else { return Ok(MAIN.to_owned()) };
     check_id("subpath", subpath)?;
@@ -155,7 +154,6 @@ pub fn delete(lineage: String) -> Unit {
     vec![row, Op::RemoveLogs { contract: CONTRACT_ID, lineage }].into()
 }
 
-/// The main transcript of a session.
 pub fn main_log(lineage: String) -> LogRange {
     LogRange::whole(CONTRACT_ID, lineage, MAIN)
 }

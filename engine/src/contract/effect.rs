@@ -241,7 +241,6 @@ fn is_newest(of: &Run, id: &str) -> Result<Expect> {
     Ok(Expect::Newest { contract: contract.id, lineage, newest: Some(id.clone()), or: id })
 }
 
-/// The condition that the run has this incarnation.
 fn has_incarnation(of: &Run, position: i64) -> Result<Expect> {
     let contract = named(&of.space)?;
     Ok(is_incarnation(contract.anchor, (contract.lineage_of)(&of.run, &of.ns), position, "run", &of.run))

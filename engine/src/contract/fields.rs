@@ -20,7 +20,6 @@ use super::response::SAFE;
 pub struct Shape {
     pub contract: String,
     pub call: String,
-    /// The names of the call's fields.
     pub names: Vec<String>,
 }
 

@@ -253,7 +253,6 @@ fn take(of: &Run, id: String, expired: Option<Expired>, holding: &Holding, saved
     Ok(unit)
 }
 
-/// Extends a lease.
 fn renew(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Unit> {
     let mut unit = Unit::from(vec![put(of, id.clone(), holding, saved_at)?]);
     unit.expect.push(held_still(of, id));

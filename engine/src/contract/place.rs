@@ -12,7 +12,6 @@ pub(super) fn parse_place(text: &str) -> Option<(SortKey, Seq)> {
     Some((SortKey(from_hex(digits)?), seq.parse().ok()?))
 }
 
-/// Writes bytes in hexadecimal digits.
 fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()

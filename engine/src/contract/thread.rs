@@ -64,7 +64,6 @@ pub(crate) fn split(lineage: &str) -> Option<(&str, &str)> {
     rest.split_at_checked(length.parse().ok()?)
 }
 
-/// Splits a key into its parts.
 pub(crate) fn split_key(key: &str) -> Option<CheckpointRef> {
     let (thread, rest) = split(key)?;
     let (namespace, id) = split(rest)?;

@@ -68,7 +68,7 @@ mod tests {
             let read = decode(&bytes).unwrap();
             assert_eq!((read.state_size, read.steps, read.shape, read.step_name), (7, steps, shape, meta.step_name));
         }
-        // A damaged meta is no meta.
+        // Damaged metadata is rejected.
         for damaged in [&b"\x07\0\0\0\0\0\0\x40short"[..], b"\x07\0\0\0\0\0\0\x80\x03", b"\x07"] {
             assert!(decode(damaged).is_none());
         }

@@ -20,7 +20,6 @@ const AGE_OFFSET: u8 = 8;
 /// The part that holds `checkpoint.state`.
 pub const STATE: &str = "state";
 
-/// The part that holds the rest of the checkpoint.
 pub const REST: &str = "rest";
 
 /// The fields of a checkpoint that listings show without reading its payload.

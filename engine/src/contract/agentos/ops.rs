@@ -14,7 +14,7 @@ use ts_rs::TS;
 
 pub const CONTRACT_ID: ContractId = ContractId(1);
 
-/// The part that holds `checkpoint.state`.
+/// The part with `checkpoint.state`.
 pub const STATE: &str = "state";
 
 /// The part that holds the rest of the checkpoint.
@@ -46,7 +46,6 @@ pub struct Save {
     /// In ms since the epoch.
     pub timestamp: f64,
     pub has_memory_snapshot: bool,
-    /// The status of the run at this checkpoint.
     pub status: Status,
     /// If given, the newest checkpoint of the run must have this id. Otherwise the save fails with
     /// [`Code::Conflict`].

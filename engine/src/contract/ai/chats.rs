@@ -33,7 +33,6 @@ pub const CHATS: Contract = Contract {
 pub const ROWS: Contract = Contract::new("ai/rows", rows::ID, request, |_| Ok(Shown::default()));
 pub const APPROVALS: Contract = Contract::new("ai/approvals", approvals::ID, request, |_| Ok(Shown::default()));
 
-/// The log of the messages.
 pub const MESSAGES: &str = "messages";
 /// The maximum number of bytes in a page of rows.
 const PAGE_BYTES: usize = 4 << 20;
@@ -154,7 +153,6 @@ impl NewVersion {
 /// The meta of a version.
 #[derive(Debug, Deserialize, Serialize)]
 struct Meta {
-    /// The number of the version's messages.
     messages: u64,
 }
 
@@ -176,7 +174,6 @@ fn id(chat: &str, version: u64) -> String {
     thread::lineage(chat, &version.to_string())
 }
 
-/// Removes a chat.
 pub fn delete(chat: &str) -> Unit {
     let removed = [&CHATS, &ROWS, &APPROVALS].map(|contract| {
         let (lineage, sort_key) = (chat.to_owned(), SortKey::default());
@@ -275,7 +272,6 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-/// A version in a response.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FoundVersion {

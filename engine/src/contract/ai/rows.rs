@@ -104,7 +104,6 @@ pub(super) fn has_place(chat: &str, place: Option<Place>) -> Expect {
     Expect::Checkpoint { contract: ID, id: chat.to_owned(), must, otherwise }
 }
 
-/// A row in a response.
 #[derive(Serialize)]
 pub(super) struct FoundRow {
     chat: String,

@@ -28,7 +28,6 @@ const CHUNKS: &str = "chunks";
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Begins a stream.
     Begin {
         stream: String,
         saved_at: i64,
@@ -81,7 +80,6 @@ pub fn chunks(stream: String) -> LogRange {
     LogRange::whole(STREAMS_ID, stream, CHUNKS)
 }
 
-/// Removes a stream.
 pub fn remove(stream: String) -> Unit {
     let contract = STREAMS_ID;
     let row = Op::RemoveFrom { contract, lineage: stream.clone(), sort_key: SortKey::default() };

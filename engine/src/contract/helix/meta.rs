@@ -107,7 +107,6 @@ impl Session {
         bytes
     }
 
-    /// Reads a row.
     pub(super) fn read(header: Header) -> Result<Self> {
         let read = || {
             let version = header.sort_key.version()?;

@@ -21,7 +21,6 @@ pub(super) struct At {
     pub(super) id: String,
 }
 
-/// A write in a response.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FoundWrite {

@@ -128,7 +128,6 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
 /// The first byte of a meta with a mark. No serializer's tag begins with this byte.
 const MARKED: u8 = 1;
 
-/// Makes the meta of a checkpoint.
 fn meta_of(mark: Option<&str>, metadata: &Part) -> Result<Vec<u8>> {
     let metadata = thread::meta(metadata);
     match mark {
@@ -138,7 +137,6 @@ fn meta_of(mark: Option<&str>, metadata: &Part) -> Result<Vec<u8>> {
     }
 }
 
-/// Reads the metadata and the mark of a checkpoint.
 pub(super) fn read_meta(header: &Header) -> Result<(Part, Option<String>)> {
     let read = || {
         let (mark, meta) = match header.meta.strip_prefix(&[MARKED]) {

@@ -296,7 +296,6 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-/// A row in a response.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FoundRow {

@@ -172,7 +172,6 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-/// A run in a response.
 #[derive(Serialize)]
 struct FoundRun {
     workflow: String,

@@ -22,7 +22,6 @@ pub const SESSIONS: Contract = Contract {
     ..Contract::new("openai-agents", SESSIONS_ID, request, |header| Ok(show(header)))
 };
 
-/// The log of the items.
 pub const ITEMS: &str = "items";
 const OPERATIONS: &str = "operations";
 
@@ -183,19 +182,16 @@ fn change(
     Ok(Unit { expect: row.expect().collect(), ops })
 }
 
-/// Removes a session with its items.
 pub fn delete(session: String) -> Unit {
     let contract = SESSIONS_ID;
     let row = Op::RemoveFrom { contract, lineage: session.clone(), sort_key: SortKey::default() };
     vec![row, Op::RemoveLogs { contract, lineage: session }].into()
 }
 
-/// The items of a session.
 pub fn items(session: String) -> LogRange {
     LogRange::whole(SESSIONS_ID, session, ITEMS)
 }
 
-/// A row in a response.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FoundRow {

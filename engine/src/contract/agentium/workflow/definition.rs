@@ -78,7 +78,6 @@ impl Definition {
         Ok(definition)
     }
 
-    /// Returns the retry rule of a step.
     pub fn retry_of(&self, node: NodeId) -> Retry {
         self.nodes.get(node).and_then(|node| node.step.retry).unwrap_or(self.retry)
     }

@@ -56,7 +56,6 @@ pub enum OnError {
 pub struct Options {
     /// The run's id. A replay uses the run id of its checkpoint instead.
     pub run_id: String,
-    /// How the run begins.
     pub mode: Mode,
     /// True if the checkpoint is accepted even though the step at its index now has another name.
     pub force: bool,
@@ -110,7 +109,7 @@ pub enum Event {
     Aborted,
 }
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum How {
@@ -123,7 +122,7 @@ pub enum How {
     Failed,
 }
 
-/// Why a run ended without a result.
+/// The reason for a run without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 #[serde(tag = "reason", rename_all = "camelCase")]
 pub enum Reason {

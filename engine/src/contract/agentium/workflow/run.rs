@@ -7,7 +7,7 @@ use super::definition::{Definition, Kind, NodeId};
 use super::fit::{self, after};
 use super::protocol::{Base, Command, ENTRY, Event, How, Mode, OnError, Options, Reason, Slot};
 
-/// What a run is doing.
+/// The activity of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     New,

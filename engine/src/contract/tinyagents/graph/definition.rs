@@ -77,7 +77,6 @@ pub struct Node {
     pub effect: Option<Effect>,
     /// The node's own checkpoint policy.
     pub checkpoint: Option<NodePolicy>,
-    /// The rule for retries.
     #[serde(default)]
     pub retry: Retry,
     /// The part of the memory that is saved with the checkpoints before and after the node.

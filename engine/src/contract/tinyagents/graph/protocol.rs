@@ -90,7 +90,6 @@ impl Mode {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Options {
-    /// The action of the run.
     pub mode: Mode,
     /// The time at which checkpoints are stored.
     pub durability: Durability,

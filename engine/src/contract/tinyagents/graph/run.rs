@@ -96,7 +96,6 @@ impl Run {
         }
     }
 
-    /// The graph that runs.
     pub(super) fn definition(&self) -> &Definition {
         &self.definition
     }
