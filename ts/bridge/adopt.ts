@@ -1,7 +1,7 @@
 const here = globalThis as unknown as Record<string, { prototype?: object } | undefined>;
 
 /**
- * Gives objects of Node's main realm the prototypes of this realm. V8's deserializer makes its objects in the main realm.
+ * Gives objects of Node's main realm this realm's prototypes. V8's deserializer makes its objects in the main realm.
  * Jest runs each test file in another realm, where `instanceof Date` would be false for them. Returns the same value.
  */
 export function adopt<T>(value: T): T {

@@ -1,6 +1,6 @@
 /**
- * Finds the first part of a value that JSON does not store exactly. The value must be plain data, as `plainCopy` returns
- * it. Returns a description that begins with the part's path, or undefined if JSON stores the entire value exactly.
+ * Finds the first part of a value that JSON does not store exactly. The value must be the plain data of `plainCopy`.
+ * Returns a description that begins with the part's path, or undefined if JSON stores the entire value exactly.
  */
 export function lostInJson(value: unknown, path: string, seen = new Set<object>()): string | undefined {
   switch (typeof value) {

@@ -8,8 +8,8 @@
  * - `CLOSED`: the store was closed.
  * - `CORRUPT`: stored bytes are damaged.
  * - `CONFLICT`: the call conflicts with what is stored or with another call.
- * - `BUSY`: another process held the database for longer than `busyTimeoutMs`, or more bytes than `maxQueueBytes` wait to
- *   be written.
+ * - `BUSY`: another process held the database for longer than `busyTimeoutMs`, or more than `maxQueueBytes` bytes wait
+ *   to be written.
  * - `FULL`: the device is full.
  * - `UNAVAILABLE`: the file cannot be reached, or an I/O operation failed.
  * - `UNSUPPORTED`: this version cannot do what the call asks, for example read a file with a newer schema.

@@ -11,13 +11,13 @@ import { channel } from "node:diagnostics_channel";
 export interface StoreWarning {
   /**
    * - `FORKPOINT_SWEEP_FAILS`: background sweeps fail, so data that retention should remove is still stored.
-   * - `FORKPOINT_CLOCK_SET`: the machine's clock was set while a store was open, so `ttlMs` removes nothing for an hour.
+   * - `FORKPOINT_CLOCK_SET`: the machine's clock was set while a store was open. `ttlMs` removes nothing for an hour.
    * - `FORKPOINT_NETWORK_FILE`: the file is on a network file system.
    * - `FORKPOINT_COMMITS_LOST`: a power failure lost the newest commits of a folder of text files.
    * - `FORKPOINT_LOG_MISSING`: a database file has no tables, because its write-ahead log is missing.
    * - `FORKPOINT_SERVER_NOT_DURABLE`: a Postgres server has `fsync` or `full_page_writes` off.
    * - `FORKPOINT_SERVER_NOT_VERIFIED`: the certificate of a Postgres server is not checked.
-   * - `FORKPOINT_STREAM_NOT_STORED`: the text of a resumable stream could not be stored, so only its first reader gets it whole.
+   * - `FORKPOINT_STREAM_NOT_STORED`: a resumable stream could not be stored. Only its first reader gets all of it.
    * - `FORKPOINT_LEFT_OUT`: a function or a symbol was not stored. Once for each path, for up to 100 paths.
    */
   code:

@@ -26,24 +26,24 @@ export interface NodeConfig {
 /** Runs effects of a store's runs. See {@link effects}. */
 export interface Once {
   /**
-   * Runs a function once for each key of a run, and stores its result before it resolves. A later call gets the
-   * stored result: a node that runs again, a fork that was made later, another process. If another process runs it, waits
-   * for the result.
+   * Runs a function once for each key of a run, and stores its result before it resolves. A later call gets the stored
+   * result, even in another process, in a later fork, or when a node runs again. If another process is running the
+   * function, the call waits for the result.
    *
-   * The key names the effect in its run, so an effect that repeats needs a key that says which one it is: `"mail 3"`. The
-   * nodes of a run share their keys.
+   * The key names the effect in its run. The nodes of a run share their keys. A repeated effect needs a different key
+   * each time, such as `"mail 3"`.
    *
-   * In a tool of LangChain, `run` is the second argument of the tool. In middleware, it is the `runtime`. A model may call a
-   * tool several times in one step, so the key must say which call it is. A name such as `"charge order 7"` is right if the
-   * effect must happen once, however often the model calls the tool. The id of the call, `runtime.toolCallId`, is right if
-   * each call must have its effect. If the model runs again after a crash, its calls have other ids.
+   * In a tool of LangChain, `run` is the second argument of the tool. In middleware, it is the `runtime`. A model may
+   * call a tool several times in a step. Use a key such as `"charge order 7"` if the effect must happen once, however
+   * often the model calls the tool. Use the id of the call, `runtime.toolCallId`, if each call must have its effect. If
+   * the model runs again after a crash, its calls have other ids.
    *
-   * If the function throws, the promise rejects with its error, and the next call runs it again. The result is returned as
-   * it was stored: a class without `toJSON` becomes a plain object.
+   * If the function throws, the promise rejects with its error, and the next call runs it again. The result is returned
+   * in its stored form: a class without `toJSON` becomes a plain object.
    *
    * @throws TypeError for a wrong argument. ForkpointError `CONFLICT` with `outcome: "unknown"` if the effect may have
-   *   happened and `onUnknown` says `"fail"`, `INVALID_ARGUMENT` if the result cannot be stored, or if the key is empty or
-   *   longer than 1,024 bytes.
+   *   happened and `onUnknown` says `"fail"`. `INVALID_ARGUMENT` if the result cannot be stored, or if the key is empty
+   *   or longer than 1,024 bytes.
    * @example
    * ```ts
    * const receipt = await once(config, "charge order 7", ({ idempotencyKey }) =>
@@ -71,8 +71,8 @@ export interface Once {
 }
 
 /**
- * Returns a function that runs effects of a store's runs once: payments, mails, calls of other systems. `store` is the store
- * of any framework, or an open store.
+ * Returns a function that runs effects of a store's runs once: payments, mails, calls of other systems. `store` is any
+ * framework's store, or an open store.
  *
  * @throws TypeError if the value is not a store of this package.
  * @example

@@ -10,8 +10,8 @@ export interface CheckOptions {
   /** Stops the check between two pages. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
   /**
-   * Called after each page with the number of verified rows, the approximate number of all rows, and the position for `after`. If
-   * this function throws, the check stops with that error.
+   * Called after each page with the number of verified rows, the approximate number of all rows, and the position for
+   * `after`. If this function throws, the check stops with that error.
    */
   onProgress?: (done: number, of: number, next: string | null) => void;
   /** Stops after about this many rows. The report's `next` is the position. Default: everything is verified. */

@@ -122,7 +122,7 @@ export class StoreHandle {
   }
 
   /**
-   * Starts an operation immediately. Its writes carry the lease. An error's stack shows the caller of the public method.
+   * Starts an operation immediately. Its writes carry the lease. Error stacks show the caller of the public method.
    */
   async run<T>(work: (engine: Engine) => Promise<T>, lease: HeldLease | null = this.#lease): Promise<T> {
     const engine = this.#begin(lease);

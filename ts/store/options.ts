@@ -18,8 +18,8 @@ export interface StoreOptions {
    * - `"normal"`: survives the kill of the process. Power loss may lose the newest saves, but never corrupts the file.
    * - `"off"`: survives the kill of the process. Power loss may corrupt the file.
    *
-   * This is the store's durability. Some frameworks have an option of the same name, which says when a step is saved: see their
-   * guides.
+   * This is the store's durability. Some frameworks have another option of this name, for the time when a step is
+   * saved: see their guides.
    */
   durability?: "full" | "normal" | "off";
   /**

@@ -49,8 +49,8 @@ export interface StoreStats {
   /** The stored size of the results of these effects in bytes. */
   effectBytes: number;
   /**
-   * True if the numbers above are estimates, except `fileBytes`. A store on Postgres with more than about 5,000 checkpoints
-   * estimates them from some pages of its tables, because counting would read all of them.
+   * True if the numbers above are estimates, except `fileBytes`. A Postgres store with more than about 5,000
+   * checkpoints estimates them from some pages of its tables, because counting would read all of them.
    */
   isEstimate: boolean;
   /**

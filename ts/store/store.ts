@@ -143,8 +143,8 @@ export class Store implements AsyncDisposable {
    *
    * @param path the path or file: URL of the backup. Its directory must exist.
    * @throws TypeError for a wrong argument or option. ForkpointError `CONFLICT` if `path` exists and `overwrite` is not
-   *   true. `CORRUPT` if the database is damaged. `UNSUPPORTED` if the store is not a SQLite database: the message names
-   *   another way. `CLOSED` if the store is closed before `backup` ends.
+   *   true. `CORRUPT` if the database is damaged. `UNSUPPORTED` if the store is not a SQLite database: the message
+   *   names another way. `CLOSED` if the store is closed before `backup` ends.
    * @example const { checkpoints } = await store.backup("agent-backup.db");
    */
   backup(path: string | URL, options?: BackupOptions): Promise<BackupResult> {
@@ -152,13 +152,13 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Verifies a backup, and replaces the content of the database with it, in one transaction. Other stores and processes may
-   * have the database open: they continue with the restored content. A restore that fails or is killed changes nothing.
+   * Verifies a backup, and replaces the content of the database with it, in one transaction. Other stores and processes
+   * with the open database continue with the restored content. A restore that fails or is killed changes nothing.
    *
    * @param path the path or file: URL of the backup, which is not changed.
-   * @throws ForkpointError `NOT_FOUND` if there is no backup. `CORRUPT` if it is damaged. `BUSY` if another process uses the
-   *   database for too long. `UNSUPPORTED` if the store is not a database file. `CLOSED` if the store is closed before
-   *   `restore` ends.
+   * @throws ForkpointError `NOT_FOUND` if there is no backup. `CORRUPT` if it is damaged. `BUSY` if another process
+   *   uses the database for too long. `UNSUPPORTED` if the store is not a database file. `CLOSED` if the store is
+   *   closed before `restore` ends.
    * @example const { checkpoints } = await store.restore("agent-backup.db");
    */
   restore(path: string | URL, options?: RestoreOptions): Promise<RestoreResult> {

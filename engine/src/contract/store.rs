@@ -20,7 +20,7 @@ use crate::retention::{Cursor, Prune, Rule};
 pub(super) const NAME: &str = "store";
 pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
 
-/// The calls. `ts/bridge/wire.ts` has the types of their responses. A call without a contract applies to all checkpoints.
+/// The calls: see `ts/bridge/wire.ts`. A call without a contract applies to all checkpoints.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {

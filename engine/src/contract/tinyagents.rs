@@ -1,7 +1,7 @@
 //! `TinyAgents`' threads: checkpoints in namespaces, and pending writes. [`graph`] runs graphs on them.
 //!
-//! A lineage is a namespace of a thread. All sort keys are empty, so the checkpoints of a lineage are in save order. The
-//! label of a checkpoint is its `checkpointId`.
+//! A lineage is a namespace of a thread. All sort keys are empty, so checkpoints are in save order. The label of a
+//! checkpoint is its `checkpointId`.
 //!
 //! A checkpoint is never replaced. The first checkpoint of an id has the engine's id `thread::key`. Each later one has
 //! a separate engine's id and the group `thread::key`. Pending writes belong to the key, even without a checkpoint.

@@ -14,8 +14,8 @@ pub struct Lineage {
     pub checkpoints: u64,
     /// The header of the newest checkpoint. It contains the lineage's name.
     pub newest: Header,
-    /// The save number of the newest checkpoint: the last activity of the lineage. The next page of a listing by activity
-    /// continues from this number.
+    /// The save number of the newest checkpoint: the last activity of the lineage. The next page of a listing by
+    /// activity continues from this number.
     pub seq: Seq,
     /// The id of the checkpoint from which the lineage was forked. `None` if the lineage is no fork.
     pub origin: Option<String>,

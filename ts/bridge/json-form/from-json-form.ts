@@ -25,8 +25,8 @@ const DATE = /^(\d{4}|[+-]\d{6})-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]
 
 /**
  * Returns the value of a JSON form.
- * @throws ForkpointError `UNSUPPORTED` for `Opaque` and for an unknown `$type`, and `INVALID_ARGUMENT` for a form that is
- *   malformed. The message has the path.
+ * @throws ForkpointError `UNSUPPORTED` for `Opaque` and for an unknown `$type`, `INVALID_ARGUMENT` for a malformed
+ *   form. The message has the path.
  * @example fromJsonForm({ $type: "Date", value: "2026-01-01T00:00:00.000Z" }); // a Date
  */
 export function fromJsonForm(form: unknown): unknown {

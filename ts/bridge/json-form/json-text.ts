@@ -161,8 +161,8 @@ function* longText(text: string): Generator<string> {
 
 /**
  * Parses JSON.
- * @throws ForkpointError `INVALID_ARGUMENT` that names the line, the column and what was expected. The properties `line`
- *   and `column` count from 1.
+ * @throws ForkpointError `INVALID_ARGUMENT` with the line, the column and what was expected. The properties `line` and
+ *   `column` count from 1.
  * @example parseJson('{"a": 1}'); // { a: 1 }
  */
 export function parseJson(text: string): unknown {

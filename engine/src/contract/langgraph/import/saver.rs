@@ -140,7 +140,7 @@ impl SqliteSaver {
 /// How long the import waits for another process's lock.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Opens the database of a saver. A transaction stays open until the connection is closed, so all reads see one snapshot.
+/// Opens the database of a saver. A transaction lasts as long as the connection, so all reads see one snapshot.
 fn open(path: &Path) -> Result<Unchanged> {
     let shown = path.display();
     if !path.is_file() {
