@@ -1,4 +1,4 @@
-/** The types of what the addon exports. */
+/** The types of the addon's exports. */
 
 import type { CallSubject } from "./channels.js";
 import type { Failure } from "./errors.js";

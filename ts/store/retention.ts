@@ -52,7 +52,7 @@ export interface PruneOptions<Progress = PruneProgress> {
    * already removed stay removed.
    */
   signal?: AbortSignal;
-  /** Called after each batch with what was removed so far. If this function throws, pruning stops with that error. */
+  /** Called after each batch with the removals so far. If this function throws, pruning stops with that error. */
   onProgress?: (progress: Progress) => void;
 }
 

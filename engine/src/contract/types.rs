@@ -17,7 +17,7 @@ pub(super) struct CallTypes {
 }
 
 impl CallTypes {
-    /// A contract without calls of its own.
+    /// A contract without calls.
     pub(super) const NONE: Self = Self {
         #[cfg(debug_assertions)]
         declare: None,

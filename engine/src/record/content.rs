@@ -57,7 +57,7 @@ impl Content {
         }
     }
 
-    /// Copies the bytes into memory of their own.
+    /// Copies the bytes into separate memory.
     #[must_use]
     pub(crate) fn copied(&self) -> Self {
         self.pieces().concat().into()

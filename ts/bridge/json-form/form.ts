@@ -1,5 +1,5 @@
 /**
- * The JSON form of values. JSON stays as it is. What JSON lacks is an object with the key `$type`:
+ * The JSON form of values. JSON values stay unchanged. Every other value is an object with the key `$type`:
  *
  * | `$type` | the other keys |
  * |---|---|

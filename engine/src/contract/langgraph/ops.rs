@@ -65,9 +65,9 @@ pub struct Put {
 
 /// `put`: stores a checkpoint, replaces one with the same id, and claims the pending writes of its parent.
 ///
-/// If the checkpoint must be its parent's only child, the put fails with `CONFLICT` unless the parent is the latest
-/// checkpoint. Another writer has then continued the thread. The latest checkpoint is the one that was saved last. Ids
-/// do not count, because a clock that steps back makes ids that sort before earlier ones.
+/// If the checkpoint must be its parent's only child and the parent is no longer the latest checkpoint, another writer
+/// has continued the thread, and the put fails with `CONFLICT`. The latest checkpoint is the one that was saved last.
+/// Ids do not count: a clock that steps back makes ids that sort before earlier ones.
 pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
     let of = CheckpointRef { thread: put.thread_id, namespace: put.namespace, id: put.id };
     let key = check(&of)?;
