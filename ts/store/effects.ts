@@ -2,7 +2,7 @@
  * Effects: actions of a run on other systems, such as a payment or a mail. The result of an effect is stored with the
  * run. Later calls get the stored result without running anything.
  *
- * A process claims an effect before it runs, and renews the claim until it ends. The claim holds the idempotency key. If
+ * A process claims an effect before it runs, and renews the claim until it ends. The claim has the idempotency key. If
  * the process ends before it stores the result, the effect may or may not have happened. `onUnknown` then decides.
  */
 

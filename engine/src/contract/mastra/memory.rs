@@ -63,8 +63,8 @@ enum Call {
         newest_first: bool,
         /// The place after which the page begins.
         after: Option<String>,
-        /// If the page has no such place, it begins at this time in the order, in ms since the epoch. A row of exactly
-        /// this time is included only if the oldest rows come first.
+        /// Without `after`, the page begins at this time, in ms since the epoch. A row of exactly this time is included
+        /// only if the oldest rows come first.
         from: Option<f64>,
         skip: usize,
         limit: usize,
