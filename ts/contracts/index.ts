@@ -32,6 +32,6 @@ const PLUGINS: Readonly<Record<KnownSpace, Plugin>> = {
 
 const NONE: Plugin = {};
 
-/** Returns what a framework's folder says. Of a framework that is not known, nothing is. */
+/** Returns the plug-in of a framework. An unknown framework has an empty one. */
 export const pluginOf = (space: string): Plugin =>
   Object.hasOwn(PLUGINS, space) ? PLUGINS[space as KnownSpace] : NONE;

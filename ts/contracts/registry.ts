@@ -1,4 +1,4 @@
-/** The registry of frameworks: their names, and what each is. */
+/** The registry of frameworks: their names and traits. */
 
 import type { Traits } from "../plugin/traits.js";
 import { agentium, storage } from "./agentium/traits.js";
@@ -29,10 +29,10 @@ export type KnownSpace =
   | "openai-agents"
   | "openai-agents-states";
 
-/** The name of a framework whose checkpoints say which version of a program has made them. */
+/** The name of a framework whose checkpoints record the version of the program that made them. */
 export type ProgramSpace = "agentos" | "agentium" | "langgraph" | "tinyagents";
 
-/** What each framework is, by the name that references, listings and the command line use, in display order. */
+/** The traits of each framework, by its name in references, listings and the command line. In display order. */
 const TRAITS: {
   readonly [S in KnownSpace]: S extends ProgramSpace ? Traits & { programs: "mark" | "shape" } : Traits;
 } = {
@@ -58,12 +58,12 @@ export const SPACES = Object.keys(TRAITS) as KnownSpace[];
 
 const NONE: Traits = {};
 
-/** Returns what a framework is. One that is not known has no traits. */
+/** Returns the traits of a framework. An unknown framework has none. */
 export const traitsOf = (space: string): Traits => (Object.hasOwn(TRAITS, space) ? TRAITS[space as KnownSpace] : NONE);
 
 /** Returns the frameworks whose traits match, in display order. */
 export const spacesWith = (matches: (traits: Traits) => unknown): KnownSpace[] =>
   SPACES.filter((space) => matches(TRAITS[space]));
 
-/** The frameworks whose checkpoints say which version of a program has made them. */
+/** The frameworks whose checkpoints record the version of the program that made them. */
 export const WITH_PROGRAMS = spacesWith(({ programs }) => programs) as ProgramSpace[];

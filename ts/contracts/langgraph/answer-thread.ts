@@ -1,4 +1,4 @@
-/** Stores an answer to a question of a thread. See answer-records.ts for what is stored. */
+/** Stores an answer to a question of a thread. answer-records.ts describes the stored form. */
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import { lostInJson } from "../../bridge/exact-json.js";
@@ -11,8 +11,8 @@ import { writeFields } from "./writing.js";
 import { type Found, langgraph } from "./wire.js";
 
 /**
- * Stores an answer, unless the question has one. `native` carries the lease of the thread. All changes are one transaction, which
- * fails if a program has continued the thread, or has stored an answer, meanwhile.
+ * Stores an answer, unless the question has one. `native` carries the lease of the thread. All changes are one
+ * transaction. It fails if a program has continued the thread or stored an answer since the read.
  *
  * @throws ForkpointError `NOT_FOUND` if no question has this id. `CONFLICT` if it has an answer, or if the thread has continued.
  *   `UNSUPPORTED` if LangGraph's JSON cannot hold the answer, or if the question was written by another serializer.
@@ -41,16 +41,16 @@ export async function answerThread(
   const slot = ANSWERS.index - (await recordsOf(context.serde, root)).length;
   const changes = [change(root, { ...ANSWERS, index: slot }, record, slot)];
   question.answered = answer;
-  // The store keeps the status of a run: an answer of no task says that no task waits any more.
+  // The store keeps the status of a run: a `__resume__` without a task says that no task waits any longer.
   for (const found of answeredLevels(questions)) changes.push(change(found, RESUME, NOTHING));
-  // The thread must not have continued, in the graph and in the subgraphs that ask.
+  // The thread must not have continued, neither in the graph nor in the subgraphs that ask.
   const expect = question.levels.map(({ found: { header } }) => ({ namespace: header.namespace, newest: header.id }));
   const buffers = changes.map(({ bytes }) => bytes);
   const writes = changes.map(({ fields }) => fields);
   await langgraph.call(native, "import", { threadId, expect, replace: false, writes, puts: [] }, buffers);
 }
 
-/** Makes a write of no task to a checkpoint. `free`: the slot that must be free. */
+/** Makes a write without a task to a checkpoint. `free`: the slot that must be free. */
 function change(
   { header }: Found,
   { channel, index }: { channel: string; index: number },

@@ -13,15 +13,15 @@ import { type SaverContext, byCodePoint } from "./tuples.js";
 import { encodeCheckpoint } from "./values.js";
 
 /**
- * The limit of a list. Some savers list 10 checkpoints if they get no limit. Redis refuses a limit above 1,000,000, and
- * `ShallowRedisSaver` asks it for twice as many as its own limit.
+ * The limit of a list. Without a limit, some savers list 10 checkpoints. Redis refuses a limit above 1,000,000, and
+ * `ShallowRedisSaver` doubles its own limit.
  */
 const MOST = 500_000;
 
 /** A page ends after this number of checkpoints or bytes. */
 const [PAGE_ROWS, PAGE_BYTES] = [128, 2 << 20];
 
-/** The checkpoints of a thread with more bytes are not kept while the thread is listed. They are read again, one by one. */
+/** Checkpoints of a larger thread are not kept while the thread is listed. They are read again, one by one. */
 const KEPT_BYTES = 16 << 20;
 
 /** A checkpoint in the outline of a thread. */
@@ -31,12 +31,12 @@ interface Place {
   parent: string | null;
 }
 
-/** The thread that is being read. Checkpoints and writes that the saver gets later are not part of it. */
+/** The thread that is being read. Later checkpoints and writes are not part of it. */
 interface OpenThread {
   threadId: string;
   places: Place[];
   kept: Map<string, SourceCheckpoint>;
-  /** The slots of the writes of each checkpoint, when it was read first. */
+  /** The slots of each checkpoint's writes at the first read. */
   slots: Map<string, Set<string>>;
 }
 
@@ -99,7 +99,7 @@ export class SaverSource implements Source {
         parts += 1;
       }
       page.push({ ...part, ended: true });
-      // A large thread may be read again while its page is imported, so its page ends with it.
+      // A large thread may be read again during the import of its page. Its page therefore ends with it.
       if (parts === 1 && rows < PAGE_ROWS && bytes < PAGE_BYTES) continue;
       yield page;
       [page, rows, bytes] = [[], 0, 0];
@@ -135,7 +135,7 @@ export class SaverSource implements Source {
       if (left <= 0) open.kept.clear();
     };
     for await (const tuple of this.#list({ thread_id: threadId })) await add(tuple);
-    // A saver may list one namespace only, and a search may leave out what is not indexed yet.
+    // A saver may list only one namespace, and a search may miss checkpoints that are not indexed yet.
     for (const namespace of new Set(["", ...(this.#namespaces.get(threadId) ?? [])])) {
       const newest = await this.#get({ threadId, namespace });
       if (newest !== undefined) await add(newest);
@@ -191,7 +191,7 @@ export class SaverSource implements Source {
     }
   }
 
-  /** Gives each write its index. A saver returns the writes of a task in the order in which the task made them. */
+  /** Gives each write its index. A saver returns the writes of a task in the order of the task. */
   async #writesOf({ pendingWrites = [] }: CheckpointTuple): Promise<SourceWrite[]> {
     const { serde, peer } = this.#context;
     const regular = new Map<string, number>();
@@ -206,11 +206,11 @@ export class SaverSource implements Source {
       const part: Part = { name: channel, tag, bytes: whole(bytes) };
       slots.set(slotOf({ task, index }), { task, index, part });
     }
-    // As the other sources order them: the answer to a question comes before the next question of its task.
+    // The order of the other sources: the answer to a question comes before the next question of its task.
     return [...slots.values()].toSorted((a, b) => byCodePoint(a.task, b.task) || a.index - b.index);
   }
 
-  /** Leaves out the writes that a checkpoint has got since it was read first. */
+  /** Leaves out the writes that the checkpoint got after its first read. */
   #only(open: OpenThread | undefined, place: Pick<Place, "namespace" | "id">, writes: SourceWrite[]): SourceWrite[] {
     if (open === undefined) return writes;
     const key = keyOf(place);

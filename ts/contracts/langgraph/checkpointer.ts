@@ -1,4 +1,4 @@
-/** Other checkpointers of LangGraph, as an import and an export use them: through their public methods. */
+/** Other checkpointers of LangGraph, for imports and exports, through their public methods. */
 
 import type {
   BaseCheckpointSaver,
@@ -12,7 +12,7 @@ import type {
 } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
 
-/** A checkpointer, as far as an import or an export needs it. */
+/** The methods of a checkpointer that an import or an export needs. */
 export interface Checkpointer extends Pick<BaseCheckpointSaver, "getTuple"> {
   list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple>;
   put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<unknown>;

@@ -1,4 +1,4 @@
-/** Compares imported checkpoints with those of the database that they came from. */
+/** Compares imported checkpoints with those of the source. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
@@ -13,7 +13,7 @@ import { type SaverContext, current, find } from "./tuples.js";
 import { decodeCheckpoint } from "./values.js";
 import type { FoundWrite } from "./wire.js";
 
-/** How a stored checkpoint differs from the checkpoint of the source with the same id. */
+/** The difference between a stored checkpoint and the source's checkpoint with the same id. */
 export interface Difference {
   /** The stored writes, as a read returns them. */
   stored: FoundWrite[];
@@ -21,7 +21,7 @@ export interface Difference {
   other: boolean;
   /** The writes of the source that are not stored. */
   lacks: SourceWrite[];
-  /** The writes of the source in whose place another write is stored. */
+  /** The writes of the source whose slots have another stored write. */
   changed: SourceWrite[];
   /** True if writes are stored that the source does not have. */
   more: boolean;
@@ -54,7 +54,7 @@ export async function compare(
   return { ...difference, changed: difference.changed.filter((_, at) => !areSame[at]) };
 }
 
-/** True if the store has all of the checkpoint and its writes, and perhaps more writes. */
+/** True if the checkpoint and all of its writes are stored. More writes may be stored. */
 export function hasAll({ other, lacks, changed }: Difference): boolean {
   return !other && lacks.length === 0 && changed.length === 0;
 }
@@ -100,7 +100,7 @@ async function isSame(context: SaverContext, row: SourceCheckpoint, parts: Part[
   return areSame || isDeepStrictEqual(checkpoints[0], checkpoints[1]);
 }
 
-/** Compares two serialized values. A serializer that encrypts writes other bytes each time. */
+/** Compares two serialized values. A serializer that encrypts writes different bytes each time. */
 async function isSameValue({ serde }: SaverContext, one: Stored, other: Stored, what: string): Promise<boolean> {
   return isEqual(one, other) || isDeepStrictEqual(await load(serde, one, what), await load(serde, other, what));
 }

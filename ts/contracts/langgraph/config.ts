@@ -21,7 +21,7 @@ export function nameInConfig(config: Config | undefined, key: "thread_id" | "che
   return value === undefined || value === null ? undefined : text(value, key);
 }
 
-/** Reads the checkpoint id from a config, from the current key or from its older name. */
+/** Reads the checkpoint id from a config, from its current or its older key. */
 export function idInConfig(config: Config | undefined): string | undefined {
   const id = configured(config, "checkpoint_id") || configured(config, "thread_ts") || "";
   return id === "" ? undefined : text(id, "checkpoint_id");
@@ -50,14 +50,14 @@ export function onlyChild(config: Config): boolean | undefined {
   return value === undefined || value === null ? undefined : flag(value, "expected_parent");
 }
 
-/** Reads the checkpoint of the graph from which a subgraph was called. Returns undefined if the config has none. */
+/** Reads from a subgraph's config the checkpoint of the graph that called the subgraph. Undefined: there is none. */
 export function rootIn(config: Config): string | undefined {
   const map = configured(config, "checkpoint_map") as Record<string, unknown> | null | undefined;
   const root = readingArgument("config.configurable.checkpoint_map", () => map?.[""]);
   return typeof root === "string" && root.isWellFormed() ? root : undefined;
 }
 
-/** Makes the config of a checkpoint. The config has exactly three keys: the thread, the namespace and the id. */
+/** Makes the config of a checkpoint, with exactly three keys: the thread, the namespace and the id. */
 export function configOf({ threadId, namespace, id }: CheckpointRef): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
 }

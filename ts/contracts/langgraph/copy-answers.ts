@@ -1,4 +1,4 @@
-/** Brings the answer of a thread's question to a copy, before the rest of what came after it is copied. */
+/** Copies the answer of a thread's question before the thread's later checkpoints. */
 
 import { newestOf, readPages } from "../../plugin/pages.js";
 import { type FoundCheckpoint, type FoundWrite, type Key, inspect, openCheckpoint } from "../../plugin/wire.js";
@@ -15,14 +15,14 @@ function isQuestion({ claimedBy, part }: FoundWrite): boolean {
   return claimedBy === null && part.name === "__interrupt__";
 }
 
-/** An answer that no checkpoint was made with yet is copied as every other write. */
+/** True for an answer that a checkpoint has claimed. An unclaimed answer is copied like every other write. */
 function isAnswer({ task, claimedBy, part }: FoundWrite): boolean {
   return task === NO_TASK && claimedBy !== null && part.name === "__resume__";
 }
 
 /**
- * A question that was open in the last copy may be answered in the source since. A store notes the answer when it is stored,
- * so it has to come before the checkpoints that were made with it. `to` must be an earlier state of `from`.
+ * Copies answers to questions that were open in the last copy. A store notes an answer when it is stored, so an answer
+ * must come before the checkpoints that claim it. `to` must be an earlier state of `from`.
  */
 export async function copyAnswers(from: Engine, to: Engine, key: Key): Promise<void> {
   const [page] = await readPages({ engine: to }, [newestOf(key)]);

@@ -21,12 +21,12 @@ import { type Pieces, putFields, writeFields } from "./writing.js";
 /** A thread with more bytes or more checkpoints is stored in several transactions. */
 const [UNIT_BYTES, UNIT_CHECKPOINTS] = [16 << 20, 2_000];
 
-/** The engine may store a larger checkpoint later than smaller ones of other threads. */
+/** A larger checkpoint may be stored later than smaller checkpoints of other threads. */
 const KEEPS_ITS_PLACE = 128 << 10;
 
 type ImportCall = Parameters<LanggraphCalls["import"]>[0];
 
-/** The thread as it is stored, and what becomes of it. */
+/** What the store has of a thread, and what the import does with it. */
 export interface Plan {
   /** True if the stored thread is removed first. */
   replace: boolean;
@@ -34,9 +34,9 @@ export interface Plan {
   newest: Map<string, string>;
   /** All stored checkpoints. */
   stored: ReadonlySet<string>;
-  /** The checkpoints of the source that are stored, with what differs. Null: nothing differs. */
+  /** The checkpoints of the source that are stored, with their differences. Null: none. */
   have: ReadonlyMap<string, Difference | null>;
-  /** The checkpoints that have a child which is not stored. */
+  /** The checkpoints that have a child that is not stored. */
   toBeClaimed: ReadonlySet<string>;
 }
 
@@ -45,12 +45,12 @@ interface Read extends SourceCheckpoint {
   checkpoint: Checkpoint;
 }
 
-/** Sends a transaction. `last` is true for the last one of the thread, and `large` if it may be stored late. */
+/** Sends a transaction. `last`: the last one of the thread. `large`: it may be stored late. */
 export type Send = (store: () => Promise<unknown>, last: boolean, large: boolean) => Promise<void>;
 
 /**
- * Stores what the store lacks of a thread. Nothing that is stored is replaced, but writes to LangGraph's own channels that
- * the source has replaced. Each transaction is refused with `CONFLICT` if a program has continued the thread.
+ * Stores the missing checkpoints and writes of a thread. Only writes to LangGraph's own channels that the source has
+ * replaced are replaced. A transaction is refused with `CONFLICT` if a program has continued the thread.
  */
 export class ThreadWriter {
   /** True after the first transaction. */
@@ -104,7 +104,7 @@ export class ThreadWriter {
     await this.#flush(true);
   }
 
-  /** Removes what this writer has stored of a thread that was not there, unless a program has continued the thread. */
+  /** Removes the thread again if this writer has begun it, unless a program has continued the thread. */
   async undo(): Promise<void> {
     if (!this.begun || this.#plan.stored.size > 0) return;
     const expect = [...this.#newest].map(([namespace, newest]) => ({ namespace, newest }));
@@ -136,13 +136,13 @@ export class ThreadWriter {
       this.#addWrites(row, difference.lacks);
       this.#addWrites(row, difference.changed, { replace: true });
     }
-    // The newest checkpoint is stored again for its mark.
+    // The newest checkpoint is stored again to get its mark.
     if (key === this.#outline.tip) this.#tip = { row: await this.#read(row), claims };
   }
 
   /**
-   * Adds the writes of a parent for a child. Returns true if the child claims the stored writes of the parent. A later child
-   * gets a copy of the writes.
+   * Adds the writes of a parent for a child. Returns true if the child claims the parent's stored writes. Each later
+   * child gets a copy of them.
    */
   async #addClaimed(before: { namespace: string; id: string }, child: string): Promise<boolean> {
     const key = keyOf(before);
@@ -219,7 +219,7 @@ export class ThreadWriter {
     this.#namespaces.add(namespace);
   }
 
-  /** Yields the ancestors of a checkpoint, also those that are not stored yet. */
+  /** Yields the ancestors of a checkpoint. Some may not be stored yet. */
   async *#upwards(context: SaverContext, of: CheckpointRef, channels: string[]): ReturnType<Walk> {
     const wanted = new Set(channels);
     const seen = new Set<string>();
@@ -271,7 +271,7 @@ export class ThreadWriter {
     };
   }
 
-  /** Stores what was added, in one transaction. */
+  /** Stores the added checkpoints and writes, in one transaction. */
   async #flush(last: boolean): Promise<void> {
     if (this.#puts.length === 0 && this.#writes.length === 0) return;
     const replace = this.#plan.replace && !this.begun;

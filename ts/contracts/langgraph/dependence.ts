@@ -12,7 +12,7 @@ import { channelOf } from "./values.js";
 import type { Header } from "./wire.js";
 import type { Part } from "../../bridge/wire.js";
 
-/** Yields a checkpoint and its ancestors, as {@link upwards} does. An import also yields those that are not stored yet. */
+/** Yields a checkpoint and its ancestors, as {@link upwards} does. An import adds those that are not stored yet. */
 export type Walk = (
   context: SaverContext,
   checkpointRef: CheckpointRef,
@@ -20,9 +20,8 @@ export type Walk = (
 ) => AsyncGenerator<{ header: Pick<Header, "id" | "metadata">; parts: Part[]; writes: unknown[] }>;
 
 /**
- * Returns true if a checkpoint cannot be read without its ancestors. This is the case if a delta channel has no stored
- * value, because the value is then rebuilt from the ancestors' writes. Reads `checkpoint` immediately, but looks up the
- * parent later, because the parent may not be stored yet.
+ * Returns true if reading a checkpoint needs its ancestors: a delta channel without a stored value is rebuilt from the
+ * ancestors' writes. Reads `checkpoint` immediately. Looks up the parent later, because it may not be stored yet.
  */
 export function dependsOnParent(
   checkpoint: Checkpoint,
@@ -36,7 +35,7 @@ export function dependsOnParent(
   if (deltaChannels(metadata).some((channel) => values[channel] === undefined)) return () => true;
   // Checkpoints before version 4 read their pending sends from the parent's writes.
   const sends = checkpoint.v < 4;
-  // A checkpoint of the graph's loop names its delta channels in its metadata. A checkpoint of an update does not.
+  // A checkpoint of the graph's loop names its delta channels in its metadata. A checkpoint of an update names none.
   const unsaid = metadata?.["source"] !== "loop" && missing.length > 0;
   if (!sends && !unsaid) return () => false;
   return async (context, walk = upwards) =>

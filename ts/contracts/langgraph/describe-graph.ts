@@ -13,7 +13,6 @@ import type { RecoverableAgent } from "./recover-threads.js";
 import { shapeOfGraph } from "./shape.js";
 import { langgraph } from "./wire.js";
 
-/** See describe.ts. */
 export function describe(graph: RecoverableThreads | RecoverableAgent, options?: DescribeOptions): ProgramDescription {
   const given = readRecord(options, "options", describeOptions);
   const outer = graph as Partial<RecoverableThreads & RecoverableAgent> | null | undefined;

@@ -7,8 +7,8 @@ import type { RecoverableAgent } from "./recover-threads.js";
 const later = (): typeof import("./later.js") => require("./later.js");
 
 /**
- * Describes a version of a compiled graph or an agent, as JSON. `forkpoint drain-check` says which open threads of a database
- * do not fit it. The options `program` and `version` default to those of the graph's `ForkpointSaver`.
+ * Describes a version of a compiled graph or an agent, as JSON. `forkpoint drain-check` lists the open threads of a
+ * database that do not fit it. The options `program` and `version` default to those of the graph's `ForkpointSaver`.
  * @example console.log(JSON.stringify(describe(graph)));
  */
 export function describe(graph: RecoverableThreads | RecoverableAgent, options?: DescribeOptions): ProgramDescription {

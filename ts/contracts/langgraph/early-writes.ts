@@ -1,10 +1,10 @@
 /**
- * Lets the writes of a run wait for their checkpoint.
+ * Lets the writes of a run wait until their checkpoint is stored.
  *
- * Under the durability "async", a node may end before LangGraph has handed over the checkpoint that the node works for, and under
- * "exit" the writes come first. Without their checkpoint such writes are of no use: a run that resumes begins at the checkpoint
- * before, and makes another one. If another run has overtaken this one, the checkpoint never comes. So the writes are stored
- * behind it, or not at all.
+ * LangGraph may hand over writes before their checkpoint: under the durability "async" if a node ends early, and under
+ * "exit" always. Writes without their checkpoint are useless: a resumed run begins at the checkpoint before and makes
+ * another one. If another run was faster, the checkpoint never comes. The writes are therefore stored after their
+ * checkpoint, or not at all.
  */
 
 import type { Config } from "@langchain/langgraph-checkpoint";
@@ -17,12 +17,12 @@ import { isRun } from "./thread-leases.js";
 import type { Needs } from "./wire.js";
 
 /**
- * LangGraph hands over the checkpoint at once when the one before is stored. This limit only keeps a write from waiting for ever. The
- * turns of a timer count, because the time that a node blocks the event loop is no time in which a checkpoint could come.
+ * Limits the wait for a checkpoint. LangGraph hands over a checkpoint as soon as the one before is stored. The limit
+ * counts timer turns, because no checkpoint can come while a node blocks the event loop.
  */
 const PATIENCE = { turns: 10, turnMs: 1_000 };
 
-/** What a run has handed over. */
+/** The checkpoints that a run has handed over. */
 interface Puts {
   /** The last checkpoint of each namespace, and whether it was stored. */
   last: Map<string, { id: string; stored: Promise<unknown> }>;
@@ -33,7 +33,7 @@ interface Puts {
 /** A checkpoint that writes wait for. */
 interface Coming {
   come: Promise<void>;
-  /** Lets the writes go on. */
+  /** Ends the wait of the writes. */
   go: () => void;
 }
 
@@ -49,17 +49,17 @@ function putsIn(config: Config): Puts | undefined {
 
 const nameOf = ({ namespace, id }: CheckpointRef): string => `${namespace}\0${id}`;
 
-/** Notes that a run has handed over a checkpoint. `stored` rejects if it is refused. */
+/** Notes that a run has handed over a checkpoint. `stored` rejects if the store refuses the checkpoint. */
 export function noteHanded(config: Config, of: CheckpointRef, stored: Promise<unknown>): void {
   const puts = putsIn(config);
   if (puts === undefined) return;
-  // Whoever has called `put` gets the error.
+  // The caller of `put` gets the error.
   stored.catch(() => {});
   puts.last.set(of.namespace, { id: of.id, stored });
   puts.waiting.get(nameOf(of))?.go();
 }
 
-/** Lets the writes that wait in the namespace of a config go, because a save has failed there. */
+/** Ends the wait of all writes in the namespace of a config, because a save has failed there. */
 export function letGo(config: Config): void {
   try {
     const namespace = String((config.configurable?.["checkpoint_ns"] as unknown) ?? "");
@@ -69,22 +69,18 @@ export function letGo(config: Config): void {
   }
 }
 
-/** True if a run that the saver knows writes to a checkpoint that it has not stored or read yet. */
+/** True if a run that the saver knows writes to a checkpoint that the saver has neither stored nor read. */
 export function isEarly(config: Config, seen: boolean): boolean {
   return !seen && isRun(config) && putsIn(config) !== undefined;
 }
 
-/**
- * True for an answer to a thread that has nothing. LangGraph writes it to an empty checkpoint of its own, which it never hands over.
- */
+/** True for an answer in an empty thread. LangGraph writes it to an empty checkpoint that it never hands over. */
 export function answersNothing(config: Config, task: string): boolean {
   const run = runIn(config.configurable);
   return task === NO_TASK && run !== undefined && !run.stored && putsIn(config)!.last.size === 0;
 }
 
-/**
- * Stores the writes of a run behind their checkpoint. If the checkpoint does not come, the thread must be there.
- */
+/** Stores the writes of a run after their checkpoint. If the checkpoint does not come, the thread must exist. */
 export async function storeBehind(
   config: Config,
   of: CheckpointRef,
@@ -104,12 +100,12 @@ export async function storeBehind(
     if (put === undefined || !isOvertaken(error)) throw error;
     // If the checkpoint was refused, its error says why.
     await put.stored;
-    // A checkpoint whose parent is gone is handed over a second time, with all of its values.
+    // A checkpoint whose parent was removed is handed over again, with all of its values.
     await store("checkpoint");
   }
 }
 
-/** Waits until a checkpoint is handed over, or does not come. */
+/** Waits until a checkpoint is handed over, up to the limit. */
 function comes({ waiting }: Puts, name: string): Promise<void> {
   const known = waiting.get(name);
   if (known !== undefined) return known.come;

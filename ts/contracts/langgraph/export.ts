@@ -11,9 +11,9 @@ import type { SaverContext } from "./tuples.js";
 
 /** The progress of an export. */
 export interface ExportProgress {
-  /** The number of threads that the other saver has completely: written now, or there before. */
+  /** The number of threads that the other saver has completely, from this export or an earlier one. */
   threads: number;
-  /** The number of threads to export: those of this store, or those of the option `threads` that it has. */
+  /** The number of threads to export: all, or the existing threads of the option `threads`. */
   ofThreads: number;
   /** The number of checkpoints of these threads. */
   checkpoints: number;
@@ -30,7 +30,7 @@ export interface ExportResult extends ExportProgress {
 }
 
 export interface ExportOptions {
-  /** Exports only these threads. A thread that this store does not have is left out. Default: all threads. */
+  /** Exports only these threads, without those that do not exist. Default: all threads. */
   threads?: readonly string[];
   /**
    * Stops the export. The promise then rejects with the signal's reason. What was written stays in the other saver, and the next

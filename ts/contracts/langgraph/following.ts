@@ -1,9 +1,9 @@
 /**
- * Which saves must follow the latest checkpoint of their thread, and what happens to a run after a save that failed.
+ * Decides which saves must follow the latest checkpoint of their thread, and ends a run after a failed save.
  *
- * A run that begins at the latest checkpoint makes no branch: each of its saves follows its own last save. If another run,
- * an `updateState` or a tool has saved meanwhile, the save is refused. A caller that names an older checkpoint asks for a
- * branch.
+ * A run that begins at the latest checkpoint makes no branch: each save follows the run's own last save. The save is
+ * refused if another run, an `updateState` or a tool has saved in between. A caller that names an older checkpoint asks
+ * for a branch.
  */
 
 import type { Config, Metadata, PendingWrite } from "@langchain/langgraph-checkpoint";
@@ -18,8 +18,8 @@ import type { Found, Needs } from "./wire.js";
 import type { PutPlace } from "./writing.js";
 
 /**
- * Called when LangGraph reads a thread. If a run of the graph itself begins with it, the run is noted in LangGraph's own copy
- * of the config. `found` is the checkpoint that it begins at.
+ * Called when LangGraph reads a thread. If the graph's run begins with this read, notes the run in LangGraph's own copy
+ * of the config. `found` is the checkpoint at which the run begins.
  */
 export function noteBeginning(config: Config, follows: boolean, found: Pick<Found, "incarnation"> | null): void {
   readingArgument("config", () => {
@@ -38,10 +38,10 @@ export function noteBeginning(config: Config, follows: boolean, found: Pick<Foun
   });
 }
 
-/** The answers of runs that have begun at a checkpoint which asks. */
+/** The answers of runs that have begun at a checkpoint with questions. */
 const answersOf = new WeakMap<GraphRun, Resuming>();
 
-/** Returns what the run of this config knows of the answers to the questions of its thread. */
+/** Returns the answers that the run of this config knows. */
 export function answersIn(config: Config): Resuming | undefined {
   return readingArgument("config", () => {
     const run = isRun(config) ? runIn(config.configurable) : undefined;
@@ -50,7 +50,7 @@ export function answersIn(config: Config): Resuming | undefined {
 }
 
 /**
- * Takes an answer that the run was resumed with out of its writes, if they have one.
+ * Removes the answer that the run was resumed with from its writes, if there is one.
  *
  * @throws ForkpointError `CONFLICT` if another answer is stored.
  */
@@ -64,18 +64,18 @@ export function takeAnswer(
     return { answers, taken: answers?.take(namespaceIn(config), writes, task) };
   } catch (error) {
     if (isOvertaken(error)) throw error;
-    // The call refuses what cannot be read.
+    // The call refuses an unreadable config.
     return { answers: undefined, taken: undefined };
   }
 }
 
-/** Stores something of a run when the answers that it was resumed with are stored, and not if others were stored first. */
+/** Stores something of a run after the run's answers. Stores nothing if other answers were stored first. */
 export function afterAnswers<T>(config: Config, store: () => Promise<T>): Promise<T> {
   const settled = answersIn(config)?.settled();
   return settled === undefined ? store() : settled.then(store);
 }
 
-/** Notes the answers of the run that begins at the latest checkpoint with this config. `read` reads them. */
+/** Notes the answers of the run that begins at the latest checkpoint. `read` reads them. */
 export async function noteAnswers(config: Config, found: Found, read: () => Promise<Resuming>): Promise<void> {
   const run = isRun(config) && namespaceIn(config) === "" ? runIn(config.configurable) : undefined;
   if (run?.follows !== true || answersOf.has(run) || !asks(found)) return;
@@ -90,7 +90,7 @@ function asks({ writes }: Pick<Found, "writes">): boolean {
   return writes.some(({ claimedBy, part }) => !claimedBy && part.name === INTERRUPT.channel);
 }
 
-/** Notes that a run stores its first checkpoint. With the durability "async", its nodes don't wait for that. */
+/** Notes that a run stores its first checkpoint. With the durability "async", its nodes run meanwhile. */
 export function noteStoring(config: Config, of: CheckpointRef, put: Promise<unknown>): void {
   const run = of.namespace === "" ? runIn(config.configurable) : undefined;
   if (run !== undefined && !run.stored) run.storing ??= put;
@@ -103,7 +103,7 @@ export function noteStored(config: Config, seen: Seen, of: CheckpointRef): void 
   if (run !== undefined) run.stored = true;
 }
 
-/** What a save of a run expects of the incarnation of its thread, and who learns it when the thread begins. */
+/** Returns the incarnation that a save of a run expects, and the callback for a new thread's incarnation. */
 export function incarnationOf(
   config: Config,
   namespace: string,
@@ -111,7 +111,7 @@ export function incarnationOf(
 ): Pick<PutPlace, "incarnation" | "learn"> {
   const run = isRun(config) ? runIn(config.configurable) : undefined;
   if (run === undefined) return {};
-  // A save that follows the run's own last one names a checkpoint, which no other incarnation has.
+  // A save that follows the run's own last save names its checkpoint, which exists in only one incarnation.
   if (run.incarnation !== undefined) return follows ? {} : { incarnation: run.incarnation };
   return namespace === "" ? { learn: (incarnation) => void (run.incarnation = incarnation ?? undefined) } : {};
 }
@@ -124,15 +124,15 @@ export function noteSeen(seen: Seen, of: CheckpointRef): void {
 const nameOf = ({ threadId, namespace, id }: CheckpointRef): string => `${threadId}\0${namespace}\0${id}`;
 
 /**
- * What must be stored for writes to a checkpoint. One that the saver has stored or read must be there still. Another one may come after
- * its writes.
+ * What must exist for writes to a checkpoint. A checkpoint that the saver has stored or read must still exist. Another
+ * one may be stored after its writes.
  */
 export const needsOf = (seen: Seen, of: CheckpointRef): Needs => (seen.has(nameOf(of)) ? "checkpoint" : undefined);
 
 /**
- * The ids of the checkpoints that were read as the latest ones, by the value `parents` of their metadata. `updateState` reads a
- * checkpoint and passes this object on with its own, so the saver knows what `updateState` has read, and that its caller named
- * no checkpoint.
+ * The ids of checkpoints that were read as the latest ones, by the object `parents` of their metadata. `updateState`
+ * passes this object on with its own checkpoint. It tells the saver what `updateState` has read, and that its caller
+ * named no checkpoint.
  */
 const readAsLatest = new WeakMap<object, string>();
 
@@ -142,56 +142,56 @@ export function noteLatest(id: string, metadata: Metadata | undefined): void {
   if (typeof parents === "object" && parents !== null) readAsLatest.set(parents, id);
 }
 
-/** What `updateState` gives as the source of its checkpoints. */
+/** The sources in the metadata of `updateState`'s checkpoints. */
 const UPDATES: ReadonlySet<unknown> = new Set(["update", "input"]);
 
-/** True if the save must follow the latest checkpoint, because nobody asked for a branch. */
+/** True if the save must follow the latest checkpoint, because the caller asked for no branch. */
 export function followsLatest(config: Config, seen: Seen, parent: string | undefined, metadata: Metadata): boolean {
   return readingArgument("config", () => {
     if (isRun(config)) return runIn(config.configurable)?.follows === true && followsInside(config);
     const { parents, source, step } = (metadata ?? {}) as Record<string, unknown>;
     if (typeof parents !== "object" || parents === null || !UPDATES.has(source)) return false;
-    // `updateState` has found nothing, and begins the thread at this step.
+    // `updateState` begins an empty thread at this step.
     if (parent === undefined) return step === 0 && seen.has(emptyName(config.configurable?.["thread_id"]));
-    // `updateState` with the node "__copy__" saves beside the checkpoint that it has read, because its caller asks for that.
+    // `updateState` with the node "__copy__" asks for a branch: it saves beside the checkpoint that it has read.
     return readAsLatest.get(parents) === parent;
   });
 }
 
-/** Notes that a read outside of a run has found nothing in a thread. It may be the read of an `updateState`. */
+/** Notes that a read outside of a run found an empty thread. It may be the read of an `updateState`. */
 export function noteEmpty(config: Config, seen: Seen, threadId: string): void {
   if (!isRun(config)) seen.note(emptyName(threadId));
 }
 
-/** No checkpoint has this name: its namespace would have the NUL. */
+/** A name that no checkpoint has, because a namespace contains no NUL. */
 const emptyName = (threadId: unknown): string => `${String(threadId)}\0\0\0`;
 
-/** True if the save belongs to a thread that the saver has read, so that it must not bring back one that was deleted. */
+/** True if the saver has read the thread of a save. Such a save must not recreate a deleted thread. */
 export function continues(config: Config, seen: Seen, parent: CheckpointRef | undefined, metadata: Metadata): boolean {
   if (parent === undefined || !seen.has(nameOf(parent))) return false;
   return isRun(config) || readingArgument("metadata", () => UPDATES.has((metadata as { source?: unknown })?.source));
 }
 
 /**
- * False for a subgraph that does not begin at its own latest checkpoint, or that tasks of one run share: then the checkpoints of
- * the graph alone tell two runs apart.
+ * False for a subgraph that begins at an older checkpoint, or that tasks of one run share. In these cases only the
+ * graph's checkpoints tell two runs apart.
  */
 function followsInside(config: Config): boolean {
   const namespace = namespaceIn(config);
   if (namespace === "") return true;
   // In a replay, a subgraph begins at the checkpoint that it had then.
   if (config.configurable?.["__pregel_replay_state"] !== undefined) return false;
-  // The namespace of a subgraph with a memory of its own has no task.
+  // The namespace of a subgraph with its own memory has no task.
   return namespace.slice(namespace.lastIndexOf("|") + 1).includes(":");
 }
 
 const namespaceIn = (config: Config): string => String((config.configurable?.["checkpoint_ns"] as unknown) ?? "");
 
 /**
- * Notes that a save of a run has failed. With the durability `"async"`, LangGraph looks at a save only when the run ends
- * (langgraphjs#2838). So the run would work on, for nothing, and Node would end the process because of an unhandled
- * rejection. With `ends`, and after a conflict, the run stops with its next write. If a subgraph's save fails, the node that has
- * called the subgraph decides.
+ * Notes that a save of a run has failed. With the durability `"async"`, LangGraph reports a failed save only when the
+ * run ends (langgraphjs#2838). Until then the run would work in vain, and Node would end the process because of an
+ * unhandled rejection. With `ends`, and after a conflict, the run stops at its next write. If a subgraph's save fails,
+ * the node that called the subgraph decides.
  */
 export function noteFailed(config: Config, error: unknown, ends: boolean): void {
   try {
@@ -199,45 +199,45 @@ export function noteFailed(config: Config, error: unknown, ends: boolean): void 
     keepAlive(error);
     if (ends || isOvertaken(error)) runIn(config.configurable)?.failed.set(namespaceIn(config), error);
   } catch {
-    // The call refuses a config that cannot be read.
+    // The call refuses an unreadable config.
   }
 }
 
-/** Throws at once if a save of the run has failed in this namespace. LangGraph then ends the run with this error. */
+/** Throws if a save of the run has failed in this namespace. LangGraph then ends the run with this error. */
 export function throwIfFailed(config: Config): void {
   let failed: unknown;
   try {
     failed = runIn(config.configurable)?.failed.get(namespaceIn(config));
   } catch {
-    // The call refuses a config that cannot be read.
+    // The call refuses an unreadable config.
   }
   if (failed !== undefined) throw failed;
 }
 
-/** What several copies of this package share in a process. */
+/** The key of the state that several copies of this package share in a process. */
 const LISTENER = Symbol.for("forkpoint.unhandled");
 const shared = globalThis as { [LISTENER]?: WeakSet<object> };
 
 /**
- * Keeps the process alive when a save of a run fails before LangGraph looks at it. LangGraph looks at each save when the run
- * ends, and rejects with the same error. Other unhandled rejections end the process as before.
+ * Keeps the process alive when a save fails before LangGraph awaits it. LangGraph awaits each save at the end of the
+ * run, and rejects with its error. Other unhandled rejections still end the process.
  */
 function keepAlive(error: unknown): void {
   if (typeof error !== "object" || error === null) return;
   const known = shared[LISTENER];
-  // The errors of saves that LangGraph looks at when the run ends.
+  // The errors of saves that LangGraph awaits at the end of the run.
   const awaited = known ?? new WeakSet<object>();
   awaited.add(error);
   if (known !== undefined) return;
   shared[LISTENER] = awaited;
   process.on("unhandledRejection", (reason: unknown) => {
     if (typeof reason === "object" && reason !== null && awaited.has(reason)) return;
-    // Without a listener of the program, Node would throw the reason.
+    // If the program has no listener, Node would throw the reason.
     if (process.listenerCount("unhandledRejection") === 1 && throwsUnhandled()) throw reason;
   });
 }
 
-/** False if Node was told not to end because of an unhandled rejection. */
+/** False if an option of Node keeps the process alive after an unhandled rejection. */
 function throwsUnhandled(): boolean {
   const options = [...process.execArgv, ...(process.env["NODE_OPTIONS"] ?? "").split(" ")];
   const mode = options.findLast((option) => option.startsWith("--unhandled-rejections="))?.split("=")[1];

@@ -1,6 +1,6 @@
 /**
- * Forks a checkpoint of LangGraph: a branch in the same thread, or in a copy of the thread. An edit replaces the values
- * of channels. No reducer runs. The nodes that run next stay the same.
+ * Forks a checkpoint of LangGraph: makes a branch in the same thread, or in a copy of the thread. An edit replaces the
+ * values of channels. No reducer runs. The same nodes run next.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -21,7 +21,7 @@ import { channelOf } from "./values.js";
 import { type Found, langgraph, openFound } from "./wire.js";
 import { type Pieces, copyWrites, putCheckpoint } from "./writing.js";
 
-/** The rest of a checkpoint, as far as a fork changes it. */
+/** The fields of a checkpoint that a fork changes. */
 interface Rest {
   id: string;
   ts: string;
@@ -136,7 +136,7 @@ function withChannels(
   return { parts: [...kept.values()], rest: next };
 }
 
-/** LangGraph's serializer reads plain JSON. */
+/** Makes a part as plain JSON, which LangGraph's serializer reads. */
 function channelPart(channel: string, version: number, form: unknown): Part {
   const value = fromJsonForm(form);
   const lost = lostInJson(value, channel);
@@ -166,7 +166,7 @@ async function copyAncestors(context: Context, from: Key, to: Key, id: string): 
     const { header, parts, writes } = await foundAt(context, from, each);
     const { parent, metadata, mark, dependsOnParent, status } = header;
     await put(context, to, each, parent, { parts, metadata, mark, dependsOnParent, status });
-    // Leave out the writes that were claimed by a checkpoint outside of the copied chain.
+    // Leave out the writes claimed by a checkpoint outside of the copied chain.
     const kept = writes.filter(({ claimedBy }) => claimedBy === null || chain.includes(claimedBy));
     await copyWrites(context.engine.native, { threadId: to.run, namespace: to.ns, id: each }, kept);
   }

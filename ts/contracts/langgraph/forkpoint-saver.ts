@@ -37,10 +37,10 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
    */
   serde?: SerializerProtocol;
   /**
-   * By default, each save of a run must follow the run's own last save. If two runs continue a thread at the same time, one
-   * of them rejects with `CONFLICT`. A run that names an older checkpoint, and your own `put`, may make a branch. If true, no
-   * call may make one. If false, the history of the thread forks without notice. `expected_parent` in a call's
-   * `configurable` overrides this option.
+   * By default, each save of a run must follow the run's own last save. If two runs continue a thread at the same time,
+   * one of them rejects with `CONFLICT`. Only a run that names an older checkpoint, and your own `put`, can make a
+   * branch. If true, no call can make one. If false, the history of the thread can fork without notice.
+   * `expected_parent` in a call's `configurable` overrides this option.
    */
   expectedParent?: boolean;
   /**
@@ -51,10 +51,10 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
    */
   lease?: boolean | { ttlMs?: number };
   /**
-   * The top-level keys of the metadata that `list` finds by an index, when its filter has a string, a number, a boolean or
-   * null for one of them and the config names no thread. The first such `list` builds the index of its key; in a database
-   * file, saves wait until it is built. It stays in the database. A key contains no quotation mark, no backslash and no
-   * control character. SQLite and Postgres have such indexes; other stores ignore the option. Default: none.
+   * The top-level keys of the metadata that get an index. `list` uses the index if its filter has a string, a number, a
+   * boolean or null for the key and the config names no thread. The first such `list` builds the index; in a database
+   * file, saves wait for it. The index stays in the database. A key contains no quotation mark, backslash or control
+   * character. SQLite and Postgres have such indexes; other stores ignore the option. Default: none.
    */
   metadataIndexes?: readonly string[];
   /**
@@ -72,7 +72,7 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
 
 /** Statistics of the LangGraph checkpoints. */
 export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
-  /** How many namespaces the threads have: one for each graph and subgraph that saves. */
+  /** The number of namespaces: one for each graph and subgraph that saves. */
   namespaces: number;
   /**
    * The namespaces that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of
@@ -126,10 +126,9 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   get version(): string | undefined;
 
   /**
-   * Returns a checkpoint with its metadata and pending writes. `checkpoint_id` selects the checkpoint. Without a
-   * `checkpoint_id`, the latest checkpoint (the one that was saved last) is returned from the thread's namespace.
-   * Without a `checkpoint_ns`, the namespace is that of the graph itself. Returns undefined if there is no such
-   * checkpoint, or if the config has no `thread_id`.
+   * Returns a checkpoint with its metadata and pending writes. `checkpoint_id` selects the checkpoint. Default: the
+   * latest one of the namespace, which was saved last. `checkpoint_ns` selects the namespace. Default: the graph
+   * itself. Returns undefined if there is no such checkpoint, or if the config has no `thread_id`.
    * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
    * @example const tuple = await saver.getTuple({ configurable: { thread_id: "thread-1" } });
    */
@@ -138,10 +137,10 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   /**
    * Lists checkpoints, the newest first. The checkpoints are read page by page.
    *
-   * `thread_id`, `checkpoint_ns` and `checkpoint_id` of the config are each optional and matched exactly. The namespace
-   * `""` is the graph itself; without a `checkpoint_ns`, the checkpoints of all namespaces are listed. `before` is a
-   * config: only checkpoints with smaller ids than its `checkpoint_id` are listed. `limit` is the number of checkpoints
-   * (default: all). `filter` compares literal top-level keys of the metadata for equality.
+   * `thread_id`, `checkpoint_ns` and `checkpoint_id` of the config are optional and matched exactly. The namespace `""`
+   * is the graph itself. Without `checkpoint_ns`, all namespaces are listed. `before` is a config: only checkpoints
+   * with smaller ids than its `checkpoint_id` are listed. `limit` is the number of checkpoints (default: all). `filter`
+   * compares literal top-level keys of the metadata for equality.
    * @example for await (const { checkpoint } of saver.list(config, { limit: 10 })) console.log(checkpoint.id);
    */
   list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple>;
@@ -164,10 +163,10 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   ): Promise<Config>;
 
   /**
-   * Stores what a task wrote to channels, as pending writes of the config's checkpoint. The promise resolves when the
-   * writes are durable. `taskPath` is the path of the task in the graph, which LangGraph 1.7 and later pass: reads return
-   * pending writes in the order of path, task and position. If the task has already stored a write at the same position, the stored write stays. Writes to
-   * LangGraph's own channels (errors, interrupts, resume values) replace the stored writes instead.
+   * Stores a task's writes to channels, as pending writes of the config's checkpoint. The promise resolves when they
+   * are durable. `taskPath` is the path of the task in the graph, which LangGraph 1.7 and later pass. Reads return
+   * pending writes in the order of path, task and position. An existing write of the task at the same position stays.
+   * Writes to LangGraph's own channels (errors, interrupts, resume values) replace existing ones.
    * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id` or a `checkpoint_id`, or if a value cannot be
    *   stored.
    * @example await saver.putWrites(config, [["draft", "one"]], "task-1");
@@ -224,8 +223,8 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;
 
   /**
-   * Returns the threads that have checkpoints in the store. The thread that was active last comes first. A thread is active
-   * when the graph itself saves a checkpoint.
+   * Returns the threads that have checkpoints, the last active thread first. A thread is active when the graph itself
+   * saves a checkpoint.
    *
    * A page contains at most `limit` threads (default: 100). Pass the cursor of the previous page as `cursor`. A thread that is
    * active between two pages moves to the front, so no page repeats a thread. With `order: "asc"` it moves to the end, so no
@@ -235,10 +234,9 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   listThreads(options?: ListThreadsOptions): Promise<ThreadsPage>;
 
   /**
-   * Returns what the newest checkpoint of a thread says: whether the thread waits for a human, failed, or has yet to run
-   * nodes. Returns null if the thread has no checkpoint. Checkpoints of subgraphs are read only to learn whether a
-   * subgraph asks a second question. The call reads the newest checkpoint of the thread inside the database, but only
-   * a small part of it gets to JavaScript.
+   * Returns the status in the newest checkpoint of a thread: whether the thread waits for a human, failed, or has yet
+   * to run nodes. Returns null if the thread has no checkpoint. Checkpoints of subgraphs are only read to find a second
+   * question. The database reads the newest checkpoint, and only a small part of it gets to JavaScript.
    *
    * When the status is ambiguous, it is `"waiting"`. This can happen if an answer equals the answer before it.
    * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
@@ -250,8 +248,8 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    * Copies threads from a database of LangGraph's SqliteSaver, with their checkpoints, metadata and pending writes. The
    * method only reads from that database. Each copied thread is read back and compared.
    *
-   * Call it again to add what the old database has got since, or after an import that was stopped. A thread that has
-   * changed in both databases is skipped and listed in `skippedThreads`.
+   * Call it again after an import that was stopped, or to add newer data of the old database. A thread that has changed
+   * in both databases is skipped and listed in `skippedThreads`.
    *
    * @param from the path or `file:` URL of the old database.
    * @throws TypeError for a wrong argument or option: nothing was copied. ForkpointError `NOT_FOUND`, `CORRUPT` or
@@ -265,7 +263,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    * the old saver's tables, in one snapshot and on one connection of its pool. Each copied thread is read back and compared.
    * The old saver stays open.
    *
-   * Call it again to add what the old tables have got since, or after an import that was stopped. A thread that has changed
+   * Call it again after an import that was stopped, or to add newer data of the old tables. A thread that has changed
    * in both databases is skipped and listed in `skippedThreads`.
    *
    * @param from the PostgresSaver. If it has your own serializer, pass the same one to this saver.
@@ -280,9 +278,9 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    * from the other saver, through `list` and `getTuple`. Each copied thread is read back and compared. The other saver stays
    * open.
    *
-   * Call it again to add what the other saver has got since, or after an import that was stopped. A thread that has changed in
-   * both is skipped and listed in `skippedThreads`. The database of a `SqliteSaver` or `PostgresSaver` is read directly, as
-   * `importSqliteSaver` and `importPostgresSaver` do.
+   * Call it again after an import that was stopped, or to add newer data of the other saver. A thread that has changed
+   * in both is skipped and listed in `skippedThreads`. The database of a `SqliteSaver` or `PostgresSaver` is read
+   * directly, as `importSqliteSaver` and `importPostgresSaver` do.
    *
    * @param from the other saver. Name the threads with the option `threads` if the saver cannot list all of them.
    * @throws TypeError for a wrong argument or option: nothing was copied. ForkpointError `INVALID_ARGUMENT` for this saver
@@ -302,9 +300,9 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    * Copies threads to any LangGraph checkpointer, with their checkpoints, metadata and pending writes. The other saver gets
    * them through `put` and `putWrites`, parents before their children. Then they are read back with `getTuple` and compared.
    *
-   * A thread that the other saver does not return as it is here is listed in `skippedThreads`, with what differs. Nothing that
-   * the other saver has is replaced. Call the method again to add what this store has got since, or after an export that was
-   * stopped.
+   * If the other saver returns a thread differently, `skippedThreads` lists the thread with the difference. Existing
+   * data of the other saver is never replaced. Call the method again after an export that was stopped, or to add newer
+   * data.
    *
    * @param to the other saver. Create its tables or indexes first.
    * @throws TypeError for a wrong argument or option: nothing was copied. ForkpointError `INVALID_ARGUMENT` for this saver
@@ -326,7 +324,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   stats(options?: StatsOptions): Promise<SaverStats>;
 
   /**
-   * Returns the same saver for the holder of a lease: if the lease was lost, each of its writes rejects with
+   * Returns the same saver for the holder of a lease. If the lease was lost, each write of this saver rejects with
    * `CONFLICT` and stores nothing.
    * @throws TypeError if the lease is of another store.
    * @example const mine = saver.withLease(lease);

@@ -21,7 +21,7 @@ export async function* upwards(
   { threadId, namespace, id }: CheckpointRef,
   channels: string[],
 ): AsyncGenerator<Found> {
-  // No stored channel has half of a surrogate pair in its name.
+  // A stored channel name contains no lone surrogate.
   const wanted = new Set(channels.filter((channel) => channel.isWellFormed()));
   // A checkpoint may have been put again as a child of itself. Without this check, the walk would not end.
   const seen = new Set<string>();
@@ -41,7 +41,7 @@ export async function* upwards(
   }
 }
 
-/** Includes only writes that a checkpoint of this branch was made from (langgraphjs#2737). */
+/** Reads only the writes of this branch's checkpoints (langgraphjs#2737). */
 export async function deltaHistory(context: SaverContext, config: Config, channels: string[]): Promise<History> {
   const open = new Set(channels);
   const writes = new Map(channels.map((channel) => [channel, [] as Array<[string, string, unknown]>]));
@@ -76,8 +76,8 @@ export async function deltaHistory(context: SaverContext, config: Config, channe
 }
 
 /**
- * Returns the writes that a child was made from, in the order in which LangGraph applied them. These are the writes that the child claimed
- * and the writes that no checkpoint claimed.
+ * Returns the writes that a child was made from, in the order in which LangGraph applied them: those that the child
+ * claimed, and those that no checkpoint claimed.
  */
 function ofChild(writes: FoundWrite[], child: string): FoundWrite[] {
   const slots = new Map<string, FoundWrite>();

@@ -9,7 +9,7 @@ import { type FoundWrite, type Header, langgraph } from "./wire.js";
 
 /** A checkpoint of another saver, with the writes to it. */
 export interface SourceCheckpoint<P = Part> extends Pick<Header<P>, "namespace" | "id" | "parent" | "metadata"> {
-  /** True if `parts` has a part for each channel. Otherwise the only part is the whole checkpoint. */
+  /** True if `parts` has a part for each channel. Otherwise the only part contains the complete checkpoint. */
   split: boolean;
   parts: P[];
   writes: Array<SourceWrite<P>>;
@@ -22,15 +22,15 @@ export type SourceWrite<P = Part> = Pick<FoundWrite<P>, "task" | "index" | "part
 export interface SourceThread<P = Part> {
   threadId: string;
   checkpoints: Array<SourceCheckpoint<P>>;
-  /** The checkpoints that have writes but do not exist. Only listed with the last checkpoint of the thread. */
+  /** The writes whose checkpoint does not exist. Only listed with the last checkpoint of the thread. */
   orphans: Array<{ namespace: string; id: string; writes: Array<SourceWrite<P>> }>;
   /** True if the page has the last checkpoint of the thread. */
   ended: boolean;
 }
 
-/** The threads of another saver, which do not change while they are read. */
+/** The threads of another saver. They do not change while they are read. */
 export interface Source {
-  /** Lists all threads, or those of `of` that exist. The thread that was active last comes last. */
+  /** Lists all threads, or the existing threads of `of`. The last active thread comes last. */
   threads(of?: readonly string[]): Promise<string[]>;
   /**
    * Yields the checkpoints of threads, page by page, ordered by namespace and id within each thread. A page may end within a
@@ -44,7 +44,7 @@ export interface Source {
 type Calls = CallsOf<
   engine.langgraph.tool.Call,
   {
-    /** The thread that was active last comes last. */
+    /** The last active thread comes last. */
     threads: string[];
     /** A page of the checkpoints of these threads. It begins after a namespace and an id of the first one. */
     page: engine.langgraph.tool.FoundThread[];
@@ -60,7 +60,7 @@ export class SqliteSaver implements Source {
   readonly #tool: Tool<engine.langgraph.tool.Which, object>;
   readonly #split: boolean;
 
-  /** With `split`, the values of the channels are found in the checkpoint's JSON text where possible. */
+  /** With `split`, takes the values of the channels from the checkpoint's JSON text where possible. */
   constructor(path: string, split: boolean) {
     this.#tool = new Tool(langgraph.name, { sqliteSaver: { path } });
     this.#split = split;

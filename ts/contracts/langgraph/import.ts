@@ -1,4 +1,4 @@
-/** Imports the threads of other checkpointers: the databases of SqliteSaver and PostgresSaver, and any other one. */
+/** Imports the threads of other checkpointers: from the databases of SqliteSaver and PostgresSaver, or by methods. */
 
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, readingArgument, typeError } from "../../bridge/errors.js";
@@ -15,9 +15,9 @@ import { type Importing, type SkippedThread, ThreadImport, type Turn, type Whole
 
 /** The progress of an import. */
 export interface ImportProgress {
-  /** The number of threads that the store has completely: imported now, or imported before and unchanged since. */
+  /** The number of threads that the store has completely, from this import or unchanged from an earlier one. */
   threads: number;
-  /** The number of threads to import: those of the old database, or those of the option `threads` that it has. */
+  /** The number of threads to import: all, or the existing threads of the option `threads`. */
   ofThreads: number;
   /** The number of checkpoints of these threads in the old database. */
   checkpoints: number;
@@ -34,14 +34,12 @@ export interface ImportResult extends ImportProgress {
 }
 
 export interface ImportOptions {
-  /**
-   * Imports only these threads. A thread that the old database does not have is left out. Default: all threads.
-   */
+  /** Imports only these threads, without those that do not exist. Default: all threads. */
   threads?: readonly string[];
   /**
-   * What happens to a thread that has changed in both databases since it was imported, or that another process works on.
-   * `"skip"` leaves it as it is, and lists it in `skippedThreads`. `"fail"` rejects with `CONFLICT`: before anything is
-   * imported, unless a program changes the thread during the import. Default: `"skip"`.
+   * What to do with a thread that has changed in both databases since its import, or that another process works on.
+   * `"skip"` lists it in `skippedThreads` and leaves it. `"fail"` rejects with `CONFLICT` before anything is imported,
+   * unless a program changes the thread during the import. Default: `"skip"`.
    */
   onConflict?: "skip" | "fail";
   /**
@@ -56,7 +54,7 @@ export interface ImportOptions {
 /** The longest list of threads in a result. */
 const LISTED = 10_000;
 
-/** A thread with more bytes is not kept in memory, but read again. */
+/** A larger thread is not kept in memory, but read again. */
 const KEPT_BYTES = 16 << 20;
 
 const conflicts: readonly unknown[] = ["skip", "fail"];
@@ -107,8 +105,8 @@ export async function importPostgresSaver(target: Target, from: unknown, options
 }
 
 /**
- * Opens the database of a SqliteSaver or a PostgresSaver, which is read as one snapshot, byte for byte. Returns undefined for
- * another saver, and if this saver would read the bytes with another serializer.
+ * Opens the database of a SqliteSaver or a PostgresSaver. It is read as one snapshot, byte for byte. Returns undefined
+ * for another saver, and if the two savers have different serializers.
  */
 async function openDirectly(serde: SerializerProtocol, given: unknown): Promise<Source | undefined> {
   const { name, isSame, isDefault, pool, path } = readingArgument("the saver to import", () => {
@@ -126,8 +124,8 @@ async function openDirectly(serde: SerializerProtocol, given: unknown): Promise<
 }
 
 /**
- * Copies the threads of a source, and reads everything back to compare it. Each checkpoint claims the writes that it was
- * made from, as it would in a `put` to this saver. A thread that the store has already gets what it lacks.
+ * Copies the threads of a source, reads everything back and compares it. Each checkpoint claims the writes that it was
+ * made from, as in a `put` to this saver. An existing thread gets what it lacks.
  */
 async function importThreads(
   target: Target,
@@ -185,7 +183,7 @@ async function importPage(importing: Importing, page: WholeThread[]): Promise<Ar
   });
 }
 
-/** Yields the threads of the source, page by page. A thread that is in several pages comes with its last one. */
+/** Yields the threads of the source, page by page. A thread of several pages comes with its last page. */
 async function* wholeThreads(source: Source, threads: string[]): AsyncGenerator<WholeThread[]> {
   let open: (WholeThread & { bytes: number }) | undefined;
   for await (const page of source.pages(threads)) {

@@ -15,8 +15,8 @@ const decoder = new TextDecoder();
 const writers = new WeakMap<JsonPlus, JsonWriter>();
 
 /**
- * Returns the bytes that LangGraph's serializer would write, or undefined if only the serializer itself can produce
- * them. A list that grows, such as the messages of a chat, is put together from the bytes of its items.
+ * Returns the bytes that LangGraph's serializer would write. Returns undefined if only the serializer can write them. A
+ * growing list, such as the messages of a chat, is put together from the bytes of its items.
  */
 export function toJson(value: unknown, serde: JsonPlus): Bytes | undefined {
   return writerOf(serde).serialize(value) ?? (isPlain(value, []) ? Buffer.from(JSON.stringify(value)) : undefined);
@@ -51,20 +51,20 @@ function itemToJson(item: object, serde: JsonPlus): Uint8Array | undefined {
 }
 
 /**
- * What LangGraph's serializer writes for an object that contains itself, and for a typed array such as Float32Array. To search for these texts
- * takes a fraction of the time that another walk through the value would take.
+ * LangGraph's serializer writes the first text for a circular object, the second for a typed array such as a
+ * Float32Array. Searching for these texts takes a fraction of the time of another walk through the value.
  */
 const SIGNS = ["[Circular]", '{"0":'].map((sign) => Buffer.from(sign));
 
-/** Returns the error for a value inside `value` that LangGraph's serializer has written as something else. `what` names `value`. */
+/** Returns the error for a value that the serializer has written as something else. `what` names `value`. */
 export function lostIn(value: unknown, bytes: Uint8Array, what: string): ForkpointError | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return SIGNS.some((sign) => text.includes(sign)) ? unwritable(value, what) : undefined;
 }
 
 /**
- * Returns the plain object that the serializer writes in the place of a `Send`, whose arguments often contain the messages of the graph. The
- * serializer itself writes what is beside the arguments. Returns undefined for all other values.
+ * Returns the plain object that the serializer writes for a `Send`, whose arguments often contain all messages. The
+ * serializer itself writes the other fields. Returns undefined for other values.
  */
 function plainSend(value: object, serde: JsonPlus): object | undefined {
   if ((value as { lg_name?: unknown }).lg_name !== "Send") return undefined;
@@ -83,12 +83,12 @@ type Prototype = { constructor?: { lc_name?: () => unknown } };
 
 const MESSAGES = ["AIMessage", "ChatMessage", "FunctionMessage", "HumanMessage", "SystemMessage", "ToolMessage"];
 const CLASSES = new Set<unknown>(MESSAGES.flatMap((name) => [name, `${name}Chunk`]));
-/** The getters that these classes define. They read the fields only. */
+/** The getters of these classes. They only read fields. */
 const GETTERS = new Set(["lc_aliases", "contentBlocks", "_printableFields"]);
 
 /**
- * Returns true if the value is an instance of one of LangChain's own classes, and has LangChain's own `toJSON`. The
- * JSON of such a message is made from its fields only. The JSON of a subclass may depend on private data.
+ * Returns true for an instance of one of LangChain's own classes with LangChain's own `toJSON`. Its JSON depends only
+ * on its fields. The JSON of a subclass may depend on private data.
  */
 function isMessage(value: object): boolean {
   const { lc_serializable: serializable, lc_namespace: namespace } = value as Record<string, unknown>;
@@ -119,7 +119,7 @@ function hasToJson(value: object): boolean {
 }
 
 /**
- * Returns true if JSON can represent the value and the serializer does not change it. `above` lists the objects that
+ * Returns true if JSON represents the value and the serializer leaves it unchanged. `above` lists the objects that
  * contain the value.
  */
 function isPlain(value: unknown, above: unknown[]): boolean {
@@ -131,7 +131,7 @@ function isPlain(value: unknown, above: unknown[]): boolean {
   let plain: boolean;
   if (Array.isArray(value)) {
     plain = isPlainArray(value);
-    // Loop by index, because `isPlain` must see a hole in the array too.
+    // Loop by index, because `isPlain` must also see holes in the array.
     for (let at = 0; plain && at < value.length; at++) plain = isPlain(value[at], above);
   } else {
     plain = isPlainObject(value) && (value as { lg_name?: unknown }).lg_name !== "Send";

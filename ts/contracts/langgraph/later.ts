@@ -1,4 +1,4 @@
-/** What is not needed to open a saver, to save and to read. It is loaded when it is needed. */
+/** Modules that opening a saver, saving and reading do not need. They are loaded on first use. */
 
 export { describe } from "./describe-graph.js";
 export { exportTo } from "./export.js";

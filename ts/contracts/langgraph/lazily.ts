@@ -1,3 +1,3 @@
-/** Loads what is not needed to open a store, for the modules in folders. */
+/** Loads modules on first use, for modules in folders. */
 
 export const later = (): typeof import("./later.js") => require("./later.js");

@@ -51,8 +51,8 @@ export function filterOf(filter: Record<string, unknown> | null | undefined): Ar
 type Operation = <T>(work: (context: SaverContext) => Promise<T>) => Promise<T>;
 
 /**
- * Yields the matching checkpoints, the newest first. `indexes` are the keys of the metadata that have an index. Each page and each tuple is read in an operation of its own, so `close`
- * does not wait until the reader's loop ends.
+ * Yields the matching checkpoints, the newest first. `indexes` are the indexed keys of the metadata. Each page and each
+ * tuple is an operation, so `close` does not wait for the reader's loop.
  */
 export async function* list(
   run: Operation,
@@ -62,7 +62,7 @@ export async function* list(
 ): AsyncGenerator<CheckpointTuple> {
   const wanted = readListing(config, options);
   const { namespace, id, before, filter } = wanted;
-  // A string with half of a surrogate pair is never an id, so nothing can match.
+  // A string with a lone surrogate is never an id, so nothing can match.
   const names = [wanted.threadId, namespace, id, before?.id, before?.namespace];
   if (names.some((name) => name?.isWellFormed() === false)) return;
   let left = wanted.limit;
@@ -70,13 +70,13 @@ export async function* list(
   if (!(left > 0)) return;
   const end = before === undefined ? undefined : await run((context) => placeIn(context, wanted, before));
   const at = id === undefined ? undefined : await run((context) => placeIn(context, wanted, { id, namespace }));
-  // The wanted key is less than itself with a NUL behind it, and no other key is between them.
+  // A key with a NUL appended directly follows the key.
   const begin = at === undefined ? end : { key: `${at.key}\0` };
   const { next, needsMore } = pages(run, indexes, wanted, begin);
   for await (const page of readAhead(next, sizeOf, needsMore)) {
     for (const found of page) {
       const { header } = found;
-      // What is older than the wanted id follows it.
+      // Checkpoints older than the wanted id follow it.
       if (at !== undefined && placeOf(header) !== at.key) return;
       if (at !== undefined && (header.id !== id || (end !== undefined && byCodePoint(at.key, end.key) >= 0))) continue;
       if (namespace !== undefined && header.namespace !== namespace) continue;
@@ -92,7 +92,7 @@ export async function* list(
   }
 }
 
-/** Returns the place of a checkpoint. It is its id if it is not stored. */
+/** Returns the place of a checkpoint. If the checkpoint is not stored, its id is the place. */
 async function placeIn(
   { native }: Pick<SaverContext, "native">,
   { threadId, namespace = "" }: Wanted,
@@ -100,7 +100,7 @@ async function placeIn(
 ): Promise<Begin> {
   const unknown = { key: of.id };
   if (threadId === undefined) return unknown;
-  // LangGraph asks a subgraph for what came before a checkpoint of the graph itself, and gives only its id.
+  // LangGraph asks a subgraph for the checkpoints before a checkpoint of the graph, and gives only the graph's id.
   const places = { namespace: of.namespace ?? "", or: of.namespace ?? namespace };
   return (await langgraph.call(native, "place", { threadId, ...places, id: of.id })) ?? unknown;
 }
@@ -113,14 +113,14 @@ function sizeOf(page: Found[]): number {
   return sizes.reduce((sum, each) => sum + each, 0);
 }
 
-/** The number of checkpoints of a page: of the first one without a limit, and of the following ones at most. */
+/** The size of the first page without a limit, and the maximum size of the following pages, in checkpoints. */
 const [FIRST_PAGE, MOST_PAGE] = [10, 200];
-/** How many checkpoints a filter looks at for the first page, and for the following ones at most. */
+/** How many checkpoints a filter examines for the first page, and at most for each following page. */
 const [FIRST_LOOKS, MOST_LOOKS] = [2_000, 20_000];
 
 /**
- * Returns a function that reads the next page. It resolves to undefined after the last page. Further pages are needed after
- * `limit` checkpoints only if some of these do not match.
+ * Returns a function that reads the next page. It resolves to undefined after the last page. After `limit` checkpoints,
+ * further pages are only needed if some of the checkpoints do not match.
  */
 function pages(
   run: Operation,
@@ -157,8 +157,8 @@ function pages(
 }
 
 /**
- * Returns texts that the JSON of matching metadata contains. The engine leaves out most of the other checkpoints with them.
- * Returns undefined if there is no such text.
+ * Returns texts that the JSON of matching metadata contains. The engine uses them to skip other checkpoints. Returns
+ * undefined if there is no such text.
  */
 function textsOf(filter: Array<[string, unknown]>, serde: SerializerProtocol): string[] | undefined {
   if (filter.length === 0 || !isJsonPlus(serde)) return undefined;
@@ -166,7 +166,7 @@ function textsOf(filter: Array<[string, unknown]>, serde: SerializerProtocol): s
     .filter(([, value]) => isPlain(value))
     .flat()
     .map((value) => JSON.stringify(value));
-  // The engine looks at metadata with an escape anyway, but a text with an escape may be written in several ways.
+  // A text with an escape may be written in several ways. The engine returns metadata with an escape in any case.
   return texts.filter((text) => !text.includes("\\"));
 }
 
@@ -201,14 +201,13 @@ export async function* headers(
     const call = { threadId, before, limit: size };
     const found: Header[] = await langgraph.find(native, "list", call, each(openHeader));
     const full = found.length === size;
-    // Copies of a thread have the same places. A full page may end between headers with the same place, so drop the headers
-    // with the page's last place and read that place again with the next page.
+    // Copies of a thread have the same places, and a full page may end between them. Drop the headers with the page's
+    // last place, and read that place again with the next page.
     const last = full ? placeOf(found.at(-1)!) : undefined;
     const whole = full ? found.filter((header) => placeOf(header) !== last) : found;
     if (full && whole.length === 0) {
       size *= 2;
-      // All headers of the page have the same place. The page is enough for a caller with a small limit. For any other
-      // caller, a larger page is read.
+      // All headers of the page have the same place. If the caller needs more of them, read a larger page.
       if (left > found.length) continue;
     }
     for (const header of whole.length > 0 ? whole : found) {

@@ -15,46 +15,46 @@ import { type FoundThread, each, langgraph, openThread } from "./wire.js";
 
 /** Options of `listThreads()`. */
 export interface ListThreadsOptions {
-  /** The maximum number of threads, from 1 to 100,000. Default: 100. */
+  /** The maximum number of threads in the page, from 1 to 100,000. Default: 100. */
   limit?: number | undefined;
   /** The cursor of the previous page. Pass it with the same order and the same filter. */
   cursor?: string | null | undefined;
-  /** `"desc"`: the thread that was active last comes first. `"asc"`: it comes last. Default: `"desc"`. */
+  /** `"desc"`: the last active thread comes first. `"asc"`: it comes last. Default: `"desc"`. */
   order?: "desc" | "asc" | undefined;
   /**
-   * Lists only threads whose newest checkpoint has these keys in its metadata, with equal values. Only literal top-level
-   * keys are compared, as in `list`. The metadata of other threads is read and skipped.
+   * Lists only threads whose newest checkpoint has these metadata keys with equal values. Only literal top-level keys
+   * are compared, as in `list`. The metadata of other threads is read and skipped.
    */
   filter?: Record<string, unknown> | null | undefined;
-  /** Lists only threads with this status, or with one of these. An index finds them. */
+  /** Lists only threads with this status, or with one of several. Uses an index. */
   status?: RunStatus | RunStatus[] | undefined;
   /**
-   * If true, each thread has the nodes that run next: the newest checkpoint of each listed thread is read. If false, `next` is
-   * null, and a page is listed several times faster. Default: true.
+   * If true, reads the newest checkpoint of each listed thread to find the nodes that run next. If false, `next` is
+   * null, and listing is several times faster. Default: true.
    */
   withNext?: boolean | undefined;
 }
 
 /** A page of threads. */
 export interface ThreadsPage {
-  /** The thread that was active last comes first, unless the option `order` is `"asc"`. */
+  /** The last active thread comes first, unless the option `order` is `"asc"`. */
   threads: Array<{
     threadId: string;
-    /** How many checkpoints the graph itself has. Checkpoints of subgraphs are not counted. */
+    /** The number of checkpoints of the graph itself, without its subgraphs. */
     checkpoints: number;
     /**
-     * When the newest checkpoint of the graph itself was saved in this store, in ms since the epoch. A copied or imported
-     * thread was active when it was copied or imported. Imported threads keep their order.
+     * When this store received the newest checkpoint of the graph itself, in ms since the epoch. For a copied or
+     * imported thread: the time of the copy or the import. Imported threads keep their order.
      */
     updatedAt: number;
     latest: { checkpointId: string; checkpointNs: string };
-    /** As `status()` returns it. */
+    /** See `status()`. */
     status: RunStatus;
-    /** As `status()` returns it. Null if the checkpoint cannot be read, or with `withNext: false`. */
+    /** See `status()`. Null if the checkpoint cannot be read, or with `withNext: false`. */
     next: string[] | null;
     /**
-     * The version of the program that saved the newest checkpoint. Null: the store does not know it, for example because the
-     * program has not called `recover`.
+     * The version of the program that saved the newest checkpoint. Null: unknown, for example because the program has
+     * not called `recover`.
      */
     version: ProgramVersion | null;
     /** The holder of the thread's lease. Null: there is no lease, or it has expired. */
@@ -64,7 +64,7 @@ export interface ThreadsPage {
   cursor: string | null;
 }
 
-/** The number of threads that a query lists if the metadata decides which of them are listed. */
+/** The number of threads that one query reads if a filter of the metadata selects among them. */
 const BATCH = 100;
 
 /** The number of threads whose status is read at the same time. */
@@ -123,7 +123,7 @@ async function entryOf(
   };
 }
 
-/** Returns the nodes that run next. Null: the checkpoint cannot be read. The other threads are still listed. */
+/** Returns the nodes that run next. Null if the checkpoint cannot be read. The other threads are still listed. */
 async function nextOf(context: SaverContext, threadId: string): Promise<string[] | null> {
   try {
     return (await statusOf(context, threadId))?.next ?? null;

@@ -13,7 +13,7 @@ export interface RecoverableThreads extends ShapedGraph {
   invoke(input: any, config?: any): Promise<unknown>;
   /** Makes a fork in a thread. An `entrypoint` cannot be forked. */
   updateState?(config: any, values: any): Promise<unknown>;
-  /** The name that `compile({ name })` or `entrypoint({ name })` got. */
+  /** The name given to `compile({ name })` or `entrypoint({ name })`. */
   name?: string | undefined;
   /** `recover` adds the identity of the graph, so that the graph's later runs are marked. */
   config?: { configurable?: Record<string, unknown> | undefined } | undefined;
@@ -22,7 +22,7 @@ export interface RecoverableThreads extends ShapedGraph {
   interruptAfter?: readonly string[] | "*" | undefined;
 }
 
-/** The key of the identity in `configurable`. A symbol is in no JSON and no listing of keys. */
+/** The key of the identity in `configurable`. A symbol appears in no JSON and no listing of keys. */
 const IDENTITY = Symbol.for("forkpoint.identity");
 
 const DEFAULT_NAME = "LangGraph";

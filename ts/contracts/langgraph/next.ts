@@ -2,15 +2,15 @@
 
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 
-/** The status at a checkpoint if no task has stopped: whether a node runs next. */
+/** The status at a checkpoint without stopped tasks: whether a node runs next. */
 export type NewStatus = "unfinished" | "finished" | "unknown";
 
-/** Nodes in `versions_seen` that are no nodes of the graph. */
+/** Keys of `versions_seen` that are not nodes. */
 export const NO_NODES = new Set(["__input__", "__interrupt__"]);
 
 /**
- * Returns the name of the node of each task that runs next. Returns null if the nodes are unknown, because the checkpoint
- * has an old format or was not made by a `StateGraph` or an `entrypoint`.
+ * Returns the node name of each task that runs next. Returns null if the nodes are unknown: the checkpoint has an old
+ * format, or is not from a `StateGraph` or an `entrypoint`.
  */
 export function nextNodesOf(checkpoint: Checkpoint): string[] | null {
   const { v, channel_versions: versions, versions_seen: seenBy, channel_values: values } = checkpoint;
@@ -20,7 +20,7 @@ export function nextNodesOf(checkpoint: Checkpoint): string[] | null {
   const seen = Object.entries(seenBy ?? {}).filter(([node]) => !NO_NODES.has(node));
   const isNew = (channel: string, node?: string) =>
     seen.every(([name, known]) => (node !== undefined && name !== node) || !(known[channel]! >= versions[channel]!));
-  /** The nodes of edges. Several edges to a node make one task, and each `Send` makes one. */
+  /** The nodes that edges lead to. Several edges to a node make one task. Each `Send` makes a task. */
   const next = new Set<string>();
   const sent: string[] = [];
   for (const [channel, value] of Object.entries(values ?? {})) {
@@ -48,20 +48,20 @@ function steered(channel: string): { node: string; joins: string | undefined } |
   return to && { node: to[2]!, joins: to[1] };
 }
 
-/** Returns the status at a checkpoint if no task has stopped, from the nodes that run next. */
+/** Returns the status at a checkpoint without stopped tasks, from the nodes that run next. */
 export function newStatus(next: string[] | null): NewStatus {
   if (next === null) return "unknown";
   return next.length > 0 ? "unfinished" : "finished";
 }
 
 /**
- * Returns true if the channel of an edge lets its node run. `names` are the names of the nodes that a join waits for.
- * The channel of a deferred node holds a pair: the value, and whether all other nodes have finished.
+ * Returns true if the channel of an edge lets its node run. `names` are the nodes that a join waits for. The channel of
+ * a deferred node holds a pair: the value, and whether all other nodes have finished.
  */
 function isComplete(value: unknown, names: string | undefined): boolean {
   const pair = Array.isArray(value) && value.length === 2 && typeof value[1] === "boolean";
   if (pair && value[1] === false) return false;
   const done: unknown = pair ? value[0] : value;
-  // No name repeats, so equal lengths mean that all names are there.
+  // No name repeats, so equal lengths mean that all names are present.
   return names === undefined || (Array.isArray(done) && done.join("+").length === names.length);
 }

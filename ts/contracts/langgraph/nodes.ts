@@ -1,10 +1,10 @@
 /**
- * Finds the nodes that have run in the step that made a checkpoint. They are stored in the checkpoint's mark, so that a listing
- * has them without reading a state.
+ * Finds the nodes of the step that made a checkpoint. They are stored in the checkpoint's mark, so that a listing needs
+ * to read no state.
  *
- * LangGraph stores for each node the versions of the channels that made it run. What a step changes gets a version above all
- * earlier ones: one more, or two more if the step also consumes a channel. So the nodes of a step have seen the largest version
- * that any node has seen. LangGraph stores no version for a node that a `Send` has run: the parent has its name.
+ * LangGraph stores, for each node, the versions of the channels that triggered it. A step gives its changed channels a
+ * version above all earlier ones: by one, or by two if the step also consumes a channel. The nodes of the last step
+ * have therefore seen the largest version. For a node run by a `Send` there is no version: the parent has its name.
  */
 
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
@@ -15,8 +15,8 @@ import { NO_NODES } from "./next.js";
 const SENDS = "__pregel_tasks";
 
 /**
- * Returns what a checkpoint tells about the nodes of its steps. `next` is the node of each task that runs next. Returns
- * undefined if no step made the checkpoint, or if it does not tell the nodes.
+ * Returns the nodes of a checkpoint's steps. `next` has the node of each task that runs next. Returns undefined if no
+ * step made the checkpoint, or if the nodes are unknown.
  */
 export function stepNodes(checkpoint: Checkpoint, metadata: unknown, next: string[] | null): StepNodes | undefined {
   if (next === null) return undefined;
@@ -30,7 +30,7 @@ export function stepNodes(checkpoint: Checkpoint, metadata: unknown, next: strin
     seen: Math.max(-1, ...Object.values(versions).map(Number)),
   }));
   const largest = Math.max(-1, ...seenBy.map(({ seen }) => seen));
-  // A version that is no number says nothing about its step.
+  // A version that is not a number tells nothing about its step.
   if (!isStep || !Number.isFinite(newest) || !Number.isFinite(largest))
     return "next" in waiting ? { ran: [], ...waiting } : undefined;
   const sent = Number(checkpoint.channel_versions[SENDS] ?? -2) >= newest - 1;

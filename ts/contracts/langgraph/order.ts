@@ -2,21 +2,21 @@ import type { MaybePromise } from "../../bridge/maybe-promise.js";
 
 /** The calls of a thread that have not ended. */
 interface Calls {
-  /** Settles when the last call has been sent to the engine. Undefined: all have been sent. */
+  /** Settles when the last call has been sent to the engine. Undefined: no call is waiting. */
   handed: Promise<unknown> | undefined;
   running: Set<Promise<unknown>>;
 }
 
 /**
- * Runs the calls of a thread in the order in which they were made, even if the serializer takes longer for an earlier
- * call. Calls of different threads do not wait for each other.
+ * Runs the calls of a thread in call order, even if the serializer takes longer for an earlier call. Calls of different
+ * threads do not wait for each other.
  */
 export class Order {
   readonly #threads = new Map<string, Calls>();
 
   /**
-   * Runs work when `prepared` is ready and the earlier calls are `"done"` or `"handed"`. Work that needs their results waits until
-   * they are done. For other work, only the order matters. Work that need not wait runs at once.
+   * Runs work when `prepared` is ready and the earlier calls are `"done"` or `"handed"`. Use `"done"` if the work needs
+   * their results, and `"handed"` if only the order matters. Without calls to wait for, the work runs immediately.
    */
   after<P, T>(
     state: "done" | "handed",

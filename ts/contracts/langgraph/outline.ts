@@ -1,4 +1,4 @@
-/** What an import needs to know of a thread as a whole: its checkpoints, their parents, and a fingerprint. */
+/** The outline of a thread for an import: its checkpoints, their parents, and a fingerprint. */
 
 import { crypto } from "../../bridge/crypto.js";
 import type { CheckpointRef } from "./config.js";
@@ -21,8 +21,8 @@ export function slotOf({ task, index }: { task: string; index: number }): string
 }
 
 /**
- * A short text that differs if two threads have other checkpoints or other writes. The values of a checkpoint do not count,
- * because a checkpoint never changes.
+ * A short text that differs between threads with different checkpoints or writes. The values of a checkpoint do not
+ * count, because a checkpoint never changes.
  */
 export class Fingerprint {
   readonly #checkpoints: string[] = [];
@@ -43,13 +43,13 @@ function hash(data: string | Uint8Array): string {
   return crypto().createHash("sha256").update(data).digest("base64url").slice(0, 22);
 }
 
-/** The mark of an imported thread: the fingerprint of its checkpoints, and that of its early writes. */
+/** The mark of an imported thread: the fingerprints of its checkpoints and of its early writes. */
 export interface Imported {
   checkpoints: string;
   orphans: string;
 }
 
-/** What is known of a thread of the source after all of it was read once. */
+/** The outline of a thread of the source, complete after one read. */
 export class SourceOutline implements Size {
   checkpoints = 0;
   writes = 0;
@@ -79,7 +79,7 @@ export class SourceOutline implements Size {
     this.checkpoints += checkpoints.length;
   }
 
-  /** The key of the newest checkpoint of the graph itself. Undefined if the thread has no checkpoint. */
+  /** The key of the newest checkpoint of the graph itself. Undefined if there is none. */
   get tip(): string | undefined {
     return this.#tip && keyOf(this.#tip);
   }

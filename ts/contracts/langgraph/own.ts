@@ -1,11 +1,11 @@
-/** Recognizes the changes of values that LangGraph keeps for itself, such as the versions of channels. */
+/** Recognizes changes of LangGraph's internal values, such as the versions of channels. */
 
 import type { BothWrites, OwnChange } from "../../plugin/traits.js";
 
-/** The channels that LangGraph makes for itself. */
+/** LangGraph's internal channels. */
 const OWN_CHANNEL = /^(?:branch:|join:|__pregel_|__no_writes__$|__input__$|__copy__$|__self__$)/;
 
-/** Returns true for a change of a value that only the framework itself needs. */
+/** Returns true for a change of a value that only LangGraph needs. */
 export function isOwn(change: OwnChange, writes: BothWrites): boolean {
   switch (change.part) {
     // The id, the time and the versions of the channels.
@@ -18,12 +18,12 @@ export function isOwn(change: OwnChange, writes: BothWrites): boolean {
   }
 }
 
-/** The input of a run arrives in `__start__`. Its removal only says that the input was taken. */
+/** The input of a run arrives in `__start__`, and is removed when it was consumed. */
 function isOwnChannel({ op, path: [channel] }: OwnChange): boolean {
   return OWN_CHANNEL.test(String(channel)) || (channel === "__start__" && op === "remove");
 }
 
-/** An applied write is part of the next state already. */
+/** An applied write is already part of the next state. */
 function isOwnWrite({ op, path: [index, field] }: OwnChange, { before, after }: BothWrites): boolean {
   if (field === "owner") return true;
   const write = (op === "remove" ? before : after)[Number(index)];

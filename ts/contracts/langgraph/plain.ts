@@ -1,4 +1,4 @@
-/** A saver that reads checkpoints as plain JSON, for those who look into a store. It creates no objects of LangChain's classes. */
+/** A saver that reads checkpoints as plain JSON, for tools. It creates no objects of LangChain's classes. */
 
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointError } from "../../bridge/errors.js";
@@ -24,7 +24,7 @@ const plain: SerializerProtocol = {
   },
 } as SerializerProtocol;
 
-/** Returns the parts of a saver that reads of LangGraph checkpoints use. */
+/** Returns the parts of a saver that a read uses. */
 export function saverOf({ engine }: Context): SaverContext {
   return { native: engine.native, serde: plain } as SaverContext;
 }

@@ -1,4 +1,4 @@
-/** What LangGraph's threads, stores and caches are, for everything outside of this folder: see {@link Plugin}. */
+/** The plug-ins of LangGraph's threads, stores and caches: see {@link Plugin}. */
 
 import type { Context } from "../../plugin/context.js";
 import type { Plugin } from "../../plugin/plugin.js";
@@ -52,7 +52,7 @@ export const store: Plugin = {
 
 export const cache: Plugin = { values: readFirst };
 
-/** Each channel is a part. One more part holds the rest of the checkpoint, without its id. */
+/** Each channel is a part. Another part holds the rest of the checkpoint, without its id. */
 function readChannels(parts: Parts, row: Row, found: FoundCheckpoint): [unknown, unknown] {
   const state: Array<[string, unknown]> = [];
   let rest: unknown = null;
@@ -69,7 +69,7 @@ function withId(rest: unknown, id: string): unknown {
   return typeof rest === "object" && rest !== null && "id" in rest ? Object.assign(rest, { id }) : rest;
 }
 
-/** Null: the checkpoint does not contain them. */
+/** Returns null if the checkpoint does not contain the next nodes. */
 async function nextOf(context: Context, { run: threadId, ns, id }: Row): Promise<string[] | null> {
   const fields = { threadId, namespace: ns ?? "", id };
   const found: Found | null = await langgraph.find(context.engine.native, "get", fields, openFound);

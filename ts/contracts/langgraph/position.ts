@@ -1,4 +1,4 @@
-/** Reads where a thread stands: the nodes that have run for its latest input, and those that run next. */
+/** Reads the position of a thread: the nodes that ran for its latest input, and those that run next. */
 
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import type { ProgramPosition, ProgramShape } from "../../store/compare-programs.js";
@@ -11,14 +11,14 @@ import { type Found, placeOf } from "./wire.js";
 const START = "__start__";
 
 /**
- * Returns the position of a thread at the newest checkpoint of the graph, with those of the subgraphs that are at work and that
- * `shape` has. A graph that a node calls by itself is not in the shape.
+ * Returns the position of a thread at the newest checkpoint of the graph, including running subgraphs that `shape` has.
+ * A graph that a node calls directly is not in the shape.
  */
 export async function positionOf(context: Context, found: Found, shape: ProgramShape): Promise<ProgramPosition> {
   const position = await positionAt(context, found);
   const { threadId, id: root } = found.header;
   const seen = new Set([""]);
-  // Subgraphs have saved their checkpoints after the newest one of the graph.
+  // Running subgraphs have saved after the newest checkpoint of the graph.
   for await (const header of headers(context, threadId)) {
     if (placeOf(header) < root) break;
     const { namespace } = header;
@@ -42,18 +42,18 @@ export async function positionOf(context: Context, found: Found, shape: ProgramS
 /** Returns the position in one namespace. */
 export async function positionAt(context: Pick<Context, "serde">, found: Found): Promise<ProgramPosition> {
   const tasks = [...new Set((await nextNodes(context, found)) ?? [])];
-  // An input that no node has read fits each graph.
+  // An input that no node has read yet fits every graph.
   const next = tasks.filter((name) => !name.startsWith("__"));
   const { done, ran } = tasks.includes(START) ? { done: [], ran: [] } : doneNodes(await restOf(context, found));
-  // The result of a finished task waits for the other tasks. A write does not name its node.
+  // A finished task's result waits for the other tasks. A write does not name its node.
   const { finished } = await tasksOf(context, found);
   const waits = await openJoins(context, found);
   return { done: [...new Set([...done, ...(finished > 0 ? next : [])])], next, ran, waits };
 }
 
 /**
- * Returns the nodes that have run since the latest input. LangGraph stores the versions of the channels that made a node run,
- * and versions grow. It stores no versions for a node that a `Send` has run, and for a `task()`.
+ * Returns the nodes that ran since the latest input. LangGraph stores the versions of the channels that triggered a
+ * node, and versions grow. It stores none for a `task()` or a node run by a `Send`.
  */
 function doneNodes(rest: Checkpoint | undefined): { done: string[]; ran: string[] } {
   const seen = rest?.versions_seen ?? {};

@@ -8,7 +8,7 @@ import type { CheckpointRef } from "./config.js";
 import { dump } from "./serde.js";
 import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./import-source.js";
 
-/** The number of checkpoints that are fetched at once, without their channels. */
+/** The number of checkpoints in one fetch, without their channels. */
 const ROWS = 128;
 
 /** A page ends after this number of bytes of channels and writes. */
@@ -170,7 +170,7 @@ export class PostgresSaver implements Source {
     return new Map(sized.map(({ thread, namespace, id, size }) => [keyOf(thread, namespace, id), Number(size)]));
   }
 
-  /** Reads what belongs to the rows of a page. `next` is the thread of the row behind the page. */
+  /** Reads the channels and writes of a page. `next` is the thread of the row after the page. */
   async #page(rows: Row[], next: string | undefined): Promise<SourceThread[]> {
     const found = new Map<string, SourceThread>();
     for (const { thread } of rows)
@@ -192,7 +192,7 @@ export class PostgresSaver implements Source {
   async #checkpoint(row: Row, parts: Part[], writes: SourceWrite[]): Promise<SourceCheckpoint> {
     const { namespace, parent } = row;
     const id = row.id!;
-    // As PostgresSaver reads it. The values of the channels are in rows of their own.
+    // PostgresSaver stores the values of the channels in separate rows.
     const { channel_values: _, ...rest } = JSON.parse(row.checkpoint);
     const fields = { ...rest, channel_versions: rest.channel_versions ?? {}, versions_seen: rest.versions_seen ?? {} };
     const [checkpoint, metadata] = await Promise.all([
@@ -212,7 +212,7 @@ export class PostgresSaver implements Source {
     };
   }
 
-  /** Reads the channels of checkpoints. A value that several of them share is read once. */
+  /** Reads the channels of checkpoints. A shared value is read once. */
   async #blobs(rows: Row[]): Promise<Map<string, Part[]>> {
     const joined = `${KEYS} JOIN ${this.#table("checkpoints")} c
          ON (c.thread_id, c.checkpoint_ns, c.checkpoint_id) = (k.thread, k.namespace, k.id)
@@ -263,7 +263,7 @@ export class PostgresSaver implements Source {
     return (await this.#query(sql, [threads])) as Array<{ thread: string; namespace: string; id: string }>;
   }
 
-  /** The channels of a checkpoint, as PostgresSaver finds them. */
+  /** The SQL for the channels of a checkpoint, as in PostgresSaver. */
   #blobsOf(checkpoint: string): string {
     return `jsonb_each_text(${checkpoint}.checkpoint -> 'channel_versions') AS v JOIN ${this.#table("checkpoint_blobs")} b
       ON b.channel = v.key AND b.version = v.value

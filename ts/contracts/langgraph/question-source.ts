@@ -10,7 +10,7 @@ import { saverOf } from "./plain.js";
 import { questionsOf } from "./questions.js";
 import { type Found, langgraph, openFound } from "./wire.js";
 
-/** False if the checkpoint was made by an edit or by an input: then no task has used the answers before it. */
+/** False if an edit or an input made the checkpoint: no task has used the earlier answers. */
 async function isOfStep(context: Context, { run, ns }: Key, id: string): Promise<boolean> {
   const { native } = context.engine;
   const found: Found | null = await langgraph.find(native, "get", { threadId: run, namespace: ns, id }, openFound);
@@ -37,7 +37,7 @@ export const questions: Questions = {
     }
     const used: AnswerRecord[] = [];
     for (const { claimedBy, ...record } of records) {
-      // A task that has asked again has used its earlier answers.
+      // A task that asks again has used its earlier answers.
       const later = records.some(({ task, nth }) => task === record.task && nth > record.nth);
       if (claimedBy === null || later || (await isOfStep(context, key, claimedBy))) used.push(record);
     }
@@ -46,7 +46,7 @@ export const questions: Questions = {
     });
   },
   answer: (context, native, { run }, id, answer) => answerThread(saverOf(context), native, run, id, answer),
-  // An answer by its id is given to this question alone, and may be false.
+  // An answer by id is for this question alone, and may be false.
   code: (run, id, answer) => `import { Command } from "@langchain/langgraph";
 
 const answer = ${JSON.stringify(answer)};

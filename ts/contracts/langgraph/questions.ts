@@ -1,4 +1,4 @@
-/** Reads the questions of a thread: what each `interrupt()` asks, which task waits for it, and who has answered it. */
+/** Reads the questions of a thread: the value of each `interrupt()`, its task, and its answer. */
 
 import { crypto } from "../../bridge/crypto.js";
 import { type AnswerRecord, RESUME, idOf, keyOf, recordsOf } from "./answer-records.js";
@@ -7,7 +7,7 @@ import { type Asked, type Context, type OpenTask, nextNodes, openTasks, outline,
 import { headers } from "./list-checkpoints.js";
 import { type Found, placeOf } from "./wire.js";
 
-/** A task that asks, or a task whose subgraph asks. */
+/** A task with a question, or a task whose subgraph has a question. */
 export interface Level {
   found: Found;
   task: OpenTask;
@@ -16,9 +16,9 @@ export interface Level {
 /** A question of a thread. */
 export interface ThreadQuestion extends Asked {
   id: string;
-  /** The node that asks. Null: the store does not know it. */
+  /** The node of the question. Null: unknown. */
   node: string | null;
-  /** The tasks from the graph itself down to the one that asks. */
+  /** The tasks from the graph itself down to the asking task. */
   levels: Level[];
   /** The answers that this task has used. */
   used: unknown[];
@@ -26,13 +26,13 @@ export interface ThreadQuestion extends Asked {
   answered: (Pick<AnswerRecord, "value" | "by" | "at" | "program"> & { task?: string }) | null;
 }
 
-/** Reads the questions of the newest checkpoint of a thread. Answered ones are listed until a task has used the answer. */
+/** Reads the questions of a thread's newest checkpoint. An answered question stays until its task uses the answer. */
 export async function questionsOf(context: Context, threadId: string): Promise<ThreadQuestion[]> {
   const root = await outline(context, threadId, "");
   return root === null ? [] : questionsAt(context, root);
 }
 
-/** As {@link questionsOf}, if the newest checkpoint was read already. */
+/** Like {@link questionsOf}, for a newest checkpoint that was already read. */
 export async function questionsAt(context: Context, root: Found): Promise<ThreadQuestion[]> {
   const questions = await new Reader(context, root.header.threadId).read(root);
   if (questions.length === 0) return [];
@@ -40,7 +40,7 @@ export async function questionsAt(context: Context, root: Found): Promise<Thread
   if (records.length > 0) {
     const answers = new Map(records.map((record) => [keyOf(record), record]));
     for (const question of questions) {
-      // A task passes on what its subgraph has asked. The subgraph may have used the answer before the task has ended.
+      // A task passes on its subgraph's question. The subgraph may use the answer before the task ends.
       const passed = () => records.findLast(({ id, task }) => id === question.id && task !== asking(question));
       question.answered = answers.get(placeIn(question)) ?? passed() ?? null;
     }
@@ -63,7 +63,7 @@ export const asking = ({ levels }: Pick<ThreadQuestion, "levels">): string => le
 
 const name = ({ header }: Found): string => `${header.id} ${header.namespace}`;
 
-/** Returns the checkpoints whose questions all have answers. */
+/** Returns the checkpoints whose questions are all answered. */
 export function answeredLevels(questions: readonly ThreadQuestion[]): Found[] {
   const all = questions.flatMap(({ levels }) => levels.map(({ found }) => found));
   const open = questions.filter(({ answered }) => answered === null);
@@ -72,7 +72,7 @@ export function answeredLevels(questions: readonly ThreadQuestion[]): Found[] {
   return [...answered].filter(([key]) => !waiting.has(key)).map(([, found]) => found);
 }
 
-/** Makes the record of an answer. `left`: how many questions are then left without one. */
+/** Makes the record of an answer. `left`: the number of questions that remain unanswered. */
 export function recordOf(
   { id, node, value, levels, used }: ThreadQuestion,
   answer: Pick<AnswerRecord, "value" | "by" | "at" | "program">,
@@ -115,7 +115,7 @@ class Reader {
         });
       };
       for (const question of inside.length > 0 ? inside : await own()) {
-        // A `task()` passes its question on to the `entrypoint()` that has called it. The one that asks was stored first.
+        // A `task()` passes its question on to its `entrypoint()`. The original question was stored first.
         if (!seen.has(question.id)) questions.push(question);
         seen.add(question.id);
       }
@@ -123,7 +123,7 @@ class Reader {
     return questions;
   }
 
-  /** The newest checkpoint of each subgraph that has begun after the checkpoint of the graph itself. */
+  /** The newest checkpoint of each subgraph that has begun after the graph's checkpoint. */
   async #subgraphs(after: string): Promise<Found[]> {
     const newest: Found[] = [];
     const seen = new Set([""]);
@@ -144,7 +144,7 @@ class Reader {
       const { namespace } = found.header;
       const { own, above } = splitNamespace(namespace);
       if (own.endsWith(`:${task}`) && above === parent) children.push(found);
-      // The namespace of a subgraph with a memory of its own has no task. Such a subgraph asks what its task asks.
+      // The namespace of a subgraph with its own memory has no task. Its question is that of its task.
       else if (!own.includes(":") && above === withoutTasks(parent)) {
         const tasks = await openTasks(this.#context, found);
         const inside = new Set(tasks.flatMap((each) => each.asked.map(({ id }) => id)));
@@ -161,7 +161,7 @@ async function usedBy({ serde }: Context, { channels }: OpenTask): Promise<unkno
   return Array.isArray(used) ? used : used === undefined ? [] : [used];
 }
 
-/** A hostile store may nest namespaces without an end. */
+/** Limits recursion, because namespaces of a hostile store may nest without an end. */
 const DEEPEST = 32;
 
 function splitNamespace(namespace: string): { own: string; above: string } {
@@ -175,7 +175,7 @@ const withoutTasks = (namespace: string): string =>
     .map((part) => part.split(":", 1)[0])
     .join("|");
 
-/** Returns the node of a task. LangGraph 1.6 and earlier store only its id, which is a hash of its node. */
+/** Returns the node of a task. LangGraph 1.6 and earlier store only the task's id, which is a hash of the node. */
 async function nodeOf(
   context: Context,
   found: Found,
@@ -203,7 +203,7 @@ async function stepOf({ serde }: Context, { header: { metadata } }: Found): Prom
   return typeof step === "number" ? step : undefined;
 }
 
-/** Returns the id of a task, as LangGraph makes it. */
+/** Returns the id of a task, computed like LangGraph does. */
 function uuid5(name: string, namespace: string): string {
   const hash = crypto()
     .createHash("sha1")

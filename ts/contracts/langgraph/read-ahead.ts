@@ -5,12 +5,12 @@ const MOST = 32;
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
- * Yields results in order, and fetches the next ones while the reader works. `fetch` resolves to undefined after the last
- * result.
+ * Yields results in order, and fetches the next ones while the reader works. `fetch` resolves to undefined after the
+ * last result.
  *
- * A reader that stops early has fetched at most as many results as it has used: nothing ahead of the first, then one, then
- * two. A reader that continues gets up to 32 results ahead. A server that is far away answers many in one round trip.
- * Nothing is fetched ahead while `needsMore` returns false.
+ * The number of results ahead grows with the number of used results: none, one, two, up to 32. A reader that stops
+ * early has therefore fetched few in vain, and a distant server answers many in one round trip. Nothing is fetched
+ * ahead while `needsMore` returns false.
  */
 export async function* readAhead<T>(
   fetch: () => Promise<T | undefined>,

@@ -1,4 +1,4 @@
-/** `recover` for LangGraph: resumes threads that a crash cut off, and passes the answers that threads wait for. */
+/** `recover` for LangGraph: resumes threads that a crash interrupted, and passes answers to waiting threads. */
 
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
@@ -29,7 +29,7 @@ import { threadLeases } from "./thread-leases.js";
 import { type Found, langgraph, openFound } from "./wire.js";
 import type { ForkpointSaver } from "./forkpoint-saver.js";
 
-/** What {@link recover} needs of an agent: `createAgent` of LangChain returns such agents. */
+/** The agent that {@link recover} needs. LangChain's `createAgent` returns such agents. */
 export interface RecoverableAgent {
   invoke(input: any, config?: any): Promise<unknown>;
   graph: RecoverableThreads;
@@ -52,7 +52,7 @@ export interface FailedThread {
   checkpointId: string;
   /** The nodes that a retry runs. */
   next: string[];
-  /** What the node threw. If several nodes failed, the error of one of them. */
+  /** The error of the node. If several nodes failed, one of their errors. */
   error: NodeError;
 }
 
@@ -64,14 +64,14 @@ export interface ChangedThread extends ChangedRun {
 /** The options of {@link recover}. */
 export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread, ChangedThread> {
   /**
-   * Returns the input for a waiting thread: `new Command({ resume: answer })`, or null to continue from a
-   * breakpoint. If the function returns undefined, or is missing, the thread keeps waiting.
+   * Returns the input for a waiting thread: `new Command({ resume: answer })`, or null to continue from a breakpoint.
+   * Without a function or a return value, the thread keeps waiting.
    *
-   * If the thread asks the same question again, the answer was not accepted, and the thread keeps waiting.
+   * If the thread asks the same question again, it did not accept the answer, and keeps waiting.
    */
   onWaiting?: (thread: WaitingThread) => unknown;
   /**
-   * Decides what becomes of a failed thread. `"retry"` runs the failed nodes again, once. Default: `"leave"`.
+   * Decides what to do with a failed thread. `"retry"` runs the failed nodes again, once. Default: `"leave"`.
    * @example
    * ```ts
    * await recover(graph, saver, { onFailed: ({ error }) => (error.message.includes("429") ? "retry" : "leave") });
@@ -79,14 +79,14 @@ export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread,
    */
   onFailed?: (thread: FailedThread) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
   /**
-   * The ids of the threads to recover. Default: all threads of this program. A named thread is recovered even if a tool
-   * made it, or if the store does not know its program.
+   * The ids of the threads to recover. A named thread is recovered even if a tool made it, or if its program is
+   * unknown. Default: all threads of this program.
    */
   threads?: readonly string[];
   /**
-   * The config for `graph.invoke`. `thread_id` is filled in, and LangGraph's `durability` is `"sync"` unless you set it.
-   * That option says when a step is saved. The store's option of the same name is {@link SaverOptions.durability}. Set
-   * `interruptBefore` and `interruptAfter` here if the threads were run with them.
+   * The config for `graph.invoke`. `thread_id` is filled in. LangGraph's `durability`, which decides when a step is
+   * saved, is `"sync"` unless you set it. The store's option with that name is {@link SaverOptions.durability}. Repeat
+   * the `interruptBefore` and `interruptAfter` of the thread's run here.
    */
   config?: {
     configurable?: Record<string, unknown>;
@@ -101,7 +101,7 @@ export type ThreadOutcome =
   | {
       /** The thread was resumed to its end. */
       outcome: "finished";
-      /** What `graph.invoke` returned. */
+      /** The result of `graph.invoke`. */
       output: unknown;
     }
   | {
@@ -116,7 +116,7 @@ export type ThreadOutcome =
       outcome: "failed";
       checkpointId: string;
       next: string[];
-      /** What the node threw. If several nodes failed, the error of one of them. */
+      /** The error of the node. If several nodes failed, one of their errors. */
       error: NodeError;
     };
 
@@ -179,7 +179,7 @@ async function* candidates(saver: ForkpointSaver, maxAgeMs: number): AsyncGenera
   while (cursor !== null) {
     const page = await saver.listThreads({ limit: 1_000, cursor, status: OPEN, withNext: false });
     for (const { threadId, updatedAt } of page.threads) {
-      // The list is sorted by activity, so all later threads are too old as well.
+      // The list is sorted by activity, so all later threads are too old too.
       if (Date.now() - updatedAt > maxAgeMs) return;
       yield threadId;
     }
@@ -193,7 +193,7 @@ function graphOf(agent: Agent): RecoverableThreads | undefined {
     : (agent as RecoverableAgent | undefined)?.graph;
 }
 
-/** A thread with something left to do. A thread at a breakpoint waits, and has no interrupts. */
+/** The position of a thread that can continue. A thread at a breakpoint waits and has no interrupts. */
 interface Position extends Standing {
   status: "waiting" | "failed" | "unfinished";
 }
@@ -219,7 +219,7 @@ class Recovery {
     if (standing === undefined) return undefined;
     const { checkpointId: newest, updatedAt: at, mark, answered, found } = standing;
     const position = () => this.#run((context) => positionOf(context, found, this.#parts.shape));
-    // A thread with an answer has stopped, so no process works on it, even if the one that ran it is still alive.
+    // A thread with an answer has stopped. No process works on it, even if the process that ran it is still alive.
     const status = answered ? "waiting" : standing.status;
     return { newest, at, mark, position, status };
   }
@@ -265,7 +265,7 @@ class Recovery {
     return this.#parts.handle.run(({ native }) => work({ native, serde: this.#parts.saver.serde }));
   }
 
-  /** Returns the state of a thread. Returns undefined if nothing is left to do, or if the status is unknown. */
+  /** Returns the state of a thread. Undefined if the thread is finished, or if its status is unknown. */
   async #position(threadId: string): Promise<Position | undefined> {
     const found = await this.#run((context) => standing(context, threadId));
     const isNamed = this.#parts.options.threads !== undefined;
@@ -286,8 +286,8 @@ class Recovery {
   }
 
   /**
-   * A graph that stopped at a breakpoint looks like one that crashed. The checkpoint contains the next nodes, but not
-   * the previous ones.
+   * A graph at a breakpoint looks like a crashed one: the checkpoint contains the next nodes, but not the previous
+   * nodes.
    */
   #mayBeAtBreakpoint(next: string[]): boolean {
     const { interruptBefore, interruptAfter } = { ...this.#parts.graph, ...definedOf(this.#parts.options.config) };
@@ -306,7 +306,7 @@ class Recovery {
       const { status, checkpointId, next, interrupts } = position;
       let input: unknown = null;
       if (status === "unfinished") {
-        // LangGraph runs nothing, and throws nothing, if the graph has none of the next nodes.
+        // LangGraph runs nothing and throws nothing if the next nodes are missing from the graph.
         if (resumed === checkpointId) throw nothingRan(threadId, next);
         resumed = checkpointId;
       }
@@ -334,7 +334,7 @@ class Recovery {
     }
   }
 
-  /** Resumes a thread. An error of a node is stored by LangGraph, and the thread then counts as failed. */
+  /** Resumes a thread. LangGraph stores an error of a node, and the thread has failed then. */
   async #resume(threadId: string, input: unknown): Promise<unknown> {
     const { configurable, ...config } = { configurable: {}, ...this.#parts.options.config };
     const sync = { durability: "sync", ...config, configurable: { ...configurable, thread_id: threadId } };
@@ -349,8 +349,8 @@ class Recovery {
 }
 
 /**
- * Names the questions of a Command's answer. LangGraph gives an answer without names to every task, also to one that has an answer
- * already and asks again.
+ * Adds the questions' ids to a Command's answer. Without ids, LangGraph gives the answer to every task, also to a task
+ * that already has an answer and asks again.
  */
 function byIds(input: unknown, interrupts: ThreadStatus["interrupts"]): unknown {
   const { resume } = (input ?? {}) as { resume?: unknown };

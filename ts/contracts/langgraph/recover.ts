@@ -10,19 +10,18 @@ const later = (): typeof import("./later.js") => require("./later.js");
 /**
  * Resumes the threads of a graph or an agent that a crash interrupted. Call it when the program starts.
  *
- * - A thread belongs to the program that made it: see {@link SaverOptions.program}. Threads of other programs, and of an unknown
- *   program if this one has a name, are reported and left alone.
- * - A thread must fit this version of the graph: the nodes that have run and those that are next are as they were. Otherwise the
- *   thread is reported with the outcome `changed`, and `onChanged` decides what becomes of it. See docs/changes.md.
- * - A branch that the command line or the studio made is left alone until `threads` names it or the program continues it.
- * - A thread that waits for a human is never resumed without an answer: after `interrupt()`, and at a breakpoint. If the
- *   graph has `interruptAfter`, every thread that is not finished may be at a breakpoint and counts as waiting.
+ * - A thread belongs to the program that made it: see {@link SaverOptions.program}. Threads of other programs are
+ *   reported and left alone. So are threads of an unknown program if this program has a name.
+ * - A thread must fit this version of the graph: its finished and its next nodes are unchanged. Otherwise the outcome
+ *   is `changed`, and `onChanged` decides. See docs/changes.md.
+ * - A branch from the command line or the studio is left alone until `threads` names it or the program continues it.
+ * - A thread that waits for a human, after `interrupt()` or at a breakpoint, is never resumed without an answer. If the
+ *   graph has `interruptAfter`, every unfinished thread counts as waiting, because it may be at a breakpoint.
  * - A failed thread is left alone unless `onFailed` says otherwise.
- * - A thread is recovered by one process at a time, which holds a lease of the thread. A second process waits until the
- *   first has ended or has crashed.
+ * - One process at a time recovers a thread, under a lease. A second process waits until the first ends or crashes.
  *
- * Call `recover` before this process runs threads. Threads of other living processes of this machine are left alone. If other
- * machines run threads, create the saver with `{ lease: true }`, or pass `idleMs`.
+ * Call `recover` before this process runs threads. Threads of other living processes of this machine are left alone. If
+ * threads run on other machines, create the saver with `{ lease: true }`, or pass `idleMs`.
  *
  * @throws TypeError for a wrong argument. An error of a single thread does not reject: it is in the report.
  * @example

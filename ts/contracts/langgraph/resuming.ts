@@ -1,4 +1,4 @@
-/** What a run knows of the answers to the questions of its thread. The run begins with it, and it compares what its program answers. */
+/** The answers that a run knows when it begins. The run compares its program's answers with them. */
 
 import type { CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
 import { isDeepStrictEqual } from "node:util";
@@ -17,18 +17,18 @@ import { type IndexedWrite, type Task, putWrites, writeFields } from "./writing.
 /** An answer that the run has begun with. */
 interface Given {
   question: ThreadQuestion;
-  /** The answers of the task, as LangGraph has them. Undefined until LangGraph has read them. */
+  /** The answers of the task, in LangGraph's form. Undefined until LangGraph has read them. */
   list: unknown[] | undefined;
 }
 
-/** The answers of a program to questions that have none, and the value. */
+/** An answer of a program, and the open questions that it answers. */
 export interface Taken {
   value: unknown;
   program: "all" | "id";
   questions: ThreadQuestion[];
 }
 
-/** How often an answer is compared again because another one was stored meanwhile. */
+/** How many times an answer is compared again because another answer was stored in between. */
 const ATTEMPTS = 10;
 
 export class Resuming {
@@ -37,13 +37,13 @@ export class Resuming {
   readonly #context: Context;
   readonly #root: CheckpointRef;
   #questions: ThreadQuestion[];
-  /** How many records the checkpoint has. */
+  /** The number of answer records of the checkpoint. */
   #records: number;
   /** The answers that the run gets, by their questions. */
   readonly #given = new Map<string, Given>();
-  /** True if LangGraph's own write of an answer to all questions has records, which name the questions. */
+  /** True if LangGraph's own write of an answer to all questions has records that name the questions. */
   readonly #isRecorded: boolean;
-  /** The questions whose answers the run has. */
+  /** The questions whose answers this run has. */
   readonly #own = new Set<string>();
   #storing: Promise<void> | undefined;
 
@@ -56,8 +56,8 @@ export class Resuming {
   }
 
   /**
-   * Reads the answers of a thread whose newest checkpoint is `root`. Answers that programs have given by the id of a question are
-   * only for their own runs, unless `recovers` is true.
+   * Reads the answers of a thread whose newest checkpoint is `root`. A program's answer by id is only for the program's
+   * own run, unless `recovers` is true.
    */
   static async at(context: Context, root: Found, recovers: boolean): Promise<Resuming> {
     const [questions, records] = [await questionsAt(context, root), await recordsOf(context.serde, root)];
@@ -71,7 +71,7 @@ export class Resuming {
     return made;
   }
 
-  /** Adds the answers to what LangGraph reads of a checkpoint in this run. */
+  /** Adds the answers to a checkpoint that LangGraph reads in this run. */
   amend(tuple: CheckpointTuple, { header: { namespace, id } }: Found): CheckpointTuple {
     const shown = (tuple.pendingWrites ?? []).filter((write) => !this.#isRecorded || !isAnswerToAll(write));
     for (const given of this.#given.values()) {
@@ -80,7 +80,7 @@ export class Resuming {
       if (found.header.namespace !== namespace || found.header.id !== id) continue;
       const held = shown.find(([of, channel]) => of === task.task && channel === RESUME.channel);
       const list = held === undefined ? [] : [held[2]].flat(1);
-      // A task that was tried again in this run has used the answer.
+      // A task that was retried in this run has used the answer.
       if (list.length !== used.length) continue;
       given.list = [...list, answered!.value];
       const at = shown.findIndex(([of]) => of === task.task);
@@ -90,7 +90,7 @@ export class Resuming {
   }
 
   /**
-   * Takes an answer of the program, before LangGraph runs a node. Returns undefined if the writes are none.
+   * Takes an answer of the program before LangGraph runs a node. Returns undefined if the writes have no answer.
    *
    * @throws ForkpointError `CONFLICT` if another answer is stored.
    */
@@ -100,10 +100,10 @@ export class Resuming {
     const program = task === NO_TASK ? "all" : "id";
     const meant = this.#questions.filter((question) => program === "all" || question.id === task);
     if (meant.length === 0) return undefined;
-    // By an id, LangGraph passes a list that ends with the answer.
+    // For an answer by id, LangGraph passes a list that ends with the answer.
     const value: unknown = program === "all" ? resume[1] : (resume[1] as unknown[]).at(-1);
     const open = this.#compared(meant, value);
-    // LangGraph gives the program's own answer to the task.
+    // LangGraph passes the program's own answer to the task.
     for (const question of meant) {
       this.#own.add(placeIn(question));
       const given = this.#given.get(placeIn(question));
@@ -113,14 +113,14 @@ export class Resuming {
     return { value, program, questions: open.filter(hasNotFailed) };
   }
 
-  /** Returns the questions without an answer. Throws if one has another answer. */
+  /** Returns the unanswered questions. Throws if a question has a different answer. */
   #compared(questions: readonly ThreadQuestion[], value: unknown): ThreadQuestion[] {
     const other = questions.find(({ answered }) => answered !== null && !isSame(answered.value, value));
     if (other !== undefined) throw hasAnswer(this.#root.threadId, other.answered!);
     return questions.filter(({ answered }) => answered === null);
   }
 
-  /** Stores LangGraph's writes of an answer with the records of it, in one transaction. */
+  /** Stores LangGraph's writes of an answer together with its records, in one transaction. */
   store(
     native: NativeStore,
     task: Task,
@@ -137,7 +137,7 @@ export class Resuming {
     return stored;
   }
 
-  /** Resolves when the answers of the program are stored. Rejects if another answer was stored first. */
+  /** Resolves when the answers of the program are stored. Rejects if a different answer was stored first. */
   settled(): Promise<void> | undefined {
     return this.#storing;
   }
@@ -156,7 +156,7 @@ export class Resuming {
       const left = this.#questions.filter(({ answered }) => answered === null).length - open.length;
       const at = Date.now();
       for (const question of open) this.#own.add(placeIn(question));
-      // The run stops at a question whose answer it has not got, also if another run has answered it.
+      // The run stops at each question whose answer it does not have, even if another run has answered the question.
       const stops = this.#questions.filter((each) => !this.#own.has(placeIn(each))).length;
       const answers = open.map((question) => recordOf(question, { value, by: null, at, program }, stops));
       const records: IndexedWrite[] = await Promise.all(
@@ -172,12 +172,12 @@ export class Resuming {
       const { threadId } = this.#root;
       const own = writeFields(this.#root, task, writes, replace, needs);
       const free = records[0]!.index;
-      // An answer by an id does not tell the store that no question is left.
+      // After an answer by id, the store does not know by itself that no question is left.
       if (program === "id" && left === 0) records.push(nothingLeft());
       const noTask = writeFields(this.#root, { task: NO_TASK, path: "" }, records, true, needs, free);
       const buffers = [...writes, ...records].map(({ part }) => part.bytes);
       try {
-        // If another answer was used already, the thread has gone on.
+        // If a different answer was already used, the thread has continued.
         const expect = [{ namespace: "", newest: this.#root.id }];
         const call = { threadId, expect, replace: false, writes: [own, noTask], puts: [] };
         await langgraph.call(native, "import", call, buffers);
@@ -196,8 +196,8 @@ export class Resuming {
   }
 
   /**
-   * Called when a task has asked. If its question was answered while the run worked, the store must not count the task as one that
-   * waits.
+   * Called when a task has asked a question. If the question was answered during the run, the store must not count the
+   * task as waiting.
    */
   async asked(native: NativeStore): Promise<void> {
     await this.#readAgain();
@@ -219,7 +219,7 @@ export class Resuming {
     });
     if (writes.length === 0) return;
     const call = { threadId: this.#root.threadId, expect: [], replace: false, writes, puts: [] };
-    // Whoever stores another answer looks at the task then.
+    // The writer of another answer checks the task then.
     await langgraph.call(native, "import", call, buffers).catch((error) => {
       if (!isOvertaken(error)) throw error;
     });
@@ -236,7 +236,7 @@ export class Resuming {
     if (held !== undefined) held.answered = answer;
   }
 
-  /** The error for a question whose answer another run has used already. */
+  /** The error for a question whose answer another run has already used. */
   async #usedAnswer(answers: readonly AnswerRecord[]): Promise<unknown> {
     const { threadId, namespace, id } = this.#root;
     const root = await find(this.#context, threadId, namespace, id);
@@ -245,7 +245,7 @@ export class Resuming {
     return other && hasAnswer(threadId, other);
   }
 
-  /** Reads the questions and the answers again. Returns true if there are new answers. */
+  /** Reads the questions and answers again. Returns true if there are new answers. */
   async #readAgain(): Promise<boolean> {
     const { threadId, namespace, id } = this.#root;
     const root = await find(this.#context, threadId, namespace, id);
@@ -265,10 +265,10 @@ const nothingLeft = (): IndexedWrite => ({
   part: { name: RESUME.channel, tag: "json", bytes: Buffer.from(NOTHING) },
 });
 
-/** A task that has failed does not ask any more. */
+/** A failed task no longer asks. */
 const hasNotFailed = ({ levels }: ThreadQuestion): boolean => !levels.at(-1)!.task.channels.has("__error__");
 
-/** Compares an answer with a stored one, which has been JSON. */
+/** Compares an answer with a stored one, which went through JSON. */
 function isSame(stored: unknown, given: unknown): boolean {
   if (isDeepStrictEqual(stored, given)) return true;
   try {

@@ -190,11 +190,11 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
         const known = continues(config, this.#handle.seen, before, metadata);
         const place = { root, onlyChild: only, known, ...incarnationOf(config, namespace, only) };
-        // A checkpoint of the graph itself without a node to run next may be the last.
+        // A checkpoint of the graph itself may be the last one if no node runs next.
         const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
         const write = { threadId, id, config, stops: false, mayBeLast };
         const identity = { ...identityIn(config), ...(this.#program !== undefined && { program: this.#program }) };
-        // A process that runs a thread under a lease is found by its lease.
+        // If the thread has a lease, the lease identifies the process.
         const by = () => (isRun(config) && !this.#leases.guards(threadId) ? { by: processStamp() } : {});
         const depends = readingArgument("checkpoint", () => dependsOnParent(checkpoint, metadata, before));
         const next = readingArgument("checkpoint", () => nextNodesOf(checkpoint));
@@ -204,7 +204,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
         const stored = this.#order.after("done", threadId, dumped, ([pieces, metadata]) =>
           this.#leases.write(context, write, (native) => {
-            // The writes from which the checkpoint was made may have been refused.
+            // The writes that the checkpoint was made from may have been refused.
             throwIfFailed(config);
             const store = () =>
               retrying(() => {
@@ -215,8 +215,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
                     putCheckpoint(native, checkpointRef, parent, { ...pieces, ...rest }, place);
                   return put(pieces).catch(async (error) => {
                     if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
-                    // The parent does not exist any more: it was deleted, or the database was restored. Store all values
-                    // in the checkpoint itself.
+                    // The parent no longer exists: it was deleted, or the database was restored. Store all values in
+                    // the checkpoint itself.
                     return put(await completeCheckpoint(this.serde, checkpoint, newVersions ?? {}, pieces, held));
                   });
                 };
@@ -245,7 +245,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       throwIfFailed(config);
       // Throws before LangGraph runs a node.
       const { answers, taken } = takeAnswer(config, writes, taskId);
-      // If this fails, the results of other tasks of the step are stored all the same, unless it is an answer.
+      // If this fails, the results of other tasks of the step are still stored, unless this is an answer.
       return this.#inRun(config, taken !== undefined, async (context, held) => {
         const { threadId, namespace } = requireThread(config, "putWrites()");
         const id = idInConfig(config);
@@ -259,8 +259,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const given = readingArgument("writes", () =>
           Array.from(writes, ([channel, value]) => ({ channel: requireId(channel, "the channel of a write"), value })),
         );
-        // Writes to LangGraph's own channels count for nothing here. With the durability "exit", LangGraph hands over an
-        // error of a task again before the task's result, and the result must keep the index that it had alone.
+        // Writes to LangGraph's own channels do not count. With the durability "exit", LangGraph hands over a task's
+        // error again before the task's result, and the result must keep its index.
         let regular = 0;
         const dumped = atOneMoment(() =>
           given.map(({ channel, value }): MaybePromise<IndexedWrite> => {
@@ -286,7 +286,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
           );
         const needs = needsOf(this.#handle.seen, checkpointRef);
         if (isEarly(config, needs === "checkpoint")) {
-          // A value that cannot be stored is reported when the checkpoint has come.
+          // An unserializable value is reported when the checkpoint has come.
           if (ready instanceof Promise) ready.catch(() => {});
           if (!answersNothing(config, task)) await storeBehind(config, checkpointRef, store);
         } else await store(needs);
@@ -392,7 +392,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return this.#handle.run((engine) => work(this.#context(engine)));
     }
 
-    /** As `#save`. If a run of a graph saves, and the save fails, the run is told: see `noteFailed`. */
+    /** Like `#save`. If a save of a run fails, the run is notified: see `noteFailed`. */
     #inRun<T>(config: Config, ends: boolean, work: (context: SaverContext, held: Held) => Promise<T>): Promise<T> {
       const saved = this.#save(work);
       saved.catch((error) => {
@@ -406,7 +406,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return this.#handle.save((engine, held) => work(this.#context(engine), held));
     }
 
-    /** This saver, as an import uses it. */
+    /** The parts of this saver that an import uses. */
     #target(context: SaverContext): Target {
       const prunes = Object.values(this.#handle.retention).some((limit) => limit !== null);
       return { context, leaseOf: (threadId) => this.#leases.leaseOf(threadId), prunes };
@@ -418,14 +418,14 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
   };
 }
 
-/** Returns true if a node runs after the checkpoint: an edge or a `Send` has chosen it. */
+/** Returns true if an edge or a `Send` has chosen a node to run next. */
 function hasNext({ channel_values: values }: Checkpoint): boolean {
   const sends: unknown = values?.["__pregel_tasks"];
   if (isArray(sends) && sends.length > 0) return true;
   return Object.keys(values ?? {}).some((channel) => channel === "__start__" || channel.startsWith("branch:to:"));
 }
 
-/** Makes the error for a run when another run has also continued from the same checkpoint. */
+/** Makes the error for a run that another run has overtaken. */
 function overtaken(
   { threadId, namespace }: CheckpointRef,
   parent: string | undefined,

@@ -22,7 +22,7 @@ export function serdeOption(value: unknown, name: string): SerializerProtocol {
 
 /**
  * Serializes a value. Reads the value synchronously, before the caller can change it. `what` names the value in
- * messages. `held` counts the bytes. An error is always a rejection, because other values may be on their way.
+ * messages. `held` counts the bytes. An error is always a rejection, because other values may still be serializing.
  */
 export function dump(serde: SerializerProtocol, value: unknown, what: string, held?: Held): MaybePromise<Serialized> {
   try {
@@ -59,24 +59,24 @@ async function dumpTyped(
   what: string,
   held: Held | undefined,
 ): Promise<Serialized> {
-  // LangGraph's serializer returns bytes as they are, and the caller may change them while the save waits.
+  // LangGraph's serializer returns the given bytes, and the caller may change them while the save waits.
   const given = types.isUint8Array(value)
     ? Buffer.isBuffer(value)
       ? Buffer.from(value)
       : new Uint8Array(value)
     : value;
   const made: unknown = serde.dumpsTyped(given);
-  // What is returned at once is copied at once, because a serializer may use its buffer again for the next value.
+  // Copy a synchronous result immediately, because a serializer may reuse its buffer for the next value.
   const typed = jsonPlus.has(serde) ? await made : isArray(made) ? copied(made) : await alone(serde, made, value, what);
   const [tag, bytes] = typed as [unknown, unknown];
   if (typeof tag !== "string" || tag.includes("\0") || !tag.isWellFormed() || !types.isUint8Array(bytes)) {
     const found = `[${show(tag)}, ${show(bytes)}]`;
     throw typeError(`serde.dumpsTyped() must return a type and a Uint8Array for ${what}, but returned ${found}`);
   }
-  // No JSON text is empty. LangGraph's serializer writes no bytes for a function or a symbol.
+  // JSON text is never empty. LangGraph's serializer writes no bytes for a function or a symbol.
   if (tag === "json" && bytes.length === 0) throw refusal(what, `JSON has no ${typeof value}`);
   held?.take(bytes);
-  // If LangGraph's serializer cannot write a value, such as a BigInt, it writes this text instead.
+  // LangGraph's serializer writes this text for a value that it cannot write, such as a BigInt.
   if (
     typeof value !== "string" &&
     tag === "json" &&
@@ -84,7 +84,7 @@ async function dumpTyped(
   ) {
     throw unwritable(value, what) ?? refusal(what, "the serializer does not support a value in it");
   }
-  // A serializer of the user may write such values in its own way.
+  // A user's serializer may have its own form for such values.
   const lost = jsonPlus.has(serde) && tag === "json" ? lostIn(value, bytes, what) : undefined;
   if (lost !== undefined) throw lost;
   return { tag, bytes };
@@ -97,7 +97,7 @@ function copied(typed: unknown): unknown {
   return [tag, types.isUint8Array(bytes) ? new Uint8Array(bytes) : bytes];
 }
 
-/** The values that a serializer of the user works on at the same time, and the bytes that it has returned for them. */
+/** The values that a user's serializer is working on, and the bytes that it has returned for them. */
 interface Working {
   count: number;
   returned: Array<{ value: unknown; bytes: Uint8Array }>;
@@ -106,8 +106,8 @@ interface Working {
 const working = new WeakMap<SerializerProtocol, Working>();
 
 /**
- * Waits for the bytes of a value, and copies them. Throws if the serializer has used the same bytes for another value that it
- * worked on at the same time: they hold only the last one.
+ * Waits for the bytes of a value, and copies them. Throws if the serializer has returned the same buffer for another
+ * value of the same time, because the buffer holds only the last value.
  */
 async function alone(serde: SerializerProtocol, made: unknown, value: unknown, what: string): Promise<unknown> {
   const now = working.get(serde) ?? { count: 0, returned: [] };
@@ -142,8 +142,8 @@ export function load(serde: SerializerProtocol, stored: Stored, what: string): M
   const { tag, bytes } = stored;
   if (tag === "json" && isJsonPlus(serde)) {
     const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    // If the text contains neither of these two marks, the serializer would only copy the parsed JSON, so it is not
-    // called. The second mark is the start of "__proto__"; searching for the entire name is several times slower.
+    // If the text contains neither mark, the serializer would only copy the parsed JSON, so it is not called. The
+    // second mark is the start of "__proto__". A search for the entire name is several times slower.
     if (!json.includes('"lc":') && !json.includes('"__p')) {
       try {
         return JSON.parse(decoder.decode(json));
@@ -165,12 +165,12 @@ async function deserialize(serde: SerializerProtocol, stored: Stored, what: stri
 }
 
 async function loadTyped(serde: SerializerProtocol, { tag, bytes }: Stored): Promise<unknown> {
-  // Copy the bytes, because LangGraph's serializer may return its argument as the value. The value must be a plain
-  // Uint8Array, not a Buffer, and must not share memory with other parts.
+  // Copy the bytes, because LangGraph's serializer may return its argument. The value must be a plain Uint8Array, not a
+  // Buffer, and must not share memory with other parts.
   return serde.loadsTyped(tag, new Uint8Array(bytes));
 }
 
-/** Maps each of LangGraph's own serializers to true if a test has shown that it writes plain data as JSON. */
+/** For each of LangGraph's own serializers: true if a test has shown that it writes plain data as JSON. */
 const jsonPlus = new WeakMap<SerializerProtocol, boolean>();
 
 /** The tests of LangGraph's own serializers. */
@@ -183,22 +183,18 @@ export function trust(serde: SerializerProtocol): void {
   void probed.then((same) => jsonPlus.set(serde, same));
 }
 
-/** Resolves to true if the JSON of a value within a serialized object is the serialized value. */
+/** Resolves to true if a value has the same JSON within a serialized object as on its own. */
 export async function splitsExactly(serde: SerializerProtocol): Promise<boolean> {
   return (await probes.get(serde)) ?? false;
 }
 
-/**
- * Returns true if plain data may bypass the serializer. The bytes are the same, but producing them takes a fraction of
- * the time.
- */
+/** Returns true if plain data may bypass the serializer. The bytes are the same, in a fraction of the time. */
 export function isJsonPlus(serde: SerializerProtocol): boolean {
   return jsonPlus.get(serde) ?? false;
 }
 
 /**
- * Checks that the serializer really writes plain data as JSON. If a later LangGraph writes it differently, all data is
- * written by its serializer.
+ * Tests that the serializer writes plain data as JSON. If a later LangGraph does not, its serializer writes all data.
  */
 async function probe(serde: SerializerProtocol): Promise<boolean> {
   const plain = {

@@ -1,8 +1,8 @@
-/** The shape of a compiled graph of LangGraph: its nodes, edges, branches and joins, with those of its subgraphs. */
+/** The shape of a compiled graph: its nodes, edges, branches and joins, including those of its subgraphs. */
 
 import type { ProgramEdge, ProgramNode, ProgramShape } from "../../store/compare-programs.js";
 
-/** The parts of a compiled graph that its shape is made of. An `entrypoint` has no builder. */
+/** The parts of a compiled graph that define its shape. An `entrypoint` has no builder. */
 export interface ShapedGraph {
   nodes: object;
   builder?: Partial<Builder> | undefined;
@@ -12,17 +12,17 @@ interface Builder {
   nodes: Record<string, { ends?: unknown; defer?: unknown; errorHandlerNode?: unknown } | undefined>;
   edges: Iterable<[string, string]>;
   waitingEdges: Iterable<[string[], string]>;
-  /** A branch without `ends` may lead to each node. */
+  /** A branch without `ends` may lead to any node. */
   branches: Record<string, Record<string, { ends?: Record<string, string> | string[] | undefined }>>;
   channels: object;
 }
 
-/** Separates the name of a node from the names in its subgraph. No node of LangGraph has it in its name. */
+/** Separates a node's name from the names in its subgraph. LangGraph allows it in no name. */
 export const INSIDE = ":";
 
 const END = "__end__";
 
-/** Returns the shape of a graph. The nodes of a subgraph have the name of their node and a colon before their own. */
+/** Returns the shape of a graph. A subgraph's nodes are prefixed with the name of their node and a colon. */
 export function shapeOfGraph(graph: ShapedGraph, version: string | undefined): ProgramShape {
   const nodes: ProgramNode[] = [];
   const edges: ProgramEdge[] = [];
@@ -31,7 +31,7 @@ export function shapeOfGraph(graph: ShapedGraph, version: string | undefined): P
   return { ...(version !== undefined && { version }), nodes, edges, ...(fields && { fields }) };
 }
 
-/** `around` are the graphs that this one is in. A graph may contain itself. */
+/** `around` are the graphs that contain this one. A graph may contain itself. */
 function addGraph(
   graph: ShapedGraph,
   prefix: string,

@@ -11,7 +11,7 @@ import type { SaverContext } from "./tuples.js";
 import { type Found, placeOf } from "./wire.js";
 import type { RunStatus } from "../shared/recover-options.js";
 
-/** What the newest checkpoint of a thread says about the thread. */
+/** The status of a thread, read from its newest checkpoint. */
 export interface ThreadStatus {
   /** The id of the newest checkpoint of the root namespace. */
   checkpointId: string;
@@ -20,22 +20,22 @@ export interface ThreadStatus {
   /**
    * - `"waiting"`: an `interrupt()` waits for an answer.
    * - `"failed"`: a node threw an error, and no later run has repeated the node.
-   * - `"unfinished"`: nodes have yet to run. Either a process runs them now, or a process ended too early, or the graph
-   *   stopped at a breakpoint (`interruptBefore`, `interruptAfter`). The store cannot know which.
+   * - `"unfinished"`: nodes have yet to run. Either a process is running them, or a process ended too early, or the
+   *   graph is at a breakpoint (`interruptBefore`, `interruptAfter`). The store cannot know which.
    * - `"finished"`: no node has yet to run.
-   * - `"unknown"`: the checkpoint does not say it. It has a format older than LangGraph's version 4, or was not made by a
-   *   `StateGraph` or an `entrypoint`.
+   * - `"unknown"`: the checkpoint does not contain the status. Its format is older than LangGraph's version 4, or it is
+   *   not from a `StateGraph` or an `entrypoint`.
    */
   status: RunStatus;
-  /** The nodes that have yet to run. `"__start__"` stands for an input that no node has read yet. */
+  /** The nodes that have yet to run. `"__start__"`: no node has read the input yet. */
   next: string[];
   /** The questions that wait for an answer, as `interrupt()` stored them. */
   interrupts: Array<{ id?: string; value?: any }>;
-  /** What a failed node threw. Set if the status is `"failed"`. If several nodes failed, the error of one of them. */
+  /** The error of a failed node, if the status is `"failed"`. If several nodes failed, one of their errors. */
   error?: NodeError;
 }
 
-/** What LangGraph stores of an error that a node threw. */
+/** The fields of a node's error that LangGraph stores. */
 export interface NodeError {
   name: string;
   message: string;
@@ -49,7 +49,7 @@ export async function status(context: Context, threadId: unknown, namespace = ""
 
 export interface Standing extends ThreadStatus {
   mark: Mark;
-  /** True if every question has an answer, and no run of the graph has seen all of them: nothing continues the thread by itself. */
+  /** True if all questions are answered, but no run has all of the answers: nothing continues the thread by itself. */
   answered: boolean;
   /** True if some of the questions have answers. */
   partly: boolean;
@@ -98,8 +98,8 @@ async function openAt(
   const root = namespace === "" || open.length === 0 ? found : await outline(context, threadId, "");
   const records = root === null ? [] : await recordsOf(context.serde, root);
   if (root === null || records.length === 0) {
-    // LangGraph keeps the answer of an earlier question beside the next question of the same subgraph. Only the
-    // subgraph's own checkpoints say whether the answer was used.
+    // LangGraph keeps an earlier question's answer beside the next question of the same subgraph. Only the subgraph's
+    // own checkpoints tell whether the answer was used.
     const waits = open.length > 0 && (answer === undefined || (await asksInside(context, found)));
     return { interrupts: waits ? open : [], answered: false, partly: false };
   }
@@ -107,7 +107,7 @@ async function openAt(
   const asked = questions.filter(
     (each) => each.answered === null && each.levels.some((level) => level.found.header.namespace === namespace),
   );
-  // A program that has answered the last question runs with all answers. Otherwise its run stops at the next question.
+  // A program's run continues if the program has answered the last question. Otherwise it stops at the next one.
   const runs = records.some(({ program, left }) => program !== undefined && left === 0);
   const unused = questions.some((each) => each.answered !== null && each.answered.program === undefined);
   const answered = !runs && (unused || (open.length === 0 && records.every(({ left }) => left > 0)));
@@ -116,8 +116,8 @@ async function openAt(
 }
 
 /**
- * Returns true if a run has stopped at this checkpoint: it is the newest of the thread, and no task is left, a task has
- * failed, or every task has ended and one waits for an answer. Tasks that run beside the one that asks continue.
+ * Returns true if a run has stopped at this checkpoint. The checkpoint is the thread's newest, and no task is left, a
+ * task has failed, or all tasks have ended and one waits for an answer. Tasks beside a waiting task continue.
  */
 export async function hasStopped(context: SaverContext, threadId: string, id: string): Promise<boolean> {
   const found = await outline(context, threadId, "");
@@ -127,18 +127,18 @@ export async function hasStopped(context: SaverContext, threadId: string, id: st
   return failed !== undefined || (next !== null && (next.length === 0 || (open.length > 0 && ended >= next.length)));
 }
 
-/** Reads an error that LangGraph has stored. It stores the name and the message. */
+/** Reads an error that LangGraph has stored, with its name and message. */
 async function errorOf({ serde }: Pick<SaverContext, "serde">, stored: Stored): Promise<NodeError> {
   const error: unknown = await load(serde, stored, "an error");
   const { name, message } = (error ?? {}) as Record<string, unknown>;
-  // Another writer may have stored something else, such as a text.
+  // Another writer may have stored another form, such as a text.
   return {
     name: typeof name === "string" ? name : "Error",
     message: typeof message === "string" ? message : String(error),
   };
 }
 
-/** Returns true if a subgraph waits for an answer. Subgraphs have saved their checkpoints after the root's newest one. */
+/** Returns true if a subgraph waits for an answer. Its checkpoints are later than the root's newest one. */
 async function asksInside(context: Context, { header: root }: Found): Promise<boolean> {
   const seen = new Set([""]);
   for await (const header of headers(context, root.threadId)) {

@@ -12,7 +12,7 @@ import type { SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
 import { type Found, langgraph, openFound } from "./wire.js";
 
-/** Channels of writes that a task may have without being finished. */
+/** Channels that an unfinished task may have written to. */
 const UNFINISHED = new Set(["__error__", "__error_source_node__", "__interrupt__", "__resume__", "__scheduled__"]);
 
 export type Context = Pick<SaverContext, "native" | "serde">;
@@ -23,15 +23,15 @@ export async function outline({ native }: Context, threadId: unknown, namespace:
 }
 
 interface Tasks {
-  /** The error of a task that failed and has not succeeded since. */
+  /** The error of a failed task that has not succeeded since. */
   failed: Stored | undefined;
   /** The questions of the tasks that have not finished. */
   open: Interrupt[];
-  /** An answer for all questions that no task has used. LangGraph stores it. Its records are more exact. */
+  /** An answer for all questions, as LangGraph stores it, that no task has used. Its records are more exact. */
   answer: { value: unknown } | undefined;
-  /** How many tasks have written: they have finished, have failed, or ask a question. */
+  /** The number of tasks with writes: they have finished, have failed, or ask a question. */
   ended: number;
-  /** How many nodes have finished. */
+  /** The number of finished nodes. */
   finished: number;
 }
 
@@ -43,13 +43,13 @@ export async function tasksOf(context: Pick<SaverContext, "serde">, found: Pick<
   const result: Tasks = { failed: undefined, open: [], answer: undefined, ended: 0, finished: 0 };
   const used: unknown[] = [];
   for (const { channels } of tasks.values()) {
-    // LangGraph stores an answer by the id of its question under this id.
+    // LangGraph stores an answer by question id under this id.
     if ([...channels.keys()].some((channel) => channel !== RESUME.channel)) result.ended += 1;
     const resume = channels.get(RESUME.channel);
-    // A task records the answers that it has used, in order, when it asks again, fails or finishes.
+    // A task records its used answers, in order, when it asks again, fails or finishes.
     if (resume) used.push(([await load(serde, resume, "an answer")] as unknown[]).flat().at(-1));
     if (hasFinished(channels)) {
-      // A `task()` returns its result to the node that has called it.
+      // A `task()` returns its result to the node that called it.
       if (!channels.has("__return__")) result.finished += 1;
       continue;
     }
@@ -83,7 +83,7 @@ export interface OpenTask {
   asked: Asked[];
 }
 
-/** Returns the tasks that have written to a checkpoint and have not finished, with their questions. */
+/** Returns the unfinished tasks that have written to a checkpoint, with their questions. */
 export async function openTasks(
   { serde }: Pick<SaverContext, "serde">,
   found: Pick<Found, "writes">,
@@ -115,7 +115,7 @@ interface TaskWrites {
   channels: Map<string, Stored>;
 }
 
-/** Returns the pending writes by their task, in the order in which the tasks have written first. */
+/** Returns the pending writes by task, in the order of each task's first write. */
 function taskWrites({ writes }: Pick<Found, "writes">): Map<string, TaskWrites> {
   const tasks = new Map<string, TaskWrites>();
   for (const write of writes) {
@@ -141,7 +141,7 @@ export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts 
   return nextNodesOf({ ...rest, channel_values: values });
 }
 
-/** Returns the joins that some of their nodes have reached, for example `a+b` and the node that waits for `a` and `b`. */
+/** Returns the partly reached joins, for example `a+b` and the node that waits for `a` and `b`. */
 export async function openJoins(
   { serde }: Pick<SaverContext, "serde">,
   { parts }: Pick<Found, "parts">,

@@ -1,4 +1,4 @@
-/** Writes one thread into another saver, and compares what that saver returns. */
+/** Writes a thread into another saver, reads it back and compares it. */
 
 import type { ChannelVersions, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, isForkpointError, quote, show, textOf, typeError } from "../../bridge/errors.js";
@@ -13,12 +13,12 @@ import { type TaskWrites, byTask, compareTuples } from "./tuple-comparison.js";
 export interface UnexportedThread {
   threadId: string;
   /**
-   * `"differs"`: the thread was written, but the other saver does not return all of it as it is here, because it cannot hold a
-   * value or keeps only the newest checkpoint. `"changed in both"`: the other saver has continued the thread, and so has this
-   * store. `"refused"`: a call of the other saver failed. `"damaged"`: the thread cannot be read here.
+   * `"differs"`: the thread was written, but the other saver returns it differently, because it cannot hold a value or
+   * keeps only the newest checkpoint. `"changed in both"`: both savers have continued the thread. `"refused"`: a call
+   * of the other saver failed. `"damaged"`: this store cannot read the thread.
    */
   why: "differs" | "changed in both" | "refused" | "damaged";
-  /** Says what differs, or what failed. */
+  /** The difference or the failure. */
   message: string;
 }
 
@@ -55,7 +55,7 @@ export class ThreadExport {
   readonly #forked = new Set<string>();
   /** The channel versions of the checkpoints whose children come next. */
   readonly #versions = new Map<string, ChannelVersions>();
-  /** What the other saver returns as another value. */
+  /** The first value that the other saver returns differently. */
   #differs: string | undefined;
 
   constructor(exporting: Exporting, threadId: string) {
@@ -88,7 +88,7 @@ export class ThreadExport {
     }
   }
 
-  /** Reads which checkpoints the thread has. */
+  /** Reads the list of the thread's checkpoints. */
   async #outline(): Promise<void> {
     const found: Place[] = [];
     for await (const { namespace, id, parent } of headers(this.#exporting.context, this.#threadId)) {
@@ -107,7 +107,7 @@ export class ThreadExport {
       if (parents.has(before)) this.#forked.add(place.namespace);
       parents.add(before);
     }
-    // A clock that was set back makes ids that are smaller than those of their parents.
+    // If the clock was set back, a child's id is smaller than its parent's.
     const ordered = new Map<string, Place>();
     for (const [key, place] of all) {
       const line: Array<[string, Place]> = [];
@@ -123,7 +123,7 @@ export class ThreadExport {
     this.#places = ordered;
   }
 
-  /** Finds out whether the other saver has the thread, and whether it has continued it. */
+  /** Reads whether the other saver has the thread, and whether it has continued it. */
   async #look(): Promise<{ isNew: boolean; isAhead: boolean }> {
     const oldest = new Map<string, string>();
     for (const { namespace, id } of this.#places.values()) {
@@ -146,7 +146,7 @@ export class ThreadExport {
     return true;
   }
 
-  /** Writes what the other saver lacks. Returns the checkpoints that got something, and the number of all writes. */
+  /** Writes what the other saver lacks. Returns the checkpoints that were written to, and the number of all writes. */
   async #write(isNew: boolean): Promise<{ written: Set<string>; writes: number }> {
     const { to, context } = this.#exporting;
     const written = new Set<string>();
@@ -247,8 +247,8 @@ export class ThreadExport {
   }
 
   /**
-   * The channels whose values the other saver must store. It may keep values by their versions, and two branches can use the same
-   * version for other values. So a checkpoint of a namespace with branches carries all of its values.
+   * The channels whose values the other saver must store. If it keeps values by version, two branches can use one
+   * version for different values. A checkpoint of a namespace with branches therefore carries all values.
    */
   async #newVersions(place: Place, { checkpoint }: CheckpointTuple): Promise<ChannelVersions> {
     const versions = checkpoint.channel_versions ?? {};
@@ -299,7 +299,7 @@ export class ThreadExport {
     Object.hasOwn(this.#exporting.context.peer.WRITES_IDX_MAP, channel);
 }
 
-/** The key of the parent of a checkpoint. */
+/** Returns the key of a checkpoint's parent. */
 function beforeOf({ namespace, parent }: Place): string | undefined {
   return parent === null ? undefined : keyOf({ namespace, id: parent });
 }

@@ -1,4 +1,4 @@
-/** Imports one thread of another saver: finds out what the store lacks, and stores it. */
+/** Imports a thread of another saver: finds and stores what the store lacks. */
 
 import { ForkpointError, isOvertaken, isOwnError, quote } from "../../bridge/errors.js";
 import type { HeldLease } from "../../store/lease.js";
@@ -16,8 +16,8 @@ import type { Header } from "./wire.js";
 export interface SkippedThread {
   threadId: string;
   /**
-   * `"changed in both"`: both databases have checkpoints or writes of the thread that the other one lacks. `"at work"`:
-   * another process holds the lease of the thread. Only a saver with `lease` finds that out.
+   * `"changed in both"`: each database has checkpoints or writes of the thread that the other lacks. `"at work"`:
+   * another process holds the lease of the thread. Only a saver with `lease` checks that.
    */
   why: "changed in both" | "at work";
   /** Says what to do. */
@@ -39,11 +39,11 @@ export interface Importing {
 export interface WholeThread {
   threadId: string;
   outline: SourceOutline;
-  /** Its pages. Undefined for a large thread, which is read again each time. */
+  /** The pages of the thread. Undefined for a large thread, which is read again each time. */
   pages: SourceThread[] | undefined;
 }
 
-/** Lets the threads of a page be stored in their order. */
+/** Stores the threads of a page in order. */
 export interface Turn {
   /** Resolves when the threads before this one have been sent to the engine. */
   begin: Promise<unknown>;
@@ -51,7 +51,7 @@ export interface Turn {
   end(): void;
 }
 
-/** How often an import looks at a thread that a program changes while it is imported. */
+/** How many times an import retries a thread that a program changes during the import. */
 const ATTEMPTS = 5;
 
 export class ThreadImport {
@@ -63,7 +63,7 @@ export class ThreadImport {
     this.#thread = thread;
   }
 
-  /** Stores what the store lacks. Returns undefined if the store has all of the thread now. */
+  /** Stores what the store lacks. Returns undefined if the store then has the complete thread. */
   async run(turn: Turn): Promise<SkippedThread | undefined> {
     try {
       const plan = await this.#plan();
@@ -79,7 +79,7 @@ export class ThreadImport {
       }
       if (lease === undefined) return await this.#store(context, plan, turn);
       try {
-        // A run may have ended between the look and the lease.
+        // A run may have ended before the lease was taken.
         const now = await this.#plan();
         if (now === "complete") return undefined;
         if (now === "conflict") return this.#skipped();
@@ -92,7 +92,7 @@ export class ThreadImport {
     }
   }
 
-  /** Returns the reason why the thread cannot be imported, and stores nothing. */
+  /** Returns the reason why the thread cannot be imported. Stores nothing. */
   async check(): Promise<SkippedThread | undefined> {
     return (await this.#plan()) === "conflict" ? this.#skipped() : undefined;
   }
@@ -131,7 +131,7 @@ export class ThreadImport {
       throwIfAborted();
       await turn.begin;
       const stored = store();
-      // A large checkpoint may be stored late, so the next thread waits for it.
+      // A large checkpoint may be stored late, so the next thread waits.
       if (last && !large) turn.end();
       await stored;
     };
@@ -179,7 +179,7 @@ export class ThreadImport {
         more ||= difference.more;
       }
     }
-    // What is left is not in the source.
+    // The remaining checkpoints are not in the source.
     more ||= stored.size > 0;
     if (!lacks && !changed && !other) {
       const early = !more && outline.hasOrphans && base?.orphans !== now.orphans;
@@ -192,7 +192,7 @@ export class ThreadImport {
     if (String(fingerprint) !== base.checkpoints) return "conflict";
     // The thread is as it was imported, and only the old database has changed it.
     if (!more && !other) return { ...plan, have, toBeClaimed };
-    // The old database has removed the thread, and begun it again.
+    // The old database has removed the thread and begun it again.
     return { ...plan, replace: true, have: new Map(), toBeClaimed: new Set() };
   }
 
@@ -223,8 +223,8 @@ export class ThreadImport {
   }
 
   /**
-   * Reads the thread back and compares it. A program may have continued the thread already, so other writes to LangGraph's
-   * own channels are allowed, and more writes.
+   * Reads the thread back and compares it. A program may already have continued the thread, so additional writes, and
+   * different writes to LangGraph's own channels, are allowed.
    */
   async #verify(): Promise<void> {
     const { context, prunes } = this.#importing;

@@ -1,8 +1,7 @@
 /**
- * The leases of a saver's threads. LangGraph does not notify a saver when a run begins and ends. A run begins when
- * LangGraph reads the thread, and at the latest with its first write. It ends when the newest checkpoint says so (see
- * `hasStopped`). A run that writes nothing for `ttlMs` counts as ended too, because LangGraph does not report an
- * abandoned run.
+ * The leases of a saver's threads. LangGraph does not report when a run begins or ends. A run begins when LangGraph
+ * reads the thread, or at the latest with its first write. It ends when the newest checkpoint says so (see
+ * `hasStopped`), or if it writes nothing for `ttlMs`, because LangGraph does not report an abandoned run.
  */
 
 import type { Config } from "@langchain/langgraph-checkpoint";
@@ -23,7 +22,7 @@ interface Held {
   stops: boolean;
 }
 
-/** A write to a checkpoint of a thread. The flags show whether it may end the run. */
+/** A write to a checkpoint of a thread. The flags tell whether the write may end the run. */
 interface ThreadWrite {
   threadId: string;
   id: string;
@@ -42,7 +41,7 @@ export class ThreadLeases {
   readonly #hasStopped: typeof hasStopped;
   readonly #threads = new Map<string, Held>();
 
-  /** Without `ttlMs`, the saver takes no leases. `stopped` is `hasStopped`. A saver loads it when a run may end. */
+  /** Without `ttlMs`, the saver takes no leases. `stopped` is `hasStopped`, which is loaded when a run may end. */
   constructor(handle: StoreHandle, ttlMs: number | undefined, stopped: typeof hasStopped) {
     this.#handle = handle;
     this.#ttlMs = ttlMs;
@@ -50,7 +49,7 @@ export class ThreadLeases {
   }
 
   /**
-   * Called when LangGraph reads a thread. Takes the lease if this is the beginning of a run, so that no node runs without
+   * Called when LangGraph reads a thread. If a run begins with this read, takes the lease, so that no node runs without
    * it. A run may have nothing to do, or may write only at its end.
    */
   async begin(config: Config): Promise<void> {
@@ -87,7 +86,7 @@ export class ThreadLeases {
   ): Promise<void> {
     const { native } = context;
     const inRun = isRun(config);
-    // A write outside of a run, such as updateState, has no part in a lease that an earlier run has lost.
+    // A write outside of a run, such as updateState, does not depend on the lost lease of an earlier run.
     if (held !== undefined && !inRun && (await isLost(held))) {
       this.#forget(threadId, held);
       held = undefined;
@@ -102,7 +101,7 @@ export class ThreadLeases {
       held.stops ||= stops;
       ended = inRun && (mayBeLast || held.stops) && (await this.#hasStopped(context, threadId, id).catch(() => false));
     } finally {
-      // A write outside of a run holds the lease only for itself, whether it succeeds or not.
+      // A write outside of a run releases its lease, whether it succeeds or not.
       if (held.own && this.#threads.get(threadId) === held) {
         if (ended || (taken && !inRun)) await this.#release(threadId, held);
         else this.#releaseIfIdle(threadId, held);
@@ -110,7 +109,7 @@ export class ThreadLeases {
     }
   }
 
-  /** Lets the writes on a thread carry a lease, until the returned function is called. */
+  /** Adds a lease to the writes on a thread, until the returned function is called. */
   lend(threadId: string, lease: HeldLease): () => void {
     const held: Held = { lease: Promise.resolve(lease), own: false, idle: undefined, stops: false };
     const before = this.#threads.get(threadId);
@@ -127,7 +126,7 @@ export class ThreadLeases {
     return this.#threads.get(threadId)?.own === false;
   }
 
-  /** Takes the lease of a thread for a change that is no run. Returns undefined if the saver takes no leases. */
+  /** Takes the lease of a thread for a change outside of a run. Undefined if the saver takes no leases. */
   leaseOf(threadId: string): Promise<HeldLease> | undefined {
     if (this.#ttlMs === undefined) return undefined;
     return this.#handle.leaseOf({ space: langgraph.name, run: threadId, ns: "" }, { ttlMs: this.#ttlMs });

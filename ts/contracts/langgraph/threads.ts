@@ -23,16 +23,13 @@ import { type Pieces, copyWrites, putCheckpoint } from "./writing.js";
  * - An object: every checkpoint that at least one of the object's rules selects. A rule that is null or left out
  *   removes nothing.
  *
- * A delta channel of a kept checkpoint may need the writes of an older checkpoint. Such an older checkpoint stays too.
+ * An older checkpoint also stays if a delta channel of a kept checkpoint needs its writes.
  */
 export type PruneStrategy =
   | "keep_latest"
   | "delete"
   | {
-      /**
-       * The maximum number of checkpoints of each namespace to keep. Those that were saved last are kept. 0 and
-       * Infinity mean no limit.
-       */
+      /** The number of checkpoints of each namespace to keep: those saved last. 0 and Infinity mean no limit. */
       keepLastN?: number | null;
       /** Removes the checkpoints that were saved before this time: a Date, or ms since the epoch. */
       olderThan?: Date | number | null;
@@ -71,7 +68,6 @@ export async function remove({ native }: Pick<Engine, "native">, threadId: unkno
   await langgraph.call(removing(native, of, force), "deleteThread", { threadId: thread });
 }
 
-/** `close` waits for at most one transaction. */
 export async function prune(
   context: SaverContext,
   threadIds: unknown,
@@ -91,8 +87,8 @@ export async function prune(
 }
 
 /**
- * Reads `dryRun`, `signal` and `onProgress`. `step` runs the work of each transaction as these options ask for, and
- * adds what it removes to `done`. `throwIfAsked` throws if the signal or `close` asks the removal to stop.
+ * Reads `dryRun`, `signal` and `onProgress`. `step` runs the work of each transaction under these options, and adds the
+ * removed checkpoints to `done`. `throwIfAsked` throws if the signal or `close` stops the removal.
  */
 function readSteps(
   options: unknown,
@@ -119,10 +115,10 @@ function readSteps(
   return { done, step, throwIfAsked, force };
 }
 
-/** Runs the work of one transaction. `pruned` holds how many checkpoints and namespaces the transaction removes. */
+/** Runs the work of one transaction. `pruned` counts the checkpoints and namespaces that it removes. */
 type Step = (pruned: SaverPruneResult, work: () => Promise<unknown>) => Promise<void>;
 
-/** Removes a thread in one transaction, with the writes to checkpoints that were never stored. */
+/** Removes a thread in one transaction, including writes to checkpoints that were never stored. */
 async function removeWhole(context: SaverContext, threadId: string, force: boolean, step: Step): Promise<void> {
   let removed = 0;
   const namespaces = new Set<string>();
@@ -159,8 +155,8 @@ export async function removeRuns(
 }
 
 /**
- * Removes the checkpoints that `keeps` rejects from each namespace of a thread. A checkpoint that a kept checkpoint
- * depends on stays.
+ * Removes the checkpoints that `keeps` rejects from each namespace of a thread. A checkpoint that a kept one depends on
+ * stays.
  */
 async function keepOnly(
   context: SaverContext,
@@ -199,10 +195,10 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
   for await (const header of headers(context, from)) found.push(header);
   if (found.length === 0) throw new ForkpointError("NOT_FOUND", `thread ${quote(from)} not found: nothing to copy`);
   try {
-    // Copy the oldest checkpoint first, so that each checkpoint is stored as the difference from the previous one.
+    // Copy the oldest checkpoint first, so that each checkpoint is stored as a delta of the previous one.
     for (const header of found.toReversed()) {
       const { namespace, id, parent, metadata, dependsOnParent, status } = header;
-      // No process runs the copy, and no import has made it.
+      // The copy has no running process and no import.
       const mark = encodeMark({ ...decodeMark(header.mark), by: undefined, imported: undefined });
       const tuple = await find(context, from, namespace, id);
       if (tuple === null) continue;
@@ -210,7 +206,7 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
       const place = { root: header.key };
       await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces, place, "copy");
     }
-    // Copy the writes last. Putting a child marks the writes that its parent then has as claimed by that child.
+    // Copy the writes last, because putting a child claims all writes that its parent has at that time.
     for (const header of found) {
       const { namespace, id } = header;
       const tuple = await find(context, from, namespace, id);
@@ -226,7 +222,7 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
   }
 }
 
-/** Leaves out the answers that no checkpoint was made with: an answer belongs to the thread that has asked. */
+/** Leaves out the answers that no checkpoint has claimed: an answer belongs to the thread that asked. */
 function withoutAnswers(writes: FoundWrite[]): FoundWrite[] {
   const stopped = new Set(writes.filter(({ part }) => part.name !== RESUME.channel).map(({ task }) => task));
   const isAnswer = ({ task, claimedBy, part }: FoundWrite) =>
@@ -235,7 +231,7 @@ function withoutAnswers(writes: FoundWrite[]): FoundWrite[] {
   return writes.filter((write) => !isAnswer(write));
 }
 
-/** Adds the ancestors that the kept checkpoints depend on to `kept`. */
+/** Adds to `kept` the ancestors that the kept checkpoints depend on. */
 function keepWhatIsNeeded(newestFirst: Header[], kept: Set<string>): void {
   const known = new Map(newestFirst.map((header) => [header.id, header]));
   for (const header of newestFirst) {
@@ -248,7 +244,7 @@ function keepWhatIsNeeded(newestFirst: Header[], kept: Set<string>): void {
   }
 }
 
-/** Returns the kept checkpoints that lose all their children. Their writes are pending again. */
+/** Returns the kept checkpoints that lose all their children. Their writes become pending again. */
 function withoutChildren(newestFirst: Header[], kept: Set<string>): Header[] {
   const [going, staying] = [new Set<string>(), new Set<string>()];
   for (const { id, parent } of newestFirst) if (parent) (kept.has(id) ? staying : going).add(parent);
@@ -256,9 +252,9 @@ function withoutChildren(newestFirst: Header[], kept: Set<string>): Header[] {
 }
 
 /**
- * Removes checkpoints of a namespace in transactions of `BATCH`, so a save waits for at most one transaction. When a
- * transaction removes the last child of a kept checkpoint, it also makes that checkpoint's writes pending again. No
- * pending write is lost if the removal stops between two transactions. `whole` is true if the removal leaves nothing in the namespace.
+ * Removes checkpoints of a namespace in transactions of `BATCH`, so that a save waits for at most one transaction. The
+ * transaction that removes the last child of a kept checkpoint also makes its writes pending again. A removal that
+ * stops early therefore loses no pending write. `whole` is true if nothing remains in the namespace.
  */
 async function removeAll(
   native: NativeStore,
@@ -279,9 +275,7 @@ async function removeAll(
   }
 }
 
-/**
- * Turns a strategy into a test for the checkpoints to keep. `at` is the number of newer checkpoints in the namespace.
- */
+/** Turns a strategy into a test for checkpoints to keep. `at` is the number of newer checkpoints in the namespace. */
 function readStrategy(strategy: unknown): (header: Header, at: number) => boolean {
   if (strategy === "delete") return () => false;
   if (strategy === "keep_latest") return (_, at) => at === 0;

@@ -1,4 +1,4 @@
-/** What LangGraph's threads, stores and caches are, for those who know no framework: see {@link Traits}. */
+/** The traits of LangGraph's threads, stores and caches: see {@link Traits}. */
 
 import type { Traits } from "../../plugin/traits.js";
 import { isOwn } from "./own.js";

@@ -1,4 +1,4 @@
-/** Compares a checkpoint of this store with what another saver returns for it. */
+/** Compares a checkpoint of this store with the checkpoint that another saver returns. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { CheckpointTuple, PendingWrite, SerializerProtocol } from "@langchain/langgraph-checkpoint";
@@ -6,7 +6,7 @@ import { quote } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
 import { dump } from "./serde.js";
 
-/** The writes of a task: those to LangGraph's own channels, each of which has one value, and the others in their order. */
+/** The writes of a task: one value for each of LangGraph's own channels, and the other writes in order. */
 export interface TaskWrites {
   special: Map<string, unknown>;
   regular: PendingWrite[];
@@ -14,11 +14,11 @@ export interface TaskWrites {
 
 /** How another saver's checkpoint differs. */
 export interface TupleDifference {
-  /** What the other saver returns as another value, for a message. Undefined: nothing. */
+  /** The first value that the other saver returns differently, for a message. Undefined: none. */
   changed: string | undefined;
-  /** The tasks whose writes it lacks, at least in part. */
+  /** The tasks with writes that the other saver lacks. */
   lacks: Map<string, TaskWrites>;
-  /** True if it has writes that this store does not have. */
+  /** True if the other saver has more writes than this store. */
   more: boolean;
 }
 
@@ -68,7 +68,7 @@ export function byTask(isSpecial: IsSpecial, { pendingWrites = [] }: CheckpointT
   return tasks;
 }
 
-/** Names the first part of a checkpoint that differs, without its writes. */
+/** Names the first part of a checkpoint that differs. Writes are not compared. */
 async function changedIn(
   serde: SerializerProtocol,
   ours: CheckpointTuple,
@@ -94,8 +94,8 @@ function parentOf({ parentConfig }: CheckpointTuple): unknown {
 }
 
 /**
- * Compares two values. Two objects of a class may differ in fields that the serializer leaves out, and a database may change the
- * order of keys.
+ * Compares two values. Two objects of a class may differ in fields that the serializer leaves out, and a database may
+ * change the order of keys.
  */
 async function areSame(serde: SerializerProtocol, one: unknown, other: unknown): Promise<boolean> {
   if (isDeepStrictEqual(one, other)) return true;
@@ -105,7 +105,7 @@ async function areSame(serde: SerializerProtocol, one: unknown, other: unknown):
     const [x, y] = [Buffer.from(whole(a.bytes)), Buffer.from(whole(b.bytes))];
     return x.equals(y) || (a.tag === "json" && isDeepStrictEqual(JSON.parse(x.toString()), JSON.parse(y.toString())));
   } catch {
-    // The other value is none that this store could hold.
+    // This store could not hold the other value.
     return false;
   }
 }

@@ -35,8 +35,8 @@ export function refOf({ threadId, namespace, id }: Header): CheckpointRef {
 }
 
 /**
- * Finds the checkpoint with an id or, without an id, the latest checkpoint of a namespace. With `compare`, says whether it is
- * the latest one.
+ * Finds the checkpoint with an id or, without an id, the latest one of a namespace. With `compare`, also returns
+ * whether it is the latest one.
  */
 export async function find(
   { native }: Pick<SaverContext, "native">,
@@ -84,15 +84,12 @@ export function writeTo(channel: string, checkpoint: string): string {
   return `a write to channel ${quote(channel)} of ${checkpoint}`;
 }
 
-/** The writes that a tuple has, in its order. */
+/** The writes of a tuple, in its order. */
 export function shownWrites(writes: FoundWrite[]): FoundWrite[] {
   return current(writes).filter((write) => !isRecord(write));
 }
 
-/**
- * Picks one write for each task and index. Picks the write that no checkpoint has claimed or, if there is none, the
- * write that was claimed last.
- */
+/** Picks one write for each task and index: the unclaimed one or, without one, the one claimed last. */
 export function current(writes: FoundWrite[]): FoundWrite[] {
   const slots = new Map<string, FoundWrite>();
   for (const write of writes) {
@@ -104,8 +101,8 @@ export function current(writes: FoundWrite[]): FoundWrite[] {
 }
 
 /**
- * Sorts writes as LangGraph applies them: by the path of the task, by the task, and by the index. LangGraph 1.6 and
- * earlier give no path.
+ * Sorts writes in the order in which LangGraph applies them: by the path of the task, the task, and the index.
+ * LangGraph 1.6 and earlier give no path.
  */
 export function inOrder(writes: FoundWrite[]): FoundWrite[] {
   return writes.toSorted(

@@ -1,4 +1,4 @@
-/** Finds the value that LangGraph's serializer cannot write, or would write as something else without a word. */
+/** Finds values that LangGraph's serializer cannot write, or silently writes as something else. */
 
 import { types } from "node:util";
 import { quote, refusal, textOf } from "../../bridge/errors.js";
@@ -15,7 +15,7 @@ interface Found {
 }
 
 /**
- * Returns the error for the first value inside `value` that cannot be stored, or undefined if there is none. `what` names `value`. Reads
+ * Returns the error for the first value inside `value` that cannot be stored, or undefined. `what` names `value`. Reads
  * the value as LangGraph's serializer does, so getters and `toJSON` are called again.
  */
 export function unwritable(value: unknown, what: string): ForkpointError | undefined {
@@ -28,7 +28,7 @@ export function unwritable(value: unknown, what: string): ForkpointError | undef
 class Search {
   /** The objects that contain the current value. */
   readonly #above = new Set<object>();
-  /** The objects without such a value, so that shared ones are searched once. */
+  /** The searched objects without such a value. A shared object is searched once. */
   readonly #fine = new Set<object>();
 
   look(given: unknown, key: string, depth: number): Found | undefined {
@@ -101,7 +101,7 @@ function pathText(path: ReadonlyArray<string | number>): string {
 
 const at = (why: string): Found => ({ path: [], why });
 
-/** Steps are added from the inside to the outside. */
+/** Adds an outer step to the path of a found value. */
 function under(found: Found, step: string | number): Found {
   found.path.push(step);
   return found;
@@ -113,13 +113,13 @@ function isMessageRecord(value: unknown): value is { kwargs: object } {
   return typeof record.kwargs === "object" && record.kwargs !== null;
 }
 
-/** LangChain's toJSON has made copies of the fields of a message. Returns the fields themselves. */
+/** LangChain's toJSON copies the fields of a message. Returns the fields themselves. */
 function fieldsOf(message: object, kwargs: object): object {
   const own = message as Record<string, unknown>;
   return Object.fromEntries(Object.entries(kwargs).map(([key, value]) => [key, key in own ? own[key] : value]));
 }
 
-/** Returns true if the serializer has a format for the object, so that nothing in its properties counts. */
+/** Returns true if the serializer has a format for the object, so that its properties do not matter. */
 function isKept(value: object): boolean {
   return types.isUint8Array(value) || types.isNativeError(value) || types.isRegExp(value);
 }

@@ -10,7 +10,7 @@ import { dump, load } from "./serde.js";
 import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";
 import type { Pieces } from "./writing.js";
 
-/** Names the part that holds a channel's value at a version. Throws if the part could not be found under its name. */
+/** Names the part of a channel's value at a version. Throws if the part could not be found under its name. */
 function partName(channel: string, version: unknown): string {
   const name = requireId(channel, "the name of a channel");
   if (typeof version === "number") return `${name}\0${version}`;
@@ -39,13 +39,13 @@ export function encodeCheckpoint(
   const { rest, changed, unchanged, isCopy } = readingArgument("checkpoint", () => split(checkpoint, newVersions));
   const part = (name: string, value: unknown, what: string) =>
     when(dump(serde, value, what, held), ({ tag, bytes }): NewPart => ({ name, tag, bytes }));
-  // Start all serializations before awaiting the first one, because the graph continues during an await and may change
-  // the values.
+  // Start all serializations before the first await, because the graph continues during an await and may change the
+  // values.
   const channelPart = ({ name, channel, value }: ChannelValue) => part(name, value, `channel ${quote(channel)}`);
   const [parts, like] = atOneMoment(() => [
     [part("", rest, "the checkpoint"), ...changed.map(channelPart)],
-    // A checkpoint without new versions may be a copy of another checkpoint. Its parent may then hold other values, so
-    // `like` carries the values that the checkpoint expects.
+    // A checkpoint without new versions may be a copy. Its parent may then hold other values, so `like` carries the
+    // expected values.
     isCopy ? unchanged.map(channelPart) : [],
   ]);
   const inherit = unchanged.map(({ name }) => name);
@@ -55,8 +55,8 @@ export function encodeCheckpoint(
 }
 
 /**
- * Completes the parts of a checkpoint whose parent is not stored any more, so that nothing is inherited. What was serialized
- * already is used as it is: the caller may have changed it since.
+ * Completes the parts of a checkpoint whose parent no longer exists, so that it inherits nothing. Values that were
+ * already serialized are not read again, because the caller may have changed them.
  */
 export async function completeCheckpoint(
   serde: SerializerProtocol,
@@ -85,8 +85,8 @@ interface ChannelValue {
 }
 
 /**
- * Reads every field of a checkpoint once. `changed` are the channels with new versions. The row has the checkpoint's id, so `rest`
- * has null in its place, which keeps the order of the keys.
+ * Reads every field of a checkpoint once. `changed` are the channels with new versions. In `rest` the id is null,
+ * because the row has it. This keeps the order of the keys.
  */
 function split(checkpoint: Checkpoint, newVersions: ChannelVersions) {
   const { channel_values: values = {}, ...rest }: Omit<Checkpoint, "id"> & { id: string | null } = checkpoint;

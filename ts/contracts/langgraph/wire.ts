@@ -13,12 +13,12 @@ export interface Header<P = Part> extends CheckpointRef {
   key?: string;
   parent: string | null;
   metadata: P;
-  /** Who made the checkpoint: see `ts/store/mark.ts`. Missing if it has no mark. */
+  /** The mark of the program that made the checkpoint: see `ts/store/mark.ts`. Missing if there is none. */
   mark?: string;
   savedAt: number;
   /** True if the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
-  /** The status at this checkpoint if no task has stopped: see `next.ts`. */
+  /** The status at this checkpoint without stopped tasks: see `next.ts`. */
   status: NewStatus;
 }
 
@@ -55,7 +55,7 @@ export interface FoundPage<P = Part> {
   next: PagePlace | null;
 }
 
-/** A thread, as the engine lists it: its root namespace. */
+/** A thread in a listing: its root namespace. */
 export interface FoundThread<P = Part> {
   cursor: string;
   checkpoints: number;
@@ -68,7 +68,7 @@ export type PutFields = Omit<engine.langgraph.Put, "status"> & { status: NewStat
 export type WriteFields = Omit<engine.langgraph.PutWrites, "needs"> & { needs?: Needs };
 
 /**
- * What must be stored, or else the writes are refused with `CONFLICT`: their checkpoint, or any checkpoint of the graph itself.
+ * What must exist, or the writes are refused with `CONFLICT`: their checkpoint, or any checkpoint of the graph itself.
  * Undefined: nothing.
  */
 export type Needs = Exclude<engine.langgraph.Needs, "namespace"> | undefined;
@@ -103,8 +103,8 @@ export const langgraph = new Contract<LanggraphCalls>("langgraph", {
 });
 
 /**
- * The key by which the store sorts the checkpoints of a thread, as a text that compares like its bytes. It is the id, or that of an earlier checkpoint if the clock had stepped
- * back: what is saved later sorts later.
+ * The sort key of a checkpoint in its thread, as a text that compares like its bytes. It is the checkpoint's id. If the
+ * clock has stepped back, it is the id of an earlier checkpoint, so that later saves sort later.
  */
 export const placeOf = ({ key, id }: Pick<Header, "key" | "id">): string => key ?? id;
 
@@ -132,7 +132,7 @@ export const openThread: Unpack<FoundThread<PackedPart>, FoundThread> = (thread,
   latest: openHeader(thread.latest, part),
 });
 
-/** Makes the `Unpack` function for a list from the one for its items. */
+/** Makes the `Unpack` function of a list from that of its items. */
 export function each<T, R>(unpack: Unpack<T, R>): Unpack<T[], R[]> {
   return (items, part) => items.map((item) => unpack(item, part));
 }

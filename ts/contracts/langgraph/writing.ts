@@ -25,9 +25,9 @@ export interface IndexedWrite {
   claimedBy?: string | null;
 }
 
-/** What a saver knows of a checkpoint's place. */
+/** The relations of a checkpoint to others in its thread. */
 export interface PutPlace {
-  /** The id of a checkpoint of the graph that was saved earlier, for a checkpoint of a subgraph. */
+  /** For a checkpoint of a subgraph: the id of an earlier checkpoint of the graph. */
   root?: string | undefined;
   /** True: the checkpoint is refused unless its parent is the latest checkpoint of the namespace. Default: false. */
   onlyChild?: boolean;
@@ -37,7 +37,7 @@ export interface PutPlace {
   incarnation?: Exact | undefined;
   /** Gets the incarnation of the namespace when the checkpoint is stored. */
   learn?: ((incarnation: Exact | null) => void) | undefined;
-  /** True: the pending writes of the parent count as those from which the checkpoint was made. Default: true. */
+  /** True: the checkpoint claims the pending writes of its parent. Default: true. */
   claims?: boolean;
 }
 
@@ -55,7 +55,7 @@ export function putFields(
     root,
     parent,
     parts: parts.map(nameOf),
-    // Lists are sent as JSON. `inherit` and `like` are usually empty, so an empty list is not sent.
+    // Lists are sent as JSON. `inherit` and `like` are usually empty, and empty lists are not sent.
     inherit: inherit.length > 0 ? inherit : undefined,
     like: like.length > 0 ? like.map(nameOf) : undefined,
     metadataTag: metadata.tag,
@@ -70,7 +70,7 @@ export function putFields(
   };
 }
 
-/** Stores a checkpoint: see {@link putFields}. A copy is of a checkpoint that is stored already. */
+/** Stores a checkpoint: see {@link putFields}. For a copy, the checkpoint is already stored. */
 export function putCheckpoint(
   native: NativeStore,
   checkpointRef: CheckpointRef,
@@ -100,8 +100,8 @@ export interface Task {
 }
 
 /**
- * Returns the fields of the call that stores writes. If an index is taken, `replace` decides: true stores the new write, false keeps
- * the old one. The call fails with `CONFLICT` if the index `free` is taken.
+ * Returns the fields of the call that stores writes. If an index is taken, `replace` decides: true stores the new
+ * write, false keeps the old one. The call fails with `CONFLICT` if the index `free` is taken.
  */
 export function writeFields(
   { threadId, namespace, id }: CheckpointRef,

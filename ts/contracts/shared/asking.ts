@@ -1,4 +1,4 @@
-/** Reads the states of SDKs for what they ask. Their forms are not ours, so nothing is taken for granted. */
+/** Reads open questions from the states of SDKs. The form of a state may change, so every field is checked. */
 
 import type { Context } from "../../plugin/context.js";
 import { Parts, type ReadValues, readFound } from "../../plugin/values.js";
@@ -11,7 +11,7 @@ export const fieldsOf = (value: unknown): Fields =>
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 export const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
-/** Reads the values of a checkpoint. Null: it does not exist any more. */
+/** Reads the values of a checkpoint. Returns null if the checkpoint no longer exists. */
 export async function readState(
   context: Context,
   row: Row,

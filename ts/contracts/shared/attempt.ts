@@ -1,6 +1,6 @@
 /**
- * Which runs this process recovers at the same time. If it crashes, any of them may be the reason. Each of them is then a
- * suspect, and a suspect is recovered while no other run is. So the next crash shows which run it was.
+ * The runs that this process is recovering. If the process crashes, any of these runs may be the cause: each becomes a
+ * suspect. A suspect is later recovered alone, so that the next crash identifies the run.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -16,9 +16,9 @@ const around = new AsyncLocalStorage<Attempt>();
 
 /** One recovery of a run. */
 export class Attempt {
-  /** True if suspects may be recovered, too. */
+  /** True if this recovery may take a suspect. */
   readonly takesSuspects: boolean;
-  /** True if this process has recovered no other run since this one began. */
+  /** True if this process has recovered no other run since this recovery began. */
   #alone: boolean;
   #lease: Promise<unknown> | undefined;
 
@@ -27,7 +27,7 @@ export class Attempt {
     this.#alone = alone;
   }
 
-  /** Begins the recovery of a run that is no suspect, when no suspect is being recovered. */
+  /** Waits until no suspect is being recovered. Then begins the recovery of a run that is not a suspect. */
   static async together(signal: AbortSignal | undefined): Promise<Attempt> {
     const inner = Attempt.#inner();
     if (inner !== undefined) return inner;
@@ -37,7 +37,7 @@ export class Attempt {
     return attempt;
   }
 
-  /** Begins the recovery of a suspect, when no other run is being recovered. */
+  /** Waits until no run is being recovered. Then begins the recovery of a suspect. */
   static async alone(signal: AbortSignal | undefined): Promise<Attempt> {
     const inner = Attempt.#inner();
     if (inner !== undefined) return inner;
@@ -47,20 +47,20 @@ export class Attempt {
     return attempt;
   }
 
-  /** A recovery that another one has begun, such as the one of its fork, waits for none. The outer one takes the blame for a crash. */
+  /** An inner recovery, such as that of a fork, waits for none. A crash counts for the outer recovery. */
   static #inner(): Attempt | undefined {
     const outer = around.getStore();
     return outer !== undefined && inProgress.has(outer) ? new Attempt(true, false) : undefined;
   }
 
-  /** Takes the lease of the run. `beside` is true if a crash could be the fault of another run. */
+  /** Takes the lease of the run. `beside` is true if another run may cause a crash. */
   take<T>(take: (beside: boolean) => Promise<T>): Promise<T> {
     const taking = take(!this.#alone);
     this.#lease = taking;
     return taking;
   }
 
-  /** Works on the run. The leases of the other runs first say that they are not alone any more. */
+  /** Works on the run. Before that, the leases of the other runs record that they are no longer recovered alone. */
   async work<R>(work: () => Promise<R>): Promise<R> {
     if (!inProgress.has(this)) return work();
     for (const other of inProgress) if (other !== this) await other.#joined();

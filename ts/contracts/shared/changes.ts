@@ -14,7 +14,7 @@ const decisions: ReadonlySet<unknown> = new Set(["leave", "resume", "fork", "end
 /** A run that does not fit this version. */
 interface Changed {
   changed: ChangedRun;
-  /** The fork that a process began before it ended. */
+  /** The fork that an earlier process began before it ended. */
   fork: PendingFork | undefined;
 }
 
@@ -22,7 +22,7 @@ export class Changes {
   readonly #framework: Framework<object>;
   readonly #settings: Settings;
   readonly #to: ProgramVersion;
-  /** The changed runs of which a callback decides, as they were read last. */
+  /** The changed runs that a callback decides about, as they were last read. */
   readonly #undecided = new Map<string, Changed>();
 
   constructor(framework: Framework<object>, settings: Settings) {
@@ -39,8 +39,8 @@ export class Changes {
   }
 
   /**
-   * Compares the program that made a run with this one. Returns the outcome of a run that is left alone, because they differ
-   * where the run stands and no callback can decide otherwise. `ended` is what an earlier `recover` has said of the run.
+   * Compares the program that made a run with this one. Returns an outcome if the run does not fit and no callback can
+   * decide about it. `ended` is what an earlier `recover` has stored about the run.
    */
   async judge(
     run: string,
@@ -60,8 +60,8 @@ export class Changes {
   }
 
   /**
-   * Asks what becomes of a changed run, while no other process works on it, and does it. `recoverFork` recovers a fork.
-   * Resolves to undefined for a run that continues.
+   * Asks the callback what to do with a changed run, and does it, under the run's lease. `recoverFork` recovers a fork.
+   * Resolves to undefined if the run continues.
    */
   async apply(
     run: string,
@@ -85,8 +85,8 @@ export class Changes {
   }
 
   /**
-   * Forks a run, and recovers the fork. A crash does not lose the fork, and does not make a second one: the store knows the
-   * fork before it is there, until it has a checkpoint of its own.
+   * Forks a run, and recovers the fork. The store records the fork before the fork exists, until the fork has a
+   * checkpoint of its own. After a crash, the next process therefore continues the same fork.
    */
   async #fork(
     run: string,

@@ -66,7 +66,7 @@ export function onDrain(drain: Pick<DrainController, "waitForDrain">, listener: 
   return () => listeners.delete(listener);
 }
 
-/** Parses a drain controller, also one of another copy of this package. */
+/** Parses a drain controller. It may come from another copy of this package. */
 export function drainOption(value: unknown, name: string): Pick<DrainController, "drained" | "waitForDrain"> {
   const { waitForDrain } = (value ?? {}) as { waitForDrain?: unknown };
   if (typeof waitForDrain === "function") return value as DrainController;

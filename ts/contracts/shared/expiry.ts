@@ -6,9 +6,9 @@ import { warn } from "../../bridge/warnings.js";
 /** The shortest time between two sweeps, in ms. */
 const SHORTEST_PAUSE = 1_000;
 
-/** What a store says of a sweep. */
+/** The parameters of a sweep. */
 export interface Sweep {
-  /** What is removed, for a warning. */
+  /** The plural noun of the removed rows, for a warning. */
   what: string;
   /** Null: nothing expires. */
   ttlMs: number | null;
@@ -23,7 +23,7 @@ export class Expiry {
   #failures = 0;
   readonly #watch = new ClockWatch();
 
-  /** Sweeps if it is time, unless the clock of the machine was just set. */
+  /** Sweeps if a sweep is due, unless the machine's clock was just set. */
   async sweepIfDue({ what, ttlMs, now, target, closing, sweep }: Sweep): Promise<void> {
     if (ttlMs === null || now() < this.#next) return;
     if (now === Date.now && !this.#watch.isSteady(target)) return;

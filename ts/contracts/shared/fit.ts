@@ -1,14 +1,14 @@
-/** Says whether a run fits a program, for the frameworks whose runs a program continues by itself. */
+/** Decides whether a run fits a program, for frameworks in which a program continues its own runs. */
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { type ProgramPosition, type ProgramShape, compareShapes, shapeHash } from "../../store/compare-programs.js";
 import { programOf } from "../../store/stored-programs.js";
 
-/** Separates the name of a node from the names of the nodes in it. */
+/** Separates the name of a node from the names of its inner nodes. */
 const INSIDE = ":";
 
-/** Names a node in other nodes. A backslash stands before each separator that is a part of a name. */
+/** Returns the path of a node inside other nodes. A backslash escapes a separator in a name. */
 export function pathOf(names: readonly string[]): string {
   return names.map((name) => name.replaceAll(/[\\:]/g, "\\$&")).join(INSIDE);
 }
@@ -26,16 +26,16 @@ export interface Continued {
   run: string;
   /** Names the program in a message. */
   program: string;
-  /** The hash of the shape that made the checkpoint. Undefined: it is not known. */
+  /** The hash of the shape that made the checkpoint. Undefined: unknown. */
   from: string | undefined;
   to: ProgramShape;
-  /** Reads where the run stands in its program. */
+  /** Reads the position of the run in its program. */
   position(from: ProgramShape): ProgramPosition | Promise<ProgramPosition>;
 }
 
 /**
- * Returns the error for a run that another version of the program made, if it does not fit this one. Returns undefined for a
- * run that fits, and for a run of an unknown version.
+ * Returns an error if another version of the program made the run and the run does not fit this version. Returns
+ * undefined if the run fits, or if its version is unknown.
  */
 export async function misfit(run: Continued): Promise<ForkpointError | undefined> {
   const { handle, space, from: hash, to } = run;
@@ -52,7 +52,7 @@ export async function misfit(run: Continued): Promise<ForkpointError | undefined
   );
 }
 
-/** Names two versions in a message. A version without a name has the hash of its shape. */
+/** Names two versions in a message. The hash of its shape names a version without a name. */
 function versionNames(from: ProgramShape, to: ProgramShape): [string, string] {
   const isSame = from.version !== undefined && from.version === to.version;
   const nameOf = (shape: ProgramShape) => {

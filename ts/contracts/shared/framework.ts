@@ -1,4 +1,4 @@
-/** What `recover` needs of a framework. */
+/** The interface between `recover` and a framework. */
 
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
@@ -16,7 +16,7 @@ export interface Candidate {
   at: number;
   /** The mark of the newest checkpoint. */
   mark: Mark;
-  /** Reads where the run stands. It is called only if another version made the checkpoint. */
+  /** Reads the position of the run in its program. Only called if another version made the checkpoint. */
   position(): Promise<ProgramPosition> | ProgramPosition;
   status: "waiting" | "failed" | "unfinished";
 }
@@ -29,27 +29,27 @@ export interface Framework<T> {
   handle: StoreHandle;
   options: Parsed<typeof sharedOptions>;
   space: string;
-  /** How the framework calls a run. */
+  /** The framework's word for a run. */
   noun: "run" | "thread";
-  /** The name of the program that recovers its runs. Undefined: it has none. */
+  /** The name of the program that recovers its runs. Undefined: the program has no name. */
   program: string | undefined;
   shape: ProgramShape;
-  /** Whether a function of the caller decides what becomes of a run with this status. If none does, the run is left as it is. */
+  /** Whether the caller has a callback for runs with this status. Without a callback, such a run is left as it is. */
   asks: Record<"waiting" | "failed", boolean>;
   /** The ids of the runs that the caller has named. Undefined: all runs. */
   named: readonly string[] | undefined;
   /** Lists the runs that may need recovery, if the caller has named none. */
   candidates(): AsyncIterable<string>;
-  /** Reads the state of a run. Resolves to undefined if nothing is left to do. */
+  /** Reads the state of a run. Resolves to undefined if the run needs no recovery. */
   look(run: string): Promise<Candidate | undefined>;
   /** Continues a run. The writes must carry the lease. */
   work(run: string, lease: HeldLease): Promise<T>;
-  /** Calls a function of the user, whose writes to the run carry the lease if the framework's own do. */
+  /** Calls a function of the user. Its writes to the run carry the lease if the framework's own writes do. */
   lending<R>(run: string, lease: HeldLease, call: () => Promise<R>): Promise<R>;
   /** Lists the checkpoints before the newest one, the newest first. */
   earlier(run: string): AsyncIterable<Earlier>;
   /** True if a fork is a branch in the same run. */
   forksInPlace: boolean;
-  /** Forks a run. Does nothing if the fork is there. A fork in the same run gets another id. */
+  /** Forks a run. Does nothing if the fork exists. A fork in the same run gets another id. */
   fork(run: string, fork: PendingFork, lease: HeldLease): Promise<void>;
 }

@@ -19,9 +19,9 @@ export type ContextOnce = <T>(
 
 /** The effects of a run. */
 export interface RunEffects {
-  /** Undefined: the run stores nothing. Null: its store is not of this package. */
+  /** Undefined: the run stores nothing. Null: its store is not a store of this package. */
   handle: StoreHandle | undefined | null;
-  /** The class of the store that a run with effects needs. */
+  /** The class of store that a run with effects needs. */
   store: string;
   place(): EffectPlace;
   lease(): HeldLease | undefined;

@@ -1,4 +1,4 @@
-/** Says which runs `recover` leaves alone, because another program made them or a process works on them. */
+/** Decides which runs `recover` leaves alone, because another program made them or a process works on them. */
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import { livingProcess } from "../../store/holder.js";
@@ -7,9 +7,9 @@ import type { Candidate, Framework } from "./framework.js";
 import type { UnrecoveredRun } from "./recover-options.js";
 
 /**
- * Returns why a run is left alone, or undefined if it may be recovered: only a run of the same program, and only if no living
- * process works on it. A caller who names a run has asked for it, and is refused only if the run has the name of another program.
- * `from` is the program that made the run.
+ * Returns why a run is left alone. Returns undefined if the run belongs to this program and no living process works on
+ * it. A run that the caller names is only refused if it has the name of another program. `from` is the program that
+ * made the run.
  */
 export function refusal(
   { options: { idleMs }, noun, program, shape, named }: Framework<unknown>,

@@ -1,4 +1,4 @@
-/** Buffers events for a reader that takes them one by one. The run never waits for the reader. */
+/** Buffers events for a reader. The run never waits for the reader. */
 export class Queue<T> {
   readonly #items: T[] = [];
   #wake: (() => void) | undefined;

@@ -1,7 +1,6 @@
 /**
- * Turns a checkpoint into a record and back. A record has two parts: the state, and the rest without the ids. Because
- * the ids are left out, the record of a fork has the same bytes as the record of its source. The stores of several
- * contracts use this module.
+ * Turns a checkpoint into a record and back. A record has two parts: the state, and the other fields without the ids.
+ * Without the ids, the record of a fork has the same bytes as the record of its source.
  */
 
 import { ForkpointError, quote, reading, readingArgument, show, typeError } from "../../bridge/errors.js";
@@ -10,7 +9,7 @@ import type { Part } from "../../bridge/wire.js";
 
 /**
  * Serializes a checkpoint. Reads every field only once, because a field may be a getter. `read` checks the fields. The
- * fields named in `blanks` are stored empty to keep the order of the keys. `decodeCheckpoint` fills them in again.
+ * fields in `blanks` are stored empty, to keep the order of the keys. `decodeCheckpoint` fills them in.
  */
 export function encodeCheckpoint<T>(
   checkpoint: unknown,

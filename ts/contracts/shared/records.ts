@@ -1,14 +1,14 @@
-/** Puts the records of a log into one buffer, and reads them back. */
+/** Packs the records of a log into one buffer, and unpacks them. */
 
 import { whole } from "../../bridge/bytes.js";
 import { type Format, type Serialized, deserialize } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
 
-/** What a call tells about the records in its buffer. */
+/** The fields of a call that describe the records in its buffer. */
 export interface PackedRecords {
   tags: string[];
   lengths: number[];
-  /** One for each record. Null: it has none. Left out: no record has one. */
+  /** The key of each record. Null: the record has no key. Left out: no record has a key. */
   keys?: Array<string | null>;
 }
 
@@ -26,7 +26,7 @@ export function packRecords(
   return { records, bytes: Buffer.concat(bytes) };
 }
 
-/** The number of bytes that are read before timers get a turn. */
+/** Timers get a turn after this number of bytes. */
 const TURN = 1 << 20;
 
 /** Reads many values. Timers get a turn in between. */
@@ -43,7 +43,7 @@ export async function readInTurns<V extends { part: Part }, T>(all: readonly V[]
   return values;
 }
 
-/** Reads records, which are objects. `what` names one of them in messages. */
+/** Reads records, which are objects. `what` names a record in messages. */
 export function readRecords<T extends object>(parts: readonly Part[], format: Format, what: string): Promise<T[]> {
   return readInTurns(
     parts.map((part) => ({ part })),

@@ -1,4 +1,4 @@
-/** The options and the outcomes of `recover` that every framework has. */
+/** The options and the outcomes of `recover` that all frameworks share. */
 
 import { readingArgument, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
@@ -22,7 +22,7 @@ export type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unkn
 
 export type { ProgramVersion };
 
-/** A run that cannot continue on this version of its program, because the part that has run or that is next has changed. */
+/** A run that cannot continue on this version of its program: a part that has run, or that is next, has changed. */
 export interface ChangedRun {
   /** The name of the program. Null: it has none. */
   program: string | null;
@@ -39,7 +39,7 @@ export interface ChangedRun {
 }
 
 /**
- * What becomes of a run whose program has changed.
+ * What to do with a run whose program has changed.
  *
  * - `"leave"`: it is left to processes that run its own version. The next `recover` reports it again.
  * - `"resume"`: it continues on this version, although the versions differ.
@@ -48,10 +48,10 @@ export interface ChangedRun {
  */
 export type ChangeDecision = "leave" | "resume" | "fork" | "end";
 
-/** The options of `recover` that every framework has. */
+/** The options of `recover` that all frameworks share. */
 export interface RecoverOptions<R, C = ChangedRun> {
   /**
-   * Decides what becomes of a run whose program has changed, so that the run does not fit this version. Default: `"leave"`.
+   * Decides what to do with a run that does not fit this version of its program. Default: `"leave"`.
    * @example
    * ```ts
    * await recover(graph, store, { onChanged: ({ from }) => (from?.version === "1" ? "fork" : "leave") });
@@ -59,7 +59,7 @@ export interface RecoverOptions<R, C = ChangedRun> {
    */
   onChanged?: (run: C) => ChangeDecision | undefined | Promise<ChangeDecision | undefined>;
   /**
-   * If true, reports what `recover` would do, and runs, writes and leases nothing. No callback is called. Default: false.
+   * If true, reports what `recover` would do. Runs, writes and leases nothing, and calls no callback. Default: false.
    */
   dryRun?: boolean;
   /**
@@ -73,25 +73,25 @@ export interface RecoverOptions<R, C = ChangedRun> {
    * and Infinity also mean no limit.
    */
   maxAgeMs?: number | null;
-  /** How many runs are recovered at the same time. Runs that may have crashed the process are recovered alone, at the end. Default: 4. */
+  /** How many runs are recovered at the same time. Suspects of a crash are recovered last, one by one. Default: 4. */
   concurrency?: number;
   /**
-   * How long the lease of a run is valid, in ms. It is renewed while the run is recovered. After a crash in a recovery on
-   * another machine, the run can be recovered again when the lease has expired. After a crash on this machine, it can be
+   * How long the lease of a run is valid, in ms. It is renewed during the recovery. If a recovery crashes on another
+   * machine, the run can be recovered again when its lease has expired. After a crash on this machine, it can be
    * recovered immediately. Default: 30,000.
    */
   leaseTtlMs?: number;
   /**
-   * How many times in a row the recovery of a run from the same checkpoint may crash the process. Then the run is given
-   * up. Only crashes count in which the process recovered no other run. A process that ends during a recovery counts as
-   * crashed, unless it closes the store before, or exits with code 0. Default: 3. Null, 0 and Infinity mean no limit.
+   * How many times in a row the recovery of a run from the same checkpoint may crash the process, before `recover`
+   * gives the run up. A crash only counts if the process recovered no other run. A process that ends during a recovery
+   * has crashed, unless it first closes the store or exits with code 0. Default: 3. Null, 0 and Infinity mean no limit.
    */
   maxAttempts?: number | null;
   /** Ends the recovery. The promise rejects with the signal's reason after the runs in progress have ended. */
   signal?: AbortSignal;
   /**
-   * Is called for each run that needed recovery, after the run was recovered or could not be. If it throws, the
-   * recovery continues, and the process emits a warning.
+   * Called after each recovery of a run, also if it failed. If the callback throws, the recovery continues, and the
+   * process emits a warning.
    * @example await recover(graph, store, { onRecovered: ({ runId, outcome }) => console.log(runId, outcome) });
    */
   onRecovered?: (run: R) => void;
@@ -102,15 +102,15 @@ export type UnrecoveredRun =
   | ({
       /** The program has changed, and the run does not fit this version. */
       outcome: "changed";
-      /** What became of the run. See {@link RecoverOptions.onChanged}. */
+      /** What `recover` did with the run. See {@link RecoverOptions.onChanged}. */
       decision: Exclude<ChangeDecision, "resume">;
-      /** If the decision is `"fork"`: the id of the run that continues. The report has its outcome too. */
+      /** If the decision is `"fork"`: the id of the fork. The report also has the fork's outcome. */
       fork?: string;
     } & ChangedRun)
   | {
       /**
-       * Only with `dryRun`. The run would be resumed; `onWaiting` or `onFailed` would decide; or the run would be left, because nothing
-       * decides what becomes of a run with this status.
+       * Only with `dryRun`. `"would resume"`: the run would be resumed. `"would ask"`: `onWaiting` or `onFailed` would
+       * decide. `"would leave"`: there is no callback for this status.
        */
       outcome: "would resume" | "would ask" | "would leave";
       status: "waiting" | "failed" | "unfinished";
@@ -122,11 +122,11 @@ export type UnrecoveredRun =
       holder: string;
     }
   | {
-      /** The recovery of this run alone has crashed the process too often. */
+      /** The recovery of this run alone has crashed the process too many times. */
       outcome: "gave up";
       /** The number of crashes in a row. */
       crashes: number;
-      /** A sentence for people: what happened, and how to try again. */
+      /** A sentence for people: what happened, and how to retry. */
       message: string;
     }
   | {
@@ -135,7 +135,7 @@ export type UnrecoveredRun =
       error: unknown;
     }
   | {
-      /** The run was left alone, because this program was not asked to run it. */
+      /** The run was left alone. */
       outcome: "skipped";
       /**
        * - `"other program"`: another program made the run.
@@ -146,7 +146,7 @@ export type UnrecoveredRun =
       why: "other program" | "unknown origin" | "branch" | "at work";
       /** The name of the program that made the run. Null if the store does not know it. */
       program: string | null;
-      /** A sentence for people: what they can do about it. */
+      /** A sentence for people: what they can do. */
       message: string;
     };
 
@@ -192,7 +192,7 @@ export function settingsOf(options: Parsed<typeof sharedOptions>): Settings {
   return { idleMs, concurrency, leaseTtlMs, signal, onRecovered, onChanged, dryRun, ...limits };
 }
 
-/** Returns the handle of a store of this package. `example` is a method that other stores of the framework have too. */
+/** Returns the handle of a store of this package. `example` is a method that the framework's other stores have too. */
 export function handleToRecover(
   store: unknown,
   example: string,
@@ -205,7 +205,7 @@ export function handleToRecover(
   throw noLeases("recover", otherwise.name);
 }
 
-/** Asks whether the failed nodes of a run are to run again. */
+/** Asks the callback whether the failed nodes of a run run again. */
 export async function asksForRetry<R>(onFailed: ((run: R) => unknown) | undefined, run: R): Promise<boolean> {
   const decision = await onFailed?.(run);
   if (decision === undefined || decision === "leave") return false;

@@ -22,7 +22,7 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
   const of = (run: string) => ({ space, run, ns: "" });
   const newest = async (run: string) => {
     const found = await framework.look(run);
-    // If the clock has stepped back, nobody knows how old the run is.
+    // If the clock has stepped back, the age of the run is unknown.
     if (found === undefined || Math.max(0, Date.now() - found.at) < idleMs) return null;
     const ended = await endOf(handle, { space, run }, found.newest);
     if (ended !== null && ended.fork === undefined && framework.named === undefined) return null;
@@ -47,7 +47,7 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
   });
 }
 
-/** Says what `recover` would do with a run. */
+/** Returns what `recover` would do with a run. */
 async function wouldRecover(
   { handle, space, asks }: Framework<object>,
   run: string,
@@ -74,17 +74,17 @@ async function* runsOf({
   yield* named ?? candidates();
 }
 
-/** A run whose last recovery ended with a crash of the process. `crashes` counts those in which it was recovered alone. */
+/** A run whose last recovery crashed the process. `crashes` counts the crashes in which it was recovered alone. */
 export class Suspect {
   constructor(readonly crashes: number) {}
 }
 
-/** Begins a recovery: of a run that is no suspect, or of a suspect. */
+/** Begins a recovery: of a suspect, or of a run that is not a suspect. */
 type Begin = typeof Attempt.together;
 
 /**
- * Recovers runs, several at the same time, and then the suspects one after the other, those with the fewest crashes first.
- * Returns their outcomes in the order in which the runs ended. `recoverOne` returns nothing for a run that needs no recovery. An
+ * Recovers runs concurrently. Then recovers the suspects one by one, those with the fewest crashes first. Returns the
+ * outcomes in the order in which the runs ended. `recoverOne` returns nothing for a run that needs no recovery. An
  * abort rejects with the signal's reason after the runs in progress have ended.
  */
 export async function recoverAll<R>(
@@ -126,22 +126,21 @@ export async function recoverAll<R>(
   return { runs: results, checked };
 }
 
-/** An error of the callback must not hide the outcomes of the runs. */
+/** Warns of an error of the callback. The error must not hide the outcomes of the runs. */
 function warnOf(error: unknown): void {
   const what = error instanceof Error ? `an error (${error.message})` : show(error);
   const message = `onRecovered threw ${what}: the recovery continued, and its report is complete`;
   process.emitWarning(Object.assign(new Error(message, { cause: error }), { name: "ForkpointWarning" }));
 }
 
-/** How long `recover` waits before it looks again at a lease, in ms. The inspector holds a lease for a moment, to store an answer. */
+/** The pauses between attempts to take a lease, in ms. The inspector holds a lease briefly, to store an answer. */
 const [SHORTEST_WAIT, LONGEST_WAIT] = [50, 1_000];
 
 /**
- * Works on a run while no other process does, and returns the run's outcome. If another process holds the run's lease,
- * waits until the lease ends, and works on the run if there is something left to do. `newest` returns a run
- * that needs recovery, the outcome of a run that is to be left alone, and null for a run
- * that needs no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no
- * recovery, and a suspect that must be recovered alone, unless `begin` does that.
+ * Works on a run under its lease, and returns the outcome. If another process holds the lease, waits for the end of the
+ * lease and works on the run if it still needs recovery. `newest` returns a run to recover, the outcome of a run to
+ * leave alone, or null. `work` gets the lease for its writes. Returns undefined if the run needs no recovery. Returns a
+ * suspect that must be recovered alone, unless `begin` is `Attempt.alone`.
  */
 export async function underLease<R>(
   { handle, noun }: Pick<Framework<object>, "handle" | "noun">,

@@ -1,9 +1,9 @@
-/** Reads how often a failed function of the user is tried again. */
+/** Reads retry policies. */
 
 import { rangeError, show, typeError } from "../../bridge/errors.js";
 import { refuseUnknown } from "../../store/options.js";
 
-/** Checks a retry policy. Undefined: none was given. The default of `backoffMs` is one second. */
+/** Checks a retry policy. Undefined: no retries. The default of `backoffMs` is one second. */
 export function readRetry(policy: unknown, where: string): { maxRetries: number; backoffMs: number } | undefined {
   if (policy === undefined || policy === null) return undefined;
   if (typeof policy !== "object") throw typeError(`${where} must be an object, but is ${show(policy)}`);

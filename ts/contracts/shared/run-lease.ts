@@ -8,7 +8,7 @@ import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { RunKey } from "../../bridge/native.js";
 
-/** The lease of a run, which is taken when the run begins, and released when it ends. */
+/** The lease of a run. It is taken when the run begins, and released when the run ends. */
 export class RunLease {
   readonly #handle: StoreHandle;
   readonly #ttlMs: number;
@@ -37,7 +37,7 @@ export class RunLease {
     this.#lease = lease;
   }
 
-  /** A lease that cannot be released expires. */
+  /** Releases the lease. If that fails, the lease expires. */
   async release(): Promise<void> {
     await this.#lease?.release().catch(() => {});
   }
@@ -47,8 +47,8 @@ export class RunLease {
 const running = new Map<unknown, Set<string>>();
 
 /**
- * Works on a run. Rejects with `CONFLICT` if this process already does, or if another process holds the run's lease. `noun` is the
- * word for a run in the message.
+ * Works on a run. Rejects with `CONFLICT` if this process already works on the run, or if another process holds its
+ * lease. `noun` is the word for a run in the message.
  */
 export async function alone<T>(
   identity: unknown,
@@ -75,13 +75,13 @@ export async function alone<T>(
   }
 }
 
-/** Makes the error for a run whose store is not of this package. */
+/** Makes the error for effects of a run whose store is not of this package. */
 export function noEffects(store: string): ForkpointError {
   const message = `context.once needs a ${store} of forkpoint, because other stores have no effects: pass one`;
   return new ForkpointError("UNSUPPORTED", message);
 }
 
-/** Makes the error for a class that is to take leases, but whose store is not of this package. */
+/** Makes the error for a lease on a store that is not of this package. */
 export function noLeases(what: string, store: string): ForkpointError {
   const message = `${what} needs a ${store} of forkpoint, because other stores have no leases: pass one`;
   return new ForkpointError("UNSUPPORTED", message);

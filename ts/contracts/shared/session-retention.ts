@@ -13,7 +13,7 @@ import { Expiry } from "./expiry.js";
 export interface SessionPruneOptions {
   /** Removes the sessions whose last entry or item was stored before this time: a Date, or ms since the epoch. */
   olderThan?: Date | number | null;
-  /** How many sessions to keep: those that were saved last, whatever the clocks say. Where sessions belong to projects, this many of each project. */
+  /** How many sessions to keep (of each project): those saved last, whatever the clocks say. */
   keepSessions?: number;
   /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
@@ -31,15 +31,15 @@ const rules = {
 /** A contract's sessions, as retention uses them. */
 export interface RetainedSessions<R> {
   list(engine: Engine): AsyncIterable<R>;
-  /** The time of the last change, in ms since the epoch. Rules about age go by it. */
+  /** The time of the last change, in ms since the epoch, for rules about age. */
   changedAt(row: R): number;
-  /** The number of the last save, which is greater than those of earlier saves. Rules about numbers go by it. */
+  /** The number of the last save, greater than those of earlier saves, for rules about numbers. */
   savedAs(row: R): number;
-  /** The sessions that count together. */
+  /** The group of sessions, such as a project, in which this one is counted. */
   groupOf(row: R): string;
-  /** Names the session. Rules leave one that a process has leased. */
+  /** The run of a session. Rules keep a session whose run is leased. */
   runOf(row: R): RunKey;
-  /** Removes a session if it is as it was listed. Otherwise fails with `CONFLICT`. */
+  /** Removes a session. Fails with `CONFLICT` if the session has changed since it was listed. */
   remove(native: NativeStore, row: R): Promise<unknown>;
 }
 
@@ -55,7 +55,7 @@ export class SessionRetention<R> {
     this.#sessions = sessions;
   }
 
-  /** `ttlMs` is the option of the contract's store. Undefined: that of the open store. */
+  /** `ttlMs` is the option of the contract's store. Undefined: the `ttlMs` of the open store. */
   static of<R>(
     handle: StoreHandle,
     ttlMs: number | null | undefined,
@@ -67,7 +67,7 @@ export class SessionRetention<R> {
     return new SessionRetention(handle, ttlMs, sessions);
   }
 
-  /** The same retention over another handle of the store. */
+  /** Returns the same retention over another handle of the store. */
   through(handle: StoreHandle): SessionRetention<R> {
     return new SessionRetention(handle, this.#ttlMs, this.#sessions);
   }
@@ -108,7 +108,7 @@ export class SessionRetention<R> {
     });
   }
 
-  /** Removes the expired sessions in the background, if it is time. */
+  /** Removes the expired sessions in the background, if a sweep is due. */
   sweep(): void {
     if (this.#handle.closing) return;
     void this.#handle

@@ -5,8 +5,8 @@ import { signalOption } from "../../store/options.js";
 import { Queue } from "./queue.js";
 
 /**
- * Starts a run and yields its events. Returns what the run resolves to, and throws what it rejects with. If the reader
- * leaves the loop early, the signal that `start` gets is aborted.
+ * Starts a run and yields its events. Returns the result of the run, or throws its error. If the reader leaves the loop
+ * early, the signal that `start` gets is aborted.
  */
 export async function* streamOf<E, R>(
   signal: AbortSignal | undefined,

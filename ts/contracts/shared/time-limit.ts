@@ -12,8 +12,8 @@ export function readTimeLimit(value: unknown, where: string): number | undefined
 
 /**
  * Runs `work` with its own signal. If the work takes longer than the limit, its signal is aborted, and the promise
- * rejects with `UNAVAILABLE`. `what` is the name of the work in the message. The work's signal also aborts when the run
- * is cancelled. The limit no longer counts when the run has ended, so that its timer does not keep the process alive.
+ * rejects with `UNAVAILABLE`. `what` names the work in the message. The signal also aborts when the run is cancelled.
+ * The limit ends with the run, so that its timer does not keep the process alive.
  */
 export async function within<T>(
   timeoutMs: number | undefined,

@@ -1,9 +1,9 @@
 /**
- * Keeps the order of the calls on a session, run or thread. Changes run one after the other. All other calls wait for the
- * changes that were called before them, and never for each other. Calls with different ids do not wait for each other.
+ * Keeps the order of the calls on a session, run or thread. Changes of an id run one after the other. Other calls wait
+ * only for earlier changes of the same id.
  */
 export class Turns {
-  /** A promise for each id. It settles when the changes have ended and the calls that waited for them have begun. */
+  /** A promise for each id. It settles when the changes have ended and the waiting calls have begun. */
   readonly #tails = new Map<string, Promise<void>>();
 
   /** Runs a change. A change may read before it writes. */
@@ -23,7 +23,7 @@ export class Turns {
     return begun.then(({ ended }) => ended);
   }
 
-  /** Waits for the changes of this id, or of all ids, that were called before. */
+  /** Waits for the earlier changes of this id, or of all ids. */
   async settled(id?: unknown): Promise<void> {
     const tails = typeof id === "string" ? [this.#tails.get(id)] : [...this.#tails.values()];
     for (const tail of tails) if (tail !== undefined) await tail;

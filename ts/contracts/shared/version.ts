@@ -1,15 +1,15 @@
-/** The versions of rows that are changed in place, and the numbers that order rows of the same time. */
+/** Versions of rows that are changed in place, and numbers that order rows of the same time. */
 
 import { crypto } from "../../bridge/crypto.js";
 
-/** Returns a random version. It differs from all earlier ones, and is never 0. */
+/** Returns a random version, which is never 0. Two versions are hardly ever equal. */
 export const newVersion = (): number => crypto().randomInt(1, 2 ** 47);
 
-/** Keeps the numbers of two processes apart that make some in the same millisecond. */
+/** The offset of this process in each ms, in µs. It is random, so that two processes hardly ever make equal numbers. */
 let first: number | undefined;
 let last = 0;
 
-/** A number that is greater than all before it in this process. Two processes hardly ever get the same one. */
+/** Returns a number greater than all earlier ones of this process. */
 export function nextNumber(): number {
   first ??= crypto().randomInt(0, 900);
   last = Math.max(last + 1, Date.now() * 1_000 + first);

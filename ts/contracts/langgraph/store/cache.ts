@@ -16,7 +16,7 @@ import type { ForkpointCache, ForkpointCacheOptions } from "./forkpoint-cache.js
 import { millisecondsOf } from "./seconds.js";
 import { cacheCalls } from "./wire.js";
 
-/** How long an entry without a time of its own is kept, in ms: a later version of the code does not get its result for ever. */
+/** The default time to live, in ms. It keeps a later version of the code from getting old results for ever. */
 const DEFAULT_TTL = 24 * 60 * 60_000;
 
 function namespaceOption(value: unknown, name: string): string {

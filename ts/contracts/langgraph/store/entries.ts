@@ -16,7 +16,7 @@ const PAGE = 1_000;
 export interface EntryRules {
   /** The first labels of each namespace. */
   prefix: readonly string[];
-  /** How long an entry without a time of its own is kept, in ms. Undefined: until it is cleared. */
+  /** How long an entry without its own time to live is kept, in ms. Undefined: until it is cleared. */
   ttlMs: number | undefined;
 }
 
@@ -69,7 +69,7 @@ export class Entries {
         const ttlMs = ttl === undefined || ttl === null ? this.#rules.ttlMs : millisecondsOf(ttl, `${what}.ttl`);
         return { address: this.#keyOf(key, `${what}.key`, requireId), value, ttlMs };
       });
-      // The last value of a key counts.
+      // The last value of each key wins.
       const last = new Map(pairs.map((pair) => [JSON.stringify(pair.address), pair]));
       if (last.size === 0) return;
       const dumped = await Promise.all(

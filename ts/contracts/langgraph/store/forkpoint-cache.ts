@@ -10,18 +10,18 @@ export interface ForkpointCacheOptions extends Omit<StoreOptions, "serializer" |
   /** The serializer that turns values into bytes. Default: LangGraph's own serializer. */
   serde?: SerializerProtocol;
   /**
-   * Separates the entries of this cache from all others in the database: the name and the version of the graph, and the tenant. LangGraph
-   * finds the result of a node by the node's name and the JSON of its input only. Default: none.
+   * Separates the entries of this cache from others in the database. Use the name and version of the graph, and the
+   * tenant: LangGraph identifies a result only by the node's name and the JSON of its input. Default: none.
    */
   namespace?: string;
   /**
-   * How long an entry is kept if the node's `cachePolicy` has no `ttl`, in seconds. Default: 86,400, a day. `Infinity`: until it is
-   * cleared.
+   * How long an entry is kept if the node's `cachePolicy` has no `ttl`, in seconds. Default: 86,400 (a day).
+   * `Infinity`: until it is cleared.
    */
   ttl?: number;
   /**
-   * The failures that an entry survives, as for every store. Default: `"off"`, because a lost entry is only computed again. Power
-   * loss may then corrupt the file, so give the cache a file of its own, or an open store.
+   * The failures that an entry survives, as for every store. Default: `"off"`, because a lost entry is only computed
+   * again. Power loss may then corrupt the file, so use a separate file, or an open store.
    */
   durability?: "full" | "normal" | "off";
 }
@@ -51,13 +51,13 @@ export declare class ForkpointCache<V = unknown> extends BaseCache<V> {
    */
   get(keys: CacheFullKey[]): Promise<{ key: CacheFullKey; value: V }[]>;
   /**
-   * Saves entries, all or none. `ttl` is in seconds. Without it, the option `ttl` counts.
+   * Saves all entries or none. `ttl` is in seconds. Default: the option `ttl`.
    * @example await cache.set([{ key: [["weather"], "lisbon"], value: "sunny", ttl: 600 }]);
    */
   set(pairs: { key: CacheFullKey; value: V; ttl?: number }[]): Promise<void>;
   /**
-   * Removes the entries of these namespaces of the option `namespace`. An empty list removes all entries of the option `namespace`, and
-   * all entries of the database without this option.
+   * Removes the entries of these namespaces within the option `namespace`. An empty list removes all entries within the
+   * option `namespace`, or all entries of the database if the option is not set.
    * @example await cache.clear([["weather"]]);
    */
   clear(namespaces: CacheNamespace[]): Promise<void>;

@@ -12,8 +12,8 @@ export interface ForkpointStoreOptions extends StoreOptions {
   /**
    * How long items are kept. Default: until they are deleted.
    *
-   * - `defaultTtl`: the number of minutes after the last put. A number with a fraction is allowed.
-   * - `refreshOnRead`: whether a get or a search begins this time again for what it returns. Default: true.
+   * - `defaultTtl`: the time after the last put, in minutes. May be a fraction.
+   * - `refreshOnRead`: whether a get or a search restarts this time for the items that it returns. Default: true.
    */
   ttl?: { defaultTtl?: number; refreshOnRead?: boolean };
 }
@@ -35,12 +35,12 @@ export declare class ForkpointStore extends BaseStore {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
-   * @param options `ttl`, and the options of `openStore`. An open store takes only the first one.
+   * @param options `ttl`, and the options of `openStore`. An open store takes only `ttl`.
    * @throws TypeError or RangeError for a wrong target or option. ForkpointError `UNSUPPORTED` for the option `index`.
    */
   constructor(target: string | URL | Store, options?: ForkpointStoreOptions);
   /**
-   * Runs several operations. All reads see the state before the batch. All writes are stored, or none; the last put of a key counts.
+   * Runs a batch. Reads see the state before it. All writes are stored, or none. The last put of a key wins.
    * @throws InvalidNamespaceError if LangGraph's `put` refuses the namespace of a put. Nothing is stored then.
    * @example await store.batch([{ namespace: ["users", "7"], key: "food" }, { namespacePrefix: ["users"], limit: 5 }]);
    */

@@ -11,7 +11,7 @@ import { type CheckNamespace, type Fields, type Operation, isPut, readOperation 
 import { type EncodedValue, type Item, itemOf } from "./values.js";
 import { type Address, type FoundItem, type NewItem, storeCalls } from "./wire.js";
 
-/** How long items are kept, and whether a read begins this time again. */
+/** How long items are kept, and whether a read restarts this time. */
 export interface Ttl {
   ms: number;
   refreshOnRead: boolean;
@@ -162,7 +162,7 @@ export class Items {
     return [...found.values()].toSorted(byLabels).slice(offset, offset + limit);
   }
 
-  /** Writes all or nothing. If another writer was faster, what it has written is replaced. */
+  /** Writes all or nothing. Replaces the writes of a faster writer. */
   async #write(
     engine: Engine,
     writes: Map<string, Put | { kind: "delete"; address: Address | null }>,
@@ -195,7 +195,7 @@ export class Items {
     return { ...address, place, seen: before === undefined ? "none" : { at: before.place }, expiry, tag, inMeta };
   }
 
-  /** Removes expired items in the background, if it is time. */
+  /** Removes expired items in the background, if a sweep is due. */
   #sweep(): void {
     const ttlMs = this.#ttl?.ms;
     if (ttlMs === undefined || this.#handle.closing) return;
@@ -225,7 +225,7 @@ async function expire(engine: Engine, ttlMs: number): Promise<void> {
     });
     if (items.length > 0)
       await storeCalls.call(engine.native, "expire", { of: items }).catch((error) => {
-        // One of them was saved or read again. The next sweep removes the others.
+        // An item was saved or read again. The next sweep removes the others.
         if (!isOvertaken(error)) throw error;
       });
     if (next === null) return;

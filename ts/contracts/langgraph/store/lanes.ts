@@ -1,15 +1,15 @@
-/** Keeps the order of batches that have an item in common, unless both only read it. */
+/** Runs batches with a common item in order, unless both only read it. */
 
-/** In place of a name: all items. */
+/** Stands for all items. */
 const ALL = "all";
 
 export class Lanes {
-  /** The last batch that writes an item, by the name of the item. It has waited for all before it. */
+  /** The last batch that writes each item. It has waited for all batches before it. */
   readonly #writers = new Map<string, Promise<unknown>>();
-  /** The batches that read an item since. */
+  /** The batches that have read each item since its last write. */
   readonly #readers = new Map<string, Set<Promise<unknown>>>();
 
-  /** Runs a batch after all earlier batches that write what it reads, or read or write what it writes. */
+  /** Runs a batch after all earlier batches that write its reads, or that read or write its writes. */
   run<T>(writes: readonly string[], reads: readonly string[] | typeof ALL, work: () => Promise<T>): Promise<T> {
     const before = new Set<Promise<unknown>>();
     const writers =

@@ -1,4 +1,4 @@
-/** Reads the operations of a batch. A wrong one is refused before anything is written. */
+/** Reads the operations of a batch. A wrong operation is refused before anything is written. */
 
 import { isArray, rangeError, readingArgument, show, typeError } from "../../../bridge/errors.js";
 import type { Engine } from "../../../store/engine.js";
@@ -7,7 +7,7 @@ import { type Filter, readFilter } from "./filter.js";
 import { type EncodedValue, encodeValue } from "./values.js";
 import type { Address, Match } from "./wire.js";
 
-/** Null: there can be no such item. */
+/** Null: no item can have this address. */
 type Named = { address: Address | null };
 
 export type Operation =
@@ -17,10 +17,10 @@ export type Operation =
   | { kind: "search"; prefix: string[] | null; filter: Filter; limit: number; offset: number }
   | { kind: "list"; matching: Match[] | null; maxDepth: number | undefined; limit: number; offset: number };
 
-/** The fields of an operation, as they were given. */
+/** The fields of an operation, unchecked. */
 export type Fields = Record<string, unknown>;
 
-/** Throws what LangGraph's own `put` throws for this namespace. */
+/** Throws the error of LangGraph's own `put` for this namespace. */
 export type CheckNamespace = (namespace: unknown) => Promise<void> | undefined;
 
 const FIELDS = ["namespace", "key", "value", "namespacePrefix", "filter", "matchConditions", "maxDepth"];
@@ -63,7 +63,7 @@ export function readOperation(engine: Engine, fields: Fields): Operation {
   return { kind: "list", matching, maxDepth: (maxDepth ?? undefined) as number | undefined, ...pageOf(fields, 100) };
 }
 
-/** Reads the labels of a namespace that is only looked for. Null: nothing can be stored under them. */
+/** Reads the labels of a namespace for a search. Null: no item can have them. */
 function namesOf(given: unknown, what: string): string[] | null {
   if (!isArray(given)) throw typeError(`${what} must be an array of strings, but is ${show(given)}`);
   const labels = readingArgument(what, () => [...given]).map((label, at) => text(label, `${what}[${at}]`));

@@ -1,4 +1,4 @@
-/** Reads how long the entries of a cache are kept. */
+/** Reads times to live of cache entries. */
 
 import { rangeError, show, typeError } from "../../../bridge/errors.js";
 

@@ -39,7 +39,7 @@ function defaultTtl(value: unknown, name: string): number {
 
 /** Makes the store class for one copy of LangGraph's package. See `saverOf`. */
 export function storeOf(peer: Peer): typeof ForkpointStore {
-  /** Lets LangGraph's own `put` check a namespace: it writes to this object only what it accepts. */
+  /** Checks a namespace with LangGraph's own `put`, which writes only accepted namespaces to this object. */
   const checkNamespace = (namespace: unknown): Promise<void> | undefined => {
     let isAccepted = false;
     const batch = () => {

@@ -8,10 +8,10 @@ import type { Part } from "../../../bridge/wire.js";
 import type { Engine } from "../../../store/engine.js";
 import type { FoundItem } from "./wire.js";
 
-/** The maximum number of bytes of a value in the header of its checkpoint, where a search finds it without the payload. */
+/** The maximum size of a value in its checkpoint's header, in bytes. A search reads it there without the payload. */
 const IN_META = 4_096;
 
-/** An item, as LangGraph has it. */
+/** An item, in LangGraph's form. */
 export interface Item {
   value: Record<string, any>;
   key: string;
@@ -31,7 +31,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Serializes a value. JSON is preferred where it stores the value exactly, because the engine reads it. */
+/** Serializes a value. Prefers JSON if it is exact, because the engine can read it. */
 export function encodeValue({ format }: Engine, value: unknown): EncodedValue {
   if (!isPlainObject(value)) throw typeError(`value must be a plain object, but is ${show(value)}`);
   const text = isCustom(format) ? undefined : jsonOf(format.name, value);
@@ -41,7 +41,7 @@ export function encodeValue({ format }: Engine, value: unknown): EncodedValue {
   return { tag: "json", bytes, inMeta: bytes.byteLength <= IN_META };
 }
 
-/** Returns the JSON of a value, or undefined if JSON does not store it exactly. */
+/** Returns the JSON of a value, or undefined if JSON is not exact. */
 function jsonOf(format: string, value: object): string | undefined {
   if (format === "json") return objectText(value);
   if (isSmall(value)) return JSON.stringify(value);
@@ -59,7 +59,7 @@ function isSmall(value: object): boolean {
   try {
     return isSmallJson(value);
   } catch {
-    // A proxy, or a value that is nested very deeply.
+    // A proxy, or a deeply nested value.
     return false;
   }
 }

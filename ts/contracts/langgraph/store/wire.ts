@@ -14,10 +14,10 @@ export type Place = engine.langgraph_store.Place;
 export interface FoundItem<P = PackedPart> extends Address {
   place: Place;
   updatedAt: number;
-  /** True if it expires, unless it is read before. */
+  /** True if the item expires. A read may postpone that. */
   expires: boolean;
   hasExpired: boolean;
-  /** The value, if it is not in the part. */
+  /** The value, unless the part holds it. */
   value: Record<string, unknown> | null;
   parts: P[];
 }
@@ -34,7 +34,7 @@ export type Expired = engine.langgraph_store.Listed;
 type StoreCalls = CallsOf<
   engine.langgraph_store.Call,
   {
-    /** Null stands for an item that does not exist. */
+    /** Null: the item does not exist. */
     find: Array<FoundItem | null>;
     save: null;
     search: { items: Array<FoundItem & { unsure: boolean }>; skipped: number; next: string | null };
@@ -59,7 +59,7 @@ export const storeCalls = new Contract<StoreCalls>("langgraph-store", {
 type CacheCalls = CallsOf<
   engine.langgraph_cache.Call,
   {
-    /** Null stands for an entry that does not exist or has expired. */
+    /** Null: the entry does not exist or has expired. */
     find: Array<PackedPart[] | null>;
     save: null;
     clear: null;
