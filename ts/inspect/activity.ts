@@ -1,4 +1,4 @@
-/** Counts the checkpoints that were saved in each of the last hours. */
+/** Counts the checkpoints saved in each of the last hours. */
 
 import { readRecord, whole } from "../store/options.js";
 import type { Context } from "./context.js";
@@ -10,8 +10,8 @@ const HOUR = 3_600_000;
 const activityOptions = { hours: whole(1, 168, "hours") };
 
 /**
- * Searches the save number at which each hour begins. The differences of these numbers are the counts. This takes some
- * hundred short reads, however many checkpoints were saved.
+ * Searches the save number at which each hour begins. The differences of these numbers are the counts. A search takes
+ * some hundred short reads, however many checkpoints exist.
  */
 export async function savedPerHour(context: Context, given: unknown, now = Date.now()): Promise<SavedPerHour[]> {
   const { hours = 24 } = readRecord(given, "options", activityOptions);
@@ -40,7 +40,7 @@ async function lastBefore(context: Context, time: number, from: number, to: numb
 
 const wanted = { limit: 1, version: undefined, wait: undefined };
 
-/** Returns the checkpoint that was saved next after a save number, or the newest. */
+/** Returns the next checkpoint after a save number, or the newest one. */
 async function look({ engine }: Context, after: number, newestFirst: boolean): Promise<Row | undefined> {
   const { rows } = await inspect.find(engine.native, "feed", { ...wanted, after, newestFirst }, openFeed);
   return rows[0];

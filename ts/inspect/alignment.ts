@@ -7,9 +7,9 @@ export type Aligned = [before: number | null, after: number | null];
 const LONGEST = 2_000;
 
 /**
- * Aligns two lists. A number stands for each item, and equal items have equal numbers. Equal items at the start and at
- * the end are aligned first. Between them, the items of the longest common subsequence are aligned, and `paired` aligns
- * the items between two of these. If a list is too long for that, `long` aligns its items.
+ * Aligns two lists of numbers. Equal items have equal numbers. Equal items at the start and the end are aligned first,
+ * and then the longest common subsequence of the rest. `paired` aligns the items between. If the lists are too long for
+ * that, `long` aligns the rest.
  */
 export function align(
   before: readonly number[],
@@ -60,15 +60,15 @@ function common(
   [from, to]: [number, number],
   [fromAfter, toAfter]: [number, number],
 ): Array<[number, number]> {
-  // Items that the other list does not have are in no common subsequence. They are left out, because the table below
-  // grows with the product of both lengths.
+  // Leave out items that only one list has. They are in no common subsequence, and the table below grows with the
+  // product of both lengths.
   const [held, heldAfter] = [new Set(before.slice(from, to)), new Set(after.slice(fromAfter, toAfter))];
   const places = range(from, to).filter((i) => heldAfter.has(before[i]!));
   const placesAfter = range(fromAfter, toAfter).filter((j) => held.has(after[j]!));
   const items = Int32Array.from(places, (i) => before[i]!);
   const itemsAfter = Int32Array.from(placesAfter, (j) => after[j]!);
   const width = itemsAfter.length + 1;
-  // `lengths[i * width + j]` is the length of the longest common subsequence of the items from i and from j on.
+  // `lengths[i * width + j]` is the length of the longest common subsequence from the items i and j on.
   const lengths = new Uint16Array((items.length + 1) * width);
   for (let i = items.length - 1; i >= 0; i--) {
     const item = items[i]!;

@@ -26,7 +26,7 @@ const pageOptions = {
   order: oneOf("asc", "desc"),
 };
 
-/** The cursor that stands for the current state of a run. */
+/** The cursor for the current state of a run. */
 const CURRENT = "current";
 
 export async function listCheckpoints(context: Context, key: Key, query: unknown): Promise<Page<CheckpointInfo>> {
@@ -36,8 +36,8 @@ export async function listCheckpoints(context: Context, key: Key, query: unknown
     throw new ForkpointError("INVALID_ARGUMENT", "the cursor is not the cursor of a page of checkpoints");
   }
   const from = cursor === undefined || cursor === CURRENT ? "end" : { after: cursor };
-  // Read one checkpoint more than the page has. It shows whether there is a next page, and may be the parent of the
-  // last one.
+  // Read one checkpoint more than the page has. It shows whether there is a next page, and may be the last one's
+  // parent.
   const wanted = { ...key, from, newestFirst, limit: limit + 1, sums: false } satisfies Wanted;
   const [lineup] = await readLineups(context, [wanted]);
   const { page, current } = lineup!;
@@ -65,13 +65,13 @@ async function rowBefore(context: Context, key: Key, row: Row | undefined): Prom
   return (await readPages(context, [wanted]))[0]!.rows[0];
 }
 
-/** Finds a checkpoint of a run: by id, by index, or the newest. Returns null if there is none. */
+/** Finds a checkpoint of a run: by id, by index, or the newest one. Returns null if it does not exist. */
 export async function findCheckpoint(
   context: Context,
   key: Key,
   { id, step }: { id?: string | undefined; step?: number | undefined },
 ): Promise<{ row: Row; info: CheckpointInfo } | null> {
-  // The only checkpoint of a stored value or a session has its name as its id.
+  // A stored value or a session has one checkpoint, whose id is its name.
   if (traitsOf(key.space).single === true && id !== undefined && id !== key.run) return null;
   const place = step ?? -1;
   const from: Wanted["from"] = id === undefined ? { step: place } : { id };
@@ -80,7 +80,7 @@ export async function findCheckpoint(
   const rows = [...page.rows];
   if (current !== undefined) {
     const wanted = id === undefined ? place === total - 1 || place === -1 : id === current.id;
-    // A negative index counts from the current state. The engine does not count that state, so convert the index.
+    // A negative index counts from the current state. The engine does not count this state, so convert the index.
     if (!wanted && id === undefined && place < 0) {
       return total + place < 0 ? null : findCheckpoint(context, key, { step: total + place });
     }

@@ -26,25 +26,23 @@ export const choiceOptions = {
   since: whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "milliseconds"),
 };
 
-/**
- * A run with everything that belongs to it: all namespaces of a thread, the messages and the state of a session, the effects.
- */
+/** A run with all of its lineages: the namespaces of a thread, the messages and the state of a session, the effects. */
 export interface ChosenRun {
-  /** Those of its effects come last. */
+  /** The keys of its effects come last. */
   keys: Key[];
   checkpoints: number;
   /** The number of its checkpoints and effects. */
   rows: number;
   /** The save number of its first checkpoint. */
   first: number;
-  /** When it was active last, in ms since the epoch. */
+  /** The time of its last activity, in ms since the epoch. */
   active: number;
 }
 
 /** The number of runs that one call lists. */
 const PAGE = 500;
 
-/** Returns the runs to copy. A run comes after the one that it was forked from. */
+/** Returns the runs to copy. A fork comes after its source. */
 export async function chosenRuns(context: Pick<Context, "engine">, choice: Choice): Promise<ChosenRun[]> {
   const { runs, space, since = -Infinity } = choice;
   const keys = runs === undefined ? await allKeys(context, space) : await keysOf(context, runs);
@@ -83,7 +81,7 @@ export async function chosenRuns(context: Pick<Context, "engine">, choice: Choic
   return withPrograms(context, runs === undefined ? wanted : wanted.toSorted((a, b) => a.first - b.first));
 }
 
-/** Adds the programs of the frameworks before their runs, and what programs have said of the runs. */
+/** Adds the frameworks' programs before their runs, and the notes of programs about the runs. */
 async function withPrograms({ engine }: Pick<Context, "engine">, chosen: ChosenRun[]): Promise<ChosenRun[]> {
   const programs: ChosenRun[] = [];
   for (const space of new Set(chosen.map(({ keys: [key] }) => spaceOf(key!.space)))) {
@@ -99,7 +97,7 @@ function endedKeyOf({ keys: [key] }: ChosenRun): Key {
   return endedKey({ space: spaceOf(key!.space), run: key!.run });
 }
 
-/** Returns the keys of these runs and of their namespaces, sessions and effects, each key once. */
+/** Returns the keys of these runs, of their namespaces, sessions and effects, without repetitions. */
 export async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): Promise<Key[]> {
   const keys = new Map<string, Key>();
   for (const run of runs) {
@@ -135,7 +133,8 @@ async function allKeys({ engine }: Pick<Context, "engine">, space: Space | undef
   }
   const sorted = found.toSorted((a, b) => a.position - b.position);
   const keys = sorted.map((run): Key => ({ space: run.space, run: run.run, ns: run.ns ?? "" }));
-  // A run with a current state may be in two lists. Return both of its keys once. The checkpoints and messages come first.
+  // A run with a current state may be in two lists. Return its two keys once, that of the checkpoints and messages
+  // first.
   const seen = new Set<string>();
   return keys.flatMap((key) => {
     const space = spaceOf(key.space);

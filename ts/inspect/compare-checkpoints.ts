@@ -1,4 +1,4 @@
-/** Compares two checkpoints that were read. Uses nothing of Node, because exported files compare in a browser. */
+/** Compares two loaded checkpoints. Uses nothing of Node, because exported files compare in a browser. */
 
 import { diffValues } from "./diff.js";
 import { traitsOf } from "../contracts/registry.js";

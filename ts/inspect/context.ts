@@ -1,4 +1,4 @@
-/** What all parts of an inspector share. */
+/** The context that all parts of an inspector share. */
 
 import { isArray, show, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
@@ -9,7 +9,7 @@ import type { Key } from "../plugin/wire.js";
 import type { ModelPrices } from "./conversation/cost.js";
 import type { RunRef, Space } from "../plugin/views.js";
 
-/** An open inspector, as its parts use it. */
+/** An open inspector, for its parts. */
 export interface Context extends Opened {
   readonly target: string;
   readonly write: boolean;
@@ -17,27 +17,27 @@ export interface Context extends Opened {
   readonly prices?: ModelPrices | undefined;
 }
 
-/** What the name of the contract that keeps the effects of runs ends with. */
+/** The suffix of the contracts that keep the effects of runs. */
 const EFFECTS = "/effects";
 
-/** Returns the name of the contract that keeps the effects of a framework's runs. Undefined: they have none. */
+/** Returns the contract of the effects of a framework's runs. Undefined: the framework has none. */
 export const effectsOf = (space: string): string | undefined =>
   traitsOf(space).effects === true ? space + EFFECTS : undefined;
 
 export const isOfEffects = (contract: string): boolean => contract.endsWith(EFFECTS);
 
-/** The contracts that hold the current states of runs, each with the framework of the runs. */
+/** The contracts of the current states of runs, each with the framework of the runs. */
 const CURRENT = new Map(SPACES.flatMap((space) => (traitsOf(space).current ? [[traitsOf(space).current, space]] : [])));
 
-/** Returns true for a contract that holds the current states of runs. They are no checkpoints of the runs. */
+/** Returns true for a contract of the current states of runs. A current state is not a checkpoint. */
 export const isCurrent = (contract: string): boolean => CURRENT.has(contract);
 
-/** Returns true for a contract whose lineages are no runs. */
+/** Returns true for a contract whose lineages are not runs. */
 export const isBeside = (contract: string): boolean => contract.includes("/") && !isOfEffects(contract);
 
 /** Returns the framework of a contract. */
 export function spaceOf(contract: string): string {
-  // A contract of what belongs to runs has the name of the runs' contract before the slash.
+  // The contract of an addition to runs has the runs' contract before its slash.
   return CURRENT.get(contract) ?? contract.split("/", 1)[0]!;
 }
 
@@ -50,12 +50,12 @@ export function contractsOf(space: Space | undefined): string[] {
 /** Returns true if runs have a namespace for each of their subgraphs. */
 export const hasSubgraphs = (contract: string): boolean => traitsOf(spaceOf(contract)).namespaces === "subgraph";
 
-/** Returns true if a run is a graph or a session itself, and not the namespace of a subgraph. */
+/** Returns true for a graph or a session itself, and false for the namespace of a subgraph. */
 export function isMain(contract: string, ns: string | null): boolean {
   return !hasSubgraphs(contract) || ns === "" || ns === null;
 }
 
-/** Returns the namespace as the inspector shows it. Null: the framework has no namespaces. */
+/** Returns the namespace for display. Null: the framework has no namespaces. */
 export function shownNs(contract: string, ns: string | null): string | null {
   return traitsOf(spaceOf(contract)).namespaces === undefined ? null : (ns ?? "");
 }
@@ -70,7 +70,7 @@ export function readKey(ref: unknown): Key {
   return { space: readSpace(space, "space"), run: requireId(run, "run"), ns: ns === null ? "" : requireId(ns, "ns") };
 }
 
-/** Returns the reference of a run, as answers have it. */
+/** Returns the public reference of a run. */
 export function refOf({ space, run, ns }: { space: string; run: string; ns: string | null }): {
   space: Space;
   run: string;

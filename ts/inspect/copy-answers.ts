@@ -1,4 +1,4 @@
-/** Brings the answers of open questions to a copy, before the rest of what came after them is copied. */
+/** Copies the answers of open questions before the later data of their runs. */
 
 import { pluginOf } from "../contracts/index.js";
 import { SPACES } from "../contracts/registry.js";
@@ -12,7 +12,7 @@ const OPEN = ["waiting", "failed"] as const;
 /** The number of runs that one call lists. */
 const PAGE = 500;
 
-/** `to` must be an earlier state of `from`. Without `keys`, all of its runs are looked at. */
+/** `to` must be an earlier state of `from`. Without `keys`, checks all of its runs. */
 export async function copyAnswers(from: Engine, to: Engine, keys: readonly Key[] | undefined): Promise<void> {
   if (keys !== undefined) {
     for (const key of keys) await pluginOf(key.space).copyAnswers?.(from, to, key);

@@ -1,4 +1,4 @@
-/** Notices that one of the two stores of a copy went back in time. */
+/** Detects that a store of a copy was restored to an earlier state. */
 
 import { ForkpointError } from "../bridge/errors.js";
 import type { StoreStats } from "../store/results.js";
@@ -6,8 +6,8 @@ import { type Store, engineOf } from "../store/store.js";
 import { type FeedPage, type Row, inspect, openFeed } from "../plugin/wire.js";
 
 /**
- * Detects that a store was restored to an earlier state during a copy. Remembers the newest checkpoint and the sizes of
- * the store. The copy fails then, because it does not compare earlier checkpoints again.
+ * Remembers the newest checkpoint and the sizes of a store. If the store is restored to an earlier state during a copy,
+ * the copy fails, because it does not compare earlier checkpoints again.
  */
 export class Mark {
   readonly #store: Store;
@@ -24,12 +24,12 @@ export class Mark {
 
   static async of(store: Store, side: "source" | "destination"): Promise<Mark> {
     const { rows } = await feed(store, 0, true, NEWEST);
-    // A running effect is stored again and again.
+    // A running effect is stored again at each renewal.
     const newest = rows.find(({ effect }) => effect !== true);
     return new Mark(store, side, newest, await store.stats());
   }
 
-  /** Throws `CONFLICT` if the store went back in time. */
+  /** Throws `CONFLICT` if the store was restored. */
   async confirm(): Promise<void> {
     const newest = this.#newest;
     const { rows } = await feed(this.#store, (newest?.seq ?? 1) - 1, false, 1);
@@ -49,7 +49,7 @@ export class Mark {
 const identityOf = (row: Row | undefined): string =>
   row === undefined ? "" : JSON.stringify([row.space, row.run, row.ns, row.id, row.seq, row.savedAt]);
 
-/** The number of rows among which the newest checkpoint is looked for. */
+/** The number of rows in which the newest checkpoint is searched. */
 const NEWEST = 100;
 
 const feed = (store: Store, after: number, newestFirst: boolean, limit: number): Promise<FeedPage> =>

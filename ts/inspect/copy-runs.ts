@@ -1,4 +1,4 @@
-/** `copyStore`: copies everything from one store to another, or some runs. */
+/** `copyStore`: copies all runs, or some runs, from one store to another. */
 
 import { existsSync } from "node:fs";
 import { tellFailure } from "../bridge/channels.js";
@@ -21,39 +21,39 @@ import { readRuns } from "./read-runs.js";
 import type { RunRef, Space } from "../plugin/views.js";
 
 /**
- * Options of {@link copyStore}. With `runs`, `space`, `since`, `onConflict` or `onDamage`, runs are copied one after the other.
+ * Options of {@link copyStore}. With `runs`, `space`, `since`, `onConflict` or `onDamage`, runs are copied one by one.
  */
 export interface CopyOptions {
   /**
-   * Copies only these runs: a thread with all of its namespaces, a session with its messages. The destination may have other
-   * runs.
+   * Copies only these runs: threads with all of their namespaces, sessions with their messages. The destination may
+   * have other runs.
    */
   runs?: RunRef[];
   /** Copies only runs of this framework. The destination may have other runs. */
   space?: Space;
-  /** Copies only runs that were active at this time or later, in ms since the epoch. The destination may have other runs. */
+  /** Copies only runs that were active since this time, in ms since the epoch. The destination may have other runs. */
   since?: number;
   /**
-   * What happens to a run that exists in the destination with different content. `"fail"` rejects with `CONFLICT`.
-   * `"skip"` leaves the run as it is and continues. `"replace"` removes it and copies it. The destination may have
-   * other runs. Default: `"fail"`.
+   * What to do with a run that exists in the destination with different content. `"fail"` rejects with `CONFLICT`.
+   * `"skip"` leaves it. `"replace"` removes it and copies the source's run. The destination may have other runs.
+   * Default: `"fail"`.
    */
   onConflict?: "fail" | "skip" | "replace";
   /**
-   * What happens to a run of the source that cannot be read. `"fail"` rejects with `CORRUPT`. `"skip"` leaves the run out, and
-   * names it in `damaged` of the result. The destination may have other runs. Default: `"fail"`.
+   * What to do with an unreadable run of the source. `"fail"` rejects with `CORRUPT`. `"skip"` leaves it out and lists
+   * it in the result's `damaged`. The destination may have other runs. Default: `"fail"`.
    */
   onDamage?: "fail" | "skip";
   /**
-   * Stops the copy between two pages. `copyStore` then rejects with the signal's reason. What was copied stays, and the
+   * Stops the copy between two pages. `copyStore` then rejects with the signal's reason. Copied data stays, and the
    * next call continues after it.
    */
   signal?: AbortSignal;
-  /** Is called after each page, with the progress. */
+  /** Called after each page. */
   onProgress?: (progress: CopyProgress) => void;
 }
 
-/** What {@link copyStore} has copied and compared. */
+/** The data that {@link copyStore} has copied and compared. */
 export interface CopyResult {
   /** The number of runs, threads, sessions, stored values and namespaces. */
   lineages: number;
@@ -63,21 +63,21 @@ export interface CopyResult {
   effects: number;
   /** The number of pending writes. */
   writes: number;
-  /** The number of messages, entries and events, which are beside checkpoints. */
+  /** The number of messages, entries and events in logs. */
   records: number;
-  /** The size of all these in bytes, before compression. */
+  /** The size of the copied data in bytes, before compression. */
   bytes: number;
-  /** The number of runs that stayed as they were in the destination, because of `onConflict: "skip"`. */
+  /** The number of runs of the destination that were left because of `onConflict: "skip"`. */
   skipped: number;
-  /** The runs that were left out because of `onDamage: "skip"`, and why. Missing without this option. */
+  /** The runs left out because of `onDamage: "skip"`, with the reasons. Missing without this option. */
   damaged?: Array<RunRef & { message: string }>;
 }
 
-/** How far {@link copyStore} is. */
+/** The progress of {@link copyStore}. */
 export interface CopyProgress extends CopyResult {
   /**
-   * `"verifying"`: both stores are read and compared. The counts begin again at 0. A copy begins with this phase if the
-   * destination is not empty, and ends with it.
+   * `"verifying"`: both stores are read and compared, and the counts restart at 0. A copy ends with this phase. It also
+   * begins with this phase if the destination is not empty.
    */
   phase: "copying" | "verifying";
   /** The number of checkpoints that the source had when the call began. */
@@ -88,26 +88,26 @@ export interface CopyProgress extends CopyResult {
 
 export type Counts = Omit<CopyResult, "skipped" | "damaged">;
 
-/** The progress as the engine reports it: see `engine/src/copy.rs`. */
+/** The progress in the engine's form: see `engine/src/copy.rs`. */
 interface Step extends Counts {
   verifying: boolean;
   done: boolean;
-  /** True if the destination lacks something. The step that finds this out changes nothing yet. */
+  /** True if the destination lacks data. The step that detects this changes nothing yet. */
   changed: boolean;
-  /** What the destination had when it was compared. */
+  /** The counts of the destination at the comparison. */
   there: Counts;
   ofCheckpoints: number;
   ofRecords: number;
 }
 
-/** One of the two stores of a copy. */
+/** A store of a copy. */
 interface Side {
   store: Store;
-  /** True if `copyStore` opened the store, and closes it. */
+  /** True if `copyStore` opened the store and must close it. */
   owned: boolean;
 }
 
-/** The options of the stores that `copyStore` opens. The limit is the maximum, so that every stored payload fits. */
+/** The options of the stores that `copyStore` opens. With this limit, every stored payload fits. */
 const options = { maxPayloadBytes: 900 * 2 ** 20 };
 
 const oneOf =
@@ -139,7 +139,7 @@ export async function copyStore(
   }
 }
 
-/** Copies as `copyStore` does. Also returns how much of the result was there before. */
+/** Copies like `copyStore`. Also returns how much of the result existed before. */
 export async function copyCounting(
   from: string | URL | Store,
   to: string | URL | Store,
@@ -175,7 +175,7 @@ type ReadOptions = Omit<CopyOptions, "runs"> & { runs?: Key[] };
 
 const nothing: Counts = { lineages: 0, checkpoints: 0, effects: 0, writes: 0, records: 0, bytes: 0 };
 
-/** Adds counts, or takes them away. */
+/** Adds or subtracts counts. */
 function plus(a: Counts, b: Counts, sign: 1 | -1 = 1): Counts {
   return {
     lineages: a.lineages + sign * b.lineages,
@@ -205,9 +205,9 @@ class Copying {
   readonly #mark: ExportMark | undefined;
   /** The number of checkpoints of all chosen runs. */
   #ofCheckpoints: number | undefined;
-  /** The counts of all parts. */
+  /** The sum of the counts of all parts. */
   #counts = nothing;
-  /** What the destination had of them. */
+  /** The part of the counts that the destination had before. */
   #there = nothing;
   #skipped = 0;
   #damaged: NonNullable<CopyResult["damaged"]> | undefined;
@@ -228,8 +228,8 @@ class Copying {
   }
 
   /**
-   * Copies one run after the other. If a conflict is an error, all runs are compared before the first one is changed, so that a
-   * conflict changes nothing.
+   * Copies the runs one by one. If a conflict is an error, all runs are compared before any change, so that a conflict
+   * changes nothing.
    */
   async copyRuns(): Promise<{ result: CopyResult; there: Counts }> {
     const { onConflict = "fail" } = this.#options;
@@ -255,7 +255,7 @@ class Copying {
     return this.#end();
   }
 
-  /** What happens if a run cannot be copied. */
+  /** Handles a run that cannot be copied. */
   async #failed(run: ChosenRun, { last }: Part, error: unknown): Promise<void> {
     if (!isOwnError(error) || last?.changed === true) throw error;
     if (last !== undefined) this.#counts = plus(this.#counts, last, -1);
@@ -299,7 +299,7 @@ class Copying {
     this.#there = plus(this.#there, part.last.there);
   }
 
-  /** Copies what the destination lacks of a part that was compared. */
+  /** Copies what the destination lacks of a compared part. */
   async #finish(part: Part): Promise<void> {
     if (part.last!.done) return;
     this.#mark?.begin();
@@ -313,7 +313,7 @@ class Copying {
     const before = part.last;
     const last = await step(part.copy, [engineOf(this.#from), engineOf(this.#to)]);
     part.last = last;
-    // The comparison writes nothing, so the destination must not change until the comparison ends.
+    // The comparison writes nothing, so the destination must not change before its end.
     if (!last.verifying) part.compared = undefined;
     else part.compared ??= await Mark.of(this.#to, "destination");
     this.#counts = plus(this.#counts, plus(last, before ?? nothing, -1));
@@ -335,7 +335,7 @@ class Copying {
     return { result: this.#result, there: this.#there };
   }
 
-  /** Returns what is damaged in a run of the source. Everything of it is read. */
+  /** Reads all of a run of the source, and returns its damage. */
   async #damageOf({ keys }: ChosenRun): Promise<string | undefined> {
     let message: string | undefined;
     const onDamage = (error: Error) => void (message ??= error.message);
@@ -343,7 +343,7 @@ class Copying {
     return message;
   }
 
-  /** Removes a run from the destination. A damaged source must not replace it, so all of the source is verified first. */
+  /** Removes a run from the destination. First verifies all of the source, so that damaged data replaces nothing. */
   async #remove({ keys }: ChosenRun): Promise<void> {
     if (!this.#verified) {
       const { findings } = await check(engineOf(this.#from), { signal: this.#options.signal }, () => false);
@@ -393,6 +393,6 @@ function sideOf(target: unknown, name: "from" | "to"): Side {
   if (name === "from" && path !== null && !existsSync(path)) {
     throw new ForkpointError("NOT_FOUND", `there is no store at ${quote(path)}: nothing to copy`);
   }
-  // Somebody else may have made the source: it is read as it is, and nothing in it is changed.
+  // Another user may own the source, so it is opened read-only.
   return { store: openInBackground(text, { ...options, readOnly: name === "from" }), owned: true };
 }

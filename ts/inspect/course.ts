@@ -1,4 +1,4 @@
-/** Reads the course of a run: its steps, and what belongs to them, for the waterfall and the graph. */
+/** Reads the course of a run: its steps with subgraphs, effects and pauses, for the waterfall and the graph. */
 
 import { isOwnError } from "../bridge/errors.js";
 import { readRecord, whole } from "../store/options.js";
@@ -15,11 +15,11 @@ import { isBelow } from "./waterfall.js";
 import { type Key, inspect, openCheckpoint } from "../plugin/wire.js";
 import type { CheckpointInfo } from "../plugin/views.js";
 
-/** The most steps of a run, and of its subgraphs together, that are read unless the caller says otherwise. */
+/** The default for the maximum number of steps of a run, and of its subgraphs together. */
 const STEPS = 20_000;
 const NESTED = 5_000;
 
-/** Pauses are looked for in this many of the longest steps, and in this many bytes of their checkpoints. */
+/** Pauses are searched in this many of the longest steps, and in this many bytes of their checkpoints. */
 const [LONGEST, MOST_READ] = [200, 32_000_000];
 
 /** The most steps of a page of checkpoints. */
@@ -76,8 +76,8 @@ const nullIfDamaged = (error: unknown): null => {
 };
 
 /**
- * Returns the ids of the checkpoints at which a run has asked a question, if only their writes tell it. The longest steps are looked at,
- * in which a pause matters.
+ * Returns the ids of the checkpoints with a question that only their writes show. Examines the longest steps, in which
+ * a pause matters.
  */
 async function pausesOf(context: Context, steps: readonly CheckpointInfo[]): Promise<string[]> {
   const { isPause } = pluginOf(steps[0]?.space ?? "");

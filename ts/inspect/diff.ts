@@ -14,7 +14,7 @@ import {
 import { alignIds, identityIn } from "./identity.js";
 import type { Change } from "../plugin/views.js";
 
-/** A change, or a pair of containers that differ and are still to be compared. */
+/** A change, or a pair of different containers to compare. */
 type Task =
   | { op: "compare"; before: unknown; after: unknown; at: Place | null; to: Place | null }
   | { op: "add"; after: unknown; to: Place | null }
@@ -22,8 +22,8 @@ type Task =
   | { op: "replace"; before: unknown; after: unknown; at: Place | null; to: Place | null };
 
 /**
- * Returns the kind of a container whose items are compared one by one. Returns null for any other form. A list with
- * its own properties is compared as one value.
+ * Returns the kind of a container whose items are compared one by one. Returns null for any other form. A list with its
+ * own properties is compared as a whole.
  */
 function comparedKind(form: unknown): Container | null {
   const kind = containerOf(form);
@@ -31,12 +31,12 @@ function comparedKind(form: unknown): Container | null {
 }
 
 /**
- * Returns the changes of a part of a checkpoint, at most `limit`. Undefined stands for a missing part.
+ * Returns the changes of a part of a checkpoint, at most `limit`. Undefined: the part is missing.
  *
- * Objects and Errors are compared by their keys, Maps by key, Sets by item, and lists as `align` does. Items of lists that
- * differ but have the same id, such as messages, are compared with each other. If two corresponding values differ, and both are containers of one kind, their items are compared. Otherwise the change is a
- * `replace`. The path of a `remove` leads through the old value. The path of an `add` or a `replace` leads through the
- * new value.
+ * Objects and Errors are compared by key, Maps by key, Sets by item, and lists with `align`. Different list items with
+ * the same id, such as messages, are compared with each other. If two corresponding values are different containers of
+ * one kind, their items are compared. Other differences are a `replace`. The path of a `remove` leads through the old
+ * value, that of an `add` or a `replace` through the new value.
  */
 export function diffValues(
   part: Change["part"],
@@ -75,7 +75,7 @@ class Differ {
     return this.#numbering.equal(before, after);
   }
 
-  /** Returns the task for two values that differ. Undefined stands for a missing value. */
+  /** Returns the task for two different values. Undefined: the value is missing. */
   between(before: unknown, after: unknown, at: Place | null, to: Place | null): Task {
     if (before === undefined) return { op: "add", after, to };
     if (after === undefined) return { op: "remove", before, at };
@@ -84,7 +84,7 @@ class Differ {
     return { op, before, after, at, to };
   }
 
-  /** Returns the tasks for the items of two containers that differ, in order. */
+  /** Returns the tasks for the items of two different containers, in order. */
   inside(before: unknown, after: unknown, at: Place | null, to: Place | null): Task[] {
     return Array.isArray(before)
       ? this.#lists(before, after as unknown[], at, to)
@@ -97,7 +97,7 @@ class Differ {
     const isWrites = this.#part === "writes" && to === null;
     const identity = identityIn(this.#part, to === null);
     const ids = [(i: number) => identity(before[i]), (j: number) => identity(after[j])] as const;
-    // Two writes of different tasks have nothing in common.
+    // Writes of different tasks are never compared with each other.
     const rest = isWrites ? apart : (left: number[], right: number[]) => paired(left, right, kinds, kindsAfter);
     const tasks: Task[] = [];
     const pairs = align(
@@ -134,7 +134,7 @@ class Differ {
 
   /**
    * Returns the items of a container by unique names. Matching items of two containers have the same name. A Map or a
-   * Set may contain equal objects, so their names also count the repetitions.
+   * Set may contain equal objects, so a name also has a repetition count.
    */
   #named(form: object): Map<string, Item> {
     const counts = new Map<number, number>();
@@ -153,21 +153,21 @@ class Differ {
 }
 
 /**
- * Returns the value that a change shows for an item: the item's value, or the entire entry if it is a Map's and its key
- * is no text.
+ * Returns the value that a change shows for an item. This is the item's value, or the entire entry of a Map if its key
+ * is not a text.
  */
 function entryOf({ key, value, step }: Item, form: object): unknown {
   return key === undefined ? value : (form as { value: unknown[] }).value[step as number];
 }
 
-/** Aligns no item with another one. */
+/** Aligns no item. */
 function apart(before: number[], after: number[]): Aligned[] {
   return [...before.map((i): Aligned => [i, null]), ...after.map((j): Aligned => [null, j])];
 }
 
 /**
- * Aligns items that have no equal item in the other list. Pairs containers of one kind, in order. Aligns the items
- * between two such pairs by index.
+ * Aligns items without an equal item in the other list. Pairs containers of one kind, in order. Aligns the items
+ * between two pairs by index.
  */
 function paired(
   before: number[],

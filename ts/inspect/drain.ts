@@ -1,4 +1,4 @@
-/** Says which open runs of a store do not fit a new version of their program. */
+/** Lists the open runs that do not fit a new version of their program. */
 
 import { isOwnError } from "../bridge/errors.js";
 import { type ProgramDescription, readDescription } from "../store/description.js";
@@ -34,7 +34,7 @@ export interface DrainedRun extends RunRef {
   differences: string[];
 }
 
-/** Which open runs do not fit a new version of their program. */
+/** The open runs of a program that do not fit a new version. */
 export interface DrainReport {
   program: string | null;
   /** The new version, and the hash of its shape. */
@@ -45,9 +45,9 @@ export interface DrainReport {
   fits: number;
   /** The open runs of the program that do not fit, the last active first. */
   runs: DrainedRun[];
-  /** How many open runs of the framework other programs made. */
+  /** The number of the framework's open runs from other programs. */
   other: number;
-  /** How many open runs were not checked, because the store does not know their program or cannot read them. */
+  /** The number of unchecked open runs, whose program is unknown or which cannot be read. */
   unknown: number;
 }
 
@@ -107,7 +107,7 @@ class DrainCheck {
       const known = (hash: string | undefined) => this.#shapes.get(hash ?? "") ?? this.#to;
       standing = await pluginOf(this.#space).stand!(this.#context, row, given, known);
     } catch (error) {
-      // A damaged checkpoint, or one of a missing serializer, cannot be checked. Any other error is one of the store.
+      // A checkpoint that is damaged or lacks its serializer cannot be checked. Any other error is the store's.
       if (!isOwnError(error) || !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
       this.#unknown += 1;
       return;
@@ -141,7 +141,7 @@ class DrainCheck {
     }
   }
 
-  /** Says whose a run is. A program without a name is recognized by a node that both versions have. */
+  /** Returns the owner of a run. A program without a name is recognized by a node that both versions have. */
   #whose(program: string | undefined, from: ProgramShape | undefined): "own" | "other" | "unknown" {
     if (program !== undefined) return program === this.#program ? "own" : "other";
     if (this.#program !== undefined || from === undefined) return "unknown";
@@ -149,7 +149,7 @@ class DrainCheck {
     return this.#to.nodes.some(({ name }) => names.has(name)) ? "own" : "other";
   }
 
-  /** True if `recover` takes a run for one of another program, because neither has a name and the nodes have other names. */
+  /** True if `recover` assigns a run to another program, because neither has a name and their nodes differ. */
   #isSkipped(from: ProgramShape | undefined): boolean {
     const recovers = traitsOf(this.#space).programs === "mark";
     return recovers && this.#program === undefined && from !== undefined && !hasSameParts(from, this.#to);

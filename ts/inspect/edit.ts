@@ -1,4 +1,4 @@
-/** Edits a value in its JSON form. Never changes the form that was given. */
+/** Edits a value in its JSON form. The given form never changes. */
 
 import { ForkpointError, show } from "../bridge/forkpoint-error.js";
 import {
@@ -18,7 +18,7 @@ import { toJsonForm } from "../bridge/json-form/to-json-form.js";
 
 /** Changes to a value, in the JSON form of values. */
 export interface Edit {
-  /** Each replaces the value at a path, in this order. */
+  /** Replaces the value at each path, in this order. */
   set?: ReadonlyArray<readonly [path: string | readonly PathStep[], value: unknown]> | undefined;
   /** A merge patch (RFC 7396). It is applied last. */
   patch?: unknown;
@@ -26,15 +26,15 @@ export interface Edit {
 
 /**
  * Edits a value. All keys of a path but the last must exist. The last one may also be the index after the end of a
- * list. A merge patch replaces and adds keys of objects, and removes a key whose new value is null. It replaces any
- * other value as one value.
+ * list. A merge patch adds and replaces keys of objects, and removes keys whose new value is null. It replaces any
+ * other value completely.
  *
- * A shared object stays shared: a change within it appears at each place that refers to it. Replacing the object at one
- * place does not change the other places.
+ * A shared object stays shared: a change inside it appears at all of its places. Replacing the object at one place does
+ * not change its other places.
  *
- * @throws ForkpointError `NOT_FOUND` that names the part of the path that is missing. `INVALID_ARGUMENT` for a wrong path
- *   and for a path with a range; if the patch is no object, or has an object for a Map or an Error, which would not be
- *   merged but lost; and for a form that is malformed.
+ * @throws ForkpointError `NOT_FOUND` that names the missing part of the path. `INVALID_ARGUMENT` for a wrong path or a
+ *   range, for a malformed form, and for a patch that is not an object or has an object for a Map or an Error, because
+ *   the value would be lost instead of merged.
  */
 export function edited(form: unknown, { patch, set = [] }: Edit): unknown {
   const editor = new Editor(form);
@@ -43,10 +43,10 @@ export function edited(form: unknown, { patch, set = [] }: Edit): unknown {
   return toJsonForm(editor.root);
 }
 
-/** Edits the value that a form stands for, as a program would. */
+/** Edits the value of a form, as a program would. */
 class Editor {
   root: unknown;
-  /** The form of each object that an edit has made. Such an object is empty until `fill`. */
+  /** The form of each object that an edit has made. The object is empty until `fill`. */
   readonly #made = new Map<unknown, object>();
   readonly #reader = new FormReader((steps) => this.#target(steps), true, this.#made);
   readonly #walker = new Walker(undefined);
@@ -85,7 +85,7 @@ class Editor {
       return this.#reader.fill();
     }
     let into = this.root;
-    /** The Map and the index, if `into` is the copy of an entry of a Map. */
+    /** The Map and the index, if `into` is a copy of a Map's entry. */
     let entry: [map: Map<unknown, unknown>, index: number] | undefined;
     for (const [at, step] of steps.slice(0, -1).entries()) {
       const next = inside(into, step);
@@ -93,8 +93,8 @@ class Editor {
       entry = into instanceof Map && typeof step === "number" ? [into, step] : undefined;
       into = next;
     }
-    // A Map stores the key and the value of an entry, and not the entry's list, so fill that list first. Put any other
-    // value into its container before it is filled, because a `Ref` inside it may lead through its own path.
+    // Fill an entry's list first, because a Map stores the key and the value, not the list. Put any other value into
+    // its container before filling it, because a `Ref` inside it may lead through its own path.
     const isEntry = into instanceof Map && typeof last === "number";
     if (isEntry) this.#reader.fill();
     if (!isContainer(into) || !put(into, last, value, steps)) throw missing(steps, steps.length - 1, isContainer(into));
@@ -154,7 +154,7 @@ function isContainer(value: unknown): value is object {
   );
 }
 
-/** Returns the value that a step leads to, or `NOTHING`. In a Map, a number leads to a copy of an entry. */
+/** Returns the value at a step, or `NOTHING`. In a Map, a number leads to a copy of an entry. */
 function inside(value: unknown, step: Step): unknown {
   if (!isContainer(value)) return NOTHING;
   if (value instanceof Map && typeof step === "string") return value.has(step) ? value.get(step) : NOTHING;
@@ -172,7 +172,7 @@ function inside(value: unknown, step: Step): unknown {
 /** Returns true for the key of a named property of a list. */
 const isName = (key: string): boolean => key !== "length" && typeof stepOfProperty(key) === "string";
 
-/** Sets the value that a step leads to. Returns false if the container cannot have this key or index. */
+/** Sets the value at a step. Returns false if the container cannot have this key or index. */
 function put(into: object, step: Step, value: unknown, path: readonly Step[]): boolean {
   if (into instanceof Map && typeof step === "string") into.set(step, value);
   else if (into instanceof Map || into instanceof Set || (Array.isArray(into) && typeof step === "number")) {
@@ -188,7 +188,7 @@ function put(into: object, step: Step, value: unknown, path: readonly Step[]): b
   return true;
 }
 
-/** Gives a Map or a Set other entries or items, in their order. */
+/** Replaces the entries of a Map or the items of a Set, in order. */
 function refill(into: Map<unknown, unknown> | Set<unknown>, items: readonly unknown[], path: readonly Step[]): void {
   const isMap = into instanceof Map;
   into.clear();

@@ -1,4 +1,4 @@
-/** The effects of a run: lists them, reads a result, and settles by hand what nobody knows. See `forkpoint/effects`. */
+/** The effects of a run: lists them, reads results, and settles unknown outcomes by hand. See `forkpoint/effects`. */
 
 import { ForkpointError, quote, typeError } from "../bridge/errors.js";
 import { detachBuffers } from "../bridge/detach.js";
@@ -15,7 +15,7 @@ import { readValue } from "../plugin/values.js";
 import type { Key } from "../plugin/wire.js";
 import type { EffectDetail, EffectInfo } from "../plugin/views.js";
 
-/** An effect that a caller names. Without a branch: all effects with this key. */
+/** Names an effect. Without a branch: all effects with this key. */
 interface Named {
   of: Key;
   key: string;
@@ -40,13 +40,13 @@ export async function listEffects({ engine }: Context, of: Key): Promise<EffectI
   return shown.toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
-/** Lists the effects that a caller names. */
+/** Lists the named effects. */
 async function named(context: Context, { of, key, branch }: Named): Promise<EffectInfo[]> {
   const all = await listEffects(context, of);
   return all.filter((effect) => effect.key === key && (branch === undefined || effect.branch === branch));
 }
 
-/** Reads an effect with its result: the one with this key that began last. */
+/** Reads an effect with its result: the last begun with this key. */
 export async function readEffect(context: Context, ref: unknown): Promise<EffectDetail | null> {
   const last = (await named(context, readNamed(ref))).at(-1);
   if (last === undefined) return null;
@@ -67,12 +67,12 @@ function slotOf({ engine }: Context, { space, run, ns, key, branch }: EffectInfo
   return findEffect(engine.native, { of: { space, run, ns: ns ?? "" }, key, branch });
 }
 
-/** Forgets the effects that a caller names, so that the next call runs them again. */
+/** Forgets the named effects, so that the next call runs them again. */
 export async function forgetEffects(context: Context, ref: unknown): Promise<{ forgotten: number }> {
   const given = readNamed(ref);
   const effects = await settleable(context, given);
   for (const effect of effects) {
-    // A claimed effect can be removed: no other process can begin it then.
+    // No other process can begin a claimed effect, so it can be removed.
     if (!isSettled(effect)) await claim(context, effect);
   }
   const addresses = effects.map(({ key, branch }) => ({ of: given.of, key, branch }));
@@ -80,7 +80,7 @@ export async function forgetEffects(context: Context, ref: unknown): Promise<{ f
   return { forgotten: effects.length };
 }
 
-/** Stores the result of an effect that has none: the one with this key that began last. */
+/** Stores a result for an effect without one: the last begun with this key. */
 export async function settleEffect(context: Context, ref: unknown, form: unknown): Promise<EffectInfo> {
   if (form === undefined) throw typeError("result is missing: pass the JSON form of the result, such as null");
   const given = readNamed(ref);
@@ -96,7 +96,7 @@ export async function settleEffect(context: Context, ref: unknown, form: unknown
 
 const isSettled = ({ state }: EffectInfo): boolean => state === "done" || state === "error";
 
-/** Returns the effects that a caller names. Throws if there are none, or if a process works on one of them or on the run. */
+/** Returns the named effects. Throws if there are none, or if a process works on one of them or on the run. */
 async function settleable(context: Context, given: Named): Promise<EffectInfo[]> {
   const effects = await named(context, given);
   const { space, run } = given.of;

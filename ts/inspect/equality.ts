@@ -1,15 +1,15 @@
-/** Numbers forms, so that two forms are equal if and only if they have the same number. */
+/** Numbers forms. Two forms are equal if and only if they have the same number. */
 
 import { type Pair, containerOf, entriesOf } from "../bridge/json-form/form.js";
 
-/** A form that is being numbered. Its kind and the numbers of its items determine its number. */
+/** A form to be numbered. Its kind and the numbers of its items determine its number. */
 interface Task {
   form: object;
   kind: string;
   inside: readonly unknown[];
   /**
-   * 0: the order of the items matters. 1: it does not. 2: the items are keys and values in turn, and the order of the
-   * pairs does not matter.
+   * 0: the order of the items matters. 1: the order does not matter. 2: the items alternate between keys and values,
+   * and the order of the pairs does not matter.
    */
   group: 0 | 1 | 2;
   numbers: number[];
@@ -36,7 +36,7 @@ export class Numbering {
     return a === b ? !isZero(a) || Object.is(a, b) : this.of(a) === this.of(b);
   }
 
-  /** Returns the number of a form. Works without the stack, because a form may be deep. */
+  /** Returns the number of a form. Uses no recursion, because a form may be deep. */
   of(root: unknown): number {
     const known = this.#atOnce(root);
     if (known !== undefined) return known;
@@ -66,10 +66,10 @@ export class Numbering {
     return number;
   }
 
-  /** Returns the number of a primitive value, or of an object that is already numbered. Otherwise returns undefined. */
+  /** Returns the number of a primitive value or of an already numbered object. Undefined for other objects. */
   #atOnce(form: unknown): number | undefined {
     if (typeof form === "object" && form !== null) return this.#numbers.get(form);
-    // The quote distinguishes a text from the key of an object, which is a text too.
+    // The quote distinguishes a text from an object's key, which is also a text.
     if (typeof form === "string") return this.#number(`"${form}`);
     return this.#number(isZero(form) && Object.is(form, -0) ? "-0" : form);
   }
@@ -105,7 +105,7 @@ function flat(pairs: readonly Pair[]): unknown[] {
   return items;
 }
 
-/** Returns true if the keys of pairs are sorted by their numbers, as those of most objects are. */
+/** Returns true if pairs are sorted by the numbers of their keys, as in most objects. */
 function isSorted(pairs: number[]): boolean {
   for (let i = 2; i < pairs.length; i += 2) if (pairs[i]! < pairs[i - 2]!) return false;
   return true;

@@ -1,6 +1,6 @@
 /**
- * The end mark of an export. A copy to an empty folder of text files notes in the folder that it has begun, and at its end that it
- * is complete and up to which commit. So a folder that lacks something is told from a whole one. A store in use has no mark.
+ * The mark of an export. A copy to an empty folder of text files notes its beginning there, and at its end the last
+ * commit of the complete folder. The mark tells incomplete folders from complete ones. A store in use has none.
  */
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ interface Content {
 /** The mark of a folder that a copy fills. */
 export class ExportMark {
   readonly #folder: string;
-  /** What the folder says. Undefined: it has no mark yet. */
+  /** The state in the mark. Undefined: there is no mark yet. */
   #isComplete: boolean | undefined;
 
   private constructor(folder: string, isComplete: boolean | undefined) {
@@ -28,7 +28,7 @@ export class ExportMark {
     this.#isComplete = isComplete;
   }
 
-  /** The mark of the destination of a copy. Undefined if it is no folder of text files, or if it had data and is no export. */
+  /** The mark of a copy's destination. Undefined for a folder with data that is not an export, and for other stores. */
   static async of(store: Store): Promise<ExportMark | undefined> {
     const folder = folderOf(store);
     if (folder === undefined) return undefined;
@@ -38,7 +38,7 @@ export class ExportMark {
     return checkpoints + lineages + records > 0 ? undefined : new ExportMark(folder, undefined);
   }
 
-  /** Notes that the folder lacks something. */
+  /** Notes that the folder is incomplete. */
   begin(): void {
     if (this.#isComplete !== false) this.#write(false);
   }
@@ -57,7 +57,7 @@ export class ExportMark {
   }
 }
 
-/** Throws `CORRUPT` if a store is an export that is not complete, or that has lost commits since. */
+/** Throws `CORRUPT` if the store is an incomplete export, or has lost commits since the export. */
 export function refuseUnfinished(store: Store): void {
   const folder = folderOf(store);
   const mark = folder === undefined ? undefined : read(folder);
@@ -98,7 +98,7 @@ function damaged(path: string, cause?: unknown): ForkpointError {
   return new ForkpointError("CORRUPT", message, { cause });
 }
 
-/** The number of the last commit of a folder. A part of a line after it was not committed. */
+/** Returns the number of the folder's last commit. A partial line after it was not committed. */
 function lastCommit(folder: string): number {
   const text = readFileSync(join(folder, "order.jsonl"), "utf8");
   const end = text.lastIndexOf("\n");

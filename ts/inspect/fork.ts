@@ -1,4 +1,4 @@
-/** Forks a checkpoint into a new run or branch, with an edited state. Stored checkpoints do not change. */
+/** Forks a checkpoint into a new run or branch with an edited state. Existing checkpoints do not change. */
 
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { shownForm } from "../bridge/json-form/to-json-form.js";
@@ -18,7 +18,7 @@ import { readValues } from "./read-checkpoint.js";
 import { edited as editedForm } from "./edit.js";
 import { readLineups } from "./rows.js";
 
-/** How a checkpoint's state is changed in a fork. */
+/** The changes to the state of a fork. */
 export interface ForkEdit {
   /** Replaces the value at each path: see {@link parsePath}. All keys but the last must exist. JSON form of values. */
   set?: Array<[path: string, value: unknown]> | undefined;
@@ -26,7 +26,7 @@ export interface ForkEdit {
   patch?: unknown;
   /** The entire state, in the JSON form of values. */
   state?: unknown;
-  /** The id of the new run. Default: a generated one, or a branch in the same run where the framework has branches. */
+  /** The id of the new run. Default: a branch in the same run if the framework has branches, else a generated id. */
   as?: string | undefined;
 }
 

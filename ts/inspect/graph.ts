@@ -1,4 +1,4 @@
-/** The graph of a run: which node led to which, and where the run is. Uses nothing of Node. */
+/** The graph of a run: the transitions between nodes, and the position of the run. Uses nothing of Node. */
 
 import { bySeq, nodesOf, outsideSource, ownParent, type CourseProgram, type RunCourse } from "./steps.js";
 import type { CheckpointInfo } from "../plugin/views.js";
@@ -6,9 +6,9 @@ import type { CheckpointInfo } from "../plugin/views.js";
 /** A node of a {@link RunGraph}. */
 export interface GraphNode {
   name: string;
-  /** The place before the first node, a node, or the place after the last node. */
+  /** The start, a node, or the end. */
   kind: "start" | "node" | "end";
-  /** How often it ran. */
+  /** How many times it ran. */
   runs: number;
   /**
    * - `"waiting"`, `"failed"`, `"next"`: the run is here. The node waits for a person, has failed, or runs next.
@@ -22,9 +22,9 @@ export interface GraphNode {
 export interface GraphEdge {
   from: string;
   to: string;
-  /** How often the run followed it. 0: never. */
+  /** How many times the run followed the edge. 0: never. */
   count: number;
-  /** True if the program decides at run time whether it is followed. */
+  /** True if the program decides at run time whether the edge is followed. */
   conditional: boolean;
 }
 
@@ -32,16 +32,16 @@ export interface GraphEdge {
 export interface RunGraph {
   nodes: GraphNode[];
   edges: GraphEdge[];
-  /** Where nodes and edges come from: what the program stored of itself, or only what this run did. */
+  /** The source of nodes and edges: the stored program, or only the steps of this run. */
   source: "program" | "run";
 }
 
-/** How many earlier steps are searched for the one that led to a node. */
+/** How many earlier steps are searched for a node's predecessor. */
 const BACK = 50;
 
 /**
- * Returns the graph of a run, from its transitions and from the program that the store knows. Parallel nodes count once for each
- * time that they ran.
+ * Returns the graph of a run, from its transitions and the stored program. Parallel nodes count once for each time that
+ * they ran.
  * @example
  * ```ts
  * import { graphOf, openInspector } from "forkpoint/inspect";
@@ -83,7 +83,7 @@ class Builder {
     const steps = bySeq(this.#course.steps);
     const known = new Map(steps.map((each) => [each.id, each]));
     const parentOf = (step: CheckpointInfo) => known.get(ownParent(step) ?? "");
-    /** What leads on from each step. */
+    /** The nodes that lead on from each step. */
     const out = new Map<CheckpointInfo, readonly string[]>();
     for (const step of steps) {
       const parent = parentOf(step);
@@ -107,7 +107,7 @@ class Builder {
     return this.#made(end);
   }
 
-  /** Returns the nodes that led to a node: those of the step before, or of an earlier one from which the program has an edge. */
+  /** Returns the predecessors of a node: in the step before, or in an earlier step whose node has an edge to it. */
   #sources(
     node: string,
     step: CheckpointInfo,
@@ -134,7 +134,7 @@ class Builder {
     this.#edges.set(key, edge);
   }
 
-  /** Counts the way from the last nodes to the end. */
+  /** Counts the transition from the last nodes to the end. */
   #leave(last: readonly string[]): void {
     const nodes = last.filter((node) => node !== this.#start);
     const fitting = nodes.filter((node) => this.#known.has(keyOf(node, this.#end)));
@@ -145,7 +145,7 @@ class Builder {
     const { status, next = null } = this.#course;
     const isStopped = status === "waiting" || status === "failed";
     const here = isStopped ? status : "next";
-    // Without the next nodes, a run that has stopped is at its last ones.
+    // A stopped run without next nodes is at its last nodes.
     const stopped = isStopped ? last.filter((name) => name !== this.#start) : [];
     const at = new Set(status === "finished" ? [] : (next ?? stopped));
     const names = new Set([...(this.#program?.nodes ?? []), ...this.#runs.keys()]);
@@ -181,11 +181,11 @@ class Builder {
 
 const keyOf = (from: string, to: string): string => `${from}\0${to}`;
 
-/** Returns the name of a node as it is shown: `start` and `end` for the places around the nodes. */
+/** Returns the shown name of a node: `start` and `end` for the places around the nodes. */
 export const shownNode = ({ kind, name }: GraphNode): string => (kind === "node" ? name : kind);
 
 /**
- * Writes a graph as lines of text, such as `plan -> read x3`, and then where the run is, such as `failed: read`.
+ * Writes a graph as lines of text, such as `plan -> read x3`, followed by the run's position, such as `failed: read`.
  * @example graphText({ nodes: [], edges: [{ from: "plan", to: "read", count: 3, conditional: false }], source: "run" });
  */
 export function graphText({ nodes, edges }: RunGraph): string[] {
@@ -203,7 +203,7 @@ export function graphText({ nodes, edges }: RunGraph): string[] {
   return lines;
 }
 
-/** Writes everything but letters, digits and spaces as a code, so that a name is only a text in a Mermaid diagram. */
+/** Encodes all characters but letters, digits and spaces, so that a name is only text in a Mermaid diagram. */
 const mermaidText = (text: string): string =>
   text.replace(/[^\p{L}\p{N} _-]/gu, (character) => `#${character.codePointAt(0)};`);
 

@@ -1,14 +1,14 @@
-/** Finds the items of two lists that have the same id, such as two versions of a message. */
+/** Pairs the items of two lists by id, such as two versions of a message. */
 
 import { isRecord } from "../bridge/json-form/form.js";
 import type { Aligned } from "./alignment.js";
 import type { Change } from "../plugin/views.js";
 
-/** Returns the id of a message or of any other object that has one. Null: it has none. */
+/** Returns the id of a message or another object. Null: there is none. */
 function idOf(form: unknown): string | null {
   if (!isRecord(form) || Object.hasOwn(form, "$type")) return null;
   const { lc, kwargs } = form;
-  // A message that is stored as the call of its constructor. Its own key `id` is the name of its class.
+  // A message may be stored as its constructor's call. Its own key `id` is then the name of its class.
   const id = lc === 1 && isRecord(kwargs) ? kwargs["id"] : form["id"];
   return typeof id === "string" || typeof id === "number" ? `${typeof id} ${id}` : null;
 }
@@ -25,9 +25,9 @@ export function identityIn(part: Change["part"], isRoot: boolean): (form: unknow
 }
 
 /**
- * Returns the pairs of items with the same id, in the order of both lists. An id that a list has more than once is ignored.
+ * Returns the pairs of items with the same id, in the order of both lists. An id that is repeated in a list is ignored.
  *
- * @param before the ids of the first list. Null: the item has none.
+ * @param before the ids of the first list. Null: the item has no id.
  */
 export function sameIds(
   before: ReadonlyArray<string | null>,
@@ -42,16 +42,16 @@ export function sameIds(
   return rising(pairs);
 }
 
-/** Returns the index of each id. -1: the list has it more than once. */
+/** Returns the index of each id. -1: the id is repeated. */
 function placesOf(ids: ReadonlyArray<string | null>): Map<string, number> {
   const places = new Map<string, number>();
   for (const [index, id] of ids.entries()) if (id !== null) places.set(id, places.has(id) ? -1 : index);
   return places;
 }
 
-/** Returns the longest part of the pairs in which both indexes rise. The first indexes rise already. */
+/** Returns the longest subsequence of pairs with rising second indexes. The first indexes already rise. */
 function rising(pairs: ReadonlyArray<[number, number]>): Array<[number, number]> {
-  // `ends[n]` is the pair with the lowest second index at which n + 1 rising pairs end.
+  // `ends[n]` is the pair with the lowest second index that ends n + 1 rising pairs.
   const ends: number[] = [];
   const previous: number[] = [];
   for (const [at, [, j]] of pairs.entries()) {
@@ -70,7 +70,7 @@ function rising(pairs: ReadonlyArray<[number, number]>): Array<[number, number]>
 }
 
 /**
- * Aligns two parts of lists: items with the same id first, and `between` aligns the items before, between and after them.
+ * Aligns two parts of lists by id. `between` aligns the items before, between and after the pairs.
  *
  * @param before the indexes of the items in the first list.
  */

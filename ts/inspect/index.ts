@@ -12,18 +12,18 @@ import { Store, engineOf, openInBackground } from "../store/store.js";
 
 /** Options of {@link openInspector}. */
 export interface InspectorOptions {
-  /** Your own serializers. They read the values that they wrote. */
+  /** Your own serializers, to read the values that they wrote. */
   serializers?: Serializer[] | undefined;
   /** How long a call waits while another process holds the database, in ms. Default: 30,000. */
   busyTimeout?: number | undefined;
   /**
-   * The largest checkpoint, message or pending write that is read, in bytes. A larger one rejects with `UNSUPPORTED`. At
-   * least 64 MiB is read. Default: 64 MiB. At most 900 MiB.
+   * The size of the largest checkpoint, message or pending write to read, in bytes. A larger one rejects with
+   * `UNSUPPORTED`. Default and minimum: 64 MiB. At most 900 MiB.
    */
   maxPayloadBytes?: number | undefined;
   /** Whether `fork`, `setLabels`, `remove`, `prune`, `migrate` and `vacuum` may write. Default: false. */
   write?: boolean | undefined;
-  /** What a million tokens of each model cost. `usage()` computes costs with them. Default: no costs. */
+  /** The price of a million tokens of each model. `usage()` computes costs from it. Default: no costs. */
   prices?: ModelPrices | undefined;
 }
 
@@ -49,10 +49,10 @@ const inspectorOptions = {
 /**
  * Opens a store to inspect it.
  *
- * Without `write`, nothing is changed: no file is created, no table is made or upgraded, and the bytes of a database stay
- * the same. Other processes may write at the same time.
+ * Without `write`, nothing changes: no file is created, no table is created or upgraded, and the bytes of a database
+ * stay the same. Other processes may write at the same time.
  *
- * @param target what {@link openStore} takes, or an open store. A store that was given stays open after `close()`.
+ * @param target a target for {@link openStore}, or an open store, which stays open after `close()`.
  * @throws ForkpointError `NOT_FOUND` if there is no such database. TypeError for a wrong target or option.
  * @example
  * ```ts
@@ -81,7 +81,7 @@ export async function openInspector(target: string | URL | Store, options?: Insp
   }
 }
 
-/** Returns what a user gives to open the store, without a password. */
+/** Returns the target that the user gave, without a password. */
 function targetOf({ backend, databasePath }: NativeStore, given: unknown): string {
   if (databasePath === null) return "memory:";
   if (backend === "jsonl") return `jsonl:${databasePath}`;
@@ -92,7 +92,7 @@ function targetOf({ backend, databasePath }: NativeStore, given: unknown): strin
   return url.href;
 }
 
-/** Opens a store. A store that is opened without `write` must exist. */
+/** Opens a store. Without `write`, the store must exist. */
 function opened(
   target: string | URL,
   { busyTimeout, maxPayloadBytes, write }: Omit<InspectorOptions, "serializers" | "prices">,

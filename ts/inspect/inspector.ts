@@ -1,4 +1,4 @@
-/** The inspector: what `openInspector` returns. */
+/** The class of inspectors that `openInspector` returns. */
 
 import { ForkpointError, isOwnError } from "../bridge/errors.js";
 import { migrate, type MigrateOptions, type MigrateResult } from "../store/migrate.js";
@@ -75,14 +75,14 @@ export class StoreInspector implements AsyncDisposable {
     this.#own = own;
   }
 
-  /** Describes the store, and counts its runs and checkpoints in indexes, as `runs()` does. */
+  /** Describes the store. Counts its runs and checkpoints in indexes, like `runs()`. */
   info(): Promise<StoreInfo> {
     return this.#run((context) => infoOfStore(context));
   }
 
   /**
-   * A page of runs. Runs and checkpoints are found and counted in indexes. In a damaged file, a run may be missing and
-   * `checkpoints` may be wrong, which `verify()` finds.
+   * A page of runs. Runs are found, and checkpoints counted, in indexes. In a damaged file, a run may be missing and
+   * `checkpoints` may be wrong; `verify()` detects that.
    */
   runs(query?: RunQuery): Promise<Page<RunInfo>> {
     return this.#run((context) => listRuns(context, query));
@@ -109,10 +109,7 @@ export class StoreInspector implements AsyncDisposable {
     return this.#run((context) => listForks(context, readKey(ref)));
   }
 
-  /**
-   * The effects of this run, without their results, the first begun first: what it has done to other systems. See
-   * `forkpoint/effects`.
-   */
+  /** The effects of this run, without their results, in the order of their beginning. See `forkpoint/effects`. */
   effects(ref: RunRef): Promise<EffectInfo[]> {
     return this.#run((context) => listEffects(context, readKey(ref)));
   }
@@ -135,8 +132,8 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * What a run asks a human: its questions without an answer, and those whose answer was stored with `answer()`. Without `id` and
-   * `step`, those of the newest checkpoint. A question that a program has answered itself is not listed.
+   * The questions of a run: unanswered ones, and those answered with `answer()`. Without `id` and `step`: of the newest
+   * checkpoint. A question that the program has answered itself is not listed.
    * @example
    * ```ts
    * for (const { text, tool, args, answered } of await inspector.questions({ space: "langgraph", run: "thread-1" })) {
@@ -149,8 +146,9 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Returns a page of the messages in a state: of the newest checkpoint, or as `checkpoint()` selects it. Messages of all
-   * frameworks and providers have one form, and the result of a tool is joined to its call. Null: there is no such checkpoint.
+   * Returns a page of the messages in a state, of the newest checkpoint or as selected in `checkpoint()`. Messages of
+   * all frameworks and providers have one form. A tool's result is joined to its call. Null: there is no such
+   * checkpoint.
    * @throws ForkpointError `NOT_FOUND` if the state has no list of messages at `list`.
    * @example
    * ```ts
@@ -166,8 +164,8 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Adds up the tokens that the messages of a run have used, for the run and for each step. A message is counted once, however
-   * many steps and branches contain it. Costs need the option `prices` of the inspector. Reads the states of all steps. Null:
+   * Adds up the tokens of a run's messages, for the run and for each step. Each message counts once, even if many steps
+   * and branches contain it. Costs need the option `prices` of the inspector. Reads the states of all steps. Null:
    * there is no such run.
    * @example
    * ```ts
@@ -192,7 +190,7 @@ export class StoreInspector implements AsyncDisposable {
     return this.#run((context) => readCourse(context, readKey(ref), options));
   }
 
-  /** The changes from one checkpoint to another. Null: from nothing. `limit`: 10,000 unless given. */
+  /** The changes from one checkpoint to another. `from` null: from an empty state. `limit`: 10,000 unless given. */
   diff(
     from: CheckpointRef | null,
     to: CheckpointRef,
@@ -203,7 +201,7 @@ export class StoreInspector implements AsyncDisposable {
 
   /**
    * Yields an event for each save of any process, and for removals, until the signal aborts or the loop ends. `since`:
-   * only the saves after this seq. `last`: yields this number of the latest checkpoints first.
+   * only saves after this seq. `last`: first yields this number of the latest checkpoints.
    */
   watch(options?: {
     space?: Space | undefined;
@@ -217,9 +215,9 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Searches the keys and values of states, pending writes and other fields: the newest checkpoint of each run, those of the
-   * run that was active last first. Yields hits as it finds them, until the signal aborts or the loop ends. A key or a value
-   * is one hit. At most 1,000 hits are reported for one checkpoint. Bytes are not searched.
+   * Searches the keys and values of states, pending writes and other fields in the newest checkpoint of each run, the
+   * last active run first. Yields hits as it finds them, until the signal aborts or the loop ends. A key or a value is
+   * one hit. A checkpoint has at most 1,000 hits. Bytes are not searched.
    * @throws TypeError or RangeError for an empty text or a wrong regular expression.
    * @example
    * ```ts
@@ -239,8 +237,8 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Counts the open runs of each version of the programs, the most first, of the frameworks whose checkpoints tell the version. Reads
-   * the newest checkpoints of at most 500 runs of each framework. `space`: of this framework only.
+   * Counts the open runs of each version of the programs, the most first, in frameworks whose checkpoints have a
+   * version. Reads the newest checkpoints of at most 500 runs of each framework. `space`: only this framework.
    * @example
    * ```ts
    * for (const { program, version, runs } of await inspector.versions()) console.log(program, version?.version, runs);
@@ -250,15 +248,15 @@ export class StoreInspector implements AsyncDisposable {
     return this.#run((context) => countVersions(context, options));
   }
 
-  /** How much was saved in each of the last hours, the oldest first. `hours`: 24 unless given, at most 168. */
+  /** The number of saves in each of the last hours, the oldest first. `hours`: 24 unless given, at most 168. */
   activity(options?: { hours?: number }): Promise<SavedPerHour[]> {
     return this.#run((context) => savedPerHour(context, options));
   }
 
   /**
-   * Verifies everything that is stored. `quick`: checks only the location and the pages of the database, in a second at
-   * most. `runs`: everything is read and counted in `checked`, and `findings` and `ok` are about these runs only, with
-   * all namespaces of a thread and the current state of a session. `rows` and `after`: see {@link CheckOptions}.
+   * Verifies all stored data. `quick`: checks only the location and the pages of the database, in at most a second.
+   * `runs`: reads and counts everything, but limits `findings` and `ok` to these runs, with all namespaces of a thread
+   * and the current state of a session. `rows` and `after`: see {@link CheckOptions}.
    */
   verify(options?: {
     runs?: RunRef[] | undefined;
@@ -272,9 +270,9 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Says which open runs do not fit a new version of their program, before it is deployed. Reads the newest checkpoint of each run
-   * of the framework. Leases and running processes do not matter, and nothing is changed.
-   * @param description what `describe` of the framework's entry returns. It may come from a JSON file.
+   * Lists the open runs that do not fit a new version of their program, before you deploy it. Reads the newest
+   * checkpoint of each run of the framework. Ignores leases and running processes, and changes nothing.
+   * @param description the result of `describe` from the framework's entry. It may come from a JSON file.
    * @example
    * ```ts
    * const { ok, runs } = await inspector.drainCheck(describe(graph));
@@ -291,19 +289,20 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Forks a checkpoint: makes a new run that continues from it, with a changed state. Does not change the old run.
-   * @throws ForkpointError `UNSUPPORTED` without `write`, as all that follow.
+   * Forks a checkpoint: makes a new run that continues from it with a changed state. The old run does not change.
+   * @throws ForkpointError `UNSUPPORTED` without `write`, like all methods below.
    */
   fork(ref: CheckpointRef, edit?: ForkEdit, options?: { dryRun?: boolean }): Promise<CheckpointRef> {
     return this.#write("fork", (context) => fork(context, ref, edit, options));
   }
 
   /**
-   * Stores the answer of a human to a question of a waiting run: `approve`, `reject` or a `value`. When all questions of the run have
-   * answers, the run is `"unfinished"`, and its program continues it with them: by its next `recover`, or by the call that resumes a run.
+   * Stores a human's answer to a question of a waiting run: `approve`, `reject` or a `value`. After all questions are
+   * answered, the run is `"unfinished"`. Its program continues it with the answers, by its next `recover` or by
+   * resuming it.
    * @returns the question with its answer.
-   * @throws ForkpointError `NOT_FOUND` if the run does not ask. `CONFLICT` if the question has an answer, or if a process holds the lease of
-   *   the run. `UNSUPPORTED` if the framework takes an answer only in its own program: see {@link Question.canAnswer}.
+   * @throws ForkpointError `NOT_FOUND` if the run has no question. `CONFLICT` if the question has an answer, or if a
+   *   process holds the run's lease. `UNSUPPORTED` if only the program can answer: see {@link Question.canAnswer}.
    * @example await inspector.answer({ space: "langgraph", run: "thread-1" }, { approve: true, by: "Ana" });
    */
   answer(ref: RunRef, answer: Answer): Promise<Question> {
@@ -311,8 +310,8 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Changes the labels of a run, by which `runs()` finds it. The other labels stay, and null removes one. A run has at most 32
-   * labels, with keys of up to 100 and values of up to 500 characters. A key contains no `=`.
+   * Changes the labels of a run, by which `runs()` finds it. Null removes a label. Other labels stay. A run has at most
+   * 32 labels, with keys of up to 100 and values of up to 500 characters. A key contains no `=`.
    * @throws ForkpointError `NOT_FOUND` if there is no such run. `INVALID_ARGUMENT` for a wrong label or too many labels.
    * @example await inspector.setLabels({ space: "langgraph", run: "thread-1" }, { customer: "acme", plan: null });
    */
@@ -321,8 +320,8 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Copies all runs of another store into this one, as `forkpoint import` does, and compares them. `onConflict` says what happens to a
-   * run that this store has with another content: `"fail"` (the default), `"skip"` or `"replace"`.
+   * Copies all runs of another store into this one, like `forkpoint import`, and compares them. `onConflict` decides
+   * about a run that this store has with different content: `"fail"` (the default), `"skip"` or `"replace"`.
    * @param from a path, a URL or an open store: see {@link copyStore}.
    * @throws ForkpointError `CONFLICT` for such a run. `CORRUPT` if the source is damaged. `NOT_FOUND` if it doesn't exist.
    * @example
@@ -340,7 +339,7 @@ export class StoreInspector implements AsyncDisposable {
 
   /**
    * Removes a run, or some of its checkpoints.
-   * @throws ForkpointError `CONFLICT` if the run is to be removed and a process holds its lease, unless `force` is true.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of a run to remove, unless `force` is true.
    * @example const { removed } = await inspector.remove({ space: "langgraph", run: "thread-1" });
    */
   remove(ref: RunRef, ids?: string[], options?: DeleteOptions): Promise<{ removed: number }> {
@@ -356,8 +355,8 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Stores the result of an effect that may have happened or has failed, so that the next call returns it and runs nothing.
-   * `result` is in the JSON form of values.
+   * Stores the result of an effect that may have happened or has failed, so that the next call returns it without
+   * running. `result` is in the JSON form of values.
    * @throws ForkpointError `NOT_FOUND` if there is no such effect. `CONFLICT` if it has a result, or if a process runs it or
    *   holds the lease of the run.
    */
@@ -365,7 +364,7 @@ export class StoreInspector implements AsyncDisposable {
     return this.#write("settleEffect", (context) => settleEffect(context, ref, result));
   }
 
-  /** Removes old checkpoints: see {@link Store.prune}. With a space, only those of this framework. */
+  /** Removes old checkpoints: see {@link Store.prune}. `space`: only those of this framework. */
   prune(options: PruneOptions & { space?: Space | undefined }): Promise<PruneResult> {
     return this.#write("prune", (context) => {
       const { space, ...rules } = readRecord(options, "options", { ...pruneOptions, space: readSpace });
@@ -404,7 +403,7 @@ export class StoreInspector implements AsyncDisposable {
       throw new ForkpointError("CLOSED", "the inspector is closed: open a new one to continue");
   }
 
-  /** Runs an operation. An error's stack shows the caller of the public method. */
+  /** Runs an operation. An error's stack includes the caller of the public method. */
   async #run<T>(work: (context: Context) => Promise<T>): Promise<T> {
     try {
       this.#throwIfClosed();

@@ -13,7 +13,7 @@ export async function setLabels(context: Context, key: Key, given: unknown): Pro
   const [lineup] = await readLineups(context, [newestOf(key)]);
   const { page, current, total } = lineup!;
   if (total === 0) throw new ForkpointError("NOT_FOUND", `run ${quote(key.run)} of ${spaceOf(key.space)} not found`);
-  // A run with a current state has two lineages with the same labels, or one of them.
+  // A run with a current state has one or two lineages, with the same labels.
   const spaces = [...(page.checkpoints > 0 ? [key.space] : []), ...(current === undefined ? [] : [current.space])];
   await inspect.call(context.engine.native, "setLabels", { spaces, run: key.run, ns: key.ns, changes });
 }

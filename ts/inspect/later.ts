@@ -1,3 +1,3 @@
-/** What the entry `forkpoint` loads when it is needed. */
+/** Modules that the entry `forkpoint` loads on first use. */
 
 export { copyStore } from "./copy-runs.js";

@@ -1,4 +1,4 @@
-/** Leaves values out of a copy of a run that others get, such as secrets. Uses nothing of Node. */
+/** Leaves values, such as secrets, out of a copy of a run for other people. Uses nothing of Node. */
 
 import { ForkpointError } from "../bridge/forkpoint-error.js";
 import { type Container, type Step, containerOf, isRecord, itemsOf, setKey, typeOf } from "../bridge/json-form/form.js";
@@ -13,16 +13,16 @@ interface Pattern {
   steps: Wanted[];
 }
 
-/** What stands in place of a value that was left out. `path` is the pattern. */
+/** The replacement of a value that was left out. `path` is the pattern. */
 export interface LeftOut {
   $type: "LeftOut";
   value: string;
 }
 
 /**
- * Leaves out the values at some paths, wherever the paths occur in a value: `.apiKey` also leaves out `config.apiKey`. A path is
- * written as in `forkpoint get --path`, and `[*]` or `.*` stands for any index or key. The fields of a message that is stored as `{ lc: 1, kwargs }` count as
- * fields of the message, so `.messages[*].content` needs no `kwargs`.
+ * Leaves out the values at some paths, wherever the paths occur: `.apiKey` also leaves out `config.apiKey`. A path has
+ * the form of `forkpoint get --path`. `[*]` or `.*` stands for any index or key. The fields of a message stored as `{
+ * lc: 1, kwargs }` count as the message's fields, so `.messages[*].content` needs no `kwargs`.
  */
 export class LeavingOut {
   readonly #patterns: Pattern[];
@@ -34,12 +34,12 @@ export class LeavingOut {
     this.#counts = new Map(paths.map((text) => [text, 0]));
   }
 
-  /** How many values each path has left out so far. */
+  /** The number of values that each path has left out so far. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
 
-  /** Returns a value in its JSON form without what is left out. `at` has the names of the places that lead to it. */
+  /** Returns a value in its JSON form without the values at the paths. `at` has the names of the steps to the value. */
   from(form: unknown, at: readonly string[] = []): unknown {
     if (this.#patterns.length === 0) return form;
     let reached = this.#begun();
@@ -48,7 +48,7 @@ export class LeavingOut {
       if (full !== null) return this.#mark(full);
       reached = inner;
     }
-    // A path may lead through a reference to a value that is written out at another place. What it leaves out is cut there.
+    // A path may lead through a reference to a value at another place. The value is then left out at that place.
     const elsewhere: Elsewhere = new Map();
     for (;;) {
       const known = elsewhere.size;
@@ -68,7 +68,7 @@ export class LeavingOut {
     return { $type: "LeftOut", value: text };
   }
 
-  /** Returns how far each pattern has come after a step, and a pattern that ends there. */
+  /** Returns the progress of each pattern after a step, and a pattern that ends there. */
   #after(reached: readonly Reached[], step: string | number): { inner: Reached[]; full: Pattern | null } {
     const inner = this.#begun();
     for (const { pattern, done } of reached) {
@@ -96,7 +96,7 @@ export class LeavingOut {
     for (const { step, steps, name, key, value } of itemsOf(whole, kind)) {
       const at = number++;
       const { inner, full } = this.#after(reached, name ?? step);
-      // The fields of a message are a level deeper than they seem.
+      // The fields of a message are one level deeper than in a path.
       const all = isMessage && step === "kwargs" ? [...inner, ...reached] : inner;
       const own = full === null ? this.#cut(value, all, [...path, ...steps], elsewhere) : this.#mark(full);
       if (key === undefined) {
@@ -110,13 +110,13 @@ export class LeavingOut {
   }
 }
 
-/** The places to which references lead, by their path, and how far patterns have come there. */
+/** The targets of references, by path, and the progress of the patterns there. */
 type Elsewhere = Map<string, Map<string, Reached>>;
 
 function addElsewhere(elsewhere: Elsewhere, ref: object, each: Reached): void {
   const steps = stepsOfRef(ref);
   if (steps === null) return;
-  // The size of the map tells whether something was added, so each pattern has an entry of its own.
+  // The size of the map shows whether an entry was added, so each pattern has its own entry.
   const [place, key] = [formatPath(steps), `${each.pattern.text} ${each.done}`];
   const known = elsewhere.get(place) ?? new Map<string, Reached>();
   if (known.has(key)) return;
@@ -125,15 +125,15 @@ function addElsewhere(elsewhere: Elsewhere, ref: object, each: Reached): void {
   elsewhere.set(`\u0000${place} ${key}`, new Map());
 }
 
-/** A pattern, and how many of its steps lead to the place. */
+/** A pattern, and the number of its steps that lead to the place. */
 interface Reached {
   pattern: Pattern;
   done: number;
 }
 
-/** Reads a path with stars. A range is no place that a value can be left out of. */
+/** Reads a path with stars. Ranges are not allowed. */
 function stepsOf(text: string): Wanted[] {
-  // The star is written as a key that no value has, because a path has no stars.
+  // Paths have no stars, so a star is written as a key that no value has.
   const star = "\u0000*";
   const written = text.replace(/\[\*\]/g, `[${JSON.stringify(star)}]`).replace(/(^|\.)\*(?=$|[.[])/g, `$1${star}`);
   const steps = parsePath(written).map((step): Wanted => {
@@ -148,12 +148,12 @@ function wrong(text: string, why: string): ForkpointError {
   return new ForkpointError("INVALID_ARGUMENT", `the path ${safeJson(text)} can't be left out: ${why}`);
 }
 
-/** Returns true for a message, or another object, that is stored as the call of its constructor. */
+/** Returns true for a message or another object that is stored as its constructor's call. */
 function isConstructor(form: Record<string, unknown>): boolean {
   return !Array.isArray(form) && form["lc"] === 1 && isRecord(form["kwargs"]);
 }
 
-/** Returns a copy of a container with other values at some places. */
+/** Returns a copy of a container with changed values at some places. */
 function replaced(form: Record<string, unknown>, kind: Container, changed: ReadonlyMap<number, unknown>): unknown {
   if (kind === "List")
     return (form as unknown as unknown[]).map((each, at) => (changed.has(at) ? changed.get(at) : each));
@@ -162,7 +162,7 @@ function replaced(form: Record<string, unknown>, kind: Container, changed: Reado
       if (!changed.has(from + at)) return pair;
       const next = changed.get(from + at);
       const [key] = pair as [unknown, unknown];
-      // A key of a Map that is no text comes with its value.
+      // A Map entry whose key is not a text contains the key.
       return typeof key === "string" ? [key, next] : next;
     });
   const { value } = form as { value: unknown[] };

@@ -1,12 +1,12 @@
 /**
- * Cuts the JSON form of a value, so that an answer stays small however large the value is. What is left out is
- * `{"$type":"More","path":[...],"count":n,"of":kind}`:
+ * Cuts the JSON form of a value, so that an answer stays small for any value. A
+ * `{"$type":"More","path":[...],"count":n,"of":kind}` replaces what is cut:
  *
  * - in place of a container: `path` leads to it, `count` is the number of its items, `of` its kind;
- * - after the last shown item of a list, a Set or a Map, and after the last pair of `{"$type":"Object","value":[...]}`, as
- *   which an object with too many keys is written: `path` leads to the container, `count` items follow. The range
- *   `[shown:]` of it has them;
- * - in place of a long text: `text` is how it begins, `count` characters follow;
+ * - after the last shown item of a list, a Set or a Map, and after the last pair of `{"$type":"Object","value":[...]}`,
+ *   the form of an object with too many keys: `path` leads to the container, and `count` items follow, which its range
+ *   `[shown:]` contains;
+ * - in place of a long text: `text` is its beginning, `count` characters follow;
  * - in place of other large values, such as Bytes: `count` is the size of its JSON in bytes, `of` its type.
  */
 
@@ -23,32 +23,32 @@ import {
 import { safeJson } from "../bridge/json-form/json-text.js";
 import { Walker, boundsIn, indexIn, lengthOf, parsePath, partOf, type PathStep } from "../bridge/json-form/path.js";
 
-/** How much to show. */
+/** The limits of what is shown. */
 export interface Limits {
-  /** How many levels of containers are opened. Default: 3. */
+  /** The number of opened levels of containers. Default: 3. */
   depth?: number | undefined;
-  /** How many items of each container are shown. Default: 200. */
+  /** The number of shown items of each container. Default: 200. */
   items?: number | undefined;
-  /** How long the JSON of a text may be, in bytes. Default: 65,536. */
+  /** The maximum size of a text's JSON, in bytes. Default: 65,536. */
   textBytes?: number | undefined;
-  /** How long the JSON of the result may be, in bytes of `safeJson`. Default: 524,288. */
+  /** The maximum size of the result's JSON, in bytes of `safeJson`. Default: 524,288. */
   bytes?: number | undefined;
-  /** What to show. Default: the entire value. */
+  /** The path of the value to show. Default: the entire value. */
   path?: string | readonly PathStep[] | undefined;
 }
 
-/** How many characters of a long text are shown. */
+/** The number of shown characters of a long text. */
 const SHOWN_TEXT = 1_024;
-/** The most bytes of JSON around the items of a container, and around each item without its key. */
+/** The maximum size of the JSON around a container's items, and around each item without its key, in bytes. */
 const AROUND = 96;
 const AROUND_ITEM = 5;
 
-/** A container that a `More` stands for so far. Opening it replaces the `More` by its items. */
+/** A container that a `More` replaces. Opening it replaces the `More` with its items. */
 interface Closed {
   form: object;
   kind: Container;
   path: readonly Step[];
-  /** The number of items before the first one, which a range of the path has cut off. */
+  /** The number of items before the first one, cut off by a range of the path. */
   offset: number;
   depth: number;
   size: number;
@@ -56,7 +56,7 @@ interface Closed {
   key: Step;
 }
 
-/** The form that an answer shows for a value, and the form's size. */
+/** The shown form of a value, and the form's size. */
 interface Shown {
   form: unknown;
   size: number;
@@ -65,7 +65,7 @@ interface Shown {
 }
 
 /**
- * Returns the value at a path, cut to a size. Outer levels are shown before inner ones. Undefined: there is no such value.
+ * Returns the value at a path, cut to a size. Outer levels come before inner ones. Undefined: there is no such value.
  * @throws ForkpointError `INVALID_ARGUMENT` for a wrong path.
  */
 export function limitedJsonForm(form: unknown, limits: Limits = {}): unknown {
@@ -125,7 +125,7 @@ class Limiter {
     return out[0];
   }
 
-  /** Replaces the `More` of a container. Returns the containers inside, which are closed. */
+  /** Replaces the `More` of a container. Returns the closed containers inside. */
   #open(container: Closed): Closed[] {
     const { form, kind, path, offset, depth, into, key } = container;
     const count = lengthOfAll(form, kind);
@@ -164,7 +164,7 @@ class Limiter {
     return inner;
   }
 
-  /** Returns the form that an answer shows for a value: the value itself, or a `More`. */
+  /** Returns the shown form of a value: the value itself, or a `More`. */
   #shown(form: unknown, path: readonly Step[]): Shown {
     if (typeof form === "string") return this.#text(form, path);
     const kind = containerOf(form);
@@ -181,7 +181,7 @@ class Limiter {
   #text(text: string, path: readonly Step[]): Shown {
     const size = text.length > this.#limits.textBytes ? Number.POSITIVE_INFINITY : sizeOf(text);
     if (size <= this.#limits.textBytes) return { form: text, size, kind: null };
-    // Do not cut between the two halves of a surrogate pair.
+    // Do not cut a surrogate pair in half.
     const end = /[\ud800-\udbff]$/.test(text.slice(0, SHOWN_TEXT)) ? SHOWN_TEXT - 1 : SHOWN_TEXT;
     const begin = text.slice(0, Math.min(end, this.#limits.textBytes));
     const cut = { ...more(path, text.length - begin.length, "Text"), text: begin };
@@ -193,14 +193,14 @@ const sizeOf = (form: unknown): number => Buffer.byteLength(safeJson(form));
 
 const more = (path: readonly Step[], count: number, of: string) => ({ $type: "More", path, count, of });
 
-/** The number of items, and of named properties of a list. */
+/** The number of items, including a list's named properties. */
 function lengthOfAll(form: object, kind: Container): number {
   if (kind !== "Array") return lengthOf(form);
   const { value, properties } = form as ArrayForm;
   return value.length + properties.length;
 }
 
-/** Returns the forms of an item: its value and, in a Map, a key that is no text. */
+/** Returns the forms of an item: its value and, in a Map, a key that is not a text. */
 function formsOf({ step, steps, key, value }: Item, path: readonly Step[], offset: number): Located[] {
   const at = typeof step === "number" ? step + offset : step;
   const own = { form: value, path: [...path, at, ...steps.slice(1)], offset: 0 };
@@ -211,7 +211,7 @@ type Slot = [into: object, key: Step];
 
 /**
  * Returns a builder for a container of the same kind. `add` appends an item. `finish` appends `rest`, the `More` for
- * the items that were left out.
+ * the remaining items.
  */
 function openedForm(
   form: object,

@@ -39,13 +39,13 @@ export async function readConversation(context: Context, ref: unknown, given: un
   return conversations.page(found.info, path, before, query);
 }
 
-/** Reads the state of a checkpoint. Null: it does not exist any more. */
+/** Reads the state of a checkpoint. Returns null if the checkpoint no longer exists. */
 export async function readState(context: Context, row: Row): Promise<{ form: unknown } | null> {
   const found = await readFound(context, row);
   return found && { form: shownForm(readValues(context, row, found).state) };
 }
 
-/** Reads the state of a checkpoint that may have been removed, or may be damaged. */
+/** Reads the state of a checkpoint that may be removed or damaged. */
 export async function readStateOf(
   context: Context,
   { space, run, ns, id }: CheckpointRef,

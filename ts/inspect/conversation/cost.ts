@@ -3,7 +3,7 @@
 import { isArray, show, typeError } from "../../bridge/errors.js";
 import type { TokenUsage } from "./message.js";
 
-/** What a million tokens cost, in the currency of your choice. */
+/** The price of a million tokens, in the currency of your choice. */
 export interface ModelPrice {
   /** Tokens of the input. */
   input: number;
@@ -13,7 +13,7 @@ export interface ModelPrice {
   cached?: number | undefined;
 }
 
-/** The prices of models, by the name of the model as it is stored. A name without its date stands for all dates. */
+/** The prices of models, by the stored name of the model. A name without its date stands for all dates. */
 export type ModelPrices = Record<string, ModelPrice>;
 
 const PRICES = '{ "gpt-5": { "input": 1.25, "output": 10, "cached": 0.125 } }';
@@ -42,7 +42,7 @@ export function readPrices(value: unknown, what: string): ModelPrices {
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !isArray(value);
 
-/** What may follow the name of a model: a date or another version of the same model. */
+/** The suffixes of a model's name for a date or another version of the model. */
 const VERSION = /^[-@:](?:\d{4}-\d{2}-\d{2}|\d{4,8}|latest|v\d[\d.:]*)$/;
 
 /** Returns the price of a model. Undefined: there is none. */

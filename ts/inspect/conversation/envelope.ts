@@ -1,4 +1,4 @@
-/** Recognizes messages, and reads what is around their parts: the role, the id, the calls of tools, the tokens. */
+/** Recognizes messages, and reads their fields: the role, the id, the calls of tools, the tokens. */
 
 import { typeOf } from "../../bridge/json-form/form.js";
 import type { Reader } from "./reader.js";
@@ -6,7 +6,7 @@ import { callOf, readPart, readParts, resultOf } from "./parts.js";
 import { durationOf, modelOf, tokensOf } from "./tokens.js";
 import type { MessagePart, TokenUsage } from "./message.js";
 
-/** A message as it is read, before results are joined to calls. */
+/** A message before results are joined to calls. */
 export interface Envelope {
   role: string;
   name: string | null;
@@ -16,19 +16,19 @@ export interface Envelope {
   usage: TokenUsage | null;
   durationMs: number | null;
   at: number | null;
-  /** The id of what the tokens belong to. An SDK may store an answer as several entries, each with all of its tokens. */
+  /** The id by which tokens are counted. An SDK may store an answer as several entries, each with all of its tokens. */
   usageId: string | null;
   /** See {@link ConversationMessage.marks}. */
   marks?: Array<"meta" | "sidechain">;
 }
 
-/** The fields of a message, in whatever they are wrapped. */
+/** The fields of a message without wrappers. */
 interface Opened {
   fields: unknown;
   role: string;
   id: string | null;
   at: number | null;
-  /** Whether no other object looks like this. */
+  /** Whether only a message can have this form. */
   isCertain: boolean;
 }
 
@@ -38,10 +38,10 @@ const roleOf = (role: string): string => (Object.hasOwn(roles, role) ? roles[rol
 
 const known = new Set(["system", "developer", "user", "assistant", "tool", "signal", ...Object.keys(roles)]);
 
-/** What a message without a role says in its field `type`. */
+/** The values of the field `type` in messages without a role. */
 const typed = new Set(["human", "ai", "system", "tool", "function", "developer", "chat", "generic"]);
 
-/** The items of the Responses API that have no role, and the role that they belong to. */
+/** The items of the Responses API without a role, and the role of each. */
 const items: Record<string, string> = {
   function_call: "assistant",
   custom_tool_call: "assistant",
@@ -54,11 +54,11 @@ const items: Record<string, string> = {
 const isItem = (type: string): boolean =>
   Object.hasOwn(items, type) || /^[a-z_]{1,40}_call(?:_output|_result)?$/.test(type);
 
-/** Opens a message. Null: the form is no message. */
+/** Opens a message. Returns null for any other form. */
 function open(reader: Reader, form: unknown): Opened | null {
   if (!reader.isRecord(form)) return null;
   const type = reader.text(form, "type");
-  // An SDK of agents wraps the items that a run has made.
+  // An SDK of agents wraps the items of a run.
   const raw = reader.get(form, "rawItem");
   if (raw !== undefined && reader.get(raw, "rawItem") === undefined) return open(reader, raw);
   const inner = reader.get(form, "message");
@@ -93,7 +93,7 @@ function opened(reader: Reader, fields: unknown, role: string, isCertain: boolea
   return { fields, role: roleOf(role), id: reader.text(fields, "id"), at: timeOf(reader, fields), isCertain };
 }
 
-/** Opens a message that is stored as the call of its constructor: `{ lc: 1, id, kwargs }`. Streamed messages are chunks: `AIMessageChunk`. */
+/** Opens a message stored as its constructor's call, `{ lc: 1, id, kwargs }`. A streamed one is an `AIMessageChunk`. */
 function openConstructor(reader: Reader, form: unknown): Opened | null {
   const [, kind] = /^([A-Za-z]{1,40}?)Message(?:Chunk)?$/.exec(String(reader.list(form, "id").at(-1))) ?? [];
   const fields = reader.get(form, "kwargs");
@@ -107,12 +107,12 @@ function hasContent(reader: Reader, fields: unknown): boolean {
   );
 }
 
-/** Returns true for a form that is a message, and can be nothing else. */
+/** Returns true for a form that can only be a message. */
 export function isMessage(reader: Reader, form: unknown): boolean {
   return open(reader, form)?.isCertain === true;
 }
 
-/** Reads a message. A form that is no message has the role `"unknown"`, and is shown as it is stored. */
+/** Reads a message. Any other form has the role `"unknown"` and is shown as it is stored. */
 export function readEnvelope(reader: Reader, form: unknown): Envelope {
   const found = open(reader, form);
   if (found === null) return unknown(reader, form);
@@ -164,7 +164,7 @@ function timeOf(reader: Reader, fields: unknown): number | null {
     const value = reader.get(holder, "createdAt", "created_at", "timestamp");
     const date = typeOf(value) === "Date" ? (value as { value?: unknown }).value : value;
     if (typeof date !== "number" && typeof date !== "string") continue;
-    // A number of seconds is before 2001 in ms.
+    // A smaller number is in seconds: in ms it would be before 1973.
     const time = typeof date === "number" ? (date < 1e11 ? date * 1_000 : date) : Date.parse(date);
     if (Math.abs(time) <= 8.64e15) return time;
   }
@@ -208,7 +208,7 @@ function partsOf(reader: Reader, fields: unknown): MessagePart[] {
   return parts;
 }
 
-/** The content of a message may be an object that has its parts. */
+/** The content of a message may be an object with parts. */
 function partsInContent(reader: Reader, content: unknown): MessagePart[] {
   const inner = reader.list(content, "parts");
   if (inner.length > 0) return readParts(reader, inner);
@@ -217,11 +217,11 @@ function partsInContent(reader: Reader, content: unknown): MessagePart[] {
   ]);
 }
 
-/** Adds a call, unless the content of the message has it too. */
+/** Adds a call, unless the content of the message already has it. */
 function addCall(parts: MessagePart[], call: Extract<MessagePart, { type: "call" }>): void {
   const same = call.id === null ? undefined : parts.find((part) => part.type === "call" && part.id === call.id);
   if (same === undefined) parts.push(call);
-  // The content of a streamed message has the arguments as the text that the model wrote.
+  // The content of a streamed message has the arguments as the model's text.
   else if (same.type === "call" && (same.args === null || typeof same.args === "string")) same.args = call.args;
 }
 
@@ -234,7 +234,7 @@ function reasoningIn(reader: Reader, holder: unknown): MessagePart[] {
   return text === "" ? [] : [{ type: "reasoning", text }];
 }
 
-/** The content of a message of a tool is the result of a call, unless its parts say so themselves. */
+/** Turns the content of a tool's message into the result of a call, unless it already has results. */
 function asResults(reader: Reader, fields: unknown, parts: MessagePart[]): MessagePart[] {
   if (parts.some((part) => part.type === "result")) return parts;
   const isError = reader.text(fields, "status") === "error" || reader.get(fields, "isError", "is_error") === true;

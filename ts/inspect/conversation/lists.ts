@@ -11,13 +11,13 @@ export interface MessageList {
   entries: readonly unknown[];
 }
 
-/** How deep a list may lie, and how many values are looked at. */
+/** The maximum depth of a list, and the maximum number of searched values. */
 const [DEEPEST, MOST] = [4, 20_000];
 
-/** How many entries at each end of a list are looked at. */
+/** The number of examined entries at each end of a list. */
 const SAMPLE = 8;
 
-/** Finds lists of which at least half of the entries are messages. The best one comes first: `messages`, else the longest. */
+/** Finds lists with messages as at least half of the entries. The first is the best: `messages`, else the longest. */
 export function listsIn(reader: Reader, root: unknown): MessageList[] {
   const found: MessageList[] = [];
   let left = MOST;

@@ -1,4 +1,4 @@
-/** Reads images, sounds and files of messages: what they are, and how large. Their content is left out. */
+/** Reads the types and sizes of images, sounds and files in messages. Their content is left out. */
 
 import { typeOf } from "../../bridge/json-form/form.js";
 import type { Reader } from "./reader.js";
@@ -7,12 +7,12 @@ import type { MessagePart } from "./message.js";
 /** The maximum length of a URL or a name that is shown. */
 const SHOWN = 500;
 
-/** A `data:` URL: its media type, and whether it is base64. */
+/** Matches a `data:` URL: its media type, and whether it is base64. */
 const DATA = /^data:([^;,]{0,100})[^,]{0,200}?(;base64)?,/i;
 
 type Media = Extract<MessagePart, { type: "media" }>;
 
-/** The keys under which formats keep the content of a file. */
+/** The keys of a file's content in different formats. */
 const contents = [
   "data",
   "image",
@@ -28,7 +28,7 @@ const contents = [
   "base64",
 ];
 
-/** Reads a part whose content is a file. `kind` is the kind of the part, such as `"input_image"`. */
+/** Reads a part that contains a file. `kind` is the kind of the part, such as `"input_image"`. */
 export function mediaOf(reader: Reader, part: unknown, kind: string): Media {
   const content = contentOf(reader, part, 0);
   const named = [part, ...["source", "file", "image", "input_audio", "inlineData"].map((key) => reader.get(part, key))];
@@ -52,7 +52,7 @@ interface Content {
 
 const none: Content = { mediaType: null, bytes: null, url: null };
 
-/** Finds the content: base64, bytes, or a URL. The formats keep it in objects of up to two levels. */
+/** Finds the content: base64, bytes, or a URL. It may be nested up to two levels deep. */
 function contentOf(reader: Reader, holder: unknown, depth: number): Content {
   for (const key of contents) {
     const value = reader.get(holder, key);
@@ -79,7 +79,7 @@ function contentIn(text: string): Content {
   return { ...none, bytes: sizeOfBase64(text) };
 }
 
-/** The size in bytes of what a base64 text encodes, from an index on. */
+/** Returns the size of decoded base64 text, in bytes, starting at an index. */
 function sizeOfBase64(text: string, from = 0): number {
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
   return Math.max(0, Math.floor(((text.length - from) * 3) / 4) - padding);

@@ -1,12 +1,12 @@
-/** The messages of a conversation, in one form for all frameworks and providers. Needs no module of Node, because the page uses it. */
+/** The messages of a conversation, in one form for all frameworks and providers. Uses nothing of Node, for the page. */
 
 import type { CheckpointInfo } from "../../plugin/views.js";
 
-/** How many tokens a message has used. Null: it is not stored. */
+/** The tokens of a message. Null: not stored. */
 export interface TokenUsage {
-  /** The tokens that the model has read, with those from a cache. */
+  /** The tokens that the model read, including cached tokens. */
   input: number | null;
-  /** The tokens that the model has written, with its reasoning. */
+  /** The tokens that the model wrote, including reasoning. */
   output: number | null;
   /** The tokens of `input` that came from a cache. */
   cached: number | null;
@@ -26,14 +26,14 @@ export interface ToolResult {
 }
 
 /**
- * A part of a message, in the order in which it is stored. Values are in the JSON form: see {@link CheckpointDetail}.
+ * A part of a message, in stored order. Values are in the JSON form: see {@link CheckpointDetail}.
  *
- * - `reasoning`: an empty text is reasoning that the provider has hidden.
- * - `call`: a call of a tool. `result` is null if there is none yet. `state` is what the framework says of it, such as
+ * - `reasoning`: the text is empty if the provider has hidden it.
+ * - `call`: a call of a tool. `result` is null before the result. `state` is the framework's word, such as
  *   `"approval-requested"`.
- * - `result`: the result of a call that is not in the list.
+ * - `result`: the result of a call outside of the list.
  * - `media`: an image, a sound or a file. `bytes` is null if only its URL is stored.
- * - `value`: a part of an unknown kind, as it is stored. `name` is its kind.
+ * - `value`: a part of an unknown kind, as stored. `name` is its kind.
  */
 export type MessagePart =
   | { type: "text" | "reasoning" | "error"; text: string }
@@ -47,21 +47,21 @@ export interface ConversationMessage {
   /** Its path in the state, such as `messages[3]`. */
   path: string;
   id: string | null;
-  /** `"system"`, `"user"`, `"assistant"`, `"tool"`, or another role as it is stored. `"unknown"`: the entry is no message. */
+  /** `"system"`, `"user"`, `"assistant"`, `"tool"`, or another stored role. `"unknown"`: the entry is not a message. */
   role: string;
   /** The name of the participant, if there is one. */
   name: string | null;
   parts: MessagePart[];
-  /** The model that wrote it. */
+  /** The model that wrote the message. */
   model: string | null;
   usage: TokenUsage | null;
   /** How long the model took, in ms. */
   durationMs: number | null;
-  /** When it was made, in ms since the epoch. */
+  /** When the message was made, in ms since the epoch. */
   at: number | null;
   /**
-   * What an SDK says about an entry of a transcript. `"meta"`: the SDK has written it for the model, and no person has.
-   * `"sidechain"`: it belongs to a subagent. Missing: nothing.
+   * An SDK's marks of a transcript entry. `"meta"`: the SDK wrote it for the model. `"sidechain"`: it belongs to a
+   * subagent. Missing: no marks.
    */
   marks?: Array<"meta" | "sidechain">;
   /** Whether this step added or changed the message, compared with the parent of the checkpoint. */
@@ -71,20 +71,20 @@ export interface ConversationMessage {
 /** A page of the messages of a checkpoint. */
 export interface Conversation {
   checkpoint: CheckpointInfo;
-  /** The lists of messages in the state: the path of each, and how many entries it has. */
+  /** The lists of messages in the state: the path and the number of entries of each. */
   lists: Array<{ path: string; entries: number }>;
-  /** The path of the list that is shown. Null: the state has no messages. */
+  /** The path of the shown list. Null: the state has no messages. */
   list: string | null;
-  /** How many messages the list has. A result that is joined to its call is no message of its own. */
+  /** The number of messages in the list. A result that is joined to its call does not count. */
   total: number;
   /** The index of the first message of this page. */
   from: number;
   messages: ConversationMessage[];
 }
 
-/** Which messages to read. */
+/** Selects the messages to read. */
 export interface ConversationQuery {
-  /** The path of a list, as `lists` has it. Default: the key `messages`, else the longest list. */
+  /** The path of a list, as in `lists`. Default: the key `messages`, else the longest list. */
   list?: string | undefined;
   /** The index of the first message. A negative number counts from the end. Default: the last `limit` messages. */
   from?: number | undefined;

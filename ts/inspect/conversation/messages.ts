@@ -8,8 +8,8 @@ import type { ConversationMessage, MessagePart } from "./message.js";
 type Call = Extract<MessagePart, { type: "call" }>;
 
 /**
- * Returns the messages of a list. A message that has only results is left out if all of them are joined to their calls.
- * @param isAdded whether this step added the entry with an index.
+ * Returns the messages of a list. A message whose parts are all results joined to calls is left out.
+ * @param isAdded whether this step added the entry with this index.
  */
 export function messagesOf(
   reader: Reader,

@@ -7,7 +7,7 @@ import { Reader } from "./reader.js";
 import type { CheckpointInfo } from "../../plugin/views.js";
 import type { Conversation } from "./message.js";
 
-/** Which messages a page has. */
+/** Selects the messages of a page. */
 export interface PageQuery {
   list?: string | undefined;
   from?: number | undefined;
@@ -25,7 +25,7 @@ export class Conversations {
     this.#lists = listsIn(this.#reader, form);
   }
 
-  /** Returns the entries of a list. None: the state has no such list. */
+  /** Returns the entries of a list. Empty if the state has no such list. */
   entries(path: string): readonly unknown[] {
     return this.#lists.find((list) => list.path === path)?.entries ?? [];
   }
@@ -35,7 +35,7 @@ export class Conversations {
     return this.#lists.map(({ path }) => path);
   }
 
-  /** Returns a page. `before` are the entries of the list in the parent. Null: the parent is not known. */
+  /** Returns a page. `before` has the entries of the list in the parent. Null: the parent is unknown. */
   page(
     checkpoint: CheckpointInfo,
     path: string | undefined,
@@ -54,7 +54,7 @@ export class Conversations {
   }
 }
 
-/** Returns a function that says whether an entry of a list is new. Null: nothing is known, so nothing is new. */
+/** Returns a test for new entries of a list. Null: the parent is unknown, so no entry counts as new. */
 function addedSince(before: readonly unknown[] | null, entries: readonly unknown[]): (index: number) => boolean {
   if (before === null) return () => false;
   if (before.length === 0) return () => true;
@@ -72,7 +72,7 @@ function addedSince(before: readonly unknown[] | null, entries: readonly unknown
   return (index) => added[index] === true;
 }
 
-/** Returns the JSON of an entry. A deep one is more than JSON.stringify can write. */
+/** Returns the JSON of an entry. Handles entries that are too deep for JSON.stringify. */
 function contentOf(entry: unknown): string {
   try {
     return JSON.stringify(entry) ?? "";

@@ -1,6 +1,6 @@
 /**
- * Reads the parts of messages: of all formats that models, SDKs and frameworks have. The
- * kinds have different names in each format, so one table reads all of them.
+ * Reads the parts of messages in all formats of models, SDKs and frameworks. One table covers all formats, because they
+ * have different names for the kinds.
  */
 
 import type { Reader } from "./reader.js";
@@ -10,10 +10,10 @@ import type { MessagePart, ToolResult } from "./message.js";
 type Call = Extract<MessagePart, { type: "call" }>;
 type Result = Extract<MessagePart, { type: "result" }>;
 
-/** How deep parts may lie in the result of a tool. */
+/** The maximum depth of parts in the result of a tool. */
 const DEEPEST = 3;
 
-/** Reads a part. Null: it only marks a place, and says nothing. */
+/** Reads a part. Returns null for a part that only marks a place. */
 export function readPart(reader: Reader, form: unknown, depth = 0): MessagePart | null {
   const part = reader.follow(form);
   if (part === undefined) return null;
@@ -31,7 +31,7 @@ export function readParts(reader: Reader, forms: readonly unknown[], depth = 0):
 
 const textPart = (text: string): MessagePart | null => (text === "" ? null : { type: "text", text });
 
-/** Reads a part. Undefined: it has not the form that its kind should have. */
+/** Reads a part. Returns undefined if the part does not have the form of its kind. */
 type ReadPart = (reader: Reader, part: unknown, kind: string, depth: number) => MessagePart | null | undefined;
 
 const text: ReadPart = (reader, part) => {
@@ -74,7 +74,7 @@ export function callOf(reader: Reader, part: unknown, kind = ""): Call {
   };
 }
 
-/** Returns the value of a JSON text. Any other text is its own value. */
+/** Returns the value of a JSON text. Any other text is returned as it is. */
 function valueOfText(json: string): unknown {
   try {
     return JSON.parse(json);
@@ -83,7 +83,7 @@ function valueOfText(json: string): unknown {
   }
 }
 
-/** A call that a provider has run itself, such as a search in the web. It is shown as it is stored. */
+/** A call that the provider ran itself, such as a web search. It is shown as stored. */
 const hosted: ReadPart = (reader, part, kind) => {
   const made = callOf(reader, part, kind);
   const output = reader.get(part, "output", "result");
@@ -114,10 +114,10 @@ const result: ReadPart = (reader, part, _, depth): Result => {
   };
 };
 
-/** The kinds of `output` of the AI SDK's results. */
+/** The kinds of `output` in the AI SDK's results. */
 const outputs = /^(?:text|json|error-text|error-json|execution-denied|content)$/;
 
-/** Reads what a tool has returned: a text, a list of parts, or any value. */
+/** Reads the result of a tool: a text, a list of parts, or any value. */
 export function resultOf(reader: Reader, output: unknown, isError: boolean, depth: number): ToolResult {
   const kind = reader.text(output, "type");
   const failed = isError || kind === "error-text" || kind === "error-json" || kind === "execution-denied";
@@ -143,7 +143,7 @@ function outputParts(reader: Reader, given: unknown, depth: number): MessagePart
   return [{ type: "value", name: null, value }];
 }
 
-/** A call of the AI SDK in a message of its user interface, with its result. */
+/** A call of the AI SDK in a UI message, with its result. */
 const uiCall: ReadPart = (reader, part, kind, depth) => {
   const inner = reader.get(part, "toolInvocation") ?? part;
   const made = callOf(reader, inner, kind);
@@ -164,7 +164,7 @@ function deniedWhy(reader: Reader, part: unknown): string {
 
 const media: ReadPart = (reader, part, kind) => mediaOf(reader, part, kind);
 
-/** Says where the AI SDK has begun another step. */
+/** Marks the beginning of another step of the AI SDK. */
 const mark: ReadPart = () => null;
 
 const kinds: Record<string, ReadPart> = {
@@ -197,7 +197,7 @@ const kinds: Record<string, ReadPart> = {
   "tool-invocation": uiCall,
   "dynamic-tool": uiCall,
   "step-start": mark,
-  // What `readPart` returns for an unknown kind.
+  // For `undefined`, `readPart` shows the part as an unknown kind.
   "tool-approval-request": () => undefined,
   "tool-approval-response": () => undefined,
   image: media,
@@ -219,7 +219,7 @@ const others: Array<[RegExp, ReadPart]> = [
   [/(?:_tool|_call)_(?:result|output)$|^tool_result$/, result],
 ];
 
-/** Reads a part that does not name its kind, as Gemini's. */
+/** Reads a part without a kind, such as Gemini's. */
 function unnamed(reader: Reader, part: unknown): MessagePart | null {
   if (typeof reader.get(part, "text") === "string" && reader.entries(part).length === 1) {
     return { type: "text", text: reader.get(part, "text") as string };

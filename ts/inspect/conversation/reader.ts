@@ -1,4 +1,4 @@
-/** Reads fields of values in the JSON form. Follows references, and never throws, whatever is stored. */
+/** Reads fields of values in the JSON form. Follows references. Never throws. */
 
 import { containerOf, itemsOf, typeOf } from "../../bridge/json-form/form.js";
 import { Walker } from "../../bridge/json-form/path.js";
@@ -10,14 +10,14 @@ export class Reader {
     this.#walker = new Walker(root);
   }
 
-  /** Returns a value without a reference. Undefined: there is none. */
+  /** Returns a value, following references. Undefined: there is none. */
   follow(form: unknown): unknown {
     const found = this.#walker.followed(form);
     const type = typeOf(found);
     return found === null || type === "Undefined" || type === "Hole" ? undefined : found;
   }
 
-  /** Returns the value of the first of some keys that has one. */
+  /** Returns the value of the first key that has one. */
   get(form: unknown, ...keys: string[]): unknown {
     const of = this.follow(form);
     for (const key of keys) {
@@ -27,7 +27,7 @@ export class Reader {
     return undefined;
   }
 
-  /** As {@link get}, for a text that is not empty. */
+  /** Like {@link get}, for a non-empty text. */
   text(form: unknown, ...keys: string[]): string | null {
     for (const key of keys) {
       const value = this.get(form, key);
@@ -36,7 +36,7 @@ export class Reader {
     return null;
   }
 
-  /** As {@link get}, for a number that counts something. */
+  /** Like {@link get}, for a count. */
   count(form: unknown, ...keys: string[]): number | null {
     for (const key of keys) {
       const value = this.get(form, key);
@@ -45,7 +45,7 @@ export class Reader {
     return null;
   }
 
-  /** As {@link get}, for a list. Empty if there is none. */
+  /** Like {@link get}, for a list. Returns an empty list if there is none. */
   list(form: unknown, ...keys: string[]): unknown[] {
     for (const key of keys) {
       const value = this.get(form, key);
@@ -59,7 +59,7 @@ export class Reader {
     return kind === "Object" || kind === "Map";
   }
 
-  /** Returns the values with a text as their key. */
+  /** Returns the values with text keys. */
   entries(form: unknown): Array<[key: string, value: unknown]> {
     const of = this.follow(form);
     const kind = containerOf(of);

@@ -1,17 +1,17 @@
-/** Adds up the tokens of messages, so that each message is counted once. */
+/** Adds up the tokens of messages. Counts each message once. */
 
 import { type ModelPrices, costOf, priceOf } from "./cost.js";
 import type { TokenUsage } from "./message.js";
 import type { ModelUsage, Usage } from "./usage-views.js";
 
-/** What a message has used. */
+/** The tokens of a message. */
 export interface Entry {
-  /** What names the message in all steps of a run. */
+  /** Identifies the message in all steps of a run. */
   key: string;
   model: string | null;
   tokens: TokenUsage;
   durationMs: number | null;
-  /** False: the framework has counted the tokens of the entire run. */
+  /** False: these are the framework's tokens of the entire run. */
   isMessage: boolean;
 }
 
@@ -22,13 +22,13 @@ const plus = (a: number | null, b: number | null): number | null => (a === null 
 const more = (now: number | null, then: number | null): number | null =>
   now === null ? null : Math.max(0, now - (then ?? 0));
 
-/** The messages of a run that are counted. */
+/** The counted messages of a run. */
 export class Counted {
   readonly #seen = new Map<string, { tokens: TokenUsage; durationMs: number | null }>();
 
   /**
-   * Returns what an entry has more than before. Null: nothing. A message that a later step has continued has more tokens than
-   * before.
+   * Returns the difference between an entry and its last count, or null if there is none. A message that a later step
+   * continued has more tokens than before.
    */
   take(entry: Entry): (Entry & { isNew: boolean }) | null {
     const { key, tokens, durationMs } = entry;

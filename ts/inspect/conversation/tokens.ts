@@ -1,9 +1,9 @@
-/** Reads how many tokens a message has used, and which model wrote it, as providers and frameworks store it. */
+/** Reads the tokens and the model of a message, in the forms of providers and frameworks. */
 
 import type { Reader } from "./reader.js";
 import type { TokenUsage } from "./message.js";
 
-/** The names of the objects that say more about the tokens of the input, and about those of the output. */
+/** The keys of the objects with details about the input's and the output's tokens. */
 const details = {
   input: [
     "input_token_details",
@@ -21,11 +21,11 @@ const details = {
   ],
 };
 
-/** Reads an object that counts tokens. Null: it counts none. */
+/** Reads an object with token counts. Returns null for any other object. */
 export function tokensIn(reader: Reader, form: unknown): TokenUsage | null {
   if (!reader.isRecord(form)) return null;
   const count = (...keys: string[]) => reader.count(form, ...keys);
-  // The usage of a run may be a list with one object for each request.
+  // The usage of a run may be a list with an object for each request.
   const detail = (names: string[], ...keys: string[]): number | null => {
     const more = reader.get(form, ...names);
     const all = (Array.isArray(more) ? more : [more]).map((each) => reader.count(each, ...keys));
@@ -40,7 +40,7 @@ export function tokensIn(reader: Reader, form: unknown): TokenUsage | null {
     "candidatesTokenCount",
     "output",
   );
-  // Anthropic counts the tokens of the cache apart from the others.
+  // Anthropic counts cached tokens separately.
   const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
   const inDetails = detail(details.input, "cache_read", "cacheReadTokens", "cached_tokens", "cachedTokens");
   if (input !== null && inDetails === null) input += (read ?? 0) + (written ?? 0);
@@ -55,7 +55,7 @@ export function tokensIn(reader: Reader, form: unknown): TokenUsage | null {
   return { input, output, cached, reasoning, total };
 }
 
-/** Reads the tokens of a message. `fields` are the objects that may have them, the best first. */
+/** Reads the tokens of a message from the first object that has them. */
 export function tokensOf(reader: Reader, message: unknown): TokenUsage | null {
   const response = reader.get(message, "response_metadata", "responseMetadata");
   const metadata = reader.get(message, "metadata");

@@ -1,12 +1,12 @@
-/** Reads the tokens of several runs, and sorts runs by them. Needs no module of Node, because the page uses it. */
+/** Reads the tokens of runs, and sorts runs by them. Uses nothing of Node, because the page uses it. */
 
 import type { RunUsage, Usage } from "./usage-views.js";
 import type { RunRef } from "../../plugin/views.js";
 
-/** By what listed runs are sorted. */
+/** The sort key of listed runs. */
 export type UsageSort = "tokens" | "cost";
 
-/** Sorts by tokens or costs, the most first. What has none comes last. Equal items keep their order. */
+/** Sorts by tokens or costs, the most first. Items without them come last. Equal items keep their order. */
 export function sortByUsage<T>(items: readonly T[], sort: UsageSort, usageOf: (item: T) => Usage | null): T[] {
   const value = (item: T): number => {
     const usage = usageOf(item);
@@ -15,7 +15,7 @@ export function sortByUsage<T>(items: readonly T[], sort: UsageSort, usageOf: (i
   return items.toSorted((a, b) => value(b) - value(a));
 }
 
-/** Reads the tokens of one run after the other. Null: the run is gone or cannot be read. */
+/** Reads the tokens of each run. Null: the run was removed or cannot be read. */
 export async function* readUsages(
   runs: readonly RunRef[],
   read: (run: RunRef) => Promise<RunUsage | null>,

@@ -1,20 +1,20 @@
-/** How many tokens runs, steps and models have used. Needs no module of Node, because the page uses it. */
+/** The types of the usage of runs, steps and models. Uses nothing of Node, because the page uses it. */
 
 import type { TokenUsage } from "./message.js";
 
-/** How much a run or a step has used. */
+/** The usage of a run or a step. */
 export interface Usage extends TokenUsage {
-  /** How many messages say what they have used. 0: only the tokens of the run are stored. */
+  /** The number of messages with token counts. 0: only the tokens of the run are stored. */
   messages: number;
-  /** How long the models took, in ms. Where the framework counts for the run: how long the nodes took. Null: it is not stored. */
+  /** The time of the models, in ms. If the framework counts for the run: the time of the nodes. Null: not stored. */
   durationMs: number | null;
-  /** In the currency of the prices. Null: no prices were given, or there is none for the models. */
+  /** The cost in the currency of the prices. Null: there are no prices for these models. */
   cost: number | null;
-  /** The same for each model, the one with the most tokens first. `model` is null if its name is not stored. */
+  /** The usage of each model, the most tokens first. `model` is null if its name is not stored. */
   models: ModelUsage[];
 }
 
-/** How much of a model a run or a step has used. */
+/** The usage of a model in a run or a step. */
 export interface ModelUsage extends TokenUsage {
   model: string | null;
   messages: number;
@@ -22,13 +22,13 @@ export interface ModelUsage extends TokenUsage {
   cost: number | null;
 }
 
-/** How many tokens a run has used. */
+/** The usage of a run. */
 export interface RunUsage {
-  /** The tokens of the run. A fork does not count what it has from its source. Null: none are stored. */
+  /** The tokens of the run. A fork does not count the tokens of its source. Null: none are stored. */
   total: Usage | null;
-  /** The steps that have added some, the oldest first. */
+  /** The steps that added tokens, the oldest first. */
   steps: Array<{ id: string; step: number; usage: Usage }>;
-  /** Whether all steps were read. If not, `total` has what the newest steps still contain. */
+  /** Whether all steps were read. Otherwise `total` has only the tokens in the newest steps. */
   complete: boolean;
   /** The models without a price. Empty if the inspector has no `prices`. */
   unpriced: string[];

@@ -1,4 +1,4 @@
-/** Reads how many tokens a run has used, and what each step has added. */
+/** Reads the tokens of a run, and the tokens that each step added. */
 
 import { createHash } from "node:crypto";
 import { safeJson } from "../../bridge/json-form/json-text.js";
@@ -17,11 +17,11 @@ import { Counted, type Entry, Sum } from "./sums.js";
 import type { RunUsage } from "./usage-views.js";
 import { tokensIn } from "./tokens.js";
 
-/** How many steps to read. */
+/** Limits the steps to read. */
 export interface UsageOptions {
-  /** At most this number of newest steps is read. Default: all. */
+  /** Reads at most this number of newest steps. Default: all. */
   last?: number | undefined;
-  /** At most so many bytes of states are read, of the newest steps. Default: 256 MiB. */
+  /** Reads at most this size of states, in bytes, from the newest steps. Default: 256 MiB. */
   maxBytes?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -43,9 +43,9 @@ export async function readUsage(context: Context, ref: unknown, given: unknown):
   const [first] = steps;
   if (first === undefined) return null;
   const prices = context.prices ?? null;
-  // A framework may count the tokens of a run, too. They are used only if no message has tokens.
+  // A framework may also count the tokens of a run. They are only used if no message has tokens.
   const tracks = [new Track(isOfMessage), new Track((entry) => !isOfMessage(entry))];
-  // The messages that the first step has from its parent. Those of another run are counted there.
+  // The first step's messages from its parent. If the parent is in another run, they count there.
   const { parent, run, ns } = first;
   const isOwn = parent?.run === run && parent.ns === ns;
   const inherited = await entriesAt(context, parent);
@@ -77,7 +77,7 @@ class Track {
     this.#has = has;
   }
 
-  /** Takes the entries from before the first step. They are part of the total if they belong to the run. */
+  /** Takes the entries before the first step. They are part of the total if they belong to the run. */
   begin(entries: readonly Entry[], isOwn: boolean): void {
     for (const own of this.#taken(entries)) if (isOwn) this.total.add(own);
   }
@@ -104,7 +104,7 @@ class Track {
 
 const isOfMessage = ({ isMessage }: Entry): boolean => isMessage;
 
-/** Lists the newest steps that fit into the limits, the oldest first. At least one is read. */
+/** Lists the newest steps within the limits, at least one, the oldest first. */
 async function newestSteps(
   context: Context,
   key: Key,
@@ -126,13 +126,13 @@ async function newestSteps(
   return { steps: steps.toReversed(), complete: true };
 }
 
-/** Reads what the messages of a checkpoint have used. A checkpoint that is gone or damaged has none. */
+/** Reads the tokens of a checkpoint's messages. Empty if the checkpoint is removed or damaged. */
 async function entriesAt(context: Context, ref: CheckpointRef | null): Promise<Entry[]> {
   const state = ref && (await readStateOf(context, ref));
   return state === null ? [] : entriesIn(state.form);
 }
 
-/** Returns what the messages of a state have used. */
+/** Returns the tokens of a state's messages. */
 export function entriesIn(form: unknown): Entry[] {
   const reader = new Reader(form);
   const entries: Entry[] = [];
@@ -147,7 +147,7 @@ export function entriesIn(form: unknown): Entry[] {
   return [...entries, ...(entries.length > 0 ? [] : responsesIn(reader, form)), ...diagnosticsIn(reader, form)];
 }
 
-/** Names a message: by its id, or by its content. The number tells equal messages of one list apart. */
+/** Names a message by its id or its content. A number distinguishes equal messages of a list. */
 function keyOf(message: unknown, id: string | null, counts: Map<string, number>): string {
   if (id !== null) return `id ${id}`;
   const hash = createHash("sha256").update(safeJson(message)).digest("base64");
@@ -156,7 +156,7 @@ function keyOf(message: unknown, id: string | null, counts: Map<string, number>)
   return `${hash} ${count}`;
 }
 
-/** An SDK may keep the answers of the model in the state of a run. */
+/** Reads the model's answers that an SDK keeps in the state of a run. */
 function responsesIn(reader: Reader, form: unknown): Entry[] {
   return reader.list(form, "modelResponses").flatMap((response, index): Entry[] => {
     const tokens = tokensIn(reader, reader.get(response, "usage"));
@@ -167,7 +167,7 @@ function responsesIn(reader: Reader, form: unknown): Entry[] {
   });
 }
 
-/** A framework may count the tokens of a run, and not those of a message. */
+/** Reads the tokens of a run if the framework counts them for the run, and not for messages. */
 function diagnosticsIn(reader: Reader, form: unknown): Entry[] {
   const diagnostics = reader.get(form, "diagnostics");
   const total = reader.count(diagnostics, "totalTokensUsed");
