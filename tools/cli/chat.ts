@@ -1,4 +1,4 @@
-/** Writes a conversation for a human: the messages, the calls of tools with their results, and what the step has added. */
+/** Writes a conversation as text: messages, tool calls with their results, and marks of the step's additions. */
 
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import type { Context } from "./context.js";
@@ -21,7 +21,7 @@ import type { Inspector } from "../../ts/inspect/inspector.js";
 /** The maximum width of the text, in columns. */
 const WIDEST = 80;
 
-/** How many lines are printed of a result, of reasoning and of arguments. */
+/** The maximum number of printed lines of a result, of reasoning and of arguments. */
 const MOST_LINES = 12;
 
 /** The maximum length of a page. */
@@ -93,7 +93,7 @@ function* lines({ checkpoint, messages }: Conversation, output: Output): Generat
   }
 }
 
-/** Whether a part is a call whose result is new. The message of the call may be older. */
+/** Returns true for a call whose result is new. The call's message may be older. */
 const isResultAdded = (part: MessagePart): boolean =>
   (part.type === "call" || part.type === "result") && part.result?.added === true;
 
@@ -169,7 +169,7 @@ function* resultLines(
 ): Generator<string> {
   const { style } = output;
   const sign = isError ? style("red", "✗") : style("dim", "=");
-  // What the step has added is marked in the column before the sign.
+  // The step's additions are marked in the column before the sign.
   const first = `${indent.slice(1)}${added ? style("green", "+") : " "}${sign} `;
   if (parts.length === 0) yield `${first}${style("dim", "nothing")}`;
   let left = MOST_LINES;
@@ -189,7 +189,7 @@ const firstLines = (text: string): string => {
   return all.length <= MOST_LINES ? text : [...all.slice(0, MOST_LINES), "…"].join("\n");
 };
 
-/** Indented JSON, cut at a length that nobody reads. */
+/** Returns indented JSON, cut at a maximum length. */
 function jsonOf(value: unknown): string {
   if (typeof value === "string") return value;
   let text = "";

@@ -7,7 +7,7 @@ import { UsageError } from "./errors.js";
 import { type Stops, execute } from "./execute.js";
 import { parseSize } from "./units.js";
 
-/** Runs a command. Returns an exit code, or undefined for the usual one. */
+/** Runs a command. Returns an exit code, or undefined for the default one. */
 export type Handler<Options> = (
   context: Context,
   options: Options & CommonOptions,
@@ -46,7 +46,7 @@ function payloadOf(text: string): number {
   throw new UsageError("expected a size up to 900MiB");
 }
 
-/** Collects the values of an option that may be given several times. */
+/** Collects the values of a repeatable option. */
 export const repeated = (value: string, before: string[] = []): string[] => [...before, value];
 
 /** Adds the flags of commands that ask for confirmation. */
@@ -60,7 +60,7 @@ export function spaceOption(): Option {
   return new Option("--space <space>", "the framework").choices(SPACES);
 }
 
-/** An option whose value is read by a function that throws a {@link UsageError}. */
+/** Makes an option whose value a function reads. The function may throw a {@link UsageError}. */
 export function parsed<T>(flags: string, description: string, parse: (text: string) => T): Option {
   const option = new Option(flags, description);
   return option.argParser((text: string) => {

@@ -13,8 +13,8 @@ export interface DangerousOptions {
 const CTRL_C = "\u0003";
 
 /**
- * Returns when the user has agreed. `what` says what would be done. Throws a {@link NotConfirmedError} if the user does
- * not agree, or if there is no terminal and no `--yes`.
+ * Returns when the user has agreed. `what` describes the action. Throws a {@link NotConfirmedError} if the user
+ * refuses, or if there is neither a terminal nor `--yes`.
  */
 export async function confirm(context: Context, what: string, { yes = false }: DangerousOptions): Promise<void> {
   const { output, signal } = context;
@@ -24,7 +24,7 @@ export async function confirm(context: Context, what: string, { yes = false }: D
     throw new NotConfirmedError(`nothing was done: ${what}. Add --yes to confirm`);
   }
   output.note(what);
-  // The question uses color only if stderr does. A terminal of unknown width counts as 80 columns wide.
+  // The question uses colors only if stderr does. A terminal of unknown width counts as 80 columns wide.
   if (output.noteStyle === plain) process.env["NO_COLOR"] = "1";
   process.stderr.columns ||= 80;
   // The question reads Ctrl-C as a key, so no signal arrives.

@@ -1,4 +1,4 @@
-/** What every command gets: its output, its database, and the signal that asks it to stop. */
+/** The context of every command: its output, its database, and its stop signal. */
 
 import { type Database, chooseDatabase, refuseMissing } from "./database.js";
 import type { Output } from "./output.js";
@@ -14,7 +14,7 @@ export interface CommonOptions {
   color?: "auto" | "always" | "never";
   serializer?: string[];
   maxPayloadBytes?: number;
-  /** The file of `--prices`, of the commands that have it. */
+  /** The file of `--prices`, for commands that have this flag. */
   prices?: string;
 }
 
@@ -22,7 +22,7 @@ export class Context {
   readonly output: Output;
   /** Aborts when the process is asked to end. */
   readonly signal: AbortSignal;
-  /** What the command has done so far. Shown to the user if it is stopped. */
+  /** A report of finished work, shown if the command is stopped. */
   done: string | undefined;
   readonly #options: CommonOptions;
   #database: Database | undefined;
@@ -43,13 +43,13 @@ export class Context {
     return this.#database;
   }
 
-  /** The options of a store that only reads. */
+  /** The options of a read-only store. */
   get reading(): { readOnly: true; maxPayloadBytes?: number } {
     const { maxPayloadBytes } = this.#options;
     return { readOnly: true, ...(maxPayloadBytes !== undefined && { maxPayloadBytes }) };
   }
 
-  /** Opens the database read-only, or for writing with `write`. Never creates it. Closes what was open before. */
+  /** Opens the database, read-only or with `write`. Never creates it. Closes the previously opened one. */
   async open({ write = false } = {}): Promise<Inspector> {
     const { database } = this;
     refuseMissing(database);
@@ -59,8 +59,8 @@ export class Context {
   }
 
   /**
-   * Opens the database to show what a command would change. The inspector accepts calls that write, if they are dry runs.
-   * The store below it is read-only.
+   * Opens the database to show what a command would change. The inspector accepts dry runs of writing calls. The store
+   * is read-only.
    */
   async openForDryRun(): Promise<Inspector> {
     const { database } = this;
@@ -72,9 +72,9 @@ export class Context {
     return this.inspect(store, true);
   }
 
-  /** Opens any target. Closed when the command ends. */
+  /** Opens any target, and closes it when the command ends. */
   async inspect(target: string | Store, write = false): Promise<Inspector> {
-    // This loads the addon. Commands that open nothing never get here.
+    // This loads the addon. Commands without a store never get here.
     const { openInspector } = await import("../../ts/inspect/index.js");
     const serializers = await loadSerializers(this.#options.serializer ?? []);
     const { maxPayloadBytes, prices: file } = this.#options;
@@ -84,7 +84,7 @@ export class Context {
     return inspector;
   }
 
-  /** Writes a remark for the user. */
+  /** Writes a note for the user. */
   note(text: string): void {
     this.output.note(this.output.noteStyle("dim", redact(text)));
   }

@@ -1,4 +1,4 @@
-/** Finds the database that a command works on: `--db`, `FORKPOINT_URL`, or the only database in the working directory. */
+/** Finds the database of a command: `--db`, `FORKPOINT_URL`, or the only database in the working directory. */
 
 import { closeSync, existsSync, openSync, readSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -7,9 +7,9 @@ import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import { UsageError } from "./errors.js";
 import { learnSecrets, redact } from "./secrets.js";
 
-/** A database as the user named it. */
+/** A database, as named by the user. */
 export interface Database {
-  /** What the inspector and `openStore` take. */
+  /** The target for the inspector and `openStore`. */
   target: string;
   /** The path or URL, without a password, for messages. */
   shown: string;
@@ -17,11 +17,11 @@ export interface Database {
   guessed: boolean;
 }
 
-/** The length in bytes of SQLite's header, and the place and value of the number that marks a database of Forkpoint. */
+/** The size of SQLite's header in bytes, and the offset and value of the number that marks Forkpoint databases. */
 const HEADER_BYTES = 100;
 const APPLICATION_ID = { offset: 68, value: 0x466b7074 };
 
-/** The log of a folder of text files, and how it begins. */
+/** The log of a folder of text files, and its first characters. */
 const ORDER = "order.jsonl";
 const ORDER_BEGIN = '{"forkpoint":"jsonl"';
 
@@ -65,7 +65,7 @@ export function samePlace(one: Database, other: Database): boolean {
   return realPath(a) === realPath(b);
 }
 
-/** Follows links. Returns a path where nothing exists as an absolute path. */
+/** Resolves links. If nothing exists at the path, only makes it absolute. */
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : resolve(path);
 }
@@ -76,7 +76,7 @@ function pathOf(target: string): string | null {
     try {
       return fileURLToPath(target);
     } catch {
-      // The store reports what is wrong with the URL.
+      // The store reports the error in the URL.
       return null;
     }
   }
@@ -114,8 +114,8 @@ function isOurs(page: Buffer): boolean {
 }
 
 /**
- * Looks for the first page of a database in its write-ahead log. The main file of a new database has no marker until
- * SQLite copies the log into it, which a program that keeps the database open may do late.
+ * Searches the first page of a database in its write-ahead log. The main file of a new database has no marker until
+ * SQLite checkpoints the log, possibly only when a program closes the database.
  */
 function isOursInLog(path: string): boolean {
   const [head, frames] = [32, 256];
@@ -130,7 +130,7 @@ function isOursInLog(path: string): boolean {
   return false;
 }
 
-/** Returns true if a word of the command line names a database: a URL, or a path where one is. */
+/** Returns true if an argument is the URL of a database, or the path of an existing one. */
 export function isDatabase(word: string): boolean {
   if (/^(?:jsonl|sqlite|postgres(?:ql)?):/i.test(word)) return true;
   return isSqlite(word) || isFolderOfText(word);
@@ -143,14 +143,14 @@ function isFolderOfText(path: string): boolean {
   });
 }
 
-/** Returns true for a folder of text files that has lost its log. The store then says so. */
+/** Returns true for a folder of text files that has lost its log. The store reports this error. */
 function wasFolderOfText(path: string): boolean {
   return (
     ["forkpoint.lock", `${ORDER}.old`].some((name) => existsSync(join(path, name))) && !existsSync(join(path, ORDER))
   );
 }
 
-/** Returns false if something cannot be read: a command could not open it either. */
+/** Returns false for an unreadable path, because a command cannot open it either. */
 function ignoring(look: () => boolean): boolean {
   try {
     return look();

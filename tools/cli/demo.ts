@@ -1,5 +1,5 @@
 /**
- * What `forkpoint demo` runs. It is a bundle of its own, `dist/cli/demo.js`, so that the other commands do not load it.
+ * The work of `forkpoint demo`. It is in a separate bundle, `dist/cli/demo.js`, so that other commands do not load it.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,17 +23,17 @@ const FORKED_AFTER = "score_risk";
 const RISK = 0.9;
 
 export interface Stage {
-  /** The database, which has nothing in it yet. */
+  /** The database, which is still empty. */
   path: string;
-  /** How long a step takes, and how long the process runs into the step in which it is killed, in ms. */
+  /** The duration of a step, and the time before the kill in the killed step, in ms. */
   pace: { step: number; killAfter: number };
   signal: AbortSignal;
   style: Style;
-  /** Shows a line. */
+  /** Prints a line. */
   say(line: string): Promise<void>;
 }
 
-/** What has happened. */
+/** The results of the demo. */
 export interface Shown {
   crash: { pid: number; signal: string; step: string };
   resume: { pid: number; steps: number; skipped: string[]; ran: string[] };
@@ -42,7 +42,7 @@ export interface Shown {
   runs: Array<{ space: string; run: string; status: Status | null; checkpoints: number }>;
 }
 
-/** Runs the agent in a process that is killed, resumes it here, forks it, and asks a person. */
+/** Runs the agent in a process, kills the process, resumes the run here, forks it, and asks a person. */
 export async function runDemo(stage: Stage): Promise<Shown> {
   const crashed = await showCrash(stage);
   const store = await openStore(stage.path);
@@ -162,9 +162,9 @@ const unused = () => Promise.reject(new Error("no step runs here"));
 const lost = (run: string) =>
   new ForkpointError("CONFLICT", `another process has changed the run ${run} during the demo: run the demo again`);
 
-/** The work of the process that is killed: runs the agent, and tells what its steps do, a line each. */
+/** The work of the killed process: runs the agent, and reports the events of its steps, one per line. */
 export async function runAgent(path: string, runId: string, endless: string, pace: number): Promise<never> {
-  // The other end of stdin is the process that has started this one.
+  // The parent process holds the other end of stdin.
   process.stdin
     .on("error", () => {})
     .on("close", () => process.exit(1))

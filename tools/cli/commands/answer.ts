@@ -81,7 +81,7 @@ async function run(context: Context, options: Options, id?: string, which?: stri
 const takes = ({ space, run }: RunInfo): string =>
   traitsOf(space).answered?.(safeText(JSON.stringify(run))) ?? "the next recover() of your program";
 
-/** The question with the answer that would be stored. */
+/** Returns the question with the answer that would be stored. */
 function dry(question: Question, { value, approve, reject, by }: Answer): Question {
   if (question.answered !== null) throw new ForkpointError("CONFLICT", "the question was answered already");
   if (!question.canAnswer)
@@ -90,7 +90,7 @@ function dry(question: Question, { value, approve, reject, by }: Answer): Questi
   return { ...question, answered: { value: given, by: by ?? null, at: Date.now() } };
 }
 
-/** Finds a question by its id, or by a prefix of it. Undefined: the inspector chooses, or says why there is none. */
+/** Finds a question by its id or a prefix. Undefined: the inspector chooses, or explains the lack of one. */
 function pick({ run }: RunInfo, questions: readonly Question[], which: string | undefined): Question | undefined {
   const open = questions.filter(({ answered }) => answered === null);
   if (which === undefined) {
@@ -119,7 +119,7 @@ function userName(): string | undefined {
   try {
     return userInfo().username || undefined;
   } catch {
-    // The system has no entry for the user.
+    // The system has no entry for this user.
     return undefined;
   }
 }

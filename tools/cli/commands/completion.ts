@@ -23,7 +23,7 @@ export const completion = () =>
     .addHelpText("after", help)
     .action((shell: (typeof shells)[number]) => script(shell, "forkpoint", "forkpoint"));
 
-/** The command that the script calls: `forkpoint complete -- <words>`. The last word is the one to complete. */
+/** The command of the completion script: `forkpoint complete -- <words>`. It completes the last word. */
 export const complete = (program: Command) =>
   new Command("complete").argument("[words...]").action(async (words: string[]) => {
     const runs = await runIds(program, words);
@@ -57,8 +57,8 @@ function addOptions(to: ReturnType<RootCommand["command"]>, command: Command): v
 }
 
 /**
- * Returns the ids of runs that are safe in a shell. An id with other characters could run a command when the shell reads
- * it. Returns nothing if the database cannot be read.
+ * Returns the ids of runs that are safe in a shell. The shell could run other ids as commands. Returns nothing if the
+ * database cannot be read.
  */
 async function runIds(program: Command, words: string[]): Promise<string[]> {
   const [name] = words;

@@ -17,7 +17,7 @@ interface Options extends StudioOptions {
 
 const NAME = "forkpoint-demo.db";
 
-/** In a terminal, a person follows the steps. */
+/** The pace in a terminal lets a person follow the steps. */
 const paces = { terminal: { step: 250, killAfter: 800 }, script: { step: 0, killAfter: 20 } };
 
 const help = `
@@ -67,12 +67,12 @@ async function show(context: Context, options: Options): Promise<number> {
     if (output.json) output.printJson(answer);
     return exitCodes.done;
   }
-  // The studio may fail, for example because its port is taken. The runs are stored anyway.
+  // The studio may fail, for example because its port is taken. The runs are stored in any case.
   await output.flush();
   return serve(context, await context.inspect(path, options.write), options, answer);
 }
 
-/** Runs the demo on a new database. Removes the database if the demo does not come to its end. */
+/** Runs the demo on a new database. Removes the database if the demo fails. */
 async function perform(context: Context, path: string) {
   const { output, signal } = context;
   const say = async (line: string) => {
@@ -97,7 +97,7 @@ async function perform(context: Context, path: string) {
   }
 }
 
-/** Returns the path of a guide, which is a part of the package. */
+/** Returns the path of a guide in the package. */
 function guide(name: string): string {
   const file = join(__dirname, "../../docs", name);
   const near = relative(process.cwd(), file);

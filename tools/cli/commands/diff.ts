@@ -111,7 +111,7 @@ const ops: Record<Change["op"], { sign: string; word: string; format: Format }> 
 /** The maximum length of an excerpt of a value, in characters. */
 const EXCERPT = 100;
 
-/** An excerpt of a value is not shorter than this. It gets a line of its own instead. */
+/** The minimum length of an excerpt. With less room, the excerpt gets its own line. */
 const SHORT_VALUE = 30;
 
 function* report(
@@ -132,7 +132,7 @@ function* report(
     const { sign, word, format } = ops[change.op];
     const path = safeText(formatPath(change.path));
     const place = path === "" ? change.part : `${change.part}${path.startsWith("[") ? "" : "."}${path}`;
-    // The place is what other commands take, so it is broken and not cut.
+    // Other commands take this path, so it is wrapped and never cut.
     const room = Math.min(most, output.width - 18 - width(place));
     const places = folded(place, output.width - 11, output.width - 6);
     const shown = places.map((each) => style("bold", each)).join("\n      ");
@@ -144,10 +144,10 @@ function* report(
     yield style("dim", `not shown: ${plural(hidden, "change")} of ${ownersOf(after)} own values (--full)`);
 }
 
-/** Says whose values a diff leaves out. */
+/** Names the owner of the values that a diff leaves out. */
 const ownersOf = ({ space }: CheckpointInfo): string => traitsOf(space).owner ?? "the framework's";
 
-/** Returns the values of a change, on the same line if they are short. `room` is what is left of this line. */
+/** Returns the values of a change, on the same line if they are short. `room` is the rest of this line. */
 function valuesOf(change: Change, { style }: Output, most: number, room: number): string {
   const { op, before, after } = change;
   if (op !== "replace") {
@@ -174,7 +174,7 @@ function summary(changes: Change[]): string {
     return count === 0 ? "" : `${count} ${ops[op].word}`;
   });
   const shown = counts.filter((text) => text !== "");
-  // "2 changes: 2 changed" would say the same twice.
+  // "2 changes: 2 changed" would be redundant.
   if (changes.every(({ op }) => op === "replace")) return `\n${plural(changes.length, "change")}`;
   return shown.length === 1 ? `\n${shown[0]}` : `\n${plural(changes.length, "change")}: ${shown.join(", ")}`;
 }

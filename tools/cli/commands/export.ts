@@ -58,7 +58,7 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   const to = { target: `jsonl:${path}`, shown: path, guessed: false };
   const isNew = !existsSync(path);
   const moved = await move(context, database, to, { ...choice, ...damageOf(options) }).catch((error: unknown) => {
-    // A part of an export looks like a whole one.
+    // A partial export would look complete.
     if (isNew && describe(error).code === "CORRUPT") rmSync(path, { recursive: true, force: true });
     throw withSkip(error);
   });

@@ -61,7 +61,7 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
   const { output } = context;
   for (const remark of newKeys(state, edit)) context.note(remark);
   const { space, ns = null } = made;
-  // A dry run makes up ids that the fork would not get.
+  // A dry run makes up an id that differs from the fork's.
   const run = dryRun && as === undefined && made.run !== from.run ? undefined : made.run;
   const newId = dryRun ? undefined : made.id;
   output.answer({ space, run, ns, id: newId, from: { ...from, ns: from.ns ?? null }, dryRun }, () => {
@@ -77,7 +77,7 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
   else if (!dryRun) output.hint(howToResume(made));
 }
 
-/** Says what continues a branch of a subgraph. A graph loads the newest checkpoint of a subgraph only while it is at the step that called it. */
+/** Says how to continue a subgraph's branch. A graph loads it only at the step that called the subgraph. */
 async function howSubgraphGoesOn(inspector: Inspector, { checkpoint }: CheckpointDetail, as?: string): Promise<string> {
   const { space, run, meta } = checkpoint;
   const caller = (meta["parents"] as Record<string, unknown> | undefined)?.[""];
@@ -87,7 +87,7 @@ async function howSubgraphGoesOn(inspector: Inspector, { checkpoint }: Checkpoin
   return "nothing continues this branch: it is a step of a subgraph, and graphs resume at their own steps. Fork the step of the graph that calls the subgraph, without --ns";
 }
 
-/** Returns true if a branch would become the newest checkpoint of a thread that waits for an answer. */
+/** Returns true if a branch would become the newest checkpoint of a waiting thread. */
 const hidesQuestion = ({ space, status, ns }: RunInfo, as: string | undefined): boolean =>
   traitsOf(space).fork?.inPlace === true && status === "waiting" && as === undefined && !ns;
 
@@ -95,7 +95,7 @@ const hides = ({ run }: RunInfo): string =>
   `${safeText(run)} waits for an answer. The branch becomes its newest step, so the question leaves the list of waiting runs ` +
   "until your program runs the branch, which asks again. To keep the question, fork into a new thread: add --as <run id>";
 
-/** Returns remarks about the keys that an edit adds to the state. */
+/** Returns notes about new keys that an edit adds to the state. */
 function newKeys(state: unknown, { set = [], patch = {} }: ForkEdit): string[] {
   const merged = Object.entries(patch as object).filter(([, value]) => value !== null);
   const settings = [...set, ...merged.map(([key, value]): Setting => [`[${JSON.stringify(key)}]`, value])];

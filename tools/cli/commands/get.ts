@@ -117,7 +117,7 @@ async function printEffect(
   if (!part.readable) hintUnread(output, part);
 }
 
-/** Returns the value at a path. As in the output of `diff`, the path may begin with the name of the part. */
+/** Returns the value at a path. The path may begin with the name of the part, as in the output of `diff`. */
 function valueIn(detail: CheckpointDetail, steps: PathStep[], part: Change["part"] | undefined): unknown {
   const found = valueAt(detail[part ?? "state"], steps);
   const [named, ...inside] = steps;
@@ -191,7 +191,7 @@ function hintUnread(output: Output, { name, tag, bytes }: PartInfo): void {
   );
 }
 
-/** Returns the line that describes a checkpoint: several lines in a narrow terminal. They are behind `before` characters. */
+/** Returns the line about a checkpoint, which may wrap. `before` is the number of characters before it. */
 export function headline(checkpoint: CheckpointInfo, { style, width: most }: Output, before = 0): string {
   const { run, id, step, savedAt, bytes } = checkpoint;
   const named = [`step ${step}`, safeText(stepName(checkpoint) ?? "")].filter((text) => text !== "").join(" ");

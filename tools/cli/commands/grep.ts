@@ -52,7 +52,7 @@ async function print(context: Context, options: Options, text?: string, id?: str
       output.progress.show(`${number(now.runs)} runs searched, ${number(now.hits)} hits`);
     },
   });
-  // Usual widths align the first lines with later ones, unless a text is longer.
+  // Typical widths align the first lines with later ones, unless a text is longer.
   const widths = [8, 7];
   let count = 0;
   for (;;) {
@@ -71,7 +71,7 @@ function searched({ ignoreCase, regex, allSteps, space, ns, status, label, limit
   return { ignoreCase, regex, allSteps, space, ns, status, label, limit };
 }
 
-/** Begins a search. A wrong text or expression is a wrong argument of the command. */
+/** Begins a search. A wrong text or expression is a usage error. */
 async function begun(inspector: Inspector, ...given: Parameters<Inspector["search"]>) {
   try {
     return inspector.search(...given)[Symbol.asyncIterator]();
@@ -85,7 +85,7 @@ function usageError(error: unknown): never {
   throw code === "INVALID_ARGUMENT" ? new UsageError(message) : error;
 }
 
-/** Says at the end what could not be searched. */
+/** Reports at the end what could not be searched. */
 function tell(context: Context, progress: SearchProgress | undefined, isLimited: boolean): void {
   for (const [tag, values] of Object.entries(progress?.unreadable ?? {})) {
     const many = `${number(values)} value${values === 1 ? "" : "s"} could not be searched`;
@@ -99,7 +99,7 @@ function tell(context: Context, progress: SearchProgress | undefined, isLimited:
   if (isLimited) context.output.hint("there may be more: raise --limit");
 }
 
-/** The least width of a text beside its place. In a narrower terminal, the text has a line of its own. */
+/** The minimum width of a text beside its place. In a narrower terminal, the text gets its own line. */
 const LEAST = 40;
 
 function lineOf({ run, step, part, path, snippet, ns }: SearchHit, output: Output, widths: number[]): string {
@@ -121,7 +121,7 @@ function lineOf({ run, step, part, path, snippet, ns }: SearchHit, output: Outpu
 
 const inLine = (text: string) => safeText(text.replace(/\s+/g, " "));
 
-/** Returns a text on one line that shows the match. */
+/** Returns a one-line text with the match. */
 function snippetOf({ before, match, after }: SearchHit["snippet"], most: number, { style }: Output): string {
   const shown = cut(inLine(match), most);
   const left = most - width(shown);
@@ -130,7 +130,7 @@ function snippetOf({ before, match, after }: SearchHit["snippet"], most: number,
   return begin + style("yellow", shown) + cut(tail, left - width(begin));
 }
 
-/** Cuts the beginning of a text, between two characters. */
+/** Cuts off the beginning of a text, between two characters. */
 function lastOf(text: string, most: number): string {
   if (width(text) <= most) return text;
   if (most < 1) return "";

@@ -98,14 +98,14 @@ async function noteNone(context: Context, inspector: Inspector): Promise<void> {
   context.note(spaces.length === 0 ? `${safeText(context.database.shown)} has no runs yet` : "no runs match");
 }
 
-/** Prints all runs while they are read. The first page has few runs, so that it is printed soon. */
+/** Prints all runs during the read. The first page is short, so that it is printed soon. */
 async function printAll(context: Context, inspector: Inspector, query: RunQuery): Promise<void> {
   const { output } = context;
   let first: RunInfo[] | undefined;
   let header: string | undefined;
   for await (const runs of runPages(inspector, query)) {
     if (runs.length === 0) continue;
-    // The runs of the first page are measured with each page, so that the columns stay as wide.
+    // The column widths of each page include the first page's runs, so that all pages align.
     const lines = runTable([...(first ?? []), ...runs], context, query.version !== undefined);
     if (header !== lines[0]) await output.stream(`${lines[0]}\n`);
     header = lines[0];
@@ -160,8 +160,8 @@ const questionColumn: Column<RunInfo> = {
 };
 
 /**
- * Returns the lines of a table of runs. It has the versions if one of them has a name, or if `withVersions` is true. It has the
- * labels if there are some.
+ * Returns the lines of a table of runs. It has versions if a version has a name or `withVersions` is true, and labels
+ * if there are some.
  */
 export function runTable<Run extends RunInfo>(
   runs: Run[],
@@ -172,7 +172,7 @@ export function runTable<Run extends RunInfo>(
   const hasVersions = withVersions || runs.some(({ version }) => typeof version?.version === "string");
   const hasLabels = runs.some(({ labels }) => Object.keys(labels).length > 0);
   const shown: Array<Column<Run>> = hasLabels ? columns.toSpliced(5, 0, labelsColumn) : columns;
-  // Without questions, the column is empty, and is left out.
+  // Without questions, this column is empty and is left out.
   const asking = [...(hasVersions ? shown.toSpliced(5, 0, versionColumn) : shown), ...more, questionColumn];
   return table(asking, runs, output);
 }

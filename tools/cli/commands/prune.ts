@@ -18,7 +18,7 @@ interface Options extends DangerousOptions {
   every?: number;
 }
 
-/** How long `--watch` waits between two looks, in ms, and the share of the time in which it works. */
+/** The pause between two rounds of `--watch`, in ms, and the share of the time that it may work. */
 const [EVERY, WATCH_SHARE] = [60_000, 0.25];
 
 const positive = (parse: (text: string) => number) => (text: string) => {
@@ -72,7 +72,7 @@ async function run(context: Context, options: Options): Promise<number | undefin
   }
   if (watch && dryRun) throw new UsageError("pass --watch or --dry-run, not both");
   if (!watch && every !== undefined) throw new UsageError("pass --every together with --watch");
-  // The time is fixed before the question, so that exactly the checkpoints that were shown are removed.
+  // Compute the rules before the question, so that exactly the shown checkpoints are removed.
   const rules = rulesOf(options);
   let upTo = 0;
   if (dryRun || options.yes !== true || (!watch && !context.output.json)) {
@@ -95,7 +95,7 @@ async function run(context: Context, options: Options): Promise<number | undefin
   return exitCodes.done;
 }
 
-/** The rules at this time. */
+/** Returns the rules, with durations turned into times. */
 function rulesOf({ olderThan, keepLast, maxBytes, space, share, watch }: Options) {
   return {
     olderThan: olderThan === undefined ? null : Date.now() - olderThan,
@@ -117,7 +117,7 @@ function removed(context: Context, inspector: Inspector, rules: ReturnType<typeo
   });
 }
 
-/** Removes again and again. Prints a line whenever something was removed. */
+/** Prunes repeatedly. Prints a line after each removal. */
 async function removeUntilStopped(context: Context, inspector: Inspector, options: Options): Promise<void> {
   const { output, signal } = context;
   try {
@@ -145,10 +145,10 @@ function what({ removed, bytes, lineages }: PruneResult): string {
   return `${plural(removed, "checkpoint")} and frees up to ${size(bytes)}${emptied}`;
 }
 
-/** Checkpoints that stay may be stored as changes to removed ones. How much room they need then is known when they are stored. */
+/** Kept checkpoints may be stored as deltas of removed ones. Their new size is known only after they are stored. */
 const WHY = "kept checkpoints that are stored as changes to removed ones are stored in full";
 
-/** Prints a result. `upTo` is the stored size of the checkpoints that the rules remove, in bytes. */
+/** Prints a result. `upTo` is the stored size of the checkpoints to remove, in bytes. */
 function print({ output }: Context, result: PruneResult, upTo: number, dryRun: boolean): void {
   const { removed, bytes, lineages } = result;
   const emptied = lineages === 0 ? "" : `, ${plural(lineages, "run")} emptied`;

@@ -57,7 +57,7 @@ async function run(context: Context, options: Options, id?: string, key?: string
   });
 }
 
-/** Refuses what the inspector would refuse, before the user is asked. */
+/** Refuses what the inspector would refuse, before it asks the user. */
 function refuse(effect: EffectInfo, forget: boolean): void {
   const named = effectText(effect);
   if (effect.state === "running") {

@@ -58,7 +58,7 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   const effects = await inspector.effects(ref);
   const { output } = context;
   if (output.json) {
-    // The cursor after --last would lead to older checkpoints, which no flag reads.
+    // The cursor after --last would lead to older checkpoints, which no flag can read.
     return output.printJson({ run, checkpoints, effects, forks, cursor: last === undefined ? next : null });
   }
   const nextOf = await readNext(context, inspector, checkpoints);
@@ -67,7 +67,7 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   output.print("");
   const { tree = false } = options;
   const ids = await allIds(context, inspector, run, checkpoints);
-  // With an explicit page, the effects before its first checkpoint belong to an earlier page.
+  // On a later page, the effects before its first checkpoint belong to an earlier page.
   const placed = placedEffects(checkpoints, effects, (checkpoints[0]?.step ?? 0) > 0);
   const lines = tree
     ? drawTree(checkpoints, forks, output.style, output.width, nextOf, placed, ids)
@@ -83,10 +83,10 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   if (next !== null && last === undefined) output.hint(`more checkpoints: add --cursor ${next}`);
 }
 
-/** Runs with more checkpoints than this are not listed only to shorten some of their ids. */
+/** The ids of a larger run are not listed for the purpose of shortening them. */
 const MOST_IDS = 10_000;
 
-/** Returns the ids of the run, if the ids that are shown may be shortened: the short ones must differ from all others. */
+/** Returns the ids of the run if ids may be shortened: shortened ids must differ from all others. */
 async function allIds({ output }: Context, inspector: Inspector, run: RunInfo, shown: CheckpointInfo[]) {
   const ids = shown.map(({ id }) => id);
   const isPart = shown.length < run.checkpoints && run.checkpoints <= MOST_IDS;
@@ -95,7 +95,7 @@ async function allIds({ output }: Context, inspector: Inspector, run: RunInfo, s
   return ids;
 }
 
-/** Next nodes are read together with the values, so they are left out if the values are larger than this, in bytes. */
+/** Next nodes are read with the values, so they are left out for larger values, in bytes. */
 const MOST_READ = 16_000_000;
 
 async function readNext({ output, signal }: Context, inspector: Inspector, all: CheckpointInfo[]): Promise<NextOf> {
@@ -114,7 +114,7 @@ async function readNext({ output, signal }: Context, inspector: Inspector, all: 
   return nextOf;
 }
 
-/** Returns the stored answers of a run that is small enough. */
+/** Returns the stored answers of a small run. */
 async function answerLines(
   { output, signal }: Context,
   inspector: Inspector,
@@ -131,10 +131,10 @@ function nullIfDamaged(error: unknown): null {
   throw error;
 }
 
-/** The maximum number of questions and errors that are shown, and the length of each. */
+/** The maximum number of shown questions and errors, and the maximum length of each. */
 const [STOPS, STOP_LENGTH] = [5, 200];
 
-/** Returns what a run waits for, or the messages of its errors. */
+/** Returns the questions of a run, or the messages of its errors. */
 async function stopLines({ output }: Context, inspector: Inspector, run: RunInfo): Promise<string[]> {
   if (run.status === "waiting") {
     const asked = (await readQuestions(inspector, refOf(run))).filter(({ answered }) => answered === null);
@@ -142,7 +142,7 @@ async function stopLines({ output }: Context, inspector: Inspector, run: RunInfo
       const how = asked.some(({ canAnswer }) => canAnswer) ? "--approve" : "";
       output.hint(`answer it: forkpoint answer ${withId(run.run, how)}`);
       const { style, width } = output;
-      // The whole question, in several lines if need be.
+      // The complete question, in several lines if necessary.
       const shown = asked.slice(0, STOPS).map((question) => `  ${questionLine(question, { style, width: Infinity })}`);
       return shown.flatMap((line) => wrapped(line, width));
     }
@@ -190,7 +190,7 @@ function head(run: RunInfo, stops: string[], { output }: Context): string[] {
   return lines;
 }
 
-/** A line of the table: a checkpoint, or an effect that was begun from the checkpoint above it. */
+/** A line of the table: a checkpoint, or an effect begun from the checkpoint above it. */
 type Line = { checkpoint: CheckpointInfo; effect?: undefined } | { checkpoint?: undefined; effect: EffectInfo };
 
 function checkpointTable(
@@ -232,7 +232,7 @@ function checkpointTable(
   return table(columns, [...effectsAfter(null), ...lines], output);
 }
 
-/** Returns the parent, or nothing if it is the checkpoint above. */
+/** Returns the parent, or an empty text if the parent is the checkpoint above. */
 function parentText({ parent, run }: CheckpointInfo, above: CheckpointInfo | undefined): string {
   if (parent === null || (above !== undefined && parent.run === run && parent.id === above.id)) return "";
   return parent.run === run ? parent.id : `${parent.id} of ${parent.run}`;

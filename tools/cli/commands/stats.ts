@@ -46,7 +46,7 @@ function* report(
     yield "";
     yield* table(spaceColumns, spaces, output);
   }
-  // Without a version, the table above tells the same.
+  // Without versions, the table above has the same data.
   if (versions.some(({ version }) => version !== null)) {
     yield "";
     yield* table(versionColumns, versions, output);

@@ -22,7 +22,7 @@ interface Options {
   since?: Since;
 }
 
-/** Where to begin: after a position in the save order, or at a time. */
+/** The start: after a position in the save order, or at a time. */
 type Since = { seq: number } | { time: number };
 
 const [LINES, MOST] = [10, 1000];
@@ -49,7 +49,7 @@ function sinceOf(text: string): Since {
   return { time: Date.now() - parseDuration(text) };
 }
 
-/** The options of `watch()`: the runs, and where to begin. */
+/** The options of `watch()`: the runs, and the start. */
 type Watched = NonNullable<Parameters<Inspector["watch"]>[0]>;
 
 async function print(context: Context, options: Options, id?: string): Promise<number> {
@@ -63,7 +63,7 @@ async function print(context: Context, options: Options, id?: string): Promise<n
   // Without `follow`, the output ends at the current last save.
   let end = follow ? Number.POSITIVE_INFINITY : await lastSeq(inspector, scope, signal);
   if ((begin.last === 0 && !follow) || (begin.since ?? -1) >= end || end < 0) return exitCodes.done;
-  // The usual column widths: they align the first lines with later ones, unless a text is longer.
+  // Typical column widths align the first lines with later ones, unless a text is longer.
   const widths = [19, 8, 16, 6, 8];
   const show = async (event: StoreEvent) => {
     await output.stream(`${output.json ? safeJson(event) : lineOf(event, output, widths)}\n`);
@@ -77,7 +77,7 @@ async function print(context: Context, options: Options, id?: string): Promise<n
         const { ns: of } = event.type === "saved" ? event.checkpoint : event.effect;
         if (ns === undefined || of === ns) await show(event);
       } else if (follow) await show(event);
-      // The save at the end may have been removed.
+      // The last save may have been removed.
       else end = await lastSeq(inspector, scope, signal);
       if (last >= end) break;
     }
@@ -87,7 +87,7 @@ async function print(context: Context, options: Options, id?: string): Promise<n
   return exitCodes.done;
 }
 
-/** Returns the position of the last save of a scope. -1 if there is none. */
+/** Returns the position of a scope's last save. -1: there is none. */
 async function lastSeq(inspector: Inspector, { space, run }: Watched, signal: AbortSignal): Promise<number> {
   const { spaces } = await inspector.info();
   if (!spaces.some((each) => space === undefined || each.space === space)) return -1;
@@ -122,18 +122,18 @@ function lineOf(event: StoreEvent, { style, width: most }: Output, widths: numbe
   return texts.join("  ").trimEnd();
 }
 
-/** In a terminal that is narrower than this, a line has no framework and no id: the step names the checkpoint. */
+/** A line has no framework and no id in a narrower terminal: the step names the checkpoint. */
 const WIDE = 120;
 
 /** The widths of a step and of a size in a narrow terminal. */
 const [STEP, SIZE] = [8, 8];
 
-/** Formats an event for a narrow terminal. The id of the run gets what the label and the other columns leave. */
+/** Formats an event for a narrow terminal. The id of the run gets the width that the other columns leave. */
 function narrowLine([time, , run, step, label, last, size]: Cells, style: Style, most: number): string {
   const room = most - width(time!.text) - STEP - SIZE - 8;
   const labelWidth = Math.max(8, Math.min(18, room >> 1));
   const begin = [fitted(time!, width(time!.text)), fitted(run!, Math.max(8, room - labelWidth)), fitted(step!, STEP)];
-  // An effect has its state and its key there.
+  // An effect has its state and its key in these cells.
   const end = size === undefined ? [label!, last!] : [fitted(label!, labelWidth), fitted(size, SIZE, "right")];
   const line = [...begin, ...end].map(({ text, format }) => style(format, text)).join("  ");
   return clipped(line.trimEnd(), most);

@@ -74,7 +74,7 @@ const count = (title: string, drop: number, of: (usage: Usage) => string): Colum
   cell: ({ usage }) => ({ text: of(usage) }),
 });
 
-/** Returns the lines of a table. A column in which nothing is stored is left out. */
+/** Returns the lines of a table, without empty columns. */
 function tableOf(title: string, lines: Line[], output: Output): string[] {
   const columns = [
     count("INPUT", 2, ({ input }) => tokenCount(input)),

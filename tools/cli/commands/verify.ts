@@ -19,7 +19,7 @@ interface Options extends RunOptions {
 interface Repair {
   code: string;
   remedy: string;
-  /** The command that removes unreadable data. Null: no command repairs it. */
+  /** The command that removes unreadable data. Null: no command can repair the error. */
   command: string | null;
 }
 
@@ -81,7 +81,7 @@ function countsOf({ checkpoints, payloads, writes }: Counts): string {
   return [plural(checkpoints, "checkpoint"), plural(payloads, "payload"), plural(writes, "write")].join(", ");
 }
 
-/** Yields a command. If it is wider than the terminal, it goes on in the next line as a shell reads it. */
+/** Yields a command. If it is wider than the terminal, it is wrapped with a shell's line continuation. */
 function* commandLines(command: string, { style, width: most }: Output): Generator<string> {
   const lines = wrapped(command, most - 5, "  ");
   for (const [at, line] of lines.entries()) yield `   ${style("cyan", line)}${at < lines.length - 1 ? " \\" : ""}`;

@@ -1,4 +1,4 @@
-/** The agent of the demo: it decides about refunds. Its answers are fixed, so it needs no model and no key. */
+/** The agent of the demo: it decides refunds. Its answers are fixed, so it needs no model and no key. */
 
 import { Workflow, WorkflowCheckpointStore } from "../../../ts/contracts/agentium/index.js";
 import { Checkpointer, Graph } from "../../../ts/contracts/tinyagents/index.js";
@@ -17,13 +17,13 @@ export interface Refund {
 
 type Step = (state: Refund) => Partial<Refund>;
 
-/** What a step of a run has done. */
+/** The step has ended, and its changes are stored. */
 export type StepEvent =
   | { at: "started"; step: string }
-  /** The step has ended, and what it has changed is stored. */
+  /** Called when a step starts, before its work. */
   | { at: "stored"; step: string; update: Partial<Refund> };
 
-/** Called when a step runs, before it does its work. */
+/** A larger refund, in dollars, needs a person. */
 export type During = (step: string) => Promise<unknown>;
 
 const requests: Record<string, Partial<Refund>> = {
@@ -64,7 +64,7 @@ export function workflowOf(store: Store, run: (name: string, step: Step, state: 
   });
 }
 
-/** Runs the workflow, or resumes it, and yields what its steps do. */
+/** Runs or resumes the workflow, and yields the events of its steps. */
 export async function* follow(
   store: Store,
   options: { runId: string; resume?: boolean; signal?: AbortSignal },
@@ -82,7 +82,7 @@ export async function* follow(
   }
 }
 
-/** The agent as a graph, which can ask a person. */
+/** The agent as a graph that can ask a person. */
 export function graphOf(store: Store, during: During) {
   const nodes = Object.entries(steps).map(([name, step]) => [
     name,

@@ -1,4 +1,4 @@
-/** The process that runs the agent of the demo, and is killed while it works. */
+/** Runs the demo's agent in a process, and kills the process during a step. */
 
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -8,33 +8,33 @@ import { ForkpointError } from "../../../ts/bridge/errors.js";
 import type { ErrorCode } from "../../../ts/bridge/forkpoint-error.js";
 import type { StepEvent } from "./agent.js";
 
-/** How long the last step would take if nobody killed its process, in ms. */
+/** How long the last step would take without the kill, in ms. */
 export const ENDLESS = 60_000;
 
-/** How long a Ctrl-C may take until it is handled, in ms. */
+/** The time that a Ctrl-C may take to be handled, in ms. */
 const GRACE = 300;
 
 export interface CrashOptions {
   /** The database. */
   path: string;
   runId: string;
-  /** The step that the process works on when it is killed. */
+  /** The step during which the process is killed. */
   step: string;
-  /** How long each step takes before that one, and how long that one runs until the process is killed, in ms. */
+  /** The duration of each earlier step, and the time before the kill in the killed step, in ms. */
   pace: { step: number; killAfter: number };
   signal: AbortSignal;
   /** Called when the process has started. */
   onStart(pid: number): Promise<void>;
-  /** Called for what its steps do. */
+  /** Called for the events of its steps. */
   onEvent(event: StepEvent): Promise<void>;
 }
 
-/** Runs the agent in a process of its own, and kills it. Returns the signal that has ended the process. */
+/** Runs the agent in a separate process, and kills it. Returns the signal that ended the process. */
 export async function crash(options: CrashOptions): Promise<NodeJS.Signals> {
   const { path, runId, step, pace, signal, onStart, onEvent } = options;
   signal.throwIfAborted();
   const args = ["demo-agent", "--json", resolve(path), runId, step, String(pace.step)];
-  // The process ends when its stdin does. So it never outlives this one.
+  // The process ends when its stdin ends, so it never outlives this process.
   const child = spawn(process.execPath, [join(__dirname, "main.js"), ...args], { stdio: "pipe", windowsHide: true });
   const kill = () => child.kill("SIGKILL");
   const ended = new Promise<[code: number | null, signal: NodeJS.Signals | null]>((resolve, reject) => {
@@ -59,7 +59,7 @@ export async function crash(options: CrashOptions): Promise<NodeJS.Signals> {
       kill();
     }
     const [code, by] = await ended;
-    // Ctrl-C reaches both processes, and may have ended the other one before this one handles it.
+    // Ctrl-C reaches both processes, and may end the child before this process handles it.
     if (by !== "SIGKILL") await sleep(GRACE, undefined, { signal }).catch(() => {});
     signal.throwIfAborted();
     if (by !== "SIGKILL" || !reached) throw failureOf(stderr, code, by);
@@ -72,7 +72,7 @@ export async function crash(options: CrashOptions): Promise<NodeJS.Signals> {
   }
 }
 
-/** The error of a process that ended before it was killed. With `--json`, its error is a line of stderr. */
+/** Makes the error of a process that ended before the kill. With `--json`, its error is a line of stderr. */
 function failureOf(stderr: string, code: number | null, by: string | null): ForkpointError {
   const what = "the process of the demo's agent failed";
   try {

@@ -7,7 +7,7 @@ import { agentium } from "./wire.js";
 import type { Workflow } from "./workflow.js";
 
 /**
- * Describes a version of a workflow, as JSON. `forkpoint drain-check` says which open runs of a database do not fit it.
+ * Describes a version of a workflow, as JSON. `forkpoint drain-check` lists the open runs that do not fit it.
  * @example console.log(JSON.stringify(describe(workflow)));
  */
 export function describe(workflow: Workflow<any>): ProgramDescription {

@@ -75,7 +75,7 @@ export interface EventBusEvents {
   /** A skipped step is `"done"`. A retry emits no event. */
   "workflow.step": { runId: string; stepName: string; status: "start" | "done" | "error" };
   /**
-   * `text` is the final state as JSON. A workflow does not record tool calls and usage: the list is empty, and the
+   * `text` is the final state as JSON. A workflow records no tool calls and no usage: the list is empty, and the
    * numbers are 0.
    */
   "run.complete": {
@@ -114,14 +114,14 @@ function uncaught(call: () => void): void {
   }
 }
 
-/** As many listeners as the framework allows before Node.js warns of a leak. */
+/** The number of listeners per event at which Node.js warns of a leak, as in the framework. */
 const MAX_LISTENERS = 200;
 
 let listens: (bus: EventBus, event: string) => boolean;
 
 /**
- * The framework's event bus. Several workflows may share one. It can carry other events too, such as your
- * own. {@link Workflow.events} has more than the bus: retries, stored checkpoints, and durations.
+ * The framework's event bus. Workflows may share one. It also carries your own events. {@link Workflow.events} has more
+ * than the bus: retries, stored checkpoints, and durations.
  * @example
  * ```ts
  * const eventBus = new EventBus();
@@ -191,10 +191,10 @@ export class EventBus {
   }
 }
 
-/** Emits an event of a run in the shape that the framework gives it. Events that the framework lacks are left out. */
+/** Emits an event of a run in the framework's shape. Leaves out events that the framework lacks. */
 export function forward(bus: Pick<EventBus, "emit">, event: WorkflowEvent<any>, initialState: unknown): void {
   const { type } = event;
-  // Making the text of a state takes time, so stop here if no listener would read it.
+  // Making the text of a state takes time, so stop if no listener reads it.
   if (bus instanceof EventBus && !listens(bus, type)) return;
   const data = frameworkEvent(event, initialState);
   if (data !== undefined) uncaught(() => void bus.emit(type, data));
@@ -222,7 +222,7 @@ function frameworkEvent(event: WorkflowEvent<any>, initialState: unknown): objec
   }
 }
 
-/** Returns the state as JSON. A state can hold values that JSON lacks: a BigInt becomes a string, a cycle becomes null. */
+/** Returns the state as JSON. A BigInt becomes a string, and a cycle becomes null, because JSON has neither. */
 function textOf(state: unknown): string {
   const above: unknown[] = [];
   return JSON.stringify(state, function (this: unknown, _key, value: unknown) {

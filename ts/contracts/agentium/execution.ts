@@ -1,7 +1,6 @@
 /**
- * Runs a workflow. The engine's state machine (`src/contract/agentium/workflow`) decides what happens next and sends
- * commands. This file executes the commands and reports each outcome to the state machine. It calls the user's
- * functions and the store.
+ * Runs a workflow. The engine's state machine (`engine/src/contract/agentium/workflow`) decides the next action and
+ * sends commands. This file executes them with the user's functions and the store, and reports each outcome.
  */
 
 import { RunDrainedError } from "../shared/drain.js";
@@ -48,7 +47,7 @@ export class Execution {
   readonly #reporter: Reporter;
   readonly #context: SharedContext;
   readonly #driver: Driver<RunEvent, Command, WorkflowRunOutput<any>>;
-  /** The states that are still needed. Slot 0 holds the state at the start; every other slot holds a step's result. */
+  /** The states that are still needed. Slot 0 holds the start state. Every other slot holds a step's result. */
   #slots = new Map<number, Snapshot>();
   readonly #errors = new Map<number, unknown>();
   readonly #attempts = new Map<number, number>();
@@ -59,8 +58,8 @@ export class Execution {
   #stored = false;
   #hostError: unknown;
   /**
-   * Settles when a replay no longer locks its run. The lock begins after the checkpoint is loaded, because only the
-   * checkpoint names the run.
+   * Settles when a replay no longer locks its run. The lock begins after the checkpoint is loaded, because the
+   * checkpoint has the id of the run.
    */
   #replay: Promise<unknown> | undefined;
 
@@ -126,7 +125,7 @@ export class Execution {
     return { space: agentium.name, run: this.#runId, ns: "" };
   }
 
-  /** Sets the id of the run to replay. Without a session id, the session has the run's id, as the earlier call had. */
+  /** Sets the id of the run to replay. Without a session id, the session has the run's id, as in the original call. */
   #rename(runId: string): void {
     this.#reporter.runId = runId;
     Object.assign(this.#context, { runId, sessionId: this.#plan.sessionId ?? runId });
@@ -230,7 +229,7 @@ export class Execution {
     rewind: boolean,
   ): Promise<void> {
     const runId = this.#runId;
-    // A fork's first checkpoint is stored as the difference from the checkpoint that the fork started from.
+    // A fork's first checkpoint is stored as a delta of the checkpoint that it was forked from.
     const parent = this.#base !== undefined && this.#base.runId !== runId ? this.#base.id : undefined;
     this.#base = undefined;
     try {

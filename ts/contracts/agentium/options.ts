@@ -15,8 +15,8 @@ export interface WorkflowConfig<TState = Record<string, unknown>> {
   /** The store for the checkpoints. Without one, and without `storage`, only `run()` works. */
   checkpointStore?: WorkflowCheckpointStore<TState>;
   /**
-   * A storage driver for the checkpoints, instead of a store: the same as `checkpointStore: new
-   * StorageBackedCheckpointStore(storage)`. Not used if there is a `checkpointStore`.
+   * A storage driver for the checkpoints, instead of a store. Same as `checkpointStore: new
+   * StorageBackedCheckpointStore(storage)`. Ignored if there is a `checkpointStore`.
    */
   storage?: StorageDriver;
   /** Applies to each step without its own policy. Without a policy, nothing is retried. */
@@ -26,15 +26,15 @@ export interface WorkflowConfig<TState = Record<string, unknown>> {
   /** If true, adds the workflow to {@link registry}. A registered workflow stays in memory. Default: true. */
   register?: boolean;
   /**
-   * If true, a run is executed by one process at a time: it takes its lease when it begins, and releases it when it ends. A
-   * run that another process executes rejects with `CONFLICT`. Needs a `WorkflowCheckpointStore` of this package; over
-   * another store the constructor throws `UNSUPPORTED`. `run()`, which stores nothing, takes no lease. Default: false. See
-   * docs/leases.md.
+   * If true, only one process at a time executes a run: the run takes its lease at its beginning, and releases it at
+   * its end. A run that another process executes rejects with `CONFLICT`. Needs a `WorkflowCheckpointStore` of this
+   * package; the constructor throws `UNSUPPORTED` for another store. `run()`, which stores nothing, takes no lease.
+   * Default: false. See docs/leases.md.
    */
   lease?: boolean | { ttlMs?: number };
   /**
-   * The version of the workflow: any non-empty string. Listings show it, and messages about runs of another version name it.
-   * Two versions with the same steps also count as different programs, but a run of one fits the other. Default: none.
+   * The version of the workflow: any non-empty string, for listings and messages. Two versions with the same steps are
+   * different programs, but a run of one fits the other. Default: none.
    */
   version?: string;
 }
@@ -51,7 +51,7 @@ export interface RunOptions {
    */
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
   /**
-   * What happens when a step has failed in all of its attempts. Default: `"fail"`.
+   * What to do when a step has failed in all of its attempts. Default: `"fail"`.
    *
    * - `"fail"`: the run rejects.
    * - `"continue"`: the run continues with the state from before the failed step.
@@ -81,8 +81,8 @@ export interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> 
    */
   resume?: boolean;
   /**
-   * If true, continues at the checkpoint's step index even if the run does not fit this version of the workflow. Without it,
-   * the run rejects with `CONFLICT`, and the message says what differs. Default: false. See docs/changes.md.
+   * If true, continues at the checkpoint's step index even if the run does not fit this version of the workflow. If
+   * false, such a run rejects with `CONFLICT` and the differences. Default: false. See docs/changes.md.
    */
   force?: boolean;
 }
@@ -90,11 +90,11 @@ export interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> 
 export interface ReplayOptions extends RunOptions {
   /** If true, the replay makes a new run and does not change the old run. Default: false. */
   newRun?: boolean;
-  /** If true, continues even if the run does not fit this version of the workflow. A resume has the same option. Default: false. */
+  /** If true, continues even if the run does not fit this version of the workflow, as in a resume. Default: false. */
   force?: boolean;
 }
 
 export interface ForkOptions extends RunOptions {
-  /** If true, continues even if the run does not fit this version of the workflow. A resume has the same option. Default: false. */
+  /** If true, continues even if the run does not fit this version of the workflow, as in a resume. Default: false. */
   force?: boolean;
 }

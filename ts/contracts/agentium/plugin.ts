@@ -1,4 +1,4 @@
-/** What Agentium and its storage drivers are, for everything outside of this folder: see {@link Plugin}. */
+/** The plug-ins of Agentium and its storage drivers: see {@link Plugin}. */
 
 import { randomUUID } from "node:crypto";
 import { type Fork, editedState, partOf } from "../../plugin/fork.js";
@@ -24,7 +24,7 @@ export const agentium: Plugin = {
   fork: forkRun,
 };
 
-/** A driver stores a value in an object, because a value may be anything. */
+/** A driver wraps each value in an object, because a value may be anything. */
 export const storage: Plugin = {
   values(parts, _, { parts: [part] }) {
     if (part === undefined) return [undefined, null];

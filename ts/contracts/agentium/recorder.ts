@@ -1,4 +1,4 @@
-/** Connects a run with the store of the user, whichever interface the store has. */
+/** Connects a run with the user's store, which may have one of two interfaces. */
 
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
@@ -19,7 +19,7 @@ import type { WorkflowCheckpoint } from "./contract.js";
 
 export interface Recorded extends Omit<StepRef, "createdAt"> {
   state: Snapshot;
-  /** The hash of the shape of the workflow that stored the checkpoint. Undefined: not known. */
+  /** The hash of the shape of the workflow that stored the checkpoint. Undefined: unknown. */
   shape?: string | undefined;
 }
 
@@ -31,24 +31,26 @@ export interface Recording extends Recorded {
 }
 
 export interface Recorder {
-  /** Identifies the stored data. A run can be in progress only once for each identity. */
+  /** Identifies the stored data. A run can only be in progress once per identity. */
   readonly identity: unknown;
   readonly format: Format;
   /** The handle of the store. Null if the store is not of this package. */
   readonly handle: StoreHandle | null;
   /** The lease of the run. Undefined if the workflow takes no leases. */
   readonly lease?: RunLease | undefined;
-  /** The incarnation of the run that was read or stored last. Undefined: it is not known. */
+  /** The last read or stored incarnation of the run. Undefined: unknown. */
   readonly incarnation?: Exact | undefined;
   load(checkpointId: string): Promise<Recorded | null>;
   latest(runId: string): Promise<Recorded | null>;
-  /** Stores a checkpoint. Resolves to the state as the store will return it. */
+  /** Stores a checkpoint. Resolves to the state that the store will return. */
   store(recording: Recording): Promise<Snapshot>;
-  /** Returns the error for a checkpoint that does not fit the workflow. Undefined: it fits, or the store cannot tell. */
+  /**
+   * Returns the error for a checkpoint that does not fit the workflow. Undefined: it fits, or its version is unknown.
+   */
   misfit?(recorded: Recorded): Promise<ForkpointError | undefined>;
 }
 
-/** Makes the recorder of a run for a store that the user gave. With `leaseMs`, the run takes a lease. */
+/** Makes the recorder of a run for a store of the user. With `leaseMs`, the run takes a lease. */
 export function recorderOf(
   store: WorkflowCheckpointStore<any>,
   shape: ProgramShape,
@@ -58,7 +60,7 @@ export function recorderOf(
   return own === undefined ? new ForeignRecorder(store) : new OwnRecorder(own, shape, leaseMs);
 }
 
-/** Checks that the value has the methods of the documented store interface or of the framework's store interface. */
+/** Checks that the value has the documented store interface or the framework's store interface. */
 export function readStore(store: unknown): WorkflowCheckpointStore<any> | undefined {
   if (store === undefined || store === null) return undefined;
   const { save, load, list, listForRun } = (typeof store === "object" ? store : {}) as Record<string, unknown>;
@@ -68,7 +70,7 @@ export function readStore(store: unknown): WorkflowCheckpointStore<any> | undefi
   throw typeError(`checkpointStore must have the methods save(), load() and list(), but is ${show(store)}`);
 }
 
-/** The recorder for a store of this package. It passes bytes to the store, so that no state is serialized twice. */
+/** The recorder for a store of this package. It passes bytes to the store, so that each state is serialized once. */
 class OwnRecorder implements Recorder {
   readonly handle: StoreHandle;
   readonly #expectsParent: boolean;
@@ -77,7 +79,7 @@ class OwnRecorder implements Recorder {
   readonly format: Format;
   readonly lease: RunLease | undefined;
   incarnation: Exact | undefined;
-  /** The save that the run has read or stored last. Null: the run had no checkpoint. Undefined: it has read and stored none. */
+  /** The last save that the run has read or stored. Null: the run had no checkpoint. Undefined: nothing yet. */
   #last: (SaveRef & { runId: string }) | null | undefined;
 
   constructor({ handle, expectsParent }: OwnStore, shape: ProgramShape, leaseMs: number | undefined) {
@@ -116,7 +118,7 @@ class OwnRecorder implements Recorder {
     await this.handle.save((engine, held) => {
       held.add(stored.bytes.byteLength);
       held.take(encoded.rest.bytes);
-      // A rewind may begin the run again.
+      // A rewind may restart the run.
       const learn = (incarnation: Exact | null) => {
         this.incarnation = incarnation ?? undefined;
         this.handle.seen.note(runId, incarnation);
@@ -136,13 +138,13 @@ class OwnRecorder implements Recorder {
     return misfit({ handle, space: agentium.name, run: `run ${quote(runId)}`, program, from, to, position });
   }
 
-  /** The save that must be the run's latest one. A caller that asks for a rewind replaces whatever the run has. */
+  /** Returns the save that must be the run's latest one. A rewind that the caller asked for replaces any save. */
   #after(runId: string, rewind: boolean): SaveRef | null | undefined {
     if (!this.#expectsParent || (rewind && this.#last !== null)) return undefined;
     return this.#last?.runId === runId ? this.#last : null;
   }
 
-  /** `none` is what the run has if nothing was found. */
+  /** `none` becomes the last save if nothing was found. */
   #recorded(found: Found | null, none: null | undefined): Recorded | null {
     this.#last = found === null ? none : { runId: found.runId, ...found.saved };
     this.incarnation = found?.incarnation;
@@ -156,10 +158,7 @@ class OwnRecorder implements Recorder {
   }
 }
 
-/**
- * Records to a store of the user. Such a store may return its own objects and keep the objects that it is given, so
- * this class copies both.
- */
+/** Records to a store of the user. It may return its own objects and keep given ones, so this class copies both. */
 class ForeignRecorder implements Recorder {
   readonly #store: WorkflowCheckpointStore<any> & { listForRun?: WorkflowCheckpointStore<any>["list"] };
   readonly handle = null;
@@ -185,8 +184,7 @@ class ForeignRecorder implements Recorder {
     if (!rewind) await this.#store.save(checkpoint);
     else if (typeof this.#store.rewind === "function") await this.#store.rewind(checkpoint);
     else await this.#rewind(checkpoint);
-    // Read the state back, because the run must continue with the state that a resume would see. JSON, for example,
-    // stores no Date.
+    // Read the state back, because the run must continue with the state of a resume. JSON, for example, has no Date.
     const stored = await this.#store.load(id);
     return stored === null || stored === undefined ? state : Snapshot.of(stored.state, this.format);
   }
@@ -224,8 +222,8 @@ class ForeignRecorder implements Recorder {
 }
 
 /**
- * A random number that names a save. Of two saves in one millisecond, the later step has the greater number, because retention
- * by number orders them by it.
+ * Returns a random number that names a save. Within a millisecond, a later step has the greater number, because
+ * retention by number uses this order.
  */
 function stampOf(stepIndex: number): number {
   return Math.min(stepIndex + 2, 2 ** 20) * 2 ** 32 + crypto().randomInt(2 ** 32);

@@ -1,4 +1,4 @@
-/** The shape of a workflow: its steps in their order, and the steps in them. */
+/** The shape of a workflow: its steps in order, with their inner steps. */
 
 import type { ProgramEdge, ProgramNode, ProgramPosition, ProgramShape } from "../../store/compare-programs.js";
 import { isInside, pathOf } from "../shared/fit.js";
@@ -10,7 +10,7 @@ const START = "the start";
 /** The shape of each workflow. */
 export const shapes = new WeakMap<object, ProgramShape>();
 
-/** Returns the shape of a workflow. A step in another step has the names of both, with a colon between them. */
+/** Returns the shape of a workflow. The name of an inner step is that of its outer step, a colon, and its own. */
 export function shapeOfWorkflow(
   { nodes, description: { steps } }: Pick<Definition, "nodes" | "description">,
   program: string,
@@ -18,7 +18,7 @@ export function shapeOfWorkflow(
 ): ProgramShape {
   const names = namesOf(nodes);
   const edges: ProgramEdge[] = [];
-  /** The step before the next one, by the step that contains both. */
+  /** The previous step inside each outer step. */
   const before = new Map<number | undefined, number>();
   for (const [at, { parent }] of steps.entries()) {
     const isBranch = parent !== undefined && steps[parent]!.kind === "parallel";

@@ -34,8 +34,8 @@ export class Snapshot {
 }
 
 /**
- * Returns the state after a step. The draft is the state if the step returned nothing. An object is merged over a draft
- * that is an object. In all other cases the result replaces the state.
+ * Returns the state after a step. If the step returned nothing, the draft is the state. If the draft and the result are
+ * objects, the result is merged over the draft. Otherwise the result replaces the state.
  */
 export function applyResult(draft: unknown, result: unknown, step: string): unknown {
   if (result === undefined || result === draft) return draft;
@@ -57,7 +57,7 @@ export function mutate(draft: unknown, mutator: (state: any) => unknown): unknow
       "the mutator of fork() must return the new state itself, but returned a promise: it cannot be async",
     );
   }
-  // For a state that is an object, another value is most likely the result of an assignment or of a call.
+  // If the state is an object, any other value is probably the result of an assignment or a call.
   if (mutated === undefined || (isObject(draft) && !isObject(mutated))) {
     throw typeError(`the mutator of fork() must return the new state, but returned ${show(mutated)}`);
   }

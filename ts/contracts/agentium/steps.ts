@@ -12,7 +12,7 @@ import type { MaybePromise } from "../../bridge/maybe-promise.js";
 import type { ContextOnce } from "../shared/once.js";
 
 /**
- * What the steps of a run share. The framework has a class of this name. This type has the same fields.
+ * The context that the steps of a run share. The framework has a class of this name with the same fields.
  * @example const step = { name: "greet", run: (state: { n: number }, { runId }: RunContext) => console.log(runId) };
  */
 export interface RunContext {
@@ -47,10 +47,7 @@ export interface RunContext {
 export interface StepContext extends RunContext {
   /** The workflow's name. */
   readonly workflow: string;
-  /**
-   * The index of the checkpointed step. If this step is nested, this is the index of the top-level step that contains
-   * it.
-   */
+  /** The index of the checkpointed step: of this step or, if it is nested, of its top-level step. */
   readonly stepIndex: number;
   /** The name of this step. */
   readonly stepName: string;
@@ -59,17 +56,17 @@ export interface StepContext extends RunContext {
   /** The number of this attempt. 0 for the first attempt. */
   readonly attempt: number;
   /**
-   * This signal aborts when the run is aborted, when this attempt takes longer than the step's `timeoutMs`, and when the
-   * run fails while this step is still running.
+   * Aborts when the run is aborted, when this attempt takes longer than the step's `timeoutMs`, and when the run fails
+   * while this step is running.
    */
   readonly signal: AbortSignal;
   /**
-   * True if a drain was requested. The run ends when this step is stored. A long step can read this field from time to
-   * time, and end early.
+   * True if a drain was requested. The run ends when this step is stored. A long step can check this field and end
+   * early.
    */
   readonly draining: boolean;
   /**
-   * Runs an effect once for each key of the run, and stores its result before it resolves. A step that runs again gets the
+   * Runs an effect once for each key of the run, and stores its result before it resolves. A repeated step gets the
    * stored result. In `run()`, which stores nothing, the function runs each time.
    * @throws ForkpointError `UNSUPPORTED` if the workflow's store is not a `WorkflowCheckpointStore` of this package.
    * @example
@@ -82,7 +79,7 @@ export interface StepContext extends RunContext {
   readonly once: ContextOnce;
 }
 
-/** How often a function, an agent or a condition is retried after it throws. */
+/** How many times a function, an agent or a condition is retried after it throws. */
 export interface RetryPolicy {
   maxRetries: number;
   /** The wait before each retry is `backoffMs * 2^attempt` ms. Default: 1,000. */
@@ -96,10 +93,9 @@ interface Tried {
   /** Replaces the workflow's `retryPolicy` for this step. `{ maxRetries: 0 }` never retries the step. */
   retryPolicy?: RetryPolicy;
   /**
-   * The time limit of one attempt, in ms. When it is over, `context.signal` aborts, and the attempt fails with
-   * `UNAVAILABLE` and is retried according to the retry policy. A function that ignores the signal continues. Its
-   * result is dropped, but its side effects stay. Default: no limit. For a condition, the limit applies to the call of
-   * `condition`.
+   * The time limit of an attempt, in ms. After it, `context.signal` aborts, and the attempt fails with `UNAVAILABLE`
+   * and is retried under the retry policy. A function that ignores the signal continues: its result is dropped, but its
+   * side effects stay. For a condition, the limit applies to `condition`. Default: no limit.
    */
   timeoutMs?: number;
 }
@@ -107,7 +103,7 @@ interface Tried {
 /** A step that is a function. */
 export interface FunctionStep<TState> extends Tried {
   /**
-   * Gets a copy of the state. Every attempt gets a fresh copy.
+   * Gets a copy of the state, fresh for every attempt.
    *
    * - If the function returns nothing, the edited copy becomes the state.
    * - If the state is an object and the function returns an object, the returned object is merged over the state. Null
@@ -124,9 +120,9 @@ export interface ConditionStep<TState> extends Tried {
 }
 
 /**
- * Steps that run at the same time, each from the same state. Their changes are then merged. Objects are merged key by
- * key, and items that were appended to a list are joined in the order of the branches. If two branches change a value
- * differently, the step fails with `CONFLICT`.
+ * Steps that run at the same time, each from the same state. Their changes are merged: objects key by key, and items
+ * appended to a list in the order of the branches. If two branches change a value differently, the step fails with
+ * `CONFLICT`.
  */
 export interface ParallelStep<TState> {
   name: string;
@@ -162,7 +158,7 @@ export interface Node {
   stepIndex: number;
   path: readonly string[];
   kind: "task" | "condition" | "parallel";
-  /** The step's own retry policy. Undefined: the workflow's. */
+  /** The step's own retry policy. Undefined: the workflow's policy applies. */
   retry: Required<RetryPolicy> | undefined;
   timeoutMs: number | undefined;
   step: StepDef<any>;
@@ -179,8 +175,8 @@ export interface Definition {
 const LONGEST_NESTING = 100;
 
 /**
- * Checks the steps of a workflow and copies them in order. Because of the copy, later changes to the user's definition
- * have no effect.
+ * Checks the steps of a workflow and copies them in order, so that later changes to the user's definition have no
+ * effect.
  */
 export function readDefinition({
   steps,
@@ -228,7 +224,7 @@ function readStep(step: unknown, where: string, stepIndex: number, path: readonl
     );
   }
   const kind = said[0]![0] as keyof typeof fields;
-  // An instance of the user's own class may have its own fields.
+  // An instance of a user's class may have additional fields.
   if (isRecord(step)) refuseUnknown(step, fields[kind], `${where} (${quote(name)})`);
   const at = {
     name: requireId(name, `${where}.name`),
@@ -271,6 +267,6 @@ async function askAgent({ name, agent, inputFrom }: AgentStep<any>, state: unkno
       `the agent of step "${name}" must return an object whose text is a string, but its text is ${show(output?.text)}`,
     );
   }
-  // A state that is no object has no place for the answer, so the answer replaces the state.
+  // A state that is not an object has no place for the answer, so the answer replaces the state.
   return isRecord(state) ? { [`${name}_output`]: output.text } : output.text;
 }

@@ -10,14 +10,11 @@ import type { WorkflowCheckpointStore } from "./store.js";
 import type { StorageDriver } from "./drivers.js";
 import type { WorkflowCheckpoint } from "./contract.js";
 
-/**
- * The namespace that the framework's own store uses. With the same namespace, this store can read the framework's
- * checkpoints.
- */
+/** The namespace of the framework's own store. With it, this store can read the framework's checkpoints. */
 const NAMESPACE = "workflow:checkpoints";
 /**
- * The namespace that lists the checkpoints whose id does not begin with their run's id. All other checkpoints are found
- * because their ids begin with the run's id.
+ * The namespace that lists the checkpoints whose id does not begin with their run's id. Other checkpoints are found by
+ * the prefix of their id.
  */
 const STRAYS = "workflow:checkpoints:strays";
 
@@ -36,7 +33,7 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
   readonly keepLastN: number;
   readonly #driver: StorageDriver;
   #ready: Promise<void> | undefined;
-  /** A run changes once at a time: otherwise a save could prune while another save of the run is incomplete. */
+  /** Runs the changes of a run one by one: a save must not prune during another save. */
   readonly #turns = new Turns();
 
   /**
@@ -146,8 +143,8 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
     await this.#inTurn(step.runId, async () => {
       if (rewind) {
         const from = ({ step: { stepIndex, id } }: Entry<TState>) => stepIndex >= step.stepIndex && id !== step.id;
-        // Remove the later checkpoints before the new one is saved, the last checkpoint first. If the process crashes
-        // in between, the run's earlier checkpoints remain.
+        // Remove the later checkpoints before the save, the last one first. If the process crashes in between, the
+        // run's earlier checkpoints remain.
         await this.#removeAll((await this.#entries(step.runId)).filter(from).toReversed());
       }
       if (isStray(step)) await this.#driver.set(STRAYS, strayKey(step), step.id);
@@ -225,8 +222,7 @@ function isStray({ id, runId }: Pick<StepRef, "id" | "runId">): boolean {
 }
 
 /**
- * Returns the prefix of the run's keys in `STRAYS`. The prefix contains the length of the run's id, so it is unique to
- * the run.
+ * Returns the prefix of the run's keys in `STRAYS`. It contains the length of the run's id, so it is unique to the run.
  */
 function strayPrefix(runId: string): string {
   return `${runId.length}:${runId}:`;

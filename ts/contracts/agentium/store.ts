@@ -22,9 +22,9 @@ import { type Found, type SaveRef, agentium, openFound } from "./wire.js";
 import type { CheckpointSummary, WorkflowCheckpoint } from "./contract.js";
 
 /**
- * The documented store interface. You can implement this interface over any backend, such as Redis or S3, and pass the
- * store to a {@link Workflow}. `new WorkflowCheckpointStore(target)` makes the store of this package. That store has more
- * methods: see {@link ForkpointWorkflowStore}.
+ * The documented store interface. Implement it over any backend, such as Redis or S3, and pass the store to a {@link
+ * Workflow}. `new WorkflowCheckpointStore(target)` makes the store of this package, which has more methods: see {@link
+ * ForkpointWorkflowStore}.
  */
 export interface WorkflowCheckpointStore<TState> {
   /**
@@ -54,15 +54,15 @@ export interface WorkflowCheckpointStore<TState> {
    */
   clear(runId: string): Promise<void>;
   /**
-   * Optional: removes a checkpoint. If the store has this method, a replay removes the checkpoints after its starting
-   * point one by one, and starts with the last checkpoint. Otherwise a replay clears the run and saves its remaining
-   * checkpoints again. An unknown id causes no error.
+   * Optional: removes a checkpoint. With this method, a replay removes the checkpoints after its starting point one by
+   * one, the last one first. Without it, a replay clears the run and saves the remaining checkpoints again. An unknown
+   * id causes no error.
    * @example await store.delete?.("run-1:step-2");
    */
   delete?(checkpointId: string): Promise<void>;
   /**
-   * Optional: saves the checkpoint and removes the run's other checkpoints whose `stepIndex` is the same or greater. A
-   * store should do both in one transaction.
+   * Optional: saves the checkpoint and removes the run's other checkpoints with the same or a greater `stepIndex`,
+   * ideally in one transaction.
    */
   rewind?(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
 }
@@ -70,16 +70,17 @@ export interface WorkflowCheckpointStore<TState> {
 /** A run in a list of runs. */
 export interface WorkflowRunInfo {
   runId: string;
-  /** How many checkpoints the run has. */
+  /** The number of the run's checkpoints. */
   checkpoints: number;
   /** The run's latest checkpoint. */
   latest: CheckpointSummary;
   /**
-   * `"finished"` if all steps of the run are stored, and otherwise `"unfinished"`. A step that failed stores nothing. `"unknown"`
-   * if the framework's own `Workflow`, or a `save` without the option `steps`, stored the latest checkpoint.
+   * `"finished"` if all steps of the run are stored, otherwise `"unfinished"`. A failed step stores nothing.
+   * `"unknown"` if the framework's own `Workflow`, or a `save` without the option `steps`, stored the latest
+   * checkpoint.
    */
   status: RunStatus;
-  /** The version of the workflow that stored the latest checkpoint. Null: the store does not know it. */
+  /** The version of the workflow that stored the latest checkpoint. Null: unknown. */
   version: ProgramVersion | null;
   /** The holder of the run's lease. Null: there is no lease, or it has expired. */
   lease: LeaseHolder | null;
@@ -87,7 +88,7 @@ export interface WorkflowRunInfo {
 
 /** A page of runs. */
 export interface WorkflowRunsPage {
-  /** The run that began last comes first. */
+  /** The last begun run comes first. */
   runs: WorkflowRunInfo[];
   /** Pass this cursor to the next call of `runs`. Null means that this was the last page. */
   cursor: string | null;
@@ -96,8 +97,8 @@ export interface WorkflowRunsPage {
 /** Options of a {@link WorkflowCheckpointStore}. */
 export interface WorkflowCheckpointStoreOptions extends StoreOptions {
   /**
-   * If true, a {@link Workflow} over this store stops with `CONFLICT` when another process has continued its run, begun it
-   * again or deleted it: each checkpoint must follow the one that the workflow has read or stored last. If false, the
+   * If true, each checkpoint of a {@link Workflow} over this store must follow the last one that the workflow read or
+   * stored. The run rejects with `CONFLICT` if another process has continued, restarted or deleted it. If false, the
    * processes overwrite each other's checkpoints. Default: true.
    */
   expectedParent?: boolean;
@@ -105,17 +106,16 @@ export interface WorkflowCheckpointStoreOptions extends StoreOptions {
 
 /** Options of a single save. */
 export interface WorkflowSaveOptions {
-  /** The id of the checkpoint that a new run was forked from. Only the differences from that checkpoint are stored. */
+  /** The id of the checkpoint that a new run was forked from. Only the differences to it are stored. */
   parent?: string;
   /**
-   * The id of the run's latest checkpoint as the caller knows it. Null means that the run has no checkpoint. If another
-   * writer has continued the run, the save rejects with `CONFLICT` and stores nothing. Default: the latest checkpoint
-   * is not checked.
+   * The id of the run's latest checkpoint that the caller expects. Null: no checkpoint. If another writer has continued
+   * the run, the save rejects with `CONFLICT` and stores nothing. Default: not checked.
    */
   expectedParent?: string | null;
-  /** How many steps the workflow has. `runs()` needs it to tell whether a run is finished. Default: not known. */
+  /** The number of the workflow's steps, by which `runs()` recognizes a finished run. Default: unknown. */
   steps?: number;
-  /** A lease that the save needs. If it was lost, the save rejects with `CONFLICT` and stores nothing. */
+  /** The lease for the save. If it was lost, the save rejects with `CONFLICT` and stores nothing. */
   lease?: Lease;
 }
 
@@ -131,7 +131,7 @@ let open: (store: ForkpointWorkflowStore<unknown>) => OwnStore;
  *
  * - `save` takes its snapshot before it returns its promise, and the promise resolves when the checkpoint is durable.
  * - Every read returns a fresh object. A read sees every `save` that was called before the read.
- * - With `keepLastN`, one transaction saves a checkpoint and removes the checkpoints of the run that were saved first.
+ * - With `keepLastN`, one transaction saves a checkpoint and removes the run's oldest checkpoints in save order.
  * - Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. A read can also reject with `CORRUPT`,
  *   and a save with `FULL`. {@link ErrorCode} explains the codes.
  * - A wrong argument rejects with a TypeError or a RangeError.
@@ -169,8 +169,7 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
   }
 
   /**
-   * Stores the checkpoint. A stored checkpoint with the same id is replaced, even if that checkpoint belongs to another
-   * run.
+   * Stores the checkpoint. A checkpoint with the same id is replaced, even in another run.
    * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
    *   checkpoint cannot be stored (the message names the value's path), or if the checkpoint is larger than
    *   `maxPayloadBytes`. `CONFLICT` if the run's latest checkpoint is not `expectedParent`, or if this object has saved or
@@ -182,7 +181,7 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
   }
 
   /**
-   * Saves the checkpoint and removes the run's other checkpoints whose `stepIndex` is the same or greater, in one
+   * Saves the checkpoint and removes the run's other checkpoints with the same or a greater `stepIndex`, in one
    * transaction.
    * @throws the errors of `save`.
    * @example await store.rewind(checkpoint); // now the last checkpoint of its run
@@ -213,7 +212,7 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
       const checkpoints: Array<WorkflowCheckpoint<TState>> = [];
       for (const found of all) {
         checkpoints.push(restore<TState>(engine, found)!);
-        // Reading a long run takes a while, so let timers run after every 64 checkpoints.
+        // Reading a long run takes a while, so timers run after every 64 checkpoints.
         if (checkpoints.length % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
       }
       return checkpoints;
@@ -240,9 +239,9 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
   }
 
   /**
-   * Returns the runs that have checkpoints in the store, each with its status. The run that began last comes first. Use
-   * this method to find the runs to resume after a restart. A page contains at most `limit` runs. Default: 100. At most 100,000.
-   * Pass the cursor of the previous page as `cursor`.
+   * Returns the runs that have checkpoints, each with its status, the last begun first. Use it to find the runs to
+   * resume after a restart. A page contains at most `limit` runs. Default: 100. At most 100,000. Pass the cursor of the
+   * previous page as `cursor`.
    * @example const { runs, cursor } = await store.runs({ limit: 20 });
    */
   runs(options?: { limit?: number; cursor?: string | null | undefined }): Promise<WorkflowRunsPage> {
@@ -268,7 +267,7 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
       const id = idOrNull(checkpointId, "checkpointId");
       if (id === null) return;
       await agentium.call(native, "delete", { checkpointId: id });
-      // It may have been the only one of its run, which may then begin again.
+      // The run may have had only this checkpoint, and may then restart.
       this.#handle.seen.clear();
     });
   }
@@ -282,11 +281,11 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
     return this.#handle.save(async (engine) => {
       const ids = ["id", "runId"];
       const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ids, readStepRef, "values");
-      // While the save waits, the caller's object must not stay in memory because of it.
+      // The waiting save must not keep the caller's object in memory.
       checkpoint = undefined;
       const { runId, stepIndex } = fields;
       const { seen } = this.#handle;
-      // Such a save begins the run, or begins it again.
+      // Such a save begins or restarts the run.
       const begins = expectedParent === null || (rewind && stepIndex < 0);
       const incarnation = begins || !this.#expectsParent ? undefined : seen.incarnation(runId);
       const learn = (begun: Exact | null) => seen.note(runId, begun);
@@ -298,8 +297,8 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
 }
 
 /**
- * The class {@link ForkpointWorkflowStore} under the name in Agentium's documentation. As a type, this name is the
- * interface in the documentation.
+ * The class {@link ForkpointWorkflowStore} under its name in Agentium's documentation. The type of this name is the
+ * documented interface.
  */
 export const WorkflowCheckpointStore: typeof ForkpointWorkflowStore = ForkpointWorkflowStore;
 
@@ -310,7 +309,7 @@ const saveOptions = {
   lease: leaseOption,
 };
 
-/** Returns undefined for a store that is not of this package. */
+/** Undefined: the store is not of this package. */
 export function ownStore(store: object): OwnStore | undefined {
   return store instanceof ForkpointWorkflowStore ? open(store) : undefined;
 }
@@ -324,11 +323,11 @@ export interface Encoded {
   shape?: string | undefined;
   parent: string | undefined;
   expectedParent?: string | null | undefined;
-  /** The incarnation that the run must have. Undefined: it is not checked. */
+  /** The incarnation that the run must have. Undefined: not checked. */
   incarnation?: Exact | undefined;
   /** A random number that names the save. */
   stamp?: number;
-  /** The save that the run's latest checkpoint must be. Null: the run must have no checkpoint. Undefined: it is not checked. */
+  /** The save that must be the run's latest. Null: the run must have no checkpoint. Undefined: not checked. */
   after?: SaveRef | null | undefined;
   /** True if the save also removes the run's other checkpoints of this step and of later steps. */
   rewind: boolean;
@@ -340,7 +339,7 @@ export async function put(
   learn?: (incarnation: Exact | null) => void,
 ): Promise<void> {
   const { id, runId, stepIndex, stepName, createdAt } = step;
-  // A literal, because V8 makes and lists an object with `...step` far more slowly.
+  // Use a literal: V8 makes and lists an object with `...step` far more slowly.
   const call = {
     id,
     runId,

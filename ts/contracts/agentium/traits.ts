@@ -1,4 +1,4 @@
-/** What Agentium and its storage drivers are, for those who know no framework: see {@link Traits}. */
+/** The traits of Agentium and its storage drivers: see {@link Traits}. */
 
 import type { Traits } from "../../plugin/traits.js";
 

@@ -12,7 +12,7 @@ import type { RunStatus } from "../shared/recover-options.js";
 export interface Found<P = Part> {
   id: string;
   runId: string;
-  /** The hash of the shape of the workflow that stored the checkpoint. Null: not known. */
+  /** The hash of the shape of the workflow that stored the checkpoint. Null: unknown. */
   shape: string | null;
   saved: SaveRef;
   /** The incarnation of the run. Missing if the checkpoint was found by its id. */
@@ -20,11 +20,11 @@ export interface Found<P = Part> {
   parts: P[];
 }
 
-/** Names a save. Ids come again when a run begins again, and the stamp does not. */
+/** Names a save. A restarted run uses its ids again, but never a stamp. */
 export interface SaveRef {
   stepIndex: number;
   createdAt: number;
-  /** A random number. Null: the writer gave none. */
+  /** A random number. Null: the writer set none. */
   stamp: number | null;
 }
 
@@ -84,7 +84,7 @@ export const openValue: Unpack<FoundValue<PackedPart>, FoundValue> = ({ key, par
   parts: parts.map(part),
 });
 
-/** What the engine needs to know of a run. */
+/** The parameters of a run for the engine. */
 export type RunTool = engine.agentium.tool.Which;
 export type Mode = engine.agentium.tool.Mode;
 export type RunEvent = engine.agentium.tool.Event;

@@ -48,16 +48,16 @@ type StreamOptions<TState> = RunWithCheckpointsOptions<TState> & {
 /**
  * Runs steps over a state and stores a checkpoint after each step.
  *
- * A run that failed, was killed or was drained can be resumed with `runWithCheckpoints({ runId, resume: true })`. A
- * stored step does not run again. Only the step that was running can run a second time. If a step throws, the run
- * rejects with the step's error. The fields `runId`, `stepIndex` and `stepName` are added to the error.
+ * A run that failed, was killed or was drained can be resumed with `runWithCheckpoints({ runId, resume: true })`.
+ * Stored steps do not run again. Only the interrupted step can run a second time. If a step throws, the run rejects
+ * with its error, to which `runId`, `stepIndex` and `stepName` are added.
  *
  * A run, replay or fork rejects with:
  *
  * - a TypeError for a wrong argument.
  * - `INVALID_ARGUMENT` if the workflow needs a store and has none.
- * - `CONFLICT` if the run is already running in this process, if another version of the workflow made the run and the run
- *   does not fit this one (see `force`), or if parallel steps changed the same value differently.
+ * - `CONFLICT` if the run is already running in this process, if another version of the workflow made the run and it
+ *   does not fit this version (see `force`), or if parallel steps changed the same value differently.
  * - {@link RunDrainedError} after a drain, and the signal's reason after an abort.
  * - the store's own error if the store fails.
  *
@@ -76,7 +76,7 @@ export class Workflow<TState = Record<string, unknown>> {
   readonly name: string;
   /** The events of all runs of this workflow. */
   readonly events = new Events() as WorkflowEvents<TState>;
-  /** The event bus of the constructor's option, or the workflow's own. Gets the events that the framework has. */
+  /** The event bus of the constructor's option, or the workflow's own. Gets the framework's events. */
   readonly eventBus: EventBus;
   /** The option `version`. Undefined if it was not given. */
   readonly version: string | undefined;
@@ -134,8 +134,8 @@ export class Workflow<TState = Record<string, unknown>> {
   }
 
   /**
-   * Returns the run's checkpoints in ascending order, whatever order the store returns. The first is the initial checkpoint, or the checkpoint that the
-   * run was forked from. The list is empty for an unknown run.
+   * Returns the run's checkpoints in ascending order, for any order of the store. The first is the initial checkpoint,
+   * or the fork's source. The list is empty for an unknown run.
    * @throws ForkpointError `INVALID_ARGUMENT` if the workflow has no store.
    * @example const [initial, ...afterSteps] = await workflow.listCheckpoints("run-1");
    */
@@ -146,8 +146,8 @@ export class Workflow<TState = Record<string, unknown>> {
   }
 
   /**
-   * Runs the steps after a checkpoint as part of the same run, and replaces the later checkpoints of the run. If the
-   * checkpoint is that of the last step, no step runs.
+   * Runs the steps after a checkpoint in the same run, and replaces the run's later checkpoints. After the last step's
+   * checkpoint, no step runs.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
    * @example const { state } = await workflow.replay("run-1:step-2", { newRun: true });
    */
@@ -156,10 +156,10 @@ export class Workflow<TState = Record<string, unknown>> {
   }
 
   /**
-   * Runs the steps after a checkpoint as a new run, with the state that `mutator` returns. The parent run does not
+   * Runs the steps after a checkpoint as a new run, with the result of `mutator` as its state. The parent run does not
    * change.
-   * @param mutator called once with a copy of the state. Its result replaces the state. Default: the state is not
-   *   changed.
+   * @param mutator called once with a copy of the state. Its result replaces the state. Default: the state stays as it
+   *   is.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. TypeError if the mutator returns a promise or
    *   undefined, or if the state is an object and the result is not.
    * @example const { runId } = await workflow.fork("run-1:step-2", (state) => ({ ...state, n: 7 }));
@@ -173,9 +173,9 @@ export class Workflow<TState = Record<string, unknown>> {
   }
 
   /**
-   * Starts a run, a replay or a fork and returns an iterator over its events. A run stores checkpoints if the workflow
-   * has a store. The run does not wait for the reader of the events. If the reader leaves the loop early, the run is
-   * aborted. The iterator throws the error that the run rejects with.
+   * Starts a run, a replay or a fork, and returns an iterator over its events. A run stores checkpoints if the workflow
+   * has a store. The run never waits for the reader. If the reader leaves the loop early, the run is aborted. The
+   * iterator throws the run's error.
    * @example for await (const event of workflow.stream({ runId: "run-1" })) console.log(event.type);
    */
   async *stream(
@@ -284,7 +284,7 @@ function readBus(bus: unknown): EventBus {
   throw typeError(`eventBus must be an EventBus, but is ${show(bus)}`);
 }
 
-/** Checks a checkpoint id. No stored checkpoint's id contains half of a surrogate pair. */
+/** Checks a checkpoint id. A stored id contains no lone surrogate. */
 function checkpointIdOf(value: unknown): string {
   const id = text(value, "checkpointId");
   if (!id.isWellFormed()) throw checkpointNotFound(id);
@@ -352,8 +352,8 @@ class Registry {
 export interface WorkflowRegistry extends Registry {}
 
 /**
- * The workflows of this process, by name. The last workflow with a name counts, as in the framework. Use `register:
- * false` for workflows that are made again and again under new names, because the registry keeps each of them.
+ * The workflows of this process, by name. The last workflow with a name wins, as in the framework. Use `register:
+ * false` for workflows that are made repeatedly under new names, because the registry keeps each of them.
  * @example const { state } = await registry.getWorkflow("count")!.run();
  */
 export const registry: WorkflowRegistry = new Registry();

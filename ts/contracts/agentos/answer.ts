@@ -1,4 +1,4 @@
-/** Stores the answer of a human node, so that `recover` takes it. The framework itself has no way to store one. */
+/** Stores the answer of a human node for `recover`. The framework cannot store answers. */
 
 import { crypto } from "../../bridge/crypto.js";
 import { detachBuffers } from "../../bridge/detach.js";
@@ -19,11 +19,11 @@ export async function newestOf(
   return stored && { mark: stored.mark, checkpoint: restore(engine, stored) };
 }
 
-/** Returns the human nodes of a checkpoint that have not completed. One with an answer completes when `recover` takes the answer. */
+/** Returns the uncompleted human nodes of a checkpoint. An answered node completes when `recover` takes its answer. */
 export const humanNodes = (checkpoint: Checkpoint): string[] =>
   openNodes(checkpoint).filter((node) => isHuman(checkpoint, node));
 
-/** Returns the human nodes that the program has answered with this checkpoint. */
+/** Returns the human nodes whose program answered with this checkpoint. */
 export function answeredHere(checkpoint: Checkpoint): string[] {
   const { visitedNodes } = checkpoint;
   const before = visitedNodes.findLastIndex((node) => answerOf(checkpoint, node)?.program !== true);
@@ -31,9 +31,9 @@ export function answeredHere(checkpoint: Checkpoint): string[] {
 }
 
 /**
- * Stores an answer in a copy of the newest checkpoint, which becomes the newest. The engine's call carries the lease of the run.
+ * Stores an answer in a copy of the newest checkpoint, which becomes the newest. The call carries the run's lease.
  *
- * @throws ForkpointError `NOT_FOUND` if the node does not wait. `CONFLICT` if a program has continued the run meanwhile.
+ * @throws ForkpointError `NOT_FOUND` if the node does not wait. `CONFLICT` if a program has continued the run.
  */
 export async function answerNode(
   engine: Engine,
@@ -51,7 +51,7 @@ export async function answerNode(
   const timestamp = Math.max(Date.now(), checkpoint.timestamp);
   const answered: Checkpoint = { ...checkpoint, nodeResults, id: crypto().randomUUID(), timestamp };
   const { fields, state, rest } = snapshot(answered, engine);
-  // The checkpoint belongs to the same program. No process works on the run.
+  // The checkpoint keeps its program, but no process works on the run.
   const own = encodeMark({ ...decodeMark(mark), by: undefined, imported: undefined });
   await put(engine, { ...fields, expectedNewest: checkpoint.id, mark: own }, state, rest);
   detachBuffers(state, rest);

@@ -31,20 +31,15 @@ export interface RunInfo {
   runId: string;
   /** The graph id of the run's newest checkpoint. */
   graphId: string;
-  /** How many checkpoints the run has. */
+  /** The number of the run's checkpoints. */
   checkpoints: number;
-  /**
-   * The run's newest checkpoint. `get(latest.id)` returns the entire checkpoint. `graph.resume(runId)` continues from
-   * this checkpoint.
-   */
+  /** The run's newest checkpoint, from which `graph.resume(runId)` continues. `get(latest.id)` returns all of it. */
   latest: CheckpointMetadata;
-  /**
-   * The status of the run, read from its newest checkpoint. `"unknown"` if nothing tells it.
-   */
+  /** The status of the run, read from its newest checkpoint. `"unknown"` if the checkpoint does not contain it. */
   status: RunStatus;
-  /** If the run is a fork: the id of the checkpoint that it was forked from. Null if it is none. */
+  /** The id of the checkpoint that the run was forked from. Null: not a fork. */
   forkedFrom: string | null;
-  /** The version of the program that saved the newest checkpoint. Null: the store does not know it. */
+  /** The version of the program that saved the newest checkpoint. Null: unknown. */
   version: ProgramVersion | null;
   /** The holder of the run's lease. Null: there is no lease, or it has expired. */
   lease: LeaseHolder | null;
@@ -52,7 +47,7 @@ export interface RunInfo {
 
 /** A page of runs. */
 export interface RunsPage {
-  /** The run that began last comes first. */
+  /** The last begun run comes first. */
   runs: RunInfo[];
   /** Pass this cursor to the next call of `runs`. Null means that this was the last page. */
   cursor: string | null;
@@ -61,8 +56,8 @@ export interface RunsPage {
 /** The options of {@link CheckpointStore}. */
 export interface CheckpointStoreOptions extends StoreOptions {
   /**
-   * The name of the program that uses this store. It is stored with each checkpoint, and `recover` takes only runs with this
-   * name. Set it if several programs share a database. Default: the name of the graph, see
+   * The name of the program that uses this store. It is stored with each checkpoint, and `recover` only takes runs with
+   * this name. Set it if several programs share a database. Default: the name of the graph, see
    * docs/agentos.md#several-programs.
    */
   program?: string;
@@ -78,8 +73,8 @@ export interface CheckpointStoreOptions extends StoreOptions {
  *
  * - `save` takes its snapshot before it returns its promise, and the promise resolves when the checkpoint is durable.
  * - Every read returns a fresh object. A read sees every `save` that was called before the read.
- * - The newest checkpoint of a run is the one that was saved last, even if several processes save and their clocks differ.
- *   The checkpoints of several runs are listed by their timestamps.
+ * - The newest checkpoint of a run is the last saved one, even if several processes save and their clocks differ. The
+ *   checkpoints of several runs are listed by their timestamps.
  * - Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. A read can also reject with `CORRUPT`,
  *   and a save with `FULL`. {@link ErrorCode} explains the codes.
  * - A wrong argument rejects with a TypeError or a RangeError.
@@ -100,8 +95,8 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`. The target is opened in the background. If it cannot be
    *   opened, the first call of a method rejects.
-   * @param options `program`, `version`, and the options of `openStore`. If the target is an open store, only these two are allowed, because
-   *   an open store has its own options.
+   * @param options `program`, `version`, and the options of `openStore`. An open store has its own options, so only
+   *   `program` and `version` are allowed with it.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: CheckpointStoreOptions) {
@@ -125,7 +120,7 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
     return this.#handle.save(
       (engine) => {
         taken = snapshot(checkpoint, engine);
-        // While the save waits, the caller's object must not stay in memory because of it.
+        // The waiting save must not keep the caller's object in memory.
         checkpoint = undefined!;
         taken.fields.mark = this.#maker.markOf(taken.fields.graphId);
         const { runId } = taken.fields;
@@ -155,7 +150,7 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
       const node = nodeId === undefined || nodeId === null ? undefined : idOrNull(nodeId, "nodeId");
       if (run === null || node === null) return null;
       const found = await agentos.find(engine.native, "load", { runId: run, nodeId: node }, openFound);
-      // Nothing of one node says nothing about the run.
+      // A missing checkpoint of a node does not mean that the run has none.
       if (found !== null || node === undefined) this.#handle.seen.looked(run, found);
       return found && restore(engine, found);
     });
@@ -193,7 +188,7 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
       const id = idOrNull(checkpointId, "checkpointId");
       if (id === null) return;
       await agentos.call(native, "delete", { checkpointId: id });
-      // It may have been the only one of its run, which may then begin again.
+      // The run may have had only this checkpoint, and may then restart.
       this.#handle.seen.clear();
     });
   }
@@ -215,9 +210,9 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
   }
 
   /**
-   * Starts a new run from a checkpoint and returns the new run's id. The source run does not change. For each partition
-   * in the patch, an object is merged over the source's partition, one level deep. A list or another special object
-   * replaces `input`. A partition that is missing, undefined or null does not change.
+   * Starts a new run from a checkpoint and returns the new run's id. The source run does not change. An object in the
+   * patch is merged over the source's partition, one level deep. A list or another special object replaces `input`. A
+   * partition that is missing, undefined or null stays as it is.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. `INVALID_ARGUMENT` if a value in the patch
    *   cannot be stored. TypeError if a partition in the patch is not an object, or if the patch has another key. In all of
    *   these cases nothing was written.
@@ -228,12 +223,11 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
   }
 
   /**
-   * Returns the runs that have checkpoints in the store. The run that began last comes first. Use this method to find
-   * the runs to resume after a restart.
+   * Returns the runs that have checkpoints, the last begun first. Use it to find the runs to resume after a restart.
    *
-   * Graph ids change at every `compile()`. To find the runs of one graph, pass `graphIdPrefix: "graph-<name>-"`. Only
-   * runs that began in a graph whose id starts with this prefix are then listed. A page contains at most `limit`
-   * runs. Default: 100. At most 100,000. Pass the cursor of the previous page as `cursor`.
+   * Graph ids change at every `compile()`. To find the runs of one graph, pass `graphIdPrefix: "graph-<name>-"`: only
+   * runs that began in a graph with this prefix are listed. A page contains at most `limit` runs. Default: 100. At most
+   * 100,000. Pass the cursor of the previous page as `cursor`.
    * @example const { runs, cursor } = await store.runs({ graphIdPrefix: "graph-trip-", limit: 20 });
    */
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null | undefined }): Promise<RunsPage> {
@@ -256,7 +250,7 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
   const found = await find(engine, parent);
   if (found === null && patch !== undefined) throw nothingToFork(checkpointId);
   const status = found === null ? "unknown" : statusInFork(engine, found, runId);
-  // The engine refuses the fork of a checkpoint that is not stored.
+  // The engine refuses to fork a missing checkpoint.
   if (found === null || (patch === undefined && status === found.status)) {
     const timestamp = Date.now();
     await agentos.call(engine.native, "fork", { checkpointId: parent, id, runId, timestamp, savedAt: timestamp });
@@ -265,14 +259,14 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
   const { graphId, nodeId, hasMemorySnapshot, mark, parts } = found;
   const [state, rest] = stateAndRest(parts, parent);
   const ids = { id, runId, graphId, nodeId, parent };
-  // The fork belongs to the same program, and no process works on it.
+  // The fork belongs to the same program, but no process works on it.
   const maker = { mark: encodeMark({ ...decodeMark(mark), by: undefined }) };
   const fields = { ...ids, ...maker, timestamp: Date.now(), hasMemorySnapshot, status, expectedNewest: undefined };
   await put(engine, fields, patch === undefined ? state : patched(engine.format, parent, state, patch), rest);
   return runId;
 }
 
-/** Returns the status of a fork of a checkpoint: a fork asks again, because an answer belongs to the run that has asked. */
+/** Returns the status of a fork. A fork asks again, because an answer belongs to the run that asked. */
 export function statusInFork(
   { format }: Engine,
   { id, timestamp, status, parts }: Found,
@@ -310,7 +304,7 @@ async function runs({ native }: Engine, options: unknown): Promise<RunsPage> {
   return { runs, cursor };
 }
 
-/** Lists checkpoints. The list is empty for an id that no stored checkpoint can have. */
+/** Lists checkpoints. The list is empty for an id that cannot be stored. */
 async function list(
   { native }: Engine,
   graphId: string | null | undefined,

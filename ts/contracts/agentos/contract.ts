@@ -1,4 +1,4 @@
-/** AgentOS' contract: its checkpoints, and the store that it expects. */
+/** AgentOS' contract: its checkpoints, and its store interface. */
 
 /**
  * The effect of a node on the world. The effect class decides whether a resume runs the node again or uses the node's
@@ -33,7 +33,7 @@ export interface StatePartitions {
 
 /** A snapshot of a run, taken before or after a node. Unknown fields are stored too. */
 export interface Checkpoint {
-  /** The checkpoint's id. The runtime assigns the id. The id is unique in the store. */
+  /** The checkpoint's id, assigned by the runtime and unique in the store. */
   id: string;
   /** The id of the compiled graph. AgentOS makes a new graph id (`graph-<name>-<ms>`) at every `compile()`. */
   graphId: string;
@@ -56,7 +56,7 @@ export interface Checkpoint {
   visitedNodes: string[];
   /** The nodes that routing skipped. */
   skippedNodes?: string[];
-  /** The edges that were emitted but whose target nodes have not started. */
+  /** The emitted edges whose target nodes have not started. */
   pendingEdges: string[];
 }
 

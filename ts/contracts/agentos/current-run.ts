@@ -1,4 +1,4 @@
-/** Finds the run that a tool is called in, because AgentOS does not tell a tool its run. */
+/** Finds the run of a tool call, because AgentOS does not pass the run to a tool. */
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ForkpointError } from "../../bridge/errors.js";
@@ -9,20 +9,20 @@ import { type ContextOnce, onceOf } from "../shared/once.js";
 import type { Graph } from "./graph.js";
 import { agentos } from "./wire.js";
 
-/** A run that this process works on. */
+/** A run that is in progress in this process. */
 export interface CurrentRun {
   runId: string;
   handle: StoreHandle;
   compiled: Graph;
-  /** The incarnation that the run belongs to. Undefined: it is not known yet. */
+  /** The incarnation of the run. Undefined: not known yet. */
   incarnation?: Exact | undefined;
-  /** The lease that the writes of the run carry. Undefined: the lease of the handle. */
+  /** The lease for the writes of the run. Undefined: the lease of the handle. */
   lease?: HeldLease;
-  /** The node that runs. Undefined: it is not known, or several run at the same time. */
+  /** The running node. Undefined: unknown, or several are running. */
   node?: string | undefined;
 }
 
-/** The part of an event of AgentOS that says where a run is. */
+/** The fields of AgentOS' events that identify a run and its node. */
 export interface RunEvent {
   type: string;
   runId?: string;
@@ -37,14 +37,14 @@ export function inRun<T>(run: CurrentRun, work: () => T): T {
   return current.run(run, work);
 }
 
-/** Passes on the events of a run. What the run calls is called in it. `begin` gets the first event. */
+/** Passes on the events of a run, and calls the run's code inside it. `begin` gets the first event. */
 export async function* eventsInRun<E extends RunEvent>(
   events: AsyncIterable<E>,
   begin: (start: E) => CurrentRun | Promise<CurrentRun>,
 ): AsyncGenerator<E> {
   const iterator = events[Symbol.asyncIterator]();
   let run: CurrentRun | undefined;
-  // The code of a generator runs in the context of the call of next().
+  // A generator's code runs in the context of the caller of next().
   const within = <T>(work: () => T): T => (run === undefined ? work() : inRun(run, work));
   try {
     for (;;) {
@@ -52,7 +52,7 @@ export async function* eventsInRun<E extends RunEvent>(
       if (done === true) return;
       const { type, nodeId } = value;
       if (type === "run_start") run ??= await begin(value);
-      // Nodes that run at the same time report their start when all have ended.
+      // Parallel nodes report their start only when all have ended.
       if (run !== undefined && (type === "node_start" || type === "node_end"))
         run.node = type === "node_start" ? nodeId : undefined;
       yield value;

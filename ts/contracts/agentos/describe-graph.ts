@@ -10,7 +10,6 @@ import {
 import { Graph, type RecoverableGraph, programOf } from "./graph.js";
 import { agentos } from "./wire.js";
 
-/** See describe.ts. */
 export function describe(graph: RecoverableGraph, options?: DescribeOptions): ProgramDescription {
   const { program, version } = readRecord(options, "options", describeOptions);
   const compiled = new Graph(graph);

@@ -6,7 +6,7 @@ import type { RecoverableGraph } from "./graph.js";
 const later = (): typeof import("./later.js") => require("./later.js");
 
 /**
- * Describes a version of a compiled graph, as JSON. `forkpoint drain-check` says which open runs of a database do not fit it.
+ * Describes a version of a compiled graph, as JSON. `forkpoint drain-check` lists the open runs that do not fit it.
  * @example console.log(JSON.stringify(describe(graph, { program: "bookings" })));
  */
 export function describe(graph: RecoverableGraph, options?: DescribeOptions): ProgramDescription {

@@ -34,7 +34,7 @@ export async function forkRun(plan: Fork): Promise<CheckpointRef> {
 
 const keysOf = (value: unknown) => (typeof value === "object" && value !== null ? Object.keys(value) : []);
 
-/** Refuses a new key beside the partitions of the state. */
+/** Refuses a new key outside of the state's partitions. */
 function refuseLost({ values }: Fork, state: unknown): void {
   const before = new Set(keysOf(values().state));
   refuseUnknown(

@@ -1,11 +1,11 @@
-/** A compiled graph of AgentOS, as `recover` needs it. */
+/** A compiled graph of AgentOS, for `recover`. */
 
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import { type ProgramPosition, type ProgramShape, shapeHash } from "../../store/compare-programs.js";
 import { type NodeAnswer, answerOf, isHuman, openNodes } from "./status.js";
 import type { Checkpoint } from "./contract.js";
 
-/** What {@link recover} needs of a graph: every `compile()` of AgentOS returns such a graph. */
+/** The graph that {@link recover} needs. Every `compile()` of AgentOS returns one. */
 export interface RecoverableGraph {
   /** Continues a run from its newest checkpoint and returns the artifacts. */
   resume(runId: string): Promise<unknown>;
@@ -28,31 +28,31 @@ export interface RecoverableGraph {
 type Compiled = ReturnType<RecoverableGraph["toIR"]>;
 type Node = Compiled["nodes"][number];
 
-/** AgentOS' names of the places before the first and after the last node. */
+/** AgentOS' names for the start and the end of a graph. */
 export const START = "__START__";
 export const END = "__END__";
 
-/** The state of a run. `nodes` are the human nodes without an answer, or the nodes that failed. */
+/** The state of a run. `nodes` are the unanswered human nodes, or the failed nodes. */
 export type Position = { status: "waiting" | "failed"; nodes: string[] } | { status: "unfinished" | "finished" };
 
-/** The name that AgentOS gives every `AgentGraph`. It does not identify the program. */
+/** The name of every `AgentGraph`. It does not identify the program. */
 const DEFAULT_NAME = "agent-graph";
 
-/** Returns the program from a graph's id, `graph-<name>-<ms>`. The graph's name counts as the program's name. */
+/** Returns the program's name, which is the `<name>` in a graph's id, `graph-<name>-<ms>`. */
 export function programOf(graphId: string): string | undefined {
   const name = /^graph-(.*)-\d+$/s.exec(graphId)?.[1];
   return name === DEFAULT_NAME ? undefined : name;
 }
 
-/** What decides the order of the nodes: of this graph, or of an earlier version of it. */
+/** The parts of a graph, or of an earlier version, that determine the order of the nodes. */
 export type Flow = Pick<ProgramShape, "nodes" | "edges">;
 
 export class Graph {
   /** The id that AgentOS gave this graph. */
   readonly id: string;
-  /** Matches the ids that AgentOS gave this graph at each `compile()`. */
+  /** Matches the ids of this graph from every `compile()`. */
   readonly #ids: RegExp;
-  /** All ids of this graph begin with this text. */
+  /** The prefix of all ids of this graph. */
   readonly idPrefix: string;
   readonly #nodes: Map<string, Node>;
   readonly #edges: Compiled["edges"];
@@ -77,7 +77,7 @@ export class Graph {
     return { program, shape, identity };
   }
 
-  /** The shape of the graph. A node that chooses has conditional edges only. */
+  /** Returns the shape of the graph. A choosing node has only conditional edges. */
   shape(version: string | undefined): ProgramShape {
     const nodes = [...this.#nodes.values()].map(({ id, type, effectClass }) => {
       return { name: id, kind: type, effect: effectClass };
@@ -94,21 +94,21 @@ export class Graph {
     return this.#ids.test(graphId);
   }
 
-  /** False if a run saves only when a node waits or fails. A crashed run then cannot be resumed. */
+  /** False if a run only saves when a node waits or fails. A crashed run then cannot be resumed. */
   get saves(): boolean {
     return (
       this.#savesEvery || [...this.#nodes.values()].some((node) => node.checkpoint !== "none" && !waitsAlways(node))
     );
   }
 
-  /** True if the node is external. If it is not known which node runs, true if one of the graph's nodes is external. */
+  /** True if the node is external. For an unknown node: true if any of the graph's nodes is external. */
   isExternal(id: string | undefined): boolean {
     const node = id === undefined ? undefined : this.#nodes.get(id);
     const nodes = node === undefined ? [...this.#nodes.values()] : [node];
     return nodes.some(({ effectClass }) => effectClass === "external");
   }
 
-  /** The checkpoint after human nodes have their answers. An answer becomes the output of its node. */
+  /** Returns the checkpoint with the answers of human nodes. An answer becomes the output of its node. */
   answered(checkpoint: Checkpoint, answers: Map<string, unknown>): Partial<Checkpoint> {
     const { nodeResults, runId: run, state, visitedNodes, pendingEdges } = checkpoint;
     const nodes = [...answers.keys()];
@@ -129,9 +129,9 @@ export class Graph {
   }
 
   /**
-   * The checkpoint at the end of a run. A resume of it runs nothing, because each node is in `visitedNodes` or `skippedNodes`.
-   * `completed` are the nodes that the resume completed. If they are unknown, a node that a router may have skipped counts as
-   * completed if it has an output.
+   * Returns the checkpoint at the end of a run. Resuming it runs nothing, because each node is in `visitedNodes` or
+   * `skippedNodes`. `completed` are the nodes that the resume completed. If unknown, a node that a router may have
+   * skipped has completed if it has an output.
    */
   ended(
     { state, visitedNodes, skippedNodes = [] }: Checkpoint,
@@ -153,14 +153,14 @@ export class Graph {
     };
   }
 
-  /** The key of the artifacts that holds the node's output. */
+  /** Returns the artifacts' key of the node's output. */
   #artifactOf(node: string): string {
     const name = this.#nodes.get(node)?.metadata?.["outputAs"];
     return typeof name === "string" && name !== "" ? name : node;
   }
 
   /**
-   * Returns a node with an effect that runs after `gate` whatever the answer is: no router, guardrail or other human
+   * Returns a node with an effect that runs after `gate` for every answer, because no router, guardrail or other human
    * node is between them.
    */
   effectBehind(gate: string): string | undefined {
@@ -186,7 +186,7 @@ export class Graph {
     return this.#edges.filter((edge) => edge.source === source && edge.target !== END).map(({ target }) => target);
   }
 
-  /** The nodes that must be done before this one. An edge whose target is decided at run time counts for every node. */
+  /** Returns the nodes that must end before this one, including all whose edges choose a target at run time. */
   #sources(id: string): string[] {
     return this.#edges.filter(({ target }) => target === id || !this.#known(target)).map(({ source }) => source);
   }
@@ -196,8 +196,8 @@ export class Graph {
   }
 
   /**
-   * Throws if the graph stores checkpoints on the way but none at its end. A finished run would then look like a crashed
-   * one, and would be repeated.
+   * Throws if the graph stores checkpoints, but none at its end. A finished run would look like a crashed one, and
+   * would be repeated.
    */
   #refuseUnknownEnds(id: string): void {
     const nodes = [...this.#nodes.values()];
@@ -216,7 +216,7 @@ export class Graph {
   }
 }
 
-/** True if several nodes can run at the same time. A checkpoint that looks final may then be saved beside a running one. */
+/** True if several nodes can run at the same time. A checkpoint may then look final while a node is running. */
 export function isParallel({ nodes, edges }: Flow): boolean {
   return [START, ...nodes.map(({ name }) => name)].some((name) => {
     const targets = edges.filter(({ from, to, conditional }) => from === name && to !== END && conditional !== true);
@@ -224,13 +224,13 @@ export function isParallel({ nodes, edges }: Flow): boolean {
   });
 }
 
-/** Returns the status of a run of a graph, and where the run stands. */
+/** Returns the status and the position of a run of a graph. */
 export function placeOf(checkpoint: Checkpoint, { nodes, edges }: Flow): { at: Position; position: ProgramPosition } {
   const { visitedNodes, skippedNodes = [] } = checkpoint;
   const open = openNodes(checkpoint);
   const done = new Set([START, ...visitedNodes, ...skippedNodes]);
   const known = new Set([END, ...nodes.map(({ name }) => name)]);
-  // An edge whose target is decided at run time counts for every node.
+  // An edge with a target chosen at run time counts for every node.
   const sources = (name: string) => edges.filter(({ to }) => to === name || !known.has(to)).map(({ from }) => from);
   const isReady = (name: string) => !done.has(name) && sources(name).every((from) => done.has(from));
   const ready = nodes.map(({ name }) => name).filter(isReady);
@@ -244,7 +244,7 @@ export function placeOf(checkpoint: Checkpoint, { nodes, edges }: Flow): { at: P
   return { at: { status: ready.length > 0 ? "unfinished" : "finished" }, position };
 }
 
-/** True if the node is a human node that only a human answers. It stores no checkpoint when it completes. */
+/** True for a human node that only a human answers. It stores no checkpoint when it completes. */
 function waitsAlways({ type, executorConfig }: Node): boolean {
   const { autoAccept, autoReject, judge, onTimeout } = (executorConfig ?? {}) as Record<string, unknown>;
   return type === "human" && !autoAccept && !autoReject && !judge && !onTimeout;

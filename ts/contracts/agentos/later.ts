@@ -1,4 +1,4 @@
-/** What is not needed to open a store, to save and to read. It is loaded when it is needed. */
+/** Modules that opening a store, saving and reading do not need. They are loaded on first use. */
 
 export { once } from "./current-run.js";
 export { describe } from "./describe-graph.js";

@@ -1,6 +1,6 @@
 /**
- * Identifies the program that made a run. The graph's id in a checkpoint is not enough, because all graphs of
- * `AgentGraph` have the same name.
+ * Identifies the program of a run. The graph's id in a checkpoint is not enough, because all `AgentGraph`s have the
+ * same name.
  */
 
 import type { StoreHandle } from "../../store/handle.js";
@@ -14,7 +14,7 @@ export class Maker {
   readonly program: string | undefined;
   readonly version: string | undefined;
   readonly #isLeased: boolean;
-  /** The identity of each graph, by the id that AgentOS gave it at `compile()`. Null: two graphs have the same id. */
+  /** The identity of each graph, by its id from `compile()`. Null: two graphs have this id. */
   readonly #graphs = new Map<string, Identity | null>();
 
   constructor(handle: StoreHandle, program: string | undefined, version: string | undefined) {
@@ -24,14 +24,14 @@ export class Maker {
     makers.set(handle, this);
   }
 
-  /** Stores the identity of a graph. The marks of its later checkpoints contain it. */
+  /** Stores the identity of a graph, for the marks of its later checkpoints. */
   learn(graphId: string, identity: Identity): void {
     const known = this.#graphs.get(graphId);
     const isSame = known === undefined || (known?.shape === identity.shape && known?.program === identity.program);
     this.#graphs.set(graphId, isSame ? identity : null);
   }
 
-  /** Returns the mark of a checkpoint that the program saves. A process that holds the run's lease is found by its lease. */
+  /** Returns the mark of a checkpoint that the program saves. Under a lease, the lease identifies the process. */
   markOf(graphId: string): string | undefined {
     const { program } = this;
     const identity = { ...this.#graphs.get(graphId), ...(program !== undefined && { program }) };

@@ -1,4 +1,4 @@
-/** Patches over the state of a checkpoint that is forked. */
+/** Patches for the state of a fork. */
 
 import type { Engine } from "../../store/engine.js";
 import { quote, reading, readingArgument, show, typeError } from "../../bridge/errors.js";
@@ -8,8 +8,8 @@ import { type Format, type Serialized, deserialize } from "../../bridge/serializ
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 
 /**
- * The fields of a run's position, and the memory, which a resume reads again. They are ignored in a patch: the framework's type allows them,
- * and the framework ignores them too.
+ * Fields of a patch that are ignored: a run's position, and the memory, which a resume reads again. The framework's
+ * type allows them, and the framework ignores them too.
  */
 const ignored: ReadonlySet<string> = new Set(["currentNodeId", "visitedNodes", "iteration", "checkpointId", "memory"]);
 
@@ -31,7 +31,7 @@ export function snapshotPatch(patch: unknown, { format }: Engine): Serialized | 
   return given.length === 0 ? undefined : format.serialize(Object.fromEntries(given), "patchState");
 }
 
-/** Refuses a key that is no partition of a state. No node would read its value. */
+/** Refuses a key that is not a partition. No node would read its value. */
 export function refuseUnknown(keys: readonly string[], what: string): void {
   const key = keys.find((each) => !(partitions as readonly string[]).includes(each));
   if (key === undefined) return;
@@ -41,7 +41,7 @@ export function refuseUnknown(keys: readonly string[], what: string): void {
   );
 }
 
-/** Only `input` may be a list, a Map or another special object, because AgentOS adds keys to the other partitions. */
+/** Only `input` may be a list, a Map or another special object. AgentOS adds keys to the other partitions. */
 function requirePartition(partition: string, value: unknown): void {
   const isObject = typeof value === "object" && value !== null;
   if (isObject && (partition === "input" || Object.prototype.toString.call(value) === "[object Object]")) return;

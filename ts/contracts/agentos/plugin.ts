@@ -1,4 +1,4 @@
-/** What AgentOS is, for everything outside of this folder: see {@link Plugin}. */
+/** The plug-in of AgentOS: see {@link Plugin}. */
 
 import { decodeMark } from "../../store/mark.js";
 import type { Plugin } from "../../plugin/plugin.js";
@@ -22,7 +22,7 @@ export const plugin: Plugin = {
     const checkpoint = restore(engine, stored);
     const mark = decodeMark(stored.mark);
     const program = mark.program ?? programOf(checkpoint.graphId);
-    // The shape says which nodes are ready.
+    // The shape tells which nodes are ready.
     const { at } = placeOf(checkpoint, known(mark.shape));
     return {
       status: at.status,

@@ -21,7 +21,7 @@ async function nodesOf({ engine }: Context, { id }: Row, pick: (checkpoint: Chec
 
 export const questions: Questions = {
   live: (context, _, row) => nodesOf(context, row, humanNodes),
-  /** The checkpoints after an answer have it too. It belongs to the first one, where the node has not completed. */
+  /** Later checkpoints contain an answer too. It belongs to the first, whose node has not completed. */
   async kept(context, _, row) {
     const all = await nodesOf(context, row, (checkpoint) => [...humanNodes(checkpoint), ...answeredHere(checkpoint)]);
     return all.filter((each): each is Kept => each.answered !== null);

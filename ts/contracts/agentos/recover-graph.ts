@@ -1,4 +1,4 @@
-/** `recover` for AgentOS: resumes crashed runs, asks for the answers that runs wait for, and stores the end of each run. */
+/** `recover` for AgentOS: resumes crashed runs, asks for missing answers, and stores the end of each run. */
 
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, quote, show } from "../../bridge/errors.js";
@@ -41,11 +41,11 @@ export interface WaitingNode {
   prompt: string | undefined;
   /** The state at the checkpoint. */
   state: StatePartitions;
-  /** The ids of the runs that were forked from this checkpoint. One of them may already have the answer. */
+  /** The ids of the forks of this checkpoint. One of them may already have the answer. */
   forks: string[];
 }
 
-/** A run whose newest checkpoint says that nodes have failed. */
+/** A run with failed nodes in its newest checkpoint. */
 export interface FailedRun {
   runId: string;
   checkpointId: string;
@@ -62,32 +62,32 @@ export interface ChangedGraphRun extends ChangedRun {
 /** The options of {@link recover}. */
 export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun, ChangedGraphRun> {
   /**
-   * Returns the answer of a human node, which becomes the output of the node. AgentOS' own answers have the form
-   * `{ approved: boolean }`. If the function returns undefined, or is missing, the run keeps waiting.
+   * Returns the answer of a human node, which becomes the node's output. AgentOS' own answers have the form `{
+   * approved: boolean }`. Without a function or a return value, the run keeps waiting.
    *
-   * The answer is stored as a checkpoint of the run before the run continues. It is used once, and `onWaiting`
-   * is not called again after a crash.
+   * The answer is stored in a checkpoint before the run continues, and is used once. After a crash, `onWaiting` is not
+   * called again.
    */
   onWaiting?: (node: WaitingNode) => unknown;
   /**
-   * Decides what becomes of a run with failed nodes. `"retry"` runs these nodes again, once. AgentOS itself never
-   * repeats a failed `write` or `external` node, because the node may have had its effect. Default: `"leave"`.
+   * Decides what to do with a run with failed nodes. `"retry"` runs these nodes again, once. AgentOS itself never
+   * repeats a failed `write` or `external` node, because its effect may have happened. Default: `"leave"`.
    */
   onFailed?: (run: FailedRun) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
   /**
-   * The ids of the runs to recover. Default: all runs of the graph, except forks that have only their first checkpoint.
-   * The program that makes a fork resumes it, with `recover(graph, store, { runs: [forkId] })`.
+   * The ids of the runs to recover. Default: all runs of the graph, except forks with only their first checkpoint. The
+   * program that makes a fork resumes it with `recover(graph, store, { runs: [forkId] })`.
    */
   runs?: readonly string[];
   /**
-   * A run keeps waiting if runs were forked from the checkpoint at which it waits, because a fork may hold the answer.
-   * If true, `onWaiting` is called for such a run too. Default: false.
+   * If true, calls `onWaiting` for a run even if the checkpoint at which it waits was forked. If false, such a run
+   * keeps waiting, because a fork may have the answer. Default: false.
    */
   askForked?: boolean;
   /**
-   * An answer `{ approved: false }` is rejected if the graph has a `write` or `external` node after the human node and
-   * no router or guardrail between them, because that node would run despite the answer. If true, the answer is
-   * passed on. Default: false.
+   * If true, passes on an answer `{ approved: false }` even if a `write` or `external` node follows the human node
+   * without a router or guardrail between them. If false, rejects such an answer, because the node would run despite
+   * it. Default: false.
    */
   passRejections?: boolean;
 }
@@ -99,7 +99,7 @@ export type RunOutcome =
       outcome: "finished";
       /** The id of the checkpoint that stores the end of the run. */
       checkpointId: string;
-      /** What `graph.resume` returned. */
+      /** The result of `graph.resume`. */
       output: unknown;
     }
   | {
@@ -107,7 +107,7 @@ export type RunOutcome =
       outcome: "waiting";
       checkpointId: string;
       nodes: string[];
-      /** The ids of the runs that were forked from the checkpoint. */
+      /** The ids of the forks of the checkpoint. */
       forks: string[];
     }
   | {
@@ -145,7 +145,7 @@ export async function recover(
   const maker = makers.get(handle);
   const { program, shape, identity } = compiled.programFor(maker);
   if (own.dryRun !== true) maker?.learn(compiled.id, identity);
-  /** The graph that a run ran on. Null if the store does not know it. */
+  /** The graph of a run. Null: unknown. */
   const flowOf = async ({ shape: hash }: Mark): Promise<Flow | null> => {
     if (hash === undefined || hash === identity.shape) return hash === undefined ? null : shape;
     return describedProgram(handle, agentos.name, hash);
@@ -166,9 +166,9 @@ export async function recover(
       for (const { status, forkedFrom, checkpoints, mark, latest } of page) {
         if (Date.now() - latest.timestamp > (own.maxAgeMs ?? Infinity)) continue;
         if (!compiled.compiledAs(latest.graphId)) continue;
-        // The program may have resumed this fork already: AgentOS stores nothing when a resumed run ends.
+        // The program may already have resumed this fork: AgentOS stores nothing when a resumed run ends.
         if (forkedFrom !== null && checkpoints === 1 && decodeMark(mark).branch !== true) continue;
-        // The status of a parallel graph is exact only together with the graph.
+        // The status of a parallel graph is only exact with the graph.
         if (status === "finished" && !isParallel((await flowOf(decodeMark(mark))) ?? shape)) continue;
         yield latest.runId;
       }
@@ -189,10 +189,10 @@ export async function recover(
     const { id: newest, graphId, timestamp } = found.checkpoint;
     const flow = await flowOf(found.mark);
     const { at, position } = placeOf(found.checkpoint, flow ?? shape);
-    // A mission adds nodes while it runs, which no program has.
+    // A mission adds nodes while it runs. They are in no program.
     const isOther = flow !== null && missingNodes(flow, position).length > 0;
     const isUnknown = (flow === null || isOther) && missingNodes(shape, position).length > 0;
-    // This graph cannot say whether a run of another graph has finished.
+    // The status of another graph's run is unknown.
     const status =
       isUnknown && at.status === "finished" ? (statusOf({ ...found.checkpoint }) ?? "unfinished") : at.status;
     if (status === "finished") return undefined;
@@ -248,7 +248,7 @@ export async function recover(
 
 const warned = new Set<string>();
 
-/** A graph gets a new id at each `compile()`. */
+/** Warns once for each graph id, which changes at each `compile()`. */
 function warnOnce(graphId: string): void {
   if (warned.has(graphId)) return;
   warned.add(graphId);
@@ -357,7 +357,7 @@ class Continuation {
     return forks.filter(({ forkedFrom }) => forkedFrom === id).map(({ latest }) => latest.runId);
   }
 
-  /** Calls `onFailed`. For a retry, removes the results of the failed nodes from the record. */
+  /** Calls `onFailed`. For a retry, removes the results of the failed nodes. */
   async #retry(checkpoint: Checkpoint, nodes: string[]): Promise<boolean> {
     const { runId, id: checkpointId, state, nodeResults } = checkpoint;
     if (!(await asksForRetry(this.#parts.options.onFailed, { runId, checkpointId, nodes, state }))) return false;
@@ -366,19 +366,19 @@ class Continuation {
     return true;
   }
 
-  /** Resumes a run. Stores its end, because AgentOS does not. */
+  /** Resumes a run, and stores its end, because AgentOS does not. */
   async #resume(checkpoint: Checkpoint): Promise<unknown> {
     const { graph, compiled, handle, lease } = this.#parts;
     const { output, completed } = await resumeRun(graph, { runId: checkpoint.runId, handle, compiled, lease });
     const newest = await this.#latest(checkpoint.runId);
-    // AgentOS saves a checkpoint in a resumed run only if a node waits or fails. A mission also saves some on the way.
+    // In a resumed run, AgentOS only saves if a node waits or fails. A mission may save on the way.
     const { status } = placeOf(newest, this.#parts.flow).at;
     if (newest.id === checkpoint.id || status === "unfinished")
       await this.#append(newest, this.#parts.compiled.ended(newest, output, completed));
     return output;
   }
 
-  /** Saves a changed copy of the newest checkpoint after it. Rejects with `CONFLICT` if it is no longer the newest. */
+  /** Saves a changed copy after the newest checkpoint. Rejects with `CONFLICT` if there is a newer one. */
   async #append(newest: Checkpoint, change: Partial<Checkpoint>): Promise<void> {
     const timestamp = Math.max(Date.now(), newest.timestamp);
     const checkpoint: Checkpoint = { ...newest, ...change, id: crypto().randomUUID(), timestamp };

@@ -7,7 +7,7 @@ import { parse } from "../../bridge/wire.js";
 import { requireId, requireIds } from "../../store/ids.js";
 import type { Checkpoint } from "./contract.js";
 
-/** How a resume treats each node of a checkpoint. A node that is in none of the lists has not started and must run. */
+/** How a resume treats each node of a checkpoint. A node in none of the lists has not started and must run. */
 export interface ResumePlan {
   /** Completed nodes. Do not run them again: the state contains their effects. */
   completed: string[];
@@ -26,7 +26,7 @@ type Planner = Tool<engine.agentos.tool.Which, engine.agentos.tool.Nodes>;
 const planner: Planner = new Tool("agentos", { resumePlanner: {} });
 
 /**
- * Sorts a checkpoint's nodes by how a resume treats them. The effect class of a node decides how a resume treats it.
+ * Sorts a checkpoint's nodes by how a resume treats them, which depends on their effect class.
  * @throws ForkpointError `INVALID_ARGUMENT` for an unknown effect class. TypeError if the checkpoint lacks one of the
  *   fields that this function reads.
  * @example const { completed, skipped, replay, reexecute } = resumePlan(checkpoint);

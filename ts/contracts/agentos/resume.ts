@@ -1,17 +1,17 @@
-/** Resumes a run, and finds out which nodes completed. AgentOS saves no checkpoint that says it. */
+/** Resumes a run, and reports the completed nodes. AgentOS stores them in no checkpoint. */
 
 import { type CurrentRun, type RunEvent, eventsInRun, inRun } from "./current-run.js";
 import type { RecoverableGraph } from "./graph.js";
 
-/** The part of AgentOS that reports what a resume does. `graph.resume()` returns only the last event's output. */
+/** The part of AgentOS that reports the events of a resume. `graph.resume()` only returns the last event's output. */
 interface Runtime {
   streamResume(compiled: unknown, runId: string): AsyncIterable<RunEvent & { finalOutput?: unknown }>;
 }
 
 export interface Resumed {
-  /** What `graph.resume()` returns. */
+  /** The result of `graph.resume()`. */
   output: unknown;
-  /** The nodes that completed, in order. Undefined: the graph does not report them. */
+  /** The completed nodes, in order. Undefined: the graph does not report them. */
   completed: string[] | undefined;
 }
 
@@ -29,7 +29,7 @@ export async function resumeRun(graph: RecoverableGraph, run: CurrentRun): Promi
   return { output, completed };
 }
 
-/** Returns the runtime of an `AgentGraph` or a `workflow()`. A graph with a `resume()` of its own is resumed with that. */
+/** Returns the runtime of an `AgentGraph` or a `workflow()`. A graph with its own `resume()` is resumed with it. */
 function runtimeOf(graph: RecoverableGraph): Runtime | undefined {
   if (Object.hasOwn(graph, "resume")) return undefined;
   const { runtime } = graph as unknown as { runtime?: Partial<Runtime> };

@@ -11,15 +11,15 @@ type Progress = Pick<Checkpoint, "runId" | "nodeId" | "nodeResults" | "visitedNo
 type Answerable = Pick<Progress, "nodeResults" | "runId">;
 
 /**
- * Returns the nodes that have a result but did not complete. AgentOS records the result of a human node that waits, and
- * of a node that failed.
+ * Returns the nodes that have a result but did not complete. AgentOS records results of waiting human nodes and of
+ * failed nodes.
  */
 export function openNodes({ nodeResults, visitedNodes, skippedNodes = [] }: Omit<Progress, "runId">): string[] {
   const open: string[] = [];
   let done: Set<string> | undefined;
   let at = 0;
   for (const node of Object.keys(nodeResults)) {
-    // Without parallel branches, results and visited nodes have the same order. Then no set is needed.
+    // Without parallel branches, results and visited nodes have the same order. No set is needed then.
     if (visitedNodes[at++] === node) continue;
     done ??= new Set([...visitedNodes, ...skippedNodes]);
     if (!done.has(node)) open.push(node);
@@ -27,21 +27,21 @@ export function openNodes({ nodeResults, visitedNodes, skippedNodes = [] }: Omit
   return open;
 }
 
-/** True if a node with this effect class waits for a human when it is open. Any other open node has failed. */
+/** True if an open node with this effect class waits for a human. Any other open node has failed. */
 export function isHuman({ nodeResults }: Pick<Progress, "nodeResults">, node: string): boolean {
   return nodeResults[node]?.effectClass === "human";
 }
 
-/** An answer to a human node. It stays in the node's result. `recover` makes it the node's output. */
+/** An answer to a human node, kept in the node's result. `recover` makes it the node's output. */
 export interface NodeAnswer {
   value: unknown;
-  /** Null: the one who answered gave no name, or the program has answered. */
+  /** Null: no name was given, or the program has answered. */
   by: string | null;
   /** In ms since the epoch. */
   at: number;
   /** Set if the program has answered: `onWaiting` of `recover`. */
   program?: true;
-  /** The run that has asked. A fork of the run asks again. */
+  /** The run that asked. A fork of the run asks again. */
   run: string;
 }
 
@@ -54,8 +54,7 @@ export function answerOf({ nodeResults, runId }: Answerable, node: string): Node
 }
 
 /**
- * Returns the status at a checkpoint. Returns undefined if the status is unknown, because a program other than AgentOS
- * wrote the checkpoint.
+ * Returns the status at a checkpoint. Undefined: unknown, because a program other than AgentOS wrote the checkpoint.
  */
 export function statusOf(fields: Record<string, unknown>): Status | undefined {
   const { nodeId, nodeResults, visitedNodes, skippedNodes, pendingEdges } = fields;

@@ -15,14 +15,14 @@ import { type Found, agentos, openFound } from "./wire.js";
 /** The fields of a checkpoint that are stored separately from its serialized parts. */
 export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   status: RunStatus;
-  /** If given, the save is refused with `CONFLICT` unless this is the id of the run's newest checkpoint. */
+  /** If set, the save is refused with `CONFLICT` unless this is the id of the run's newest checkpoint. */
   expectedNewest: string | undefined;
   /** True: the save is refused with `CONFLICT` if the run has no checkpoint. */
   known?: boolean;
-  /** If given, the save is refused with `CONFLICT` unless the run has this incarnation. */
+  /** If set, the save is refused with `CONFLICT` unless the run has this incarnation. */
   incarnation?: Exact | undefined;
   parent: string | undefined;
-  /** Who made the checkpoint: see `ts/store/mark.ts`. */
+  /** The mark of the program that made the checkpoint: see `ts/store/mark.ts`. */
   mark: string | undefined;
 }
 
@@ -52,7 +52,7 @@ export function snapshot(checkpoint: Checkpoint, { format }: Engine) {
 
 export function restore({ format }: Engine, { id, runId, timestamp, parts }: Found): Checkpoint {
   const checkpoint = decodeCheckpoint<Checkpoint>(format, parts, { id, runId, timestamp });
-  // The checkpoint does not share memory with the response's buffers, so the buffers can be freed.
+  // The checkpoint shares no memory with the response's buffers, so the buffers can be freed.
   detachBuffers(...parts);
   return checkpoint;
 }
@@ -80,7 +80,7 @@ export function put(
     mark,
   } = fields;
   const [savedAt, stateTag, restTag] = [Date.now(), state.tag, rest.tag];
-  // A literal, because V8 lists the keys of an object that was made with `...fields` far more slowly.
+  // Use a literal: V8 lists the keys of an object made with `...fields` far more slowly.
   const call = {
     id,
     runId,

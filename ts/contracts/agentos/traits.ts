@@ -1,4 +1,4 @@
-/** What AgentOS is, for those who know no framework: see {@link Traits}. */
+/** The traits of AgentOS: see {@link Traits}. */
 
 import type { Traits } from "../../plugin/traits.js";
 

@@ -11,7 +11,7 @@ export interface Found<P = Part> extends CheckpointMetadata {
   status: RunStatus;
   /** The incarnation of the run. Missing if the checkpoint was found by its id. */
   incarnation?: Exact;
-  /** Who made the checkpoint: see `ts/store/mark.ts`. Missing if it has no mark. */
+  /** The mark of the program that made the checkpoint: see `ts/store/mark.ts`. Missing if there is none. */
   mark?: string;
   parts: P[];
 }

@@ -1,4 +1,4 @@
-/** `withEffects`: a graph whose runs know that they are the current run, and save a checkpoint before their first node. */
+/** `withEffects`: a graph whose runs are the current run of their code, and save before their first node. */
 
 import { crypto } from "../../bridge/crypto.js";
 import { readingArgument, show, typeError } from "../../bridge/errors.js";
@@ -10,7 +10,7 @@ import { Graph, type RecoverableGraph, START } from "./graph.js";
 import { makers } from "./maker.js";
 import { agentos } from "./wire.js";
 
-/** What {@link withEffects} needs of a graph: every `compile()` of AgentOS returns such a graph. */
+/** The graph that {@link withEffects} needs. Every `compile()` of AgentOS returns one. */
 export interface EffectGraph extends RecoverableGraph {
   /** Starts a run and returns the artifacts. */
   invoke(input: unknown): Promise<unknown>;
@@ -18,10 +18,10 @@ export interface EffectGraph extends RecoverableGraph {
   stream(input: unknown): AsyncIterable<{ type: string }>;
 }
 
-/** The graphs that `withEffects` was called with, by the graphs that it returned. */
+/** The graphs given to `withEffects`, by the graphs that it returned. */
 const originals = new WeakMap<object, RecoverableGraph>();
 
-/** Returns the graph that `withEffects` was called with, or the graph itself. */
+/** Returns the graph given to `withEffects`, or the graph itself. */
 export function originalOf<G extends RecoverableGraph>(graph: G): G {
   return (originals.get(graph) as G | undefined) ?? graph;
 }

@@ -55,7 +55,7 @@ type Calls = CallsOf<
 /** The maximum number of threads that a page can begin. */
 const THREADS = 256;
 
-/** Reads the database of a SqliteSaver, on Node's thread pool. See `src/contract/langgraph/import/`. */
+/** Reads the database of a SqliteSaver, on Node's thread pool. See `engine/src/contract/langgraph/import/`. */
 export class SqliteSaver implements Source {
   readonly #tool: Tool<engine.langgraph.tool.Which, object>;
   readonly #split: boolean;
