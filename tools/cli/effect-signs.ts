@@ -1,4 +1,4 @@
-/** The signs and words for the state of an effect, and the place of effects among the checkpoints of a run. */
+/** The signs and words for the state of an effect, and the positions of effects among checkpoints. */
 
 import type { Format } from "./style.js";
 import type { CheckpointInfo, EffectInfo } from "../../ts/plugin/views.js";
@@ -17,10 +17,10 @@ export const effectCell = ({ state }: Pick<EffectInfo, "state">): { text: string
 export type PlacedEffects = ReadonlyMap<CheckpointInfo | null, readonly EffectInfo[]>;
 
 /**
- * Returns the effects that come after each checkpoint, and those before the first one under `null`. The checkpoints are in
- * ascending order. If the checkpoint that an effect began from is not among them, the times decide: a later checkpoint was saved
- * after the effect began, perhaps in the same millisecond. `isPart`: earlier checkpoints are left out, so effects before the first
- * one are left out too.
+ * Returns the effects after each checkpoint, and those before the first one under `null`. The checkpoints are in
+ * ascending order. If the checkpoint that an effect began from is not among them, the times decide: later checkpoints
+ * were saved after the effect's beginning, perhaps in the same ms. `isPart`: earlier checkpoints are left out, and so
+ * are the effects before the first one.
  */
 export function placedEffects(
   checkpoints: readonly CheckpointInfo[],

@@ -8,7 +8,7 @@ import { type RunOptions, findRun, refOf } from "./find.js";
 import type { EffectInfo, RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** Finds the run of effects, as {@link findRun} does. It need not have a checkpoint yet: its id must be exact then. */
+/** Finds the run of effects, like {@link findRun}. A run without checkpoints needs its exact id. */
 export async function findRunOfEffects(
   context: Context,
   inspector: Inspector,
@@ -29,7 +29,7 @@ export async function findRunOfEffects(
   }
 }
 
-/** Finds an effect of a run by its key: the one that began last, or the one of a branch. */
+/** Finds an effect of a run by its key: the last begun one, or that of a branch. */
 export async function findEffect(
   inspector: Inspector,
   run: RunRef,
@@ -47,6 +47,6 @@ export async function findEffect(
 /** The maximum number of keys that a message lists. */
 const LISTED = 10;
 
-/** Names an effect in an answer. */
+/** Names an effect in the output. */
 export const effectText = ({ key, run }: EffectInfo): string =>
   `the effect ${safeText(JSON.stringify(key))} of run ${safeText(JSON.stringify(run))}`;

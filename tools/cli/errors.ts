@@ -9,7 +9,7 @@ export const exitCodes = {
   no: 1,
   usage: 2,
   notFound: 3,
-  /** A run does not fit a new version of its program. */
+  /** A run that does not fit a new version of its program. */
   unfit: 3,
   notConfirmed: 4,
   refused: 5,
@@ -24,7 +24,7 @@ export class UsageError extends Error {
   readonly code = "USAGE";
 }
 
-/** A dangerous command that was not confirmed. */
+/** A dangerous command without confirmation. */
 export class NotConfirmedError extends Error {
   readonly code = "NOT_CONFIRMED";
 }
@@ -39,7 +39,7 @@ export class StoppedError extends Error {
   }
 }
 
-/** The reader of the output has closed it. */
+/** The reader has closed the output. */
 export class BrokenPipeError extends Error {}
 
 export interface Shown {

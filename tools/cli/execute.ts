@@ -1,4 +1,4 @@
-/** What happens around every command: signals, errors, the exit code. */
+/** Runs commands with signals, errors and exit codes. */
 
 import { type CommonOptions, Context } from "./context.js";
 import { BrokenPipeError, StoppedError, describe, exitCodeOf, exitCodes } from "./errors.js";
@@ -6,8 +6,8 @@ import { Output } from "./output.js";
 import { aborted, endingSignal } from "./signals.js";
 
 /**
- * How a command ends on Ctrl-C or SIGTERM. `"immediately"`: it only reads, so it is interrupted. `"itself"`: it checks its
- * signal, stops, and reports what it has done.
+ * How a command ends on Ctrl-C or SIGTERM. `"immediately"`: it only reads, so it is interrupted. `"itself"`: it checks
+ * its signal, stops, and reports its finished work.
  */
 export type Stops = "immediately" | "itself";
 
@@ -30,7 +30,7 @@ export async function execute(
   }
 }
 
-/** Runs a command, closes what it has opened, and writes the rest of its answer. */
+/** Runs a command, closes its resources, and writes the rest of its output. */
 async function finish(context: Context, run: (context: Context) => Promise<number | void>): Promise<number | void> {
   const { output, signal } = context;
   let code: number | void;
@@ -45,7 +45,7 @@ async function finish(context: Context, run: (context: Context) => Promise<numbe
   return code;
 }
 
-/** Shows an error, and returns the exit code. `done` says what the command did before the error. */
+/** Shows an error, and returns the exit code. `done` describes the work before the error. */
 export function fail(output: Output, error: unknown, done?: string): number {
   if (error instanceof BrokenPipeError) return exitCodes.done;
   const shown = describe(error);
@@ -58,7 +58,7 @@ export function fail(output: Output, error: unknown, done?: string): number {
   return exitCodeOf(error);
 }
 
-/** Shows the warnings of this package as notes, and no others. */
+/** Shows the warnings of this package as notes. Hides all others. */
 function showWarnings(context: Context): void {
   process.removeAllListeners("warning");
   process.on("warning", ({ name, message }) => {

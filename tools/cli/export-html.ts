@@ -56,7 +56,7 @@ function leftOutText(leftOut: Record<string, number>): string {
   return Object.keys(leftOut).length === 0 ? "" : `; ${plural(total, "value")} left out`;
 }
 
-/** Writes a new file that only its owner can read. Never replaces one. Returns its size in bytes. */
+/** Writes a new file that only its owner can read. Never replaces a file. Returns the size in bytes. */
 function write(path: string, { pieces }: TakenFile): number {
   let file: number;
   try {
@@ -85,7 +85,7 @@ function write(path: string, { pieces }: TakenFile): number {
     throw new ForkpointError(code, `cannot write ${quote(path)}: ${messageOf(error)}`, { cause: error });
   } finally {
     closeSync(file);
-    // Half a file shows nothing.
+    // A partial file would show nothing.
     if (!isWritten) rmSync(path, { force: true });
   }
   return bytes;

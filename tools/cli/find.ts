@@ -1,4 +1,4 @@
-/** Finds the run and the checkpoint that the arguments name, by id or by a prefix of the id. */
+/** Finds the run and the checkpoint of the arguments, by id or by a prefix of the id. */
 
 import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import type { Context } from "./context.js";
@@ -23,7 +23,7 @@ export interface RunOptions {
   ns?: string;
 }
 
-/** Finds a run. Throws `NOT_FOUND` if there is none, and a {@link UsageError} if there are several. */
+/** Finds a run. Throws `NOT_FOUND` if there is none, and a {@link UsageError} if several match. */
 export async function findRun(context: Context, inspector: Inspector, id: string, where: RunOptions): Promise<RunInfo> {
   const exact = await exactRuns(inspector, id, where);
   if (exact.length > 0) return onlyRun(id, exact);
@@ -61,7 +61,7 @@ async function exactRuns(inspector: Inspector, id: string, { space, ns }: RunOpt
   return found.filter((run) => run !== null);
 }
 
-/** Returns null if the text is not a valid id. No run or checkpoint can have it then. */
+/** Returns null for an error about an invalid id. No run or checkpoint can have this id. */
 function noneIfInvalid(error: unknown): null {
   if (describe(error).code === "INVALID_ARGUMENT") return null;
   throw error;
@@ -155,7 +155,7 @@ export async function findCheckpoint(
 
 const SHOW = "`forkpoint show` lists its checkpoints";
 
-/** Returns what the user may have meant by a text that is not the id of a checkpoint. */
+/** Returns a hint about a text that is not the id of a checkpoint. */
 async function hintOf(inspector: Inspector, id: string, flags: Flags, labeled: number[]): Promise<string> {
   if (labeled.length === 1) return `it is the label of step ${labeled[0]}: use ${flags.step} ${labeled[0]}`;
   if (labeled.length > 1) return `it is the label of ${labeled.length} steps: ${SHOW}`;

@@ -11,7 +11,7 @@ export interface GraphOptions {
   mermaid?: boolean;
 }
 
-/** Prints the graph of a run: one line for each edge, and then where the run is. */
+/** Prints the graph of a run: one line for each edge, then the position of the run. */
 export async function printGraph(
   { output }: Context,
   inspector: Inspector,
@@ -20,7 +20,7 @@ export async function printGraph(
 ): Promise<void> {
   const course = await inspector.course(ref);
   if (course === null) throw new UsageError("the run has just been removed");
-  // This loads the addon, which is loaded by now.
+  // This loads the addon, which is already loaded.
   const { graphMermaid, graphOf, graphText } = await import("../../ts/inspect/graph.js");
   const graph = graphOf(course);
   output.answer(graph, () => (mermaid ? graphMermaid(graph) : graphText(graph)).map(safeText));

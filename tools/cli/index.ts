@@ -24,14 +24,14 @@ async function main(args: string[]): Promise<void> {
   }
 }
 
-/** Makes the command throw its errors, so that they are shown like all others. */
+/** Makes the command throw its errors, so that they are shown like other errors. */
 function prepare(command: Command, json: boolean): void {
   command
     .exitOverride()
     .showSuggestionAfterError(true)
     .configureOutput({
       outputError: () => {},
-      // Commander writes the help here if no command was given.
+      // Without a command, Commander writes the help here.
       writeErr: (text) => (json ? undefined : process.stderr.write(text)),
     });
 }
@@ -65,14 +65,14 @@ function unknownCommand(message: string, program: Command): string {
   return `unknown command '${name}'${suggestion(name, known, near)}`;
 }
 
-/** Returns the argument that is the path of a database, or an URL of one. */
+/** Returns the argument that is the path or URL of a database. */
 function databaseAmong(args: readonly string[]): string | undefined {
   return args
     .slice(1)
     .find((each, at) => !each.startsWith("-") && !/^(-d|--db)$/.test(args[at]!) && looksLikeDatabase(each));
 }
 
-/** Also true if nothing is at the path: the command with `--db` says that. */
+/** Also true for a missing path, which the command with `--db` reports. */
 function looksLikeDatabase(word: string): boolean {
   return isDatabase(word) || /\.(?:db|sqlite3?)$/i.test(word);
 }

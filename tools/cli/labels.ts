@@ -15,7 +15,7 @@ export function parseChange(text: string): [key: string, value: string | null] {
   return isRemoval ? [text.slice(0, -1), null] : parseLabel(text);
 }
 
-/** Collects the labels of an option that may be given several times. */
+/** Collects the labels of a repeatable option. */
 export const repeatedLabel = (text: string, before: Record<string, string> = {}): Record<string, string> =>
   Object.fromEntries([...Object.entries(before), parseLabel(text)]);
 

@@ -1,4 +1,4 @@
-/** Draws checkpoints and their parents as `git log --graph` does: newest first, with a lane for each branch. */
+/** Draws checkpoints and their parents like `git log --graph`: newest first, with a lane for each branch. */
 
 import { stepName } from "../../ts/inspect/step-name.js";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
@@ -19,9 +19,9 @@ const LONGEST_LABEL = 24;
 export type NextOf = (checkpoint: CheckpointInfo) => string;
 
 /**
- * Returns the lines of a tree of checkpoints, which are in ascending order, of the runs forked from them and of the effects
- * that were begun from them. `most` is the width of the terminal. If a line would be wider, the ids are shortened. `ids` has
- * all ids that they must differ from then.
+ * Returns the lines of a tree: the checkpoints, given in ascending order, the runs forked from them, and the effects
+ * begun from them. `most` is the width of the terminal. For wider lines, ids are shortened so that they differ from all
+ * others in `ids`.
  */
 export function drawTree(
   checkpoints: CheckpointInfo[],
@@ -78,7 +78,7 @@ export function drawTree(
   return whole.every((line) => width(line) <= most) ? whole : lines.map((line) => rowText(line, style, most));
 }
 
-/** Returns a text that should be at most this wide. Infinity: it is complete. */
+/** Returns a text of at most this width. Infinity: the complete text. */
 type TextOf = (most: number) => string;
 
 /** A row of the drawing: its lanes, a text, the next nodes and a time. */
@@ -89,10 +89,10 @@ interface Row {
   time: string;
 }
 
-/** Next nodes are left out if they have less room than this. */
+/** Next nodes are left out in less space. */
 const SHORTEST_NEXT = 8;
 
-/** Formats a row. If it is too wide, the next nodes are cut, then the text. The time stays. */
+/** Formats a row. If it is too wide, first the next nodes are cut, then the text, and never the time. */
 function rowText({ row, text, next, time }: Row, style: Style, most: number): string {
   const after = time === "" ? "" : `  ${style("dim", time)}`;
   const room = most - width(row) - 1 - width(after);
@@ -109,7 +109,7 @@ function rowText({ row, text, next, time }: Row, style: Style, most: number): st
 /** The lanes of a drawing, from the top down. */
 class Lanes {
   readonly #style: Style;
-  /** The checkpoint that each lane leads down to. Undefined: the lane is free. */
+  /** The checkpoint at the lower end of each lane. Undefined: the lane is free. */
   readonly #to: Array<string | undefined> = [];
 
   constructor(style: Style) {
@@ -122,12 +122,12 @@ class Lanes {
     return lane >= 0 ? { lane, tip: false } : { lane: this.#claim(id, 0), tip: true };
   }
 
-  /** Begins a lane with the mark of a fork, which joins the checkpoint below. */
+  /** Begins a lane with the mark of a fork. The lane joins the checkpoint below. */
   fork(id: string, of: number, tip: boolean): string {
     return this.row(this.#claim(id, of + 1), ">", tip ? of : undefined);
   }
 
-  /** Takes the first free lane from a place on. */
+  /** Takes the first free lane from a position on. */
   #claim(id: string, from: number): number {
     let lane = from;
     while (this.#to[lane] !== undefined) lane += 1;
@@ -144,7 +144,7 @@ class Lanes {
     return cells.join(" ");
   }
 
-  /** Draws the rows in which all other lanes of a checkpoint join its lane, and frees these lanes. */
+  /** Draws the rows in which the other lanes of a checkpoint join its lane. Frees these lanes. */
   join(id: string, into: number, tip: boolean): string[] {
     const rows: string[] = [];
     for (let lane = this.#to.length - 1; lane > into; lane--) {
@@ -158,7 +158,7 @@ class Lanes {
     return rows;
   }
 
-  /** Draws one row of a line between two lanes, `|_|/` or `|/`, in the color of the lane that ends. */
+  /** Draws a line between two lanes, `|_|/` or `|/`, in the color of the ending lane. */
   #slope(from: number, into: number, ends: number, hidden: number | undefined): string {
     const columns = Math.max(this.#to.length, from) * 2;
     const cells = Array.from({ length: columns }, (_, column) => {
@@ -170,13 +170,13 @@ class Lanes {
     return cells.join("").trimEnd();
   }
 
-  /** Leads a lane down to another checkpoint, or ends it. */
+  /** Continues a lane down to another checkpoint, or ends it. */
   leave(lane: number, to: string | undefined): void {
     this.#to[lane] = to;
     this.#trim();
   }
 
-  /** Forgets the free lanes at the end. */
+  /** Removes the free lanes at the end. */
   #trim(): void {
     while (this.#to.length > 0 && this.#to.at(-1) === undefined) this.#to.pop();
   }

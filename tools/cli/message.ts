@@ -1,6 +1,6 @@
-/** Recognizes messages that are stored as the call of their constructor, in the JSON form of a value. */
+/** Recognizes messages in the JSON form of a value. They are stored as their constructor's call. */
 
-/** What a human wants to see of a message. */
+/** The parts of a message for people. */
 export interface Message {
   role: string;
   text: string;
@@ -10,7 +10,7 @@ export interface Message {
 
 const roles: Record<string, string> = { human: "user", ai: "assistant" };
 
-/** Returns the message of a form. Undefined: the form is another value. */
+/** Returns the message of a form. Undefined: not a message. */
 export function messageOf(form: unknown): Message | undefined {
   const { lc, type, id, kwargs } = (form ?? {}) as Record<string, unknown>;
   if (lc !== 1 || type !== "constructor" || !Array.isArray(id) || typeof kwargs !== "object" || kwargs === null) return;

@@ -1,4 +1,4 @@
-/** The shared part of `copy`, `export` and `import`: they copy a database, or some of its runs, to another one. */
+/** The shared part of `copy`, `export` and `import`: copying a database or some of its runs. */
 
 import { type Command, Option } from "commander";
 import { parsed, spaceOption } from "./command.js";
@@ -39,7 +39,7 @@ export function damageOf({ skipDamaged = false }: DamageOptions): CopyOptions {
   return skipDamaged ? { onDamage: "skip" } : {};
 }
 
-/** Returns the runs that the arguments and the flags choose. Without any, it returns no filter. */
+/** Returns the chosen runs of the arguments and flags. Without a choice, returns no filter. */
 export async function choiceOf(
   context: Context,
   ids: ReadonlyArray<string | undefined>,
@@ -53,7 +53,7 @@ export async function choiceOf(
   return { ...active, runs };
 }
 
-/** What the destination lacked. */
+/** The data that the destination lacked. */
 export interface Moved {
   runs: number;
   checkpoints: number;
@@ -62,7 +62,7 @@ export interface Moved {
   /** Runs that the destination already had. */
   skipped: number;
   verified: true;
-  /** The runs that `--skip-damaged` has left out. */
+  /** The runs that `--skip-damaged` left out. */
   damaged?: CopyResult["damaged"];
 }
 
@@ -92,7 +92,7 @@ export async function move(context: Context, from: Database, to: Database, optio
   };
 }
 
-/** Adds to the error of a damaged source that damaged runs can be left out. */
+/** Adds a hint about skipping damaged runs to the error of a damaged source. */
 export function withSkip(error: unknown): unknown {
   const { code, message } = describe(error);
   if (code !== "CORRUPT" || message.includes(SKIP)) return error;
@@ -101,7 +101,7 @@ export function withSkip(error: unknown): unknown {
 
 const SKIP = "--skip-damaged";
 
-/** Yields the lines about the runs that were left out. */
+/** Yields the lines about the left-out runs. */
 export function* damagedLines({ damaged = [] }: Moved, style: Style): Generator<string> {
   if (damaged.length === 0) return;
   yield style("red", `✗ left out ${plural(damaged.length, "damaged run")}:`);

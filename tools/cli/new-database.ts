@@ -1,4 +1,4 @@
-/** Creates the file of a new database, and removes it again. Never touches an existing file. */
+/** Creates and removes the file of a new database. Never touches an existing file. */
 
 import { closeSync, lstatSync, openSync, rmSync } from "node:fs";
 import { parse } from "node:path";
@@ -9,7 +9,7 @@ import { UsageError } from "./errors.js";
 /** The suffixes of a database file and of the files beside it. */
 const ENDS = ["", "-wal", "-shm", "-journal", "-new", "-reserve"];
 
-/** The number of names that are tried. */
+/** The maximum number of tried names. */
 const NAMES = 1000;
 
 /** Creates an empty file at a path from the user. Throws `CONFLICT` if the file exists. */
@@ -21,7 +21,7 @@ export function createAt(path: string): string {
   throw new ForkpointError("CONFLICT", `${quote(taken ?? path)} exists already and is not overwritten: ${how}`);
 }
 
-/** Creates an empty file in the working directory, under this name or the next one that is free: `agent-2.db`. */
+/** Creates an empty file in the working directory, under this name or the next free one: `agent-2.db`. */
 export function createFree(named: string): string {
   const { name, ext } = parse(named);
   for (let n = 1; n <= NAMES; n++) {
@@ -32,14 +32,14 @@ export function createFree(named: string): string {
   throw new ForkpointError("CONFLICT", `there are ${NAMES} databases named like ${quote(named)}: ${how}`);
 }
 
-/** Removes a database that was created here. Leaves it if another process has it open on Windows. */
+/** Removes a database that was created here. On Windows, leaves it if another process has it open. */
 export function removeDatabase(path: string): void {
   for (const end of ENDS) {
     try {
-      // Windows keeps a file for a moment after its process was killed.
+      // Windows locks a file for a moment after its process was killed.
       rmSync(path + end, { force: true, maxRetries: 10, retryDelay: 50 });
     } catch {
-      // The next demo takes another name.
+      // The next demo uses another name.
     }
   }
 }

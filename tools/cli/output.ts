@@ -1,8 +1,8 @@
 /**
  * Writes the output of a command. The answer goes to stdout. Notes, questions, progress and errors go to stderr.
  *
- * A printed answer is kept until the command has succeeded, so a failed command leaves stdout empty. Only commands that
- * stream write immediately.
+ * An answer is buffered until the command has succeeded, so that a failed command leaves stdout empty. Only streaming
+ * commands write immediately.
  */
 
 import { safeJson, safeJsonPieces, safeText } from "../../ts/bridge/json-form/json-text.js";
@@ -42,30 +42,30 @@ export class Output {
     return widthOf(process.stdout);
   }
 
-  /** Keeps a line of the answer until the command succeeds. It is broken if it is wider than the terminal. */
+  /** Buffers a line of the answer until the command succeeds. A line that is wider than the terminal is wrapped. */
   print(line: string): void {
     const most = this.width;
     for (const each of line.split("\n")) this.#kept.push(...wrapped(each, most));
   }
 
-  /** Keeps the answer as one line of JSON. */
+  /** Buffers the answer as one line of JSON. */
   printJson(value: unknown): void {
     this.#kept.push({ json: value });
   }
 
-  /** Keeps the answer, as JSON with `--json`, else as lines. */
+  /** Buffers the answer: with `--json` as JSON, else as lines. */
   answer(value: unknown, lines: () => readonly string[] | Generator<string>): void {
     if (this.json) this.printJson(value);
     else for (const line of lines()) this.print(line);
   }
 
-  /** Writes a part of the answer. Parts are collected, so that a long text takes few writes. */
+  /** Writes a part of the answer. Parts are buffered, so that a long text takes few writes. */
   async stream(text: string): Promise<void> {
     this.#batch += text;
     if (this.#batch.length >= BATCH) await this.flush();
   }
 
-  /** Writes what was printed and streamed so far, and waits for the reader. */
+  /** Writes the text so far, and waits for the reader. */
   async flush(): Promise<void> {
     this.#showNotes();
     let text = this.#batch;
@@ -95,15 +95,15 @@ export class Output {
   }
 
   /**
-   * Writes a line for the user to stderr. With `--json`, an error must be the only line there, so notes are kept until the
-   * command has succeeded.
+   * Writes a line for the user to stderr. With `--json`, an error must be the only line there, so notes are buffered
+   * until the command has succeeded.
    */
   note(text: string): void {
     this.#notes.push(redact(text));
     if (!this.json) this.#showNotes();
   }
 
-  /** Keeps a line for stderr that follows the answer. Ignored with `--json`. */
+  /** Buffers a line for stderr that follows the answer. Ignored with `--json`. */
   hint(text: string): void {
     if (!this.json) this.#hints.push(this.noteStyle("dim", redact(text)));
   }
@@ -124,7 +124,7 @@ export class Output {
     this.#notes = [];
   }
 
-  /** Writes an error to stderr. Drops the answer that was printed. */
+  /** Writes an error to stderr. Drops the buffered answer. */
   fail(error: Shown): void {
     this.progress.clear();
     [this.#kept, this.#notes] = [[], []];
@@ -140,21 +140,21 @@ export class Output {
   }
 }
 
-/** Returns the width of a terminal. For another stream, the environment decides, so that a pager can have narrow lines. */
+/** Returns the width of a terminal. For other streams, uses the environment, so that a pager can wrap lines. */
 function widthOf({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
   const named = Number(process.env["COLUMNS"]);
   const given = Number.isSafeInteger(named) && named > 0 ? named : undefined;
   return isTTY ? columns || given || 80 : (given ?? Number.POSITIVE_INFINITY);
 }
 
-/** Only a terminal breaks notes and errors: programs look for their texts. */
+/** Notes and errors are wrapped only in a terminal, because programs search their texts. */
 function noteWidth(): number {
   return process.stderr.isTTY ? widthOf(process.stderr) : Number.POSITIVE_INFINITY;
 }
 
 /**
- * Writes to stdout, then lets the event loop turn: a pipe whose reader is fast takes each write without a turn, and a signal
- * is only seen in one.
+ * Writes to stdout, then lets the event loop turn. A pipe with a fast reader would take each write without a turn, and
+ * signals are only handled in a turn.
  */
 function write(text: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {

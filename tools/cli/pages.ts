@@ -8,7 +8,7 @@ import type { RunQuery } from "../../ts/inspect/runs.js";
 /** The maximum length of a page. */
 const LONGEST = 1000;
 
-/** How much of a listing to read. */
+/** The part of a listing to read. */
 interface Part {
   /** The number of entries. Default: all. */
   limit?: number | undefined;
@@ -25,7 +25,7 @@ export async function* runsOf(
   for await (const { items } of pages(read, {})) yield* items;
 }
 
-/** The length of the first page of a listing that is printed while it is read. */
+/** The length of the first page of a streamed listing. */
 const SHORT = 100;
 
 /** Yields all runs in pages. */
@@ -72,7 +72,7 @@ async function* pages<T>(
   }
 }
 
-/** A wrong cursor is a wrong argument of the command. */
+/** Turns the error of a wrong cursor into a usage error. */
 function cursorError(error: unknown): unknown {
   const { code, message } = describe(error);
   return code === "INVALID_ARGUMENT" && message.includes("cursor") ? new UsageError(message) : error;

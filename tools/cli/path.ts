@@ -24,10 +24,10 @@ function asUsage<T>(prefix: string, read: () => T): T {
   }
 }
 
-/** A path and the value to set there. */
+/** A path and its new value. */
 export type Setting = [path: string, value: unknown];
 
-/** Splits `<path>=<json>` at the first `=` that ends a path. A key in quotes may contain one. */
+/** Splits `<path>=<json>` at the first `=` after a path. A quoted key may contain `=`. */
 export function readSetting(text: string): Setting {
   let first: unknown;
   for (let at = text.indexOf("="); at >= 0; at = text.indexOf("=", at + 1)) {
@@ -43,7 +43,7 @@ export function readSetting(text: string): Setting {
   throw first ?? new UsageError(`--set: expected <path>=<json>, but found ${JSON.stringify(text)}`);
 }
 
-/** Reads the JSON of a setting. A text without quotes is the most frequent mistake. */
+/** Reads the JSON of a setting. The most frequent mistake is a text without quotes. */
 function readValue(path: string, text: string): unknown {
   try {
     return readJson(text, `--set ${path}`);
@@ -54,12 +54,12 @@ function readValue(path: string, text: string): unknown {
   }
 }
 
-/** Returns true for the name of a part of a checkpoint, with which the paths of `diff` begin. */
+/** Returns true for the name of a checkpoint's part, the first step of a path in `diff`. */
 export function isPart(step: PathStep | undefined): step is Change["part"] {
   return step === "state" || step === "rest" || step === "writes";
 }
 
-/** The names of the channels that a graph makes for itself. */
+/** Matches the names of channels that a graph makes for itself. */
 const INTERNAL = /^(?:__.*|branch:to:.*|join:.*)$/s;
 
 /** The maximum number of keys that a message lists. */
@@ -74,8 +74,8 @@ export function namesOf(value: unknown): string {
 }
 
 /**
- * Returns a setting whose path leads into the state. As in the output of `diff`, the path may begin with `state.`, unless
- * the state itself has a key `state`.
+ * Returns a setting whose path leads into the state. The path may begin with `state.`, as in the output of `diff`,
+ * unless the state has a key `state`.
  */
 export function settingIn(state: unknown, [path, value]: Setting): Setting {
   const [first, ...inside] = readPath(path);
@@ -84,7 +84,7 @@ export function settingIn(state: unknown, [path, value]: Setting): Setting {
   return [path.replace(/^\.?(?:state|\["state"\])/, ""), value];
 }
 
-/** Returns a remark if a setting adds a key to an object. It may be a typing error. */
+/** Returns a note if a setting adds a key to an object, because it may be a typo. */
 export function newKey(state: unknown, [path]: Setting): string | undefined {
   const steps = readPath(path).filter((step) => typeof step !== "object");
   const [into, last] = [valueAt(state, steps.slice(0, -1)), steps.at(-1)];

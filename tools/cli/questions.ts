@@ -1,4 +1,4 @@
-/** Shows what runs ask humans, and the answers that were stored. */
+/** Shows the questions of runs, and their stored answers. */
 
 import { traitsOf } from "../../ts/contracts/registry.js";
 import { safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
@@ -11,7 +11,7 @@ import type { Question } from "../../ts/inspect/questions/views.js";
 import type { CheckpointInfo, RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** The longest question and the longest answer on a line, in characters. */
+/** The maximum length of a question and of an answer on a line, in characters. */
 const [LONGEST, ANSWER] = [200, 80];
 
 /** Returns a question on one line: the tool with its arguments, the text, and the choices. */
@@ -28,7 +28,7 @@ export function questionLine(question: Question, { style, width }: Pick<Output, 
 
 const callText = ({ tool, args }: Question): string => (args === null ? tool! : `${tool}(${JSON.stringify(args)})`);
 
-/** Returns who has answered a question, when, and what. */
+/** Returns the author, the time and the value of an answer. */
 export function answerLine(question: Question, output: Pick<Output, "style" | "width">): string {
   const { value, by, at, program } = question.answered!;
   const { style } = output;
@@ -36,16 +36,16 @@ export function answerLine(question: Question, output: Pick<Output, "style" | "w
   return `${questionLine({ ...question, choices: [] }, output)} ${style("green", "✓")} ${excerpt(value, style, ANSWER)}${who}, ${localTime(at)}`;
 }
 
-/** The greatest number of checkpoints that are searched for answers. */
+/** The maximum number of checkpoints that are searched for answers. */
 const SEARCHED = 200;
 
-/** An answer that was stored for a checkpoint. */
+/** A stored answer of a checkpoint. */
 export interface StepAnswer {
   step: number;
   question: Question;
 }
 
-/** Reads the stored answers of checkpoints. They are read together with the values of the checkpoints. */
+/** Reads the stored answers of checkpoints, together with the checkpoints' values. */
 export async function answersOf(
   inspector: Inspector,
   checkpoints: readonly CheckpointInfo[],
@@ -61,7 +61,7 @@ export async function answersOf(
   return found;
 }
 
-/** Reads questions. A damaged checkpoint has none. */
+/** Reads questions. Returns none for a damaged checkpoint. */
 export async function readQuestions(inspector: Inspector, ref: RunRef & { id?: string }): Promise<Question[]> {
   try {
     return await inspector.questions(ref);

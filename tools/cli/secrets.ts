@@ -1,17 +1,17 @@
-/** Keeps passwords out of everything that the command line writes. */
+/** Keeps passwords out of the output of the command line. */
 
 const stars = "***";
 
-/** The part of a URL between the scheme and the last `@` before the host. */
+/** Matches the login of a URL, between the scheme and the last `@` before the host. */
 const login = /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s/?#"'`]*|[^\s"'`]*)@/gi;
 
-/** A password in the parameters of a URL. */
+/** Matches a password in the parameters of a URL. */
 const parameter = /([?&](?:ssl)?password=)[^&\s"'`]*/gi;
 
 /** The passwords in the arguments and the environment. */
 const known = new Set<string>();
 
-/** Remembers the password of a URL, so that no message can show it. */
+/** Remembers the password of a URL, so that no message shows it. */
 export function learnSecrets(target: string): void {
   const [, found] = /^[a-z][a-z0-9+.-]*:\/\/[^:@/?#]*:([^]*)@/i.exec(target) ?? [];
   const parameters = [...target.matchAll(/[?&](?:ssl)?password=([^&#]*)/gi)].map(([, value]) => value);
@@ -21,7 +21,7 @@ export function learnSecrets(target: string): void {
     try {
       known.add(decodeURIComponent(secret));
     } catch {
-      // The password is not encoded. It was added above.
+      // The password is not URL-encoded, and was added above.
     }
   }
 }

@@ -28,7 +28,7 @@ async function loadModule(name: string): Promise<Serializer[]> {
   );
 }
 
-/** A CommonJS module has its named exports in the default export too. */
+/** A CommonJS module also has its named exports in the default export. */
 function serializersIn(exported: unknown): Serializer[] {
   if (isSerializer(exported)) return [exported];
   return typeof exported === "object" && exported !== null ? Object.values(exported).filter(isSerializer) : [];

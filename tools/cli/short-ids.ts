@@ -1,31 +1,31 @@
-/** Shortens ids for a narrow terminal. A shortened id ends with "…", or has it in the middle, and commands accept it again. */
+/** Shortens ids for a narrow terminal, with "…" at the end or in the middle. Commands accept shortened ids. */
 
 import { cut, cutStart, width } from "./width.js";
 
-/** The sign for the part of an id that is left out. */
+/** The sign for the left-out part of an id. */
 const LEFT_OUT = "…";
 
-/** The minimum width of a shortened id. Prefixes of random ids of this width rarely meet. */
+/** The minimum width of a shortened id. Prefixes of random ids of this width rarely collide. */
 const SHORTEST = 9;
 
-/** A column of ids never needs more than this width. An id that needs more is cut in its middle. */
+/** The maximum width of a column of ids. A longer id is cut in its middle. */
 const WIDEST = 22;
 
 /** Ids that are shown together. */
 export class ShortIds {
-  /** The ids, sorted. An id stands beside those that have the longest prefix in common with it. */
+  /** The sorted ids. The neighbors of an id have the longest common prefixes with it. */
   readonly #sorted: string[];
-  /** The width that the column of these ids needs, so that no two of them look the same. */
+  /** The minimum width of the column at which all ids differ. */
   readonly least: number;
 
-  /** `others` are ids that are not shown, and that prefixes must not fit either. */
+  /** `others` are hidden ids, which shortened ids must not match either. */
   constructor(ids: readonly string[], others: readonly string[] = []) {
     this.#sorted = [...new Set([...ids, ...others])].toSorted(byCodeUnits);
     const needs = ids.map((id) => Math.min(width(id), Math.max(SHORTEST, this.#prefixOf(id) + 1), WIDEST));
     this.least = needs.reduce((most, need) => Math.max(most, need), 0);
   }
 
-  /** Returns an id in at most this width: whole, as a prefix that no other id has, or as its begin and end. */
+  /** Returns an id in at most this width: completely, as a unique prefix, or as its beginning and end. */
   fit(id: string, most: number): string {
     if (width(id) <= most) return id;
     const begin = cut(id, most);
@@ -34,7 +34,7 @@ export class ShortIds {
     return `${cut(id, most - end)}${cutStart(id, end)}`;
   }
 
-  /** Returns the length of the shortest prefix that no other id has. */
+  /** Returns the length of the shortest unique prefix. */
   #prefixOf(id: string): number {
     const at = this.#placeOf(id);
     const beside = [this.#sorted[at - 1], this.#sorted[at + 1]];
@@ -62,7 +62,7 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
-/** Returns a test for ids that a text shortens. Undefined: the text is not a shortened id. */
+/** Returns a test for ids that match a shortened one. Undefined: the text is not a shortened id. */
 export function shortened(text: string): { prefix: string; fits: (id: string) => boolean } | undefined {
   const at = text.indexOf(LEFT_OUT);
   if (at < 1) return undefined;

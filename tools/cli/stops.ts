@@ -1,8 +1,8 @@
-/** Finds what a run waits for, and the errors of its failed tasks, in its newest checkpoint. */
+/** Finds the open questions of a run, and the errors of its failed tasks, in its newest checkpoint. */
 
 import type { CheckpointDetail, Status, WriteInfo } from "../../ts/plugin/views.js";
 
-/** A question that waits for an answer, in the JSON form of values, or the message of an error. */
+/** An open question, in the JSON form of values, or the message of an error. */
 export type Stop = { question: unknown } | { error: string };
 
 /** The channels of the pending writes of graphs. */
@@ -14,7 +14,7 @@ export function stopsOf(detail: CheckpointDetail, status: Status | null): Stop[]
   return found.flatMap(({ value }) => (channel === QUESTION ? questionsOf(value) : [{ error: messageOf(value) }]));
 }
 
-/** Returns what a human wants to see of a write: of an error its message, of a question what it asks. */
+/** Returns the value of a write for people: the message of an error, or the value of a question. */
 export function shownValue({ channel, value }: WriteInfo): unknown {
   if (channel === ERROR) return messageOf(value);
   const questions = channel === QUESTION ? questionsOf(value) : [];
@@ -22,14 +22,14 @@ export function shownValue({ channel, value }: WriteInfo): unknown {
   return questions.length === 1 && only !== undefined && "question" in only ? only.question : value;
 }
 
-/** Returns the pending writes of the tasks that have no result. The index of a result is 0 or more. */
+/** Returns the pending writes of tasks without a result. The index of a result is 0 or more. */
 function openWrites(writes: WriteInfo[]): WriteInfo[] {
   const pending = writes.filter(({ owner }) => owner === null);
   const ended = new Set(pending.filter(({ index }) => index >= 0).map(({ task }) => task));
   return pending.filter(({ task }) => !ended.has(task));
 }
 
-/** A task stores a list of questions. Older versions of a framework may store one. */
+/** A task stores a list of questions. Older versions of a framework may store a single one. */
 function questionsOf(stored: unknown): Stop[] {
   const { asked = stored } = (stored ?? {}) as { asked?: unknown };
   return [asked].flat().map((each: unknown) => {

@@ -6,7 +6,7 @@ import type { Status } from "../../ts/plugin/views.js";
 
 export type Format = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
 
-/** Returns a text with a format, or the text alone if colors are off. */
+/** Returns a formatted text, or the text alone if colors are off. */
 export type Style = (format: Format | undefined, text: string) => string;
 
 export type ColorMode = "auto" | "always" | "never";
@@ -14,7 +14,7 @@ export type ColorMode = "auto" | "always" | "never";
 export const plain: Style = (_, text) => text;
 
 const colored: Style = (format, text) =>
-  // The caller has already decided whether to use colors, so `styleText` must not look at the stream.
+  // The caller has already decided on colors, so `styleText` must not check the stream.
   format === undefined || text === "" ? text : styleText(format, text, { validateStream: false });
 
 export function styleFor(stream: { isTTY?: boolean }, mode: ColorMode): Style {
@@ -45,7 +45,7 @@ export function statusCell(status: Status): { text: string; format: Format } {
   return { text: `${sign} ${status}`, format };
 }
 
-/** Returns the name of a version of a program. Without a name, it has the first characters of its hash. */
+/** Returns the name of a program's version or, without a name, the beginning of its hash. */
 export function versionName(version: ProgramVersion | null): string {
   return version === null ? "" : (version.version ?? version.shape.slice(0, 7));
 }

@@ -1,6 +1,6 @@
-/** Suggests a command for a name that is none. */
+/** Suggests a command for an unknown name. */
 
-/** What other tools call it. */
+/** The names of commands in other tools. */
 const others: Record<string, string> = {
   runs: "ls",
   list: "ls",
@@ -86,7 +86,7 @@ const others: Record<string, string> = {
   try: "demo",
 };
 
-/** Returns the commands that somebody may have meant: the one of another tool's name, or those that begin with it. */
+/** Returns the commands for another tool's name, or the commands that begin with the name. */
 export function suggested(name: string, known: readonly string[]): string[] {
   const typed = name.toLowerCase();
   const meant = Object.hasOwn(others, typed) ? others[typed]! : undefined;
@@ -95,8 +95,8 @@ export function suggested(name: string, known: readonly string[]): string[] {
 }
 
 /**
- * Returns the sentence that suggests a command. `near` is that of the parser, which knows the names that look alike. It is empty if there are
- * none.
+ * Returns the sentence that suggests a command. `near` is the parser's suggestion of similar names. The result is empty
+ * without suggestions.
  */
 export function suggestion(name: string, known: readonly string[], near: string): string {
   const found = suggested(name, known);

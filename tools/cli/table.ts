@@ -10,17 +10,17 @@ export { cut, pad, width } from "./width.js";
 /** A column of a table. Each row shows an entry of a list. */
 export interface Column<Entry> {
   title: string;
-  /** Control characters are escaped. */
+  /** Returns a cell. Control characters are escaped later. */
   cell: (entry: Entry) => { text: string; format?: Format | undefined };
   /** For numbers. */
   align?: "right";
-  /** If the terminal is too narrow, columns with a higher number are dropped first. Default: the column always stays. */
+  /** In a narrow terminal, columns with higher numbers are dropped first. Default: never dropped. */
   drop?: number;
-  /** The minimum width of the column when it is cut. Default: it is never cut, for example because it has numbers. */
+  /** The minimum width of a cut column. Default: never cut, for example a column of numbers. */
   least?: number;
   /**
-   * The column has ids. If the terminal is too narrow, they are the first to be shortened: see {@link ShortIds}. A list has
-   * more ids that the shortened ones must differ from.
+   * The column has ids, which are shortened first in a narrow terminal: see {@link ShortIds}. A list contains hidden
+   * ids that the shortened ones must differ from.
    */
   ids?: true | readonly string[];
 }
@@ -46,7 +46,7 @@ interface Filled {
 
 /**
  * Returns the lines of a table. `most` is the width of the terminal, or Infinity. Empty columns are left out. Without
- * entries there are no lines.
+ * entries, there are no lines.
  */
 export function table<Entry>(
   columns: ReadonlyArray<Column<Entry>>,
@@ -89,7 +89,7 @@ function fill<Entry>({ title, cell, align, drop, least, ids }: Column<Entry>, en
   };
 }
 
-/** Returns the columns that fit, with their widths. They begin as narrow as they may be. */
+/** Returns the columns that fit, with their widths. First gives each its minimum width. */
 function fit(columns: Filled[], most: number): Filled[] {
   let shown = columns;
   const total = () => shown.reduce((sum, column) => sum + column.width + gap, -gap);
@@ -103,7 +103,7 @@ function fit(columns: Filled[], most: number): Filled[] {
     if (widest.width === 1) break;
     widest.width -= 1;
   }
-  // What is left goes to the texts first.
+  // Texts get the remaining width first.
   for (const column of [
     ...shown.filter(({ ids }) => ids === undefined),
     ...shown.filter(({ ids }) => ids !== undefined),

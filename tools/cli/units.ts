@@ -58,7 +58,7 @@ export function size(bytes: number): string {
   return `${at === 0 ? value : value.toFixed(1)} ${units[at]}`;
 }
 
-/** Writes a time as the distance from now: `3 min ago`. A time more than 30 days away is a date. */
+/** Writes a time relative to now: `3 min ago`. A time more than 30 days away is written as a date. */
 export function ago(time: number, now = Date.now()): string {
   const distance = Math.abs(now - time);
   if (distance < 2 * second) return "just now";

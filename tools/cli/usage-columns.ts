@@ -14,7 +14,7 @@ import type { RunInfo } from "../../ts/plugin/views.js";
 /** A listed run with its tokens. Null: none are stored. */
 export type UsedRun = RunInfo & { usage: Usage | null };
 
-/** Returns by what the listed runs are sorted. Undefined: as they were listed. */
+/** Returns the sort key of the listed runs. Undefined: the order of the listing. */
 export function sortOfUsage(options: { sort: string; usage?: boolean; prices?: string }): UsageSort | undefined {
   const { sort, usage = false, prices } = options;
   if (prices !== undefined && !usage) throw new UsageError("--prices needs --usage");
@@ -24,7 +24,7 @@ export function sortOfUsage(options: { sort: string; usage?: boolean; prices?: s
   return sort;
 }
 
-/** Reads the tokens of runs, and sorts the runs by them: the most first. Runs without stored tokens come last. */
+/** Reads the tokens of runs, and sorts the runs by them, most first. Runs without tokens come last. */
 export async function withUsage(
   { output, signal }: Context,
   inspector: Inspector,
@@ -54,7 +54,7 @@ export const usageColumns: Array<Column<UsedRun>> = [
     title: "COST",
     align: "right",
     drop: 2,
-    // Without any cost, the column is left out.
+    // Without costs, the column is left out.
     cell: ({ usage }) => ({ text: hasCost(usage) ? costText(usage!.cost) : "" }),
   },
 ];

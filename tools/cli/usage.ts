@@ -10,7 +10,7 @@ import type { TokenUsage } from "../../ts/inspect/conversation/message.js";
 
 /** Reads the file of `--prices`. */
 export async function pricesIn(path: string): Promise<ModelPrices> {
-  // This loads the addon. Commands that open nothing never get here.
+  // This loads the addon. Commands without a store never get here.
   const { readPrices } = await import("../../ts/inspect/conversation/cost.js");
   try {
     return readPrices(parseJson(await readFile(path, "utf8")), "prices");
@@ -19,7 +19,7 @@ export async function pricesIn(path: string): Promise<ModelPrices> {
   }
 }
 
-/** Writes a number of tokens. What is not stored is `-`, and never 0. */
+/** Writes a number of tokens. An unstored number is `-`, not 0. */
 export const tokenCount = (count: number | null): string => (count === null ? "-" : number(count));
 
 /** Writes the tokens of a message: `310 in, 58 out`. */
@@ -28,7 +28,7 @@ export function tokensText({ input, output, total }: TokenUsage): string {
   return `${tokenCount(input)} in, ${tokenCount(output)} out`;
 }
 
-/** Writes a cost with four digits that matter. */
+/** Writes a cost with four significant digits. */
 export function costText(cost: number | null): string {
   if (cost === null) return "-";
   return cost === 0 || cost >= 1 ? cost.toFixed(2) : cost.toPrecision(3).replace(/0+$/, "").replace(/\.$/, "");

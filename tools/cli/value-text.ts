@@ -1,4 +1,4 @@
-/** Writes the JSON form of a value for a human: indented and in color. It is JSON, but for messages. */
+/** Writes the JSON form of a value for people: indented, in color, with shortened messages. */
 
 import { safeJson, safeJsonPieces, safeText } from "../../ts/bridge/json-form/json-text.js";
 import { messageOf } from "./message.js";
@@ -15,7 +15,7 @@ const MESSAGE = 100;
 /** A longer text is written in pieces. */
 const LONG = 65_536;
 
-/** The deepest indent in levels. Without it, the text would grow with the square of the depth. */
+/** The maximum indent in levels. Otherwise the text would grow with the square of the depth. */
 const DEEPEST_INDENT = 100;
 
 /** A list or an object that is being written. */
@@ -27,8 +27,7 @@ interface Open {
 
 /**
  * Yields the text of a value, in pieces. The value may be large and deep. Messages inside it are shortened to a line. A
- * value that is a message itself is written completely. With the width of a terminal, long texts inside the value are
- * broken into lines, so that each line fits.
+ * message at the top is written completely. With the width of a terminal, long texts inside the value are wrapped.
  */
 export function* prettyJson(
   value: unknown,
@@ -44,7 +43,7 @@ export function* prettyJson(
       const isMessage = open.length === 0 && messageOf(value) !== undefined;
       const isLong = typeof pending.value === "string" && pending.value.length > LONG;
       const inner = `${indent}${"  ".repeat(Math.min(open.length, DEEPEST_INDENT))}`;
-      // One more character, for the comma.
+      // Minus one character for the comma.
       const room = most - inner.length - before - 1;
       const short = isMessage || isLong ? undefined : shortOf(pending.value, style, room);
       if (isLong) for (const piece of safeJsonPieces(pending.value)) yield style("green", piece);
@@ -76,13 +75,13 @@ export function* prettyJson(
   }
 }
 
-/** Returns a message, or a value that is short enough for one line. */
+/** Returns a message or another value that fits in one line. */
 function shortOf(value: unknown, style: Style, room: number): { text: string; length: number } | undefined {
-  // Two more for the quotes.
+  // Minus two characters for the quotes.
   return messageText(value, Math.min(MESSAGE, room - 2), style) ?? inOneLine(value, Math.min(SHORT, room), style);
 }
 
-/** Returns a message as `assistant: "Hello"`, cut to a length. Undefined: the value is no message. */
+/** Returns a message as `assistant: "Hello"`, cut to a length. Undefined: not a message. */
 function messageText(value: unknown, most: number, style: Style): { text: string; length: number } | undefined {
   const message = messageOf(value);
   if (message === undefined) return undefined;
@@ -125,7 +124,7 @@ function inOneLine(value: unknown, most: number, style: Style): { text: string; 
   return { text: isList ? `[${parts.join(", ")}]` : `{ ${parts.join(", ")} }`, length };
 }
 
-/** A missing value is written as null, as JSON does in a list. */
+/** A missing value is written as null, as in a JSON list. */
 function scalar(value: unknown): string {
   return value === undefined ? "null" : safeJson(value);
 }
@@ -136,7 +135,7 @@ function formatOf(value: unknown): Format | undefined {
   return value === null ? "dim" : "magenta";
 }
 
-/** Returns the begin of a text as JSON, in at most this width without the quotes. */
+/** Returns the beginning of a text as JSON, in at most this width without the quotes. */
 function beginAsJson(text: string, most: number): string {
   let kept = beginOf(text.slice(0, most + 1).toWellFormed(), most);
   for (;;) {

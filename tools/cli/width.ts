@@ -1,8 +1,8 @@
-/** Measures and cuts texts by the columns of a terminal that they take. */
+/** Measures and cuts texts by their width in terminal columns. */
 
 import stringWidth from "string-width";
 
-/** Returns the number of terminal columns that a text takes, without its colors. */
+/** Returns the width of a text in terminal columns, without color codes. */
 export function width(text: string): number {
   return /^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text);
 }
@@ -15,7 +15,7 @@ export function cut(text: string, most: number): string {
   return most < 1 ? "" : `${begin(text, most - 1)}…`;
 }
 
-/** Returns the longest begin of a text that takes at most this width. */
+/** Returns the longest beginning of a text that fits in this width. */
 export function begin(text: string, most: number): string {
   let [kept, taken] = ["", 0];
   for (const { segment } of new Intl.Segmenter().segment(text)) {
@@ -26,7 +26,7 @@ export function begin(text: string, most: number): string {
   return kept;
 }
 
-/** Returns the longest end of a text that takes at most this width. */
+/** Returns the longest end of a text that fits in this width. */
 export function cutStart(text: string, most: number): string {
   let [kept, taken] = ["", 0];
   for (const segment of characters(text).toReversed()) {

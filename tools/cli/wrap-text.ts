@@ -3,7 +3,7 @@
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import { cut, width } from "./table.js";
 
-/** Breaks a text at its line breaks, and between words. A longer word is broken too. Control characters are escaped. */
+/** Breaks a text at its line breaks and between words, or inside a longer word. Escapes control characters. */
 export function* wrap(text: string, most: number): Generator<string> {
   for (const line of text.split(/\r\n|\n/)) yield* wrapLine(safeText(line.replaceAll("\t", "    ")), most);
 }
@@ -18,7 +18,7 @@ function* wrapLine(line: string, most: number): Generator<string> {
     if (current !== "") yield current.trimEnd();
     let rest = current === "" ? word : word.trimStart();
     while (width(rest) > most) {
-      // `cut` ends with a sign, which this replaces by the next character.
+      // `cut` ends with a sign. This replaces the sign with the next character.
       const head = firstOf(rest, most);
       yield head;
       rest = rest.slice(head.length);
@@ -28,7 +28,7 @@ function* wrapLine(line: string, most: number): Generator<string> {
   yield current.trimEnd();
 }
 
-/** Returns the beginning of a text that fits into a width: at least one character. */
+/** Returns the beginning of a text that fits in a width: at least one character. */
 function firstOf(text: string, most: number): string {
   if (/^[\x20-\x7e]+$/.test(text.slice(0, most))) return text.slice(0, most);
   const some = text.slice(0, most * 8);

@@ -3,12 +3,12 @@
 import { stripVTControlCharacters } from "node:util";
 import { begin, cut, width } from "./width.js";
 
-/** The least width that a text is broken for. A terminal that is narrower breaks the lines itself. */
+/** The minimum width for wrapping. A narrower terminal breaks the lines itself. */
 const NARROWEST = 20;
 
 /**
- * Breaks a line between its words, so that each line fits. The next lines are indented. A word that is too wide, such as an
- * id or a path, stays whole. The line may have colors.
+ * Wraps a line between words, so that each line fits. Continuation lines are indented. A word that is too wide, such as
+ * an id or a path, is not broken. The line may have colors.
  */
 export function wrapped(line: string, most: number, indent?: string): string[] {
   if (most < NARROWEST || most === Number.POSITIVE_INFINITY || width(line) <= most) return [line];
@@ -23,7 +23,7 @@ export function wrapped(line: string, most: number, indent?: string): string[] {
     if (!isEmpty && taken + 1 + wide > most) {
       lines.push(at.trimEnd());
       [at, taken, isEmpty] = [next, next.length, true];
-      // Spaces between two columns are not the begin of a line.
+      // Spaces between columns are not the beginning of a line.
       if (stripVTControlCharacters(word) === "") {
         at += word;
         continue;
@@ -36,7 +36,7 @@ export function wrapped(line: string, most: number, indent?: string): string[] {
   return [...lines, at.trimEnd()];
 }
 
-/** Writes facts with a sign between two of them. A fact that does not fit into a line begins the next one. */
+/** Joins facts with a separator. A fact that does not fit begins the next line. */
 export function joined(facts: readonly string[], between: string, most: number, indent = "  "): string[] {
   const lines: string[] = [];
   let at = "";
@@ -51,7 +51,7 @@ export function joined(facts: readonly string[], between: string, most: number, 
   return [...lines, lines.length === 0 ? at : indent + at];
 }
 
-/** Breaks a text without colors at a width, between words if it can, and never loses a character. */
+/** Wraps a text without colors at a width, between words if possible. Never loses a character. */
 export function folded(text: string, first: number, others: number): string[] {
   const lines: string[] = [];
   let left = text;
@@ -66,7 +66,7 @@ export function folded(text: string, first: number, others: number): string[] {
   }
 }
 
-/** Cuts a line to a width. The line may have colors, which then end. */
+/** Cuts a line to a width. Colors in the line are ended. */
 export function clipped(line: string, most: number): string {
   return width(line) <= most ? line : cut(stripVTControlCharacters(line), most);
 }

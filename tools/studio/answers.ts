@@ -1,4 +1,4 @@
-/** Keeps the answers of the studio small, even if a state is large. */
+/** Limits the size of the studio's answers for large states. */
 
 import { type Limits, limitedJsonForm } from "../../ts/inspect/limit.js";
 import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
@@ -12,7 +12,7 @@ import type {
   WriteInfo,
 } from "../../ts/plugin/views.js";
 
-/** In bytes. */
+/** The maximum size of an answer, in bytes. */
 export const MAX_ANSWER = 512 * 2 ** 10;
 
 export const MAX_CHANGES = 2_000;
@@ -22,7 +22,7 @@ const WRITE_DEPTH = 8;
 
 export const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
-/** Cuts the metadata of a checkpoint, which may hold anything. */
+/** Cuts the metadata of a checkpoint, which may have any content. */
 function shortMeta(meta: Record<string, unknown>): Record<string, unknown> {
   return limitedJsonForm(meta, { depth: 3, items: 50, textBytes: 1_024, bytes: 4_096 }) as Record<string, unknown>;
 }
@@ -47,7 +47,7 @@ export function shortEffect(detail: EffectDetail): EffectDetail {
   return { ...detail, result: limitedJsonForm(detail.result, { depth: WRITE_DEPTH, bytes: MAX_ANSWER / 2 }) };
 }
 
-/** The part of a checkpoint that a request asks for, and its limits. */
+/** The requested part of a checkpoint, with its limits. */
 export interface Asked {
   depth: number | undefined;
   items: number | undefined;
@@ -56,7 +56,7 @@ export interface Asked {
   path: string | undefined;
 }
 
-/** Cuts the values of a checkpoint. The state gets the most room. Null: there is nothing at the path. */
+/** Cuts the values of a checkpoint. The state gets the most bytes. Null: there is no value at the path. */
 export function shortDetail(detail: CheckpointDetail, asked: Asked): Record<string, unknown> | null {
   const { depth, items, part, path } = asked;
   const shortWrite = (write: WriteInfo): WriteInfo => {
@@ -72,13 +72,13 @@ export function shortDetail(detail: CheckpointDetail, asked: Asked): Record<stri
     writes,
     moreWrites: detail.writes.length - writes.length,
   };
-  // The rest is for the sizes that `addSizes` adds.
+  // The remaining bytes are for the sizes that `addSizes` adds.
   const bytes = Math.floor((MAX_ANSWER - sizeOf(short)) * 0.9);
   const state = cut(detail[part], { depth, items, bytes, path });
   return state === undefined ? null : { ...short, state };
 }
 
-/** Cuts a value, and adds the sizes of the parts that are left out. Undefined: there is nothing at the path. */
+/** Cuts a value, and adds the sizes of left-out parts. Undefined: there is no value at the path. */
 function cut(form: unknown, limits: Limits & { path?: string | undefined }): unknown {
   const shown = limitedJsonForm(form, limits);
   const steps = parsePath(limits.path ?? "");

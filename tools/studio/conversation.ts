@@ -11,10 +11,10 @@ import type { RunUsage } from "../../ts/inspect/conversation/usage-views.js";
 import type { RunTokens, UsagesAnswer } from "./usage-answer.js";
 import type { RunRef } from "../../ts/plugin/views.js";
 
-/** The longest text of a message that is sent, in characters. */
+/** The maximum length of a message's text in an answer, in characters. */
 const MOST_TEXT = 400_000;
 
-/** What the page reads of a run's tokens: the newest steps, and at most so many bytes of states. */
+/** Limits the reads for a run's tokens: the number of newest steps, and the bytes of their states. */
 const USAGE = { last: 1_000, maxBytes: 32 * 2 ** 20 };
 
 const gone = () => new Refusal(404, "NOT_FOUND", "there is no such run or checkpoint: reload the list of runs");
@@ -32,7 +32,7 @@ export async function conversation(inspector: Inspector, query: Query): Promise<
   return shortConversation(found, from, query.whole("text", 1, MOST_TEXT));
 }
 
-/** Answers the tokens of a run, and of its newest steps. `of` names some runs, for example those of the visible rows. */
+/** Answers the tokens of a run and its newest steps. `of` lists several runs, for example those of the visible rows. */
 export async function usage(inspector: Inspector, query: Query, signal: AbortSignal): Promise<RunUsage | UsagesAnswer> {
   const of = query.refs("of");
   if (of !== undefined) return usages(inspector, of, query.whole("maxMs", 1, Number.MAX_SAFE_INTEGER), signal);
@@ -41,7 +41,7 @@ export async function usage(inspector: Inspector, query: Query, signal: AbortSig
   return found;
 }
 
-/** Answers the tokens of the first runs: of at least one, and of as many as can be read in `maxMs`. */
+/** Answers the tokens of the first runs: as many as can be read in `maxMs`, but at least one. */
 async function usages(
   inspector: Inspector,
   of: readonly RunRef[],
@@ -63,11 +63,11 @@ const withoutSteps = ({ total, complete, unpriced }: RunUsage): RunTokens => ({
   unpriced: fitting(unpriced, MAX_ANSWER / 128),
 });
 
-/** Reads the tokens of a run, as the page shows them. */
+/** Reads the tokens of a run for the page. */
 export async function usageOf(inspector: Inspector, ref: RunRef): Promise<RunUsage | null> {
   const found = await inspector.usage(ref, USAGE);
   if (found === null) return null;
-  // The models of a step are left out: the page shows those of the run.
+  // Leave out the models of a step, because the page only shows those of the run.
   const steps = found.steps.toReversed().map(({ id, step, usage }) => ({ id, step, usage: { ...usage, models: [] } }));
   const total = found.total && { ...found.total, models: fitting(found.total.models, MAX_ANSWER / 8) };
   const unpriced = fitting(found.unpriced, MAX_ANSWER / 16);

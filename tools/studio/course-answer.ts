@@ -1,9 +1,9 @@
-/** What the server answers to `course`. The page uses this type, so the module uses nothing of Node. */
+/** The server's answer to `course`. Uses nothing of Node, because the page uses this type. */
 
 import type { ReadCourse } from "../../ts/inspect/steps.js";
 
-/** The part of a course that the page asks for. */
+/** The part of a course that the page requests. */
 export interface CourseAnswer extends Pick<ReadCourse, "subgraphs" | "pauses" | "program" | "next"> {
-  /** How many steps of subgraphs did not fit. The oldest are left out. */
+  /** The number of subgraph steps that did not fit. The oldest are left out. */
   moreNested: number;
 }

@@ -1,4 +1,4 @@
-/** The route `course`: what the waterfall and the graph need of a run besides its steps, which the page has. */
+/** The route `course`: data of a run for the waterfall and the graph, without the steps, which the page has. */
 
 import { MAX_ANSWER, fitting } from "./answers.js";
 import type { Query } from "./query.js";
@@ -15,7 +15,7 @@ export async function course(inspector: Inspector, query: Query): Promise<Course
   return shortCourse(found);
 }
 
-/** Leaves out what the page does not need, so that the answer is small. */
+/** Removes fields that the page does not use, so that the answer is small. */
 export function shortCourse({
   subgraphs,
   pauses,
@@ -34,7 +34,7 @@ export function shortCourse({
   };
 }
 
-/** The fields of the metadata that tell where a step of a subgraph belongs. */
+/** The fields of the metadata that place a subgraph's step. */
 const NEEDED = ["source", "parents", "interrupted"];
 
 function shortStep(step: CheckpointInfo): CheckpointInfo {

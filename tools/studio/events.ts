@@ -1,4 +1,4 @@
-/** Serves new saves as a stream of server-sent events, while a page is open. */
+/** Serves new saves as a stream of server-sent events while a page is open. */
 
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -23,7 +23,7 @@ export async function serveEvents(
   const last = request.headers["last-event-id"];
   const asked = typeof last === "string" ? new Query(new URLSearchParams({ since: last }).toString()) : query;
   const since = asked.whole("since", 0, Number.MAX_SAFE_INTEGER);
-  // nginx would otherwise keep the events until it has a full buffer.
+  // Without this header, nginx would buffer the events.
   response.writeHead(200, { ...apiHeaders, "Content-Type": "text/event-stream", "X-Accel-Buffering": "no" });
   if (request.method === "HEAD") {
     response.end();
@@ -34,8 +34,8 @@ export async function serveEvents(
   response.once("close", () => gone.abort());
   const filter = { space: query.filter("space"), run: query.get("run") ?? undefined };
   const events = inspector.watch({ ...filter, since, signal })[Symbol.asyncIterator]();
-  // The watch must have its position before the reader learns that the stream is open. Data that the reader requests after
-  // that is then not older than the position, and no save is missed in between.
+  // The watch must have its position before the client learns that the stream is open. Data that the client then
+  // requests is newer than the position, so no save is missed.
   let next = events.next();
   next.catch(() => {});
   response.write(": open\n\n");

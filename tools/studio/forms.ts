@@ -25,8 +25,7 @@ export interface More {
 }
 
 /**
- * What was cut says how much is missing. A text has `more`, the number of characters. A message or a result has `moreParts`, the
- * number of parts.
+ * The amount of missing data in a cut value. A text has `more`, in characters. A message or a result has `moreParts`.
  */
 export interface Missing {
   more?: number;
@@ -43,7 +42,7 @@ export function moreOf(form: unknown): More | null {
   return typeOf(form) === "More" ? (form as More) : null;
 }
 
-/** The content of a container: its entries, and the mark for those that are left out after them. */
+/** The content of a container: its entries, and the mark of left-out later entries. */
 export interface Inside {
   kind: Container;
   entries: Item[];
@@ -53,8 +52,8 @@ export interface Inside {
 /**
  * Lists the entries of a container. Null: the value is not a container.
  *
- * @param depth the number of steps that lead to the container. It tells whether the last mark stands for the end of the
- *   list, or for one item.
+ * @param depth the number of steps to the container. It tells whether the last mark stands for the end of the list, or
+ *   for one item.
  */
 export function insideOf(form: unknown, depth: number): Inside | null {
   const [whole, rest] = withoutRest(form, depth);
@@ -83,13 +82,13 @@ export const isObject = (value: unknown): value is object => typeof value === "o
 
 const leafSize = (form: unknown): number => (typeof form === "string" ? form.length + 2 : String(form).length);
 
-/** A cache of the sizes of large containers. The size of a small one is counted again sooner than it is found. */
+/** A cache of the sizes of large containers. Counting a small one is faster than a look-up. */
 const sizes = new WeakMap<object, number>();
 
-/** The size from which on a container is in the cache. */
+/** The minimum size of a container in the cache. */
 const CACHED = 2_048;
 
-/** The depth from which on containers are counted without recursion. */
+/** The depth at which counting stops using recursion. */
 const DEEP = 400;
 
 /** The maximum number of arguments of one call. */

@@ -1,4 +1,4 @@
-/** Decides whether a request may be answered, before anything in it is used. */
+/** Decides whether a request may be answered, before any of its content is used. */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -20,13 +20,13 @@ export interface Gate {
 }
 
 /**
- * Throws if the request may not be routed. These checks come first: a request from another site, or without authorization,
- * gets the same answer whatever it asks for.
+ * Throws if the request may not be routed. These checks come first, so that a request from another site, or without
+ * authorization, gets the same answer for every route.
  */
 export async function check(request: IncomingMessage, isApi: boolean, gate: Gate): Promise<void> {
   const { host } = request.headers;
   const { origin, "sec-fetch-site": site } = request.headers;
-  // Node ignores a second Host header, but a proxy may read it. A request with two is refused.
+  // Refuse two Host headers: Node ignores the second one, but a proxy may read it.
   if (host === undefined || request.headersDistinct["host"]?.length !== 1) throw forbidden();
   if (!gate.hosts.includes(host.toLowerCase())) throw forbidden();
   if (origin !== undefined && !gate.schemes.some((scheme) => origin === `${scheme}://${host}`)) throw forbidden();
@@ -54,7 +54,7 @@ function checkMethod({ method, headers, url = "" }: IncomingMessage, { write }: 
   if (!write) {
     throw new Refusal(403, "READ_ONLY", "this studio is read-only: start it with --write to change data");
   }
-  // Files are sent as they are. Their size is checked while they are read.
+  // Files are sent unencoded. Their size is checked during the read.
   if (isImport(/\/api\/([^?]*)/.exec(url)?.[1] ?? "") && headers["content-type"] === "application/octet-stream") return;
   if (!/^application\/json(?:\s*;|$)/i.test(headers["content-type"]?.trim() ?? "")) {
     throw new Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body of a POST request must be application/json");
@@ -62,7 +62,7 @@ function checkMethod({ method, headers, url = "" }: IncomingMessage, { write }: 
   if (Number(headers["content-length"] ?? 0) > MAX_BODY) throw tooLarge();
 }
 
-/** Refuses a body that is too large. Closes the connection, because the rest of the body is not read. */
+/** Refuses a body that is too large. Closes the connection, because the rest of the body stays unread. */
 export function tooLarge(): Refusal {
   const message = `the body is larger than ${MAX_BODY / 2 ** 20} MiB: edit a smaller part of the state, with "set"`;
   return new Refusal(413, "TOO_LARGE", message, { Connection: "close" });
@@ -70,7 +70,7 @@ export function tooLarge(): Refusal {
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
-/** Makes a check of `Authorization: Bearer <token>` that takes the same time for every wrong token. */
+/** Makes a check of `Authorization: Bearer <token>` in constant time for wrong tokens. */
 export function bearer(token: string): (request: IncomingMessage) => boolean {
   const expected = digest(`Bearer ${token}`);
   return ({ headers }) => timingSafeEqual(digest(headers.authorization ?? ""), expected);

@@ -1,4 +1,4 @@
-/** The lines of a search. Server and page use them. */
+/** The lines of a search, for server and page. */
 
 import type { SearchHit, SearchProgress } from "../../ts/inspect/search-views.js";
 

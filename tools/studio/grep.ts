@@ -1,4 +1,4 @@
-/** Serves the hits of a search as lines of JSON, while it runs. */
+/** Streams the hits of a search as lines of JSON. */
 
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -14,10 +14,10 @@ import type { SearchProgress } from "../../ts/inspect/search-views.js";
 /** The time between two lines of progress, in ms. */
 const PULSE = 200;
 
-/** A hit with a longer path is sent without its path, in bytes. */
+/** The maximum size of a hit's path, in bytes. A longer path is left out. */
 const LONGEST = 65_536;
 
-/** Sends hits until the search ends, the reader disconnects or the studio ends. A slow reader makes the search wait. */
+/** Sends hits until the search ends, the client disconnects or the studio ends. A slow client pauses the search. */
 export async function serveGrep(
   request: IncomingMessage,
   response: ServerResponse,
@@ -48,7 +48,7 @@ export async function serveGrep(
       response.write(textOf({ type: "progress", ...now }));
     },
   });
-  // nginx would otherwise keep the lines until it has a full buffer.
+  // Without this header, nginx would buffer the lines.
   response.writeHead(200, { ...apiHeaders, "Content-Type": "application/x-ndjson", "X-Accel-Buffering": "no" });
   if (request.method === "HEAD") {
     response.end();

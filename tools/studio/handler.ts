@@ -57,7 +57,7 @@ const API = "/api/";
 /** Makes the function that answers requests. It never rejects. */
 export function makeHandler(served: Served): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const { base, gate, closing } = served;
-  // The page looks for a token only if this attribute asks for one.
+  // The page searches for a token only with this attribute.
   const page = files["/"]!.body.replace('data-access="token"', `data-access="${served.token ? "token" : "user"}"`);
 
   return async (request, response) => {
@@ -124,7 +124,7 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
   }
 }
 
-/** Sends a text that may be large. Waits while the client reads. */
+/** Sends a text in pieces, at the client's speed. */
 async function sendPieces(
   request: IncomingMessage,
   response: ServerResponse,
@@ -162,7 +162,7 @@ function send(
   fields: Readonly<Record<string, string>>,
   body: string,
 ): void {
-  // The headers are already sent: the status can no longer change.
+  // The headers were already sent, so the status can no longer change.
   if (response.headersSent) {
     response.destroy();
     return;

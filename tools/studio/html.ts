@@ -1,22 +1,22 @@
-/** Makes the HTML file that shows a run without a server: the page itself, with the data in it. */
+/** Makes an HTML file that shows a run without a server: the page with its data. */
 
 import { createHash } from "node:crypto";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import { files } from "./files.js";
 
-/** Returns the body of a file of the page, by the beginning of its name. */
+/** Returns the body of a file of the page, by a prefix of its name. */
 function fileOf(name: string): string {
   const path = Object.keys(files).find((each) => each === name || each.startsWith(`/assets/${name}-`));
   return files[path!]!.body;
 }
 
-/** Only these texts may run, or style the page. The hash is of the text between the tags. */
+/** Returns the policy source for a script or style: the hash of the text between its tags. */
 const sourceOf = (text: string): string => `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
 
-/** Writes a script so that it contains no end of its element. In JavaScript, the escapes mean the same in every text. */
+/** Escapes the end of a script element in a script. In every JavaScript string, the escapes have the same meaning. */
 const asScript = (text: string): string => text.replace(/<(?=\/script|!--)/gi, "\\x3C");
 
-/** Writes JSON so that it cannot end its element. All these characters are only in its texts. */
+/** Writes JSON without characters that could end its element. They occur only in its texts. */
 const asData = (json: string): string =>
   json.replace(/[<\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
@@ -26,7 +26,7 @@ const asText = (text: string): string =>
 /**
  * Returns the text of the file, in pieces. `data` is the JSON text that the page reads.
  *
- * The policy allows the scripts and the style of the file by their hashes, and nothing else: no request, no frame, no form.
+ * The policy allows the file's scripts and style by their hashes, and nothing else: no request, no frame, no form.
  */
 export function htmlOf(data: Iterable<string>, title: string): string[] {
   const [source, page, style] = [asScript(fileOf("embedded")), asScript(fileOf("whole")), fileOf("style")];

@@ -1,22 +1,22 @@
-/** How files are sent to the studio for an import. The page uses this, so the module uses nothing of Node. */
+/** The form of an import's request. Uses nothing of Node, because the page uses it. */
 
 /**
- * The beginning of the body: a line of JSON with the files, in the order in which their bytes follow. The path of a file in a folder
- * begins with the name of the folder.
+ * The first line of the body: the files as JSON, in the order of their bytes. The path of a file in a folder begins
+ * with the name of the folder.
  */
 export type SentFiles = Array<{ name: string; size: number }>;
 
-/** The largest import, in bytes, and the most files. */
+/** The maximum size of an import, in bytes, and the maximum number of files. */
 export const MOST_IMPORTED = 2 ** 30;
 export const MOST_FILES = 20_000;
 
-/** What an import has done. */
+/** The result of an import. */
 export interface Imported {
   runs: number;
   checkpoints: number;
   effects: number;
   writes: number;
-  /** Runs that the database already had, with another content. They stayed as they were. */
+  /** Runs that the database has with different content. They were not changed. */
   skipped: number;
   verified: true;
 }

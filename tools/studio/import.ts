@@ -1,4 +1,4 @@
-/** Imports files that the page has sent: a database, or the folder of an export. */
+/** Imports uploaded files: a database, or the folder of an export. */
 
 import { createWriteStream } from "node:fs";
 import { mkdir, mkdtemp, open, readdir, rm } from "node:fs/promises";
@@ -13,17 +13,17 @@ import type { Query } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** The longest line with the names of the files, in bytes. */
+/** The maximum length of the line with the files' names, in bytes. */
 const MAX_HEAD = 4 * 2 ** 20;
 
-/** How a database begins, and the place and value of the number that marks one of Forkpoint. */
+/** The first bytes of a database, and the offset and value of the number that marks Forkpoint databases. */
 const SQLITE = "SQLite format 3\0";
 const APPLICATION_ID = { offset: 68, value: 0x466b7074 };
 
 /** The file that marks a folder of text files. */
 const ORDER = "order.jsonl";
 
-/** Imports what the body of a request has, as `forkpoint import` does. Keeps the files in a private folder until the end. */
+/** Imports the body of a request, like `forkpoint import`. Keeps the files in a private folder until the end. */
 export async function importRuns(inspector: Inspector, request: IncomingMessage, query: Query): Promise<Imported> {
   const onConflict = query.oneOf("onConflict", ["fail", "skip", "replace"]) ?? "fail";
   const folder = await mkdtemp(join(tmpdir(), "forkpoint-import-"));
@@ -56,7 +56,7 @@ async function receive(request: IncomingMessage, folder: string): Promise<string
   return files.map(({ name }) => name);
 }
 
-/** Reads a body piece by piece. */
+/** Reads a body in pieces. */
 class Body {
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
@@ -136,7 +136,7 @@ function isInside(name: string): boolean {
   return parts.length <= 8 && parts.every(isName) && !/[\\:\u0000-\u001f]/.test(name);
 }
 
-/** Returns what `copyStore` takes for the files. */
+/** Returns the target of the files for `copyStore`. */
 async function targetOf(folder: string, names: readonly string[]): Promise<string> {
   const order = names.filter((name) => name === ORDER || name.endsWith(`/${ORDER}`));
   if (order.length === 1) return `jsonl:${join(folder, dirname(order[0]!))}`;
@@ -161,7 +161,7 @@ async function isDatabase(path: string): Promise<boolean> {
     const head = Buffer.alloc(100);
     const { bytesRead } = await file.read(head, 0, head.length, 0);
     const isSqlite = bytesRead === head.length && head.toString("latin1", 0, SQLITE.length) === SQLITE;
-    // A database whose first page is still in its log has no number yet.
+    // If the first page of a database is still in its log, the file has no number yet.
     const hasLog = (await readdir(dirname(path))).some((name) => name.endsWith("-wal"));
     return isSqlite && (hasLog || head.readUInt32BE(APPLICATION_ID.offset) === APPLICATION_ID.value);
   } finally {

@@ -10,13 +10,13 @@ import type { Store } from "../../ts/store/store.js";
 /** Options of {@link studioHandler}. */
 export interface StudioHandlerOptions {
   /**
-   * Decides whether a request may read or write. It replaces the token of `npx forkpoint studio`. Called for each request
-   * under `/api/`. Only `true` allows the request. A rejection counts as false.
+   * Decides whether a request may read or write, in place of the token of `npx forkpoint studio`. Called for each
+   * request under `/api/`. Only `true` allows the request. A rejection counts as false.
    */
   authorize(request: StudioRequest): boolean | Promise<boolean>;
   /**
-   * The allowed values of the header `Host`, with the port unless it is the default one. All others are refused, which
-   * protects against DNS rebinding.
+   * The allowed values of the header `Host`, with any non-default port. Other values are refused, as a protection
+   * against DNS rebinding.
    */
   hosts: readonly string[];
   /** The path under which the studio is served, for example `"/studio"`. Default: `"/"`. */
@@ -58,7 +58,7 @@ const parsers: { [K in keyof Required<StudioHandlerOptions>]: OptionParser<unkno
   write: flag,
 };
 
-/** Returns true for an inspector. A store has no `checkpoints`. */
+/** Returns true for an inspector. A store has no property `checkpoints`. */
 function isInspector(value: object): value is Inspector {
   return "checkpoints" in value && typeof value.checkpoints === "function" && "watch" in value;
 }
@@ -66,7 +66,7 @@ function isInspector(value: object): value is Inspector {
 /**
  * Makes a handler that serves the studio from your own server.
  *
- * @param store an open store or inspector. It stays yours: the handler never closes it.
+ * @param store an open store or inspector. The handler never closes it.
  * @throws TypeError for a wrong option.
  * @example
  * ```ts
@@ -111,7 +111,7 @@ export function studioHandler(store: Store | Inspector, options: StudioHandlerOp
     closed ??= own === undefined ? Promise.resolve() : own.then((made) => made.close()).catch(() => {});
     return closed;
   };
-  // The declarations contain only the parts of Node's requests and responses that users need.
+  // The declarations contain only those parts of Node's requests and responses that users need.
   return Object.assign(handler as unknown as StudioHandler, { close, [Symbol.asyncDispose]: close });
 }
 export type { StudioRequestHeaders, StudioRequest, StudioResponse } from "./handler.js";

@@ -34,7 +34,7 @@ export class Query {
     return value;
   }
 
-  /** Returns all values of a parameter that may be there several times. */
+  /** Returns all values of a repeatable parameter. */
   list(name: string): string[] {
     return this.#given.getAll(name).filter((text) => text !== "");
   }

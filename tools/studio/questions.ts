@@ -1,4 +1,4 @@
-/** What runs ask, for the page. Keeps the answers of the studio small, even if a question is large. */
+/** The questions of runs, for the page. Limits the size of answers for large questions. */
 
 import { limitedJsonForm } from "../../ts/inspect/limit.js";
 import { MAX_ANSWER, fitting } from "./answers.js";
@@ -6,7 +6,7 @@ import type { Query } from "./query.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 import type { Question } from "../../ts/inspect/questions/views.js";
 
-/** The longest text of a question, and the longest code, in characters. */
+/** The maximum length of a question's text, and of its code, in characters. */
 const [TEXT, CODE] = [8_000, 16_000];
 
 const CHOICES = 50;
@@ -17,7 +17,7 @@ const VALUE = { depth: 8, items: 100, bytes: MAX_ANSWER / 16 };
 const cut = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 
-/** Cuts the text and the values of a question. Its id and its code stay whole, or the code is left out. */
+/** Cuts the text and the values of a question. Its id stays complete. Its code is complete or left out. */
 export function shortQuestion(question: Question): Question {
   const { text, tool, choices, args, value, approve, reject, code, answered } = question;
   return {

@@ -1,4 +1,4 @@
-/** Turns errors into answers, and makes the errors that requests cause. */
+/** Turns errors into answers, and makes the errors of wrong requests. */
 
 import { STATUS_CODES } from "node:http";
 import { isForkpointError, messageOf } from "../../ts/bridge/errors.js";
@@ -26,7 +26,7 @@ export function invalid(message: string): Refusal {
   return new Refusal(400, "INVALID_ARGUMENT", message);
 }
 
-/** The status of each error of the package. The others are 500: the request was right, and the store failed. */
+/** The status of each error code. Other codes are 500: the request was right, and the store failed. */
 const statuses: Record<string, number> = {
   INVALID_ARGUMENT: 400,
   UNSUPPORTED: 400,

@@ -25,7 +25,7 @@ import { questions } from "./questions.js";
 import type { RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** `signal` aborts when the reader disconnects. */
+/** `signal` aborts when the client disconnects. */
 type Route = (inspector: Inspector, query: Query, signal: AbortSignal) => Promise<unknown>;
 
 /** The routes that answer with JSON, by their path below `/api/v1/`. */
@@ -47,7 +47,7 @@ export const routes: Record<string, Route> = {
 
 const parts = ["state", "rest", "writes"] as const;
 
-/** Lists runs. `of` names some runs, for example those of the visible rows. */
+/** Lists runs. `of` lists some runs, for example those of the visible rows. */
 async function runs(inspector: Inspector, query: Query): Promise<unknown> {
   const [withWhy, withBytes] = [query.flag("withWhy", true), query.flag("withBytes", false)];
   const of = query.refs("of");
@@ -135,8 +135,8 @@ export async function raw(inspector: Inspector, query: Query): Promise<Iterable<
 }
 
 /**
- * Writes indented JSON. Deep values are written on one line: indented, they would grow with the square of the depth. So are
- * large values.
+ * Writes indented JSON. Deep and large values are written on one line, because the indent of deep values grows with the
+ * square of the depth.
  */
 function* indented(form: unknown): Generator<string> {
   if (isWithin(form, INDENTED) && !isDeeper(form, DEEPEST_INDENT)) yield JSON.stringify(form, null, 2);
@@ -144,10 +144,10 @@ function* indented(form: unknown): Generator<string> {
   yield "\n";
 }
 
-/** What is indented, at most. */
+/** The limits of indented JSON. */
 const INDENTED = { values: 1_000_000, characters: 16 * 2 ** 20 };
 
-/** The depth from which on JSON is not indented. */
+/** The depth at which JSON is no longer indented. */
 const DEEPEST_INDENT = 100;
 
 function isDeeper(root: unknown, most: number): boolean {
@@ -190,7 +190,7 @@ function noRun({ space, run, ns }: RunRef): Refusal {
   );
 }
 
-/** As `forkpoint diff`: without `from`, a checkpoint against its parent; without both, the newest. */
+/** Like `forkpoint diff`: without `from`, compares with the parent; without both, the newest checkpoint. */
 async function diff(inspector: Inspector, query: Query): Promise<unknown> {
   const ref = query.run();
   const [first, second] = [query.filter("from"), query.filter("to")];

@@ -7,7 +7,7 @@ import { type Match, insideOf } from "./forms.js";
 
 const MAX_MATCHES = 200;
 
-/** Deeper values are not searched, because their path could not be shown. */
+/** The maximum depth of searched values. The path of a deeper match could not be shown. */
 const MAX_DEPTH = 1_000;
 
 /** The maximum size of all matches in an answer, in bytes. */
@@ -18,7 +18,7 @@ export function search(form: unknown, text: string): { matches: Match[]; truncat
   const wanted = text.toLowerCase();
   const found: Match[] = [];
   const has = (each: string): boolean => each.toLowerCase().includes(wanted);
-  // The next value is at the end of the stack, so that matches have the order of the document.
+  // The next value is at the end of the stack, so matches are in document order.
   const stack: Array<{ form: unknown; place: Place | null; depth: number }> = [{ form, place: null, depth: 0 }];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { form: value, place, depth } = next;
@@ -41,7 +41,7 @@ function answer(found: Match[], isCut: boolean): { matches: Match[]; truncated: 
   return { matches, truncated: isCut || matches.length < found.length };
 }
 
-/** Returns the text of a value as it is shown. Bytes have none. */
+/** Returns the shown text of a value. Bytes have none. */
 function leafText(form: unknown): string {
   if (typeof form === "string") return form;
   const type = typeOf(form);

@@ -1,4 +1,4 @@
-/** Cuts the messages of a conversation, so that an answer stays small. Uses nothing of Node. */
+/** Cuts the messages of a conversation to limit the size of an answer. Uses nothing of Node. */
 
 import { limitedJsonForm } from "../../ts/inspect/limit.js";
 import { MAX_ANSWER, fitting, shortCheckpoint, sizeOf } from "./answers.js";
@@ -10,13 +10,13 @@ import type {
   ToolResult,
 } from "../../ts/inspect/conversation/message.js";
 
-/** How many characters of a text are sent, unless the request asks for more. */
+/** The default for the number of characters of a text in an answer. */
 const TEXT = 4_000;
 
-/** How many parts of a message are sent. */
+/** The maximum number of parts of a message in an answer. */
 const PARTS = 200;
 
-/** The longest name, id or path that is sent, in characters. */
+/** The maximum length of a name, id or path in an answer, in characters. */
 const NAME = 1_000;
 
 const name = <T extends string | null>(text: T): T => (text === null ? text : (text.slice(0, NAME) as T));
@@ -69,11 +69,11 @@ function cutText(text: string, most: number): { text: string } & Missing {
 const shortValue = (value: unknown, most: number): unknown =>
   limitedJsonForm(value, { depth: 6, items: 50, textBytes: most, bytes: 4 * most });
 
-/** Cuts a page of messages. As many as fit into the answer are kept, of those nearest to the end for a negative `from`. */
+/** Cuts a page of messages to the answer's size. For a negative `from`, keeps the messages nearest to the end. */
 export function shortConversation(found: Conversation, from: number | undefined, text = TEXT): Conversation {
   const room = MAX_ANSWER - MAX_ANSWER / 8;
   const short = found.messages.map((message) => shortMessage(message, text));
-  // A page from the end loses its first messages, not its last ones.
+  // A page from the end loses its first messages.
   const isFromEnd = from === undefined || from < 0;
   const fit = isFromEnd ? fitting(short.toReversed(), room).toReversed() : fitting(short, room);
   const messages =
@@ -83,7 +83,7 @@ export function shortConversation(found: Conversation, from: number | undefined,
   return { ...found, checkpoint: shortCheckpoint(found.checkpoint), lists, from: first, messages };
 }
 
-/** Cuts a message that alone is too large for an answer. */
+/** Cuts a message that is too large for an answer by itself. */
 function tiny(message: ConversationMessage): ConversationMessage {
   for (const [text, parts] of [
     [TEXT, PARTS],

@@ -1,8 +1,8 @@
-/** Adds the sizes of the parts that an answer leaves out. */
+/** Adds the sizes of left-out parts to an answer. */
 
 import { insideOf, isObject, moreOf, sizeOf } from "./forms.js";
 
-/** Adds to each mark in `cut` the size of the part that it stands for. The page shows it beside the value. */
+/** Adds to each mark in `cut` the size of its missing part. The page shows it beside the value. */
 export function addSizes(whole: unknown, cut: unknown, depth: number): void {
   const add = (from: unknown, to: unknown, at: number): void => {
     const more = moreOf(to);

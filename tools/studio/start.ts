@@ -31,7 +31,7 @@ export interface StartOptions {
   port: number;
   /** Whether it may fork and remove. */
   write: boolean;
-  /** Whether the user chose the port. If not, and if it is taken, the studio takes another one. */
+  /** Whether the user chose the port. Otherwise, if it is taken, the studio uses another port. */
   portWasSaid: boolean;
 }
 
@@ -59,7 +59,7 @@ export async function startStudio(
     lastRequest = performance.now();
     void handler(request, response);
   });
-  // If it fails, the first request is slower, or says why.
+  // If this fails, the first request is slower, or reports the error.
   warmUp(inspector, () => lastRequest, closing.signal).catch(() => {});
   let closed: Promise<void> | undefined;
   const close = () => {
@@ -75,7 +75,7 @@ export async function startStudio(
   return { url: `http://${ADDRESS}:${port}/#token=${token}`, port, close };
 }
 
-/** The values of `Host` that a browser may send. Browsers omit the port 80. */
+/** The values of `Host` that a browser may send. Browsers omit port 80. */
 function hostsOf(port: number): string[] {
   const names = [ADDRESS, "localhost"];
   return port === 80 ? [...names, ...names.map((name) => `${name}:80`)] : names.map((name) => `${name}:${port}`);

@@ -5,7 +5,7 @@ import type { Query } from "./query.js";
 import { take } from "./take.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** Makes the file. The header says how many values each path has left out, so that the page can say it. */
+/** Makes the file. A header has the number of values that each path has left out, for the page. */
 export async function taken(
   inspector: Inspector,
   query: Query,
@@ -13,7 +13,7 @@ export async function taken(
 ): Promise<{ headers: Record<string, string>; pieces: Iterable<string> }> {
   const format = query.oneOf("format", ["html", "json"]) ?? "html";
   const stop = new AbortController();
-  // Nobody waits for the file any more.
+  // The client has disconnected.
   const close = () => stop.abort();
   request.socket.once("close", close);
   const { pieces, leftOut, damaged } = await take(inspector, query.run(), {
@@ -23,7 +23,7 @@ export async function taken(
     signal: stop.signal,
   }).finally(() => request.socket.off("close", close));
   const headers = {
-    // A browser that is led here shows no page of this origin.
+    // With this type, a browser that opens the address shows no page of this origin.
     "Content-Type": "application/octet-stream",
     "Content-Disposition": `attachment; filename="run.${format}"`,
     "Forkpoint-Left-Out": encodeURIComponent(JSON.stringify(leftOut)),

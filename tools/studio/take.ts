@@ -1,4 +1,4 @@
-/** Takes a run away: as one HTML file that shows it without a server, or as JSON. */
+/** Makes a file of a run: an HTML file that shows it without a server, or JSON. */
 
 import { ForkpointError, isForkpointError, quote } from "../../ts/bridge/errors.js";
 import { safeJson } from "../../ts/bridge/json-form/json-text.js";
@@ -10,7 +10,7 @@ import { Packer, type TakenCheckpoint, type TakenRun } from "./taken.js";
 import type { CheckpointInfo, EffectDetail, RunInfo, RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** What to take. */
+/** The parts of a run to take. */
 export interface TakeOptions {
   format: "html" | "json";
   /** Only the last checkpoints. Default: all. */
@@ -30,13 +30,13 @@ export interface TakenFile {
   size: number;
   runs: number;
   checkpoints: number;
-  /** How many checkpoints could not be read. */
+  /** The number of unreadable checkpoints. */
   damaged: number;
-  /** How many values each path has left out. */
+  /** The number of values that each path has left out. */
   leftOut: Record<string, number>;
 }
 
-/** The largest file, in characters. A browser opens a larger one slowly, or not at all. */
+/** The maximum size of a file, in characters. A browser opens a larger one slowly, or not at all. */
 export const MOST = 64 * 2 ** 20;
 
 /** The most checkpoints of a page. */
@@ -63,7 +63,7 @@ export async function take(inspector: Inspector, ref: RunRef, options: TakeOptio
     sink.begin(await headOf(inspector, run, leaving));
     let taken = 0;
     for await (const info of newestOf(inspector, run)) {
-      // The subgraphs of steps that are not taken are not taken either.
+      // Leave out the subgraphs of left-out steps.
       if (isMain ? taken === last : info.seq < oldest) break;
       signal?.throwIfAborted();
       const checkpoint = await checkpointOf(inspector, info, leaving);
@@ -126,13 +126,13 @@ async function headOf(
   for (const info of await inspector.effects(ref)) {
     const found = await inspector.effect({ ...ref, key: info.key, branch: info.branch });
     if (found === null) continue;
-    // The name of the machine is of no use elsewhere.
+    // The name of the machine is useless elsewhere.
     effects.push({ ...found, effect: { ...found.effect, holder: "" }, result: leaving.from(found.result) });
   }
   const labels = Object.entries(leaving.from(run.labels) as object).filter(([, value]) => typeof value === "string");
   const cut = course === null ? none : shortCourse(course);
   return {
-    // What the run asks is among its writes.
+    // The questions of the run are in the pending writes.
     run: {
       ...run,
       lease: null,
@@ -166,14 +166,14 @@ async function checkpointOf(inspector: Inspector, info: CheckpointInfo, leaving:
     checkpoint,
     state: leaving.from(state),
     rest: leaving.from(rest),
-    // A write begins with its channel, as the state does.
+    // The path of a write begins with its channel, like a path in the state.
     writes: writes.map((write) => Object.assign({}, write, { value: leaving.from(write.value, [write.channel]) })),
     next,
     parts,
   };
 }
 
-/** Collects what a file has. */
+/** Collects the content of a file. */
 interface Sink {
   /** The length of the text so far, in characters. */
   readonly size: number;

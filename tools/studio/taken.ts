@@ -1,4 +1,4 @@
-/** A run that somebody takes away: its form, and how it is packed into a file. Uses nothing of Node. */
+/** The form of a taken run, and its packing into a file. Uses nothing of Node. */
 
 import { setKey } from "../../ts/bridge/json-form/form.js";
 import type { CourseAnswer } from "./course-answer.js";
@@ -12,16 +12,16 @@ export type TakenCheckpoint = CheckpointDetail | { checkpoint: CheckpointInfo; d
 export interface TakenRun {
   run: RunInfo;
   course: CourseAnswer;
-  /** The tokens of the run. Null: it was removed meanwhile. */
+  /** The tokens of the run. Null: the run was removed in the meantime. */
   usage: RunUsage | null;
   effects: EffectDetail[];
   /** The newest first. */
   checkpoints: TakenCheckpoint[];
-  /** How many earlier checkpoints were not taken. */
+  /** The number of earlier checkpoints that are not in the file. */
   earlier: number;
 }
 
-/** What a file has. */
+/** The content of a file. */
 export interface Taken {
   /** Names the form, and its version. */
   forkpoint: "run/1";
@@ -31,14 +31,14 @@ export interface Taken {
   made: number;
   /** The run itself comes first. */
   runs: TakenRun[];
-  /** The paths that were left out, and how many values each has left out. */
+  /** The left-out paths, and the number of values that each has left out. */
   leftOut: Record<string, number>;
 }
 
 /**
- * Packs values so that equal parts of them are written once: most of a state is the same in the next one.
+ * Packs values, so that equal parts are written once. Most of a state is the same in the next one.
  *
- * A list or an object of the result has only numbers, words, short texts, and lists of one number: the place of an entry in
+ * A list or an object of the result has only numbers, words, short texts, and lists of one number, which is an index in
  * `pool`.
  */
 export class Packer {
@@ -47,7 +47,7 @@ export class Packer {
   /** The length of the text so far, in characters. */
   size = 0;
 
-  /** Returns the JSON text that stands for a value. */
+  /** Returns the JSON text of the packed value. */
   add(value: unknown): string {
     if (typeof value === "string")
       return value.length <= SHORT ? JSON.stringify(value) : this.addText(JSON.stringify(value));
@@ -60,7 +60,7 @@ export class Packer {
     return this.addText(`{${fields.join()}}`);
   }
 
-  /** Adds the text of a list or an object whose parts `add` has returned. */
+  /** Adds the text of a list or an object with parts from `add`. */
   addText(text: string): string {
     let at = this.#known.get(text);
     if (at === undefined) {
@@ -71,7 +71,7 @@ export class Packer {
     return `[${at}]`;
   }
 
-  /** Yields the text of the pool and of a value that `add` has returned. */
+  /** Yields the text of the pool and of a value from `add`. */
   *pieces(root: string): Generator<string> {
     yield '{"pool":[';
     for (const [at, entry] of this.#pool.entries()) yield at === 0 ? entry : `,${entry}`;
@@ -79,7 +79,7 @@ export class Packer {
   }
 }
 
-/** Shorter texts are written where they are, in characters. */
+/** The minimum length of a text in the pool, in characters. Shorter texts are written in place. */
 const SHORT = 12;
 
 interface Packed {
@@ -87,7 +87,7 @@ interface Packed {
   root: unknown;
 }
 
-/** Returns the packed value. Equal parts of it are the same objects, so nothing may change them. */
+/** Returns the unpacked value. Its equal parts are the same objects, so nothing may change them. */
 export function unpack({ pool, root }: Packed): unknown {
   const made: unknown[] = [];
   const value = (part: unknown): unknown => (Array.isArray(part) ? entry((part as [number])[0]) : part);

@@ -1,24 +1,24 @@
-/** Reads a checkpoint before a page asks for one. Until then, most of the code is not compiled, and the first answer takes long. */
+/** Reads a checkpoint before the first request, because the first answer is slow until the code is compiled. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Query } from "./query.js";
 import { routes } from "./routes.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** Among how many of the last active runs the largest state is chosen. */
+/** The number of last active runs from which the largest state is chosen. */
 const RUNS = 20;
 
-/** How many bytes of states are read, and how often the state is read. */
+/** The maximum bytes of states to read, and the maximum number of reads. */
 const [MOST_BYTES, MOST_TIMES] = [8 * 2 ** 20, 20];
 
 /** The pause between two reads, and after a request, in ms. */
 const PAUSE = 100;
 
 /**
- * Reads the largest newest checkpoint of the last active runs a few times, as the page does. Waits while requests come,
- * and keeps no process alive.
+ * Reads the largest newest checkpoint of the last active runs a few times, like the page. Pauses while requests arrive.
+ * Keeps no process alive.
  *
- * @param lastRequest returns when the last request came, as `performance.now()`.
+ * @param lastRequest returns the time of the last request, as `performance.now()`.
  */
 export async function warmUp(inspector: Inspector, lastRequest: () => number, closing: AbortSignal): Promise<void> {
   const quiet = async () => {
@@ -28,7 +28,7 @@ export async function warmUp(inspector: Inspector, lastRequest: () => number, cl
   await quiet();
   const { items } = await inspector.runs({ limit: RUNS });
   const sizes = items.map(({ latest }) => latest.bytes.logical);
-  // At least two reads fit.
+  // Each state is read at least twice.
   const most = Math.max(...sizes.filter((size) => size <= MOST_BYTES / 2));
   const chosen = items[sizes.indexOf(most)];
   if (chosen === undefined) return;

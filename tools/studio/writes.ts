@@ -37,7 +37,7 @@ export async function fieldsOf(request: IncomingMessage): Promise<Fields> {
   return fields as Fields;
 }
 
-/** The inspector checks the fields of the reference and of the edit. */
+/** The inspector checks the fields of the reference and the edit. */
 async function fork(inspector: Inspector, fields: Fields): Promise<{ status: number; body: unknown }> {
   const { space: inSpace, run: ofRun, ns: inNs = null, id: fromId, dryRun = false, ...edit } = fields;
   const from = { space: inSpace, run: ofRun, ns: inNs, id: fromId } as CheckpointRef;
@@ -71,7 +71,7 @@ async function rm(inspector: Inspector, fields: Fields): Promise<{ status: numbe
   refuseUnknown(fields, ["space", "run", "ns", "ids"]);
   const { space, run, ns = null, ids } = fields;
   const ref = { space, run, ns } as RunRef;
-  // An empty list names no checkpoint, and must not remove the run.
+  // An empty list selects no checkpoint, and must not remove the run.
   if (Array.isArray(ids) && ids.length === 0) return { status: 200, body: { removed: 0 } };
   return { status: 200, body: await inspector.remove(ref, ids as string[] | undefined) };
 }

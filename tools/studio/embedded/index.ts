@@ -1,9 +1,9 @@
-/** Runs in an exported HTML file, before the page: gives the page the data of the file in place of the studio's server. */
+/** Runs before the page in an exported HTML file: gives the page the file's data in place of a server. */
 
 import { unpack, type Taken } from "../taken.js";
 import { makeSource } from "./source.js";
 
-/** What this uses of a browser. The other parts of the studio's code are compiled for Node. */
+/** The browser's functions for this file. Other code of the studio is compiled for Node. */
 interface Browser {
   document: { getElementById(id: string): { textContent: string; remove(): void } };
   location: { hash: string };
@@ -14,7 +14,7 @@ interface Browser {
 
 const browser = globalThis as unknown as Browser;
 
-// The limits of the answers count bytes as Node does.
+// The limits of answers count bytes like Node does.
 const encoder = new TextEncoder();
 browser.Buffer = { byteLength: (text: string) => encoder.encode(text).length };
 
@@ -23,7 +23,7 @@ const taken = unpack(JSON.parse(element.textContent) as Parameters<typeof unpack
 element.remove();
 browser.forkpointSource = makeSource(taken);
 
-// The file shows its run, unless the address names another place.
+// The file shows its run, unless the address names another page.
 if (browser.location.hash === "") {
   const { space, run, ns } = taken.runs[0]!.run;
   const query = new URLSearchParams({ space, run, ...(ns !== null && { ns }) });

@@ -1,4 +1,4 @@
-/** Answers the requests of the page from the data of a file, as routes.ts does from a store. */
+/** Answers the page's requests from the data of a file, like routes.ts from a store. */
 
 import { parsePath, valueAt } from "../../../ts/bridge/json-form/path.js";
 import { hasMessages } from "../../../ts/inspect/conversation/lists.js";
@@ -91,7 +91,7 @@ function routesOf({ runs: all, version }: Taken) {
     if (found !== undefined) return found;
     throw new Missing("this file doesn't have this run: open the database in the studio");
   };
-  /** Finds the runs of a list such as `[[space, run, ns]]`. */
+  /** Finds the runs of a list, such as `[[space, run, ns]]`. */
   const named = (of: string): Array<TakenRun | undefined> =>
     (JSON.parse(of) as Array<[string, string, string | null]>).map(([space, run, ns]) =>
       all.find((each) => isSame(each.run, { space, run, ns })),
@@ -101,7 +101,7 @@ function routesOf({ runs: all, version }: Taken) {
     const id = asked.text("id");
     return read(id === undefined ? checkpoints[0] : checkpoints.find(({ checkpoint }) => checkpoint.id === id));
   };
-  /** The entries of a list of messages in the parent of a checkpoint. Null: the file does not have it. */
+  /** Returns the messages of a list in a checkpoint's parent. Null: the parent is not in the file. */
   const entriesBefore = ({ parent }: CheckpointInfo, path: string): readonly unknown[] | null => {
     if (parent === null) return [];
     const run = all.find(({ run: each }) => isSame(each, parent));
@@ -140,7 +140,7 @@ function routesOf({ runs: all, version }: Taken) {
       };
     },
     course: (asked: Asked) => runOf(asked.ref()).course,
-    // A file has no questions to answer, and what a run asks is among its writes.
+    // Questions in a file cannot be answered. Their values are in the pending writes.
     questions: () => ({ questions: [], more: 0 }),
     usage(asked: Asked) {
       const of = asked.text("of");

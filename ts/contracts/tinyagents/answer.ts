@@ -1,4 +1,4 @@
-/** Reads the questions of a thread, and stores answers to them as `graph.resume(threadId, { resume })` does. */
+/** Reads the questions of a thread, and stores answers like `graph.resume(threadId, { resume })`. */
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import { formatOf } from "../../bridge/serializer.js";
@@ -21,7 +21,7 @@ interface Read {
   records: AnswerRecord[];
 }
 
-/** Reads the questions of the newest checkpoint of a thread, or of another one, and the answers that were stored for it. */
+/** Reads the questions of a thread's newest or another checkpoint, and their stored answers. */
 export async function readQuestions(
   checkpointer: Checkpointer<unknown>,
   place: { threadId: string; namespace: Namespace; checkpointId?: string },

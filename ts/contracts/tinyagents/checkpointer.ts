@@ -52,16 +52,16 @@ export interface ThreadListOptions {
 
 export interface CheckpointerOptions extends StoreOptions {
   /**
-   * If true, the parent of a checkpoint must be the latest checkpoint of its namespace. If two processes continue the
-   * same thread at the same time, one of them rejects with `CONFLICT`. If false, the thread forks without notice. Default: true for
-   * the runs of a graph that begin at the latest checkpoint, and false for your own calls of `put`.
+   * If true, the parent of a checkpoint must be the latest checkpoint of its namespace. If two processes continue a
+   * thread at the same time, one of them rejects with `CONFLICT`. If false, the thread can fork without notice.
+   * Default: true for graph runs that begin at the latest checkpoint, false for your own calls of `put`.
    */
   expectedParent?: boolean;
 }
 
 /** Statistics of the threads. */
 export interface CheckpointerStats extends Omit<StoreStats, "lineages" | "largest"> {
-  /** How many namespaces the threads have. */
+  /** The number of the threads' namespaces. */
   namespaces: number;
   /** The namespaces that use the most storage, the largest first. */
   largest: Array<{ threadId: string; namespace: Namespace } & Omit<LineageStats, "lineage">>;
@@ -102,8 +102,8 @@ export class Checkpointer<S> extends ContractStore {
   }
 
   /**
-   * Appends a checkpoint and returns its id. Without a `checkpointId`, the checkpoint gets a random one. If the id was
-   * put before, `get` returns the checkpoint that was put last; `list` lists both.
+   * Appends a checkpoint and returns its id. Without a `checkpointId`, the id is random. If the id was put before,
+   * `get` returns the last one put, and `list` lists both.
    * @throws TypeError for wrong fields. ForkpointError `INVALID_ARGUMENT` if a value cannot be stored. `CONFLICT` with
    *   `expectedParent` if the parent is not the latest checkpoint, and with `lease` if the lease was lost. In each case
    *   nothing was stored.
@@ -117,11 +117,11 @@ export class Checkpointer<S> extends ContractStore {
     const { expectedParent = this.#expectsParent ?? false, lease } = read;
     return this.#handle.save(async (engine) => {
       const encoded = encodeCheckpoint(checkpoint, engine.format, crypto().randomUUID);
-      // While the save waits, the caller's object must not stay in memory because of it.
+      // The waiting save must not keep the caller's object in memory.
       checkpoint = undefined!;
       const { seen } = this.#handle;
       const { parent } = encoded;
-      // A save of a run belongs to the thread that its parent was in. A put by hand may have any parent.
+      // A save of a run belongs to its parent's thread. A manual put may have any parent.
       const isOfRun = (read.expectedParent === false || expectedParent) && parent !== undefined;
       const expected = isOfRun ? seen.incarnation(checkpointName({ ...encoded, id: parent })) : undefined;
       const name = checkpointName(encoded);
@@ -135,8 +135,8 @@ export class Checkpointer<S> extends ContractStore {
   }
 
   /**
-   * Returns a checkpoint, or null if there is none. Without a `checkpointId`, it is the one that was put last. Without a
-   * `namespace`, it may be in any namespace of the thread; `[]` is the graph itself.
+   * Returns a checkpoint, or null if there is none. Without a `checkpointId`: the last one put. Without a `namespace`:
+   * from any namespace of the thread. `[]` is the graph itself.
    * @example const topic = (await checkpointer.get("thread-1"))?.state.topic;
    */
   get(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<ThreadCheckpoint<S> | null> {
@@ -224,8 +224,8 @@ export class Checkpointer<S> extends ContractStore {
   }
 
   /**
-   * Returns the latest checkpoint of a namespace and its ancestors, newest first, at most `limit` (default: all). Without
-   * a namespace, it begins with the latest checkpoint of the thread.
+   * Returns the latest checkpoint of a namespace and its ancestors, newest first, at most `limit` (default: all).
+   * Without a namespace, starts at the latest checkpoint of the thread.
    * @example const [latest, before] = await checkpointer.stateHistory("thread-1", [], 2);
    */
   stateHistory(threadId: string, namespace?: Namespace, limit?: number): Promise<Array<ThreadCheckpoint<S>>> {
@@ -249,7 +249,7 @@ export class Checkpointer<S> extends ContractStore {
   }
 
   /**
-   * Returns the ids of all threads that have checkpoints. The thread that began first comes first.
+   * Returns the ids of all threads that have checkpoints. The first begun thread comes first.
    * @example const threadIds = await checkpointer.listThreads();
    */
   listThreads(): Promise<string[]> {
@@ -257,8 +257,8 @@ export class Checkpointer<S> extends ContractStore {
   }
 
   /**
-   * Returns the threads with their status. The thread that began last comes first. A page contains at most `limit` threads
-   * (default: 100). Pass the cursor of the previous page as `cursor`. The latest checkpoint of each thread is read.
+   * Returns the threads with their status, the last begun first. A page contains at most `limit` threads (default:
+   * 100). Pass the cursor of the previous page as `cursor`. Reads the latest checkpoint of each thread.
    * @example const { threads, cursor } = await checkpointer.threads({ limit: 20 });
    */
   threads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<GraphThreadsPage> {
@@ -302,7 +302,7 @@ export class Checkpointer<S> extends ContractStore {
 
   /**
    * Copies a thread to a new thread, with its checkpoint ids, parents, order, namespaces and writes. An unknown source
-   * copies nothing. If the copy fails, the part that was copied is removed.
+   * copies nothing. If the copy fails, its part is removed.
    * @throws ForkpointError `CONFLICT` if the target has checkpoints.
    * @example await checkpointer.copyThread("thread-1", "thread-1 before the experiment");
    */
@@ -312,8 +312,8 @@ export class Checkpointer<S> extends ContractStore {
 
   /**
    * Keeps the last `keepLast` checkpoints of each namespace of a thread, and the older ones that `protect` names.
-   * Returns how many were removed. 0 keeps one. The first checkpoint of an id stays as long as a later one of the same
-   * id stays, because it has the writes.
+   * Returns the number of removed checkpoints. 0 keeps one. The first checkpoint of an id has its writes, so it stays
+   * as long as a later one of this id.
    * @example const removed = await checkpointer.prune("thread-1", 10, { protect: "dependencies" });
    */
   prune(threadId: string, keepLast: number, options?: ThreadPruneOptions): Promise<number> {
@@ -347,8 +347,8 @@ function readConfig(config: unknown): Record<keyof CheckpointConfig, unknown> {
 }
 
 /**
- * Finds a checkpoint. Without a namespace, it may be in any namespace of the thread. Returns null if there is none, or if no
- * stored checkpoint can have this place.
+ * Finds a checkpoint. Without a namespace, searches all namespaces of the thread. Returns null if there is none, or if
+ * this place cannot be stored.
  */
 async function find(engine: Engine, config: { [K in keyof CheckpointConfig]?: unknown }) {
   const { threadId, checkpointId, namespace } = readConfig(config);

@@ -1,4 +1,4 @@
-/** `Command`, `Send` and the other values with which nodes and callers direct a graph. */
+/** `Command`, `Send` and the other values that direct a graph, from nodes and callers. */
 
 import { show, typeError } from "../../bridge/errors.js";
 
@@ -6,19 +6,19 @@ import { show, typeError } from "../../bridge/errors.js";
 export type Goto = string | Send | ReadonlyArray<string | Send>;
 
 export interface CommandFields<U> {
-  /** Activates these nodes, in addition to those that edges activate. */
+  /** Activates these nodes, in addition to the edges' targets. */
   goto?: Goto;
   /** An update of the state. */
   update?: U;
-  /** The answer to all interrupted tasks. Only for `resume()` and its relatives. Undefined is an answer too. */
+  /** The answer to all interrupted tasks, in calls that resume. Undefined is an answer too. */
   resume?: unknown;
-  /** Answers to some interrupted tasks, by task id or node. The other tasks keep waiting. In place of `resume`. */
+  /** Answers to some interrupted tasks, by task id or node. The other tasks keep waiting. Excludes `resume`. */
   answers?: Record<string, unknown>;
 }
 
 /** The source of the edges to the first nodes. */
 export const START = "__start__" as const;
-/** The target of the edges that lead to no node. */
+/** The target of an edge to no node. */
 export const END = "__end__" as const;
 
 /**
@@ -41,7 +41,7 @@ export class Send {
 const names = ["goto", "update", "resume", "answers"] as const;
 
 /**
- * Directs a graph: a node returns it to update the state and to choose the next nodes, and `resume()` takes it.
+ * Directs a graph. A node returns it to update the state and choose the next nodes. `resume()` takes it as input.
  *
  * @example const command = new Command({ update: { approved: true }, goto: "publish" });
  */
@@ -58,7 +58,7 @@ export class Command<U = any> implements CommandFields<U> {
     for (const key of Object.keys(fields)) {
       if (!names.includes(key as "goto")) throw typeError(`Command has no field "${key}": it has ${names.join(", ")}`);
     }
-    // A field that is present with the value undefined is an answer, so only present fields are copied.
+    // A present field with the value undefined is an answer, so only present fields are copied.
     Object.assign(this, fields);
   }
 }

@@ -9,7 +9,7 @@ export type CheckpointSource = "input" | "loop" | "update" | "fork";
 /** Addresses a checkpoint. */
 export interface CheckpointConfig {
   threadId: string;
-  /** Default: the checkpoint that was put last. */
+  /** Default: the last checkpoint put. */
   checkpointId?: string | null;
   /** Default: any namespace of the thread. For `putWrites`: `[]`, the graph itself. */
   namespace?: Namespace;
@@ -22,12 +22,12 @@ export const ERROR = -2 as const;
 /** The slot of a task's interrupt. */
 export const INTERRUPT = -3 as const;
 
-/** What a task wrote before its superstep ended. */
+/** A task's write before the end of its superstep. */
 export interface PendingWrite {
   node: string;
   taskId: string;
   /**
-   * The slot of the write in its task. A slot from 0 on keeps its first write. A slot below 0 keeps its last write:
+   * The slot of the write in its task. A slot of 0 or more keeps its first write. A negative slot keeps its last write:
    * {@link RESUME}, {@link ERROR}, {@link INTERRUPT}.
    */
   idx: number;
@@ -55,7 +55,7 @@ export interface ThreadCheckpoint<S> {
   state: S;
   /** The nodes that run next. */
   nextNodes: string[];
-  /** The tasks that have been done. */
+  /** The completed tasks. */
   completedTasks: string[];
   pendingWrites: PendingWrite[];
   interrupts: Interrupt[];
@@ -65,12 +65,12 @@ export interface ThreadCheckpoint<S> {
   metadata: Record<string, unknown>;
 }
 
-/** A checkpoint to put. Everything but the thread and the state has a default. */
+/** A checkpoint to put. All fields but the thread and the state have defaults. */
 export type NewThreadCheckpoint<S> = Pick<ThreadCheckpoint<S>, "threadId" | "state"> &
   Partial<Omit<ThreadCheckpoint<S>, "threadId" | "state">> & {
     /**
-     * True if the state can be read only together with the parent's state, for example because it contains only the
-     * changes. A prune or a retention rule then removes the parent only together with this checkpoint. Default: false.
+     * True if reading the state needs the parent's state, for example because it contains only the changes. A prune or
+     * a retention rule then removes the parent only together with this checkpoint. Default: false.
      */
     dependsOnParent?: boolean;
   };
@@ -85,7 +85,7 @@ export interface CheckpointMetadata {
   nextNodes: string[];
   /** True if the checkpoint has interrupts. */
   interrupted: boolean;
-  /** The time at which the store received the checkpoint, in ms since the epoch. */
+  /** When the store received the checkpoint, in ms since the epoch. */
   createdAt: number;
   metadata: Record<string, unknown>;
 }

@@ -7,7 +7,7 @@ import { partsOf } from "./graph/subgraph.js";
 import { tinyagents } from "./wire.js";
 
 /**
- * Describes a version of a graph, as JSON. `forkpoint drain-check` says which open threads of a database do not fit it.
+ * Describes a version of a graph, as JSON. `forkpoint drain-check` lists the open threads that do not fit it.
  * @example console.log(JSON.stringify(describe(graph)));
  */
 export function describe(graph: Graph<any, any, any>): ProgramDescription {

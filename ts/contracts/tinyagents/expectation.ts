@@ -1,4 +1,4 @@
-/** Whether each checkpoint of a run must follow the latest one of its thread, by the checkpointer. */
+/** Whether each checkpoint of a run must follow its thread's latest one, for each checkpointer. */
 
 const expectations = new WeakMap<object, boolean>();
 
@@ -7,7 +7,7 @@ export function setExpectation(checkpointer: object, given: boolean | undefined)
   expectations.set(checkpointer, given ?? true);
 }
 
-/** Returns undefined for a checkpointer that is not of this package. */
+/** Undefined: not a checkpointer of this package. */
 export function runExpectsParent(checkpointer: object): boolean | undefined {
   return expectations.get(checkpointer);
 }

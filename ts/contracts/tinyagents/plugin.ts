@@ -1,4 +1,4 @@
-/** What TinyAgents is, for everything outside of this folder: see {@link Plugin}. */
+/** The plug-in of TinyAgents: see {@link Plugin}. */
 
 import { randomUUID } from "node:crypto";
 import { formatOf } from "../../bridge/serializer.js";
@@ -17,7 +17,7 @@ import { positionOf } from "./graph/shape.js";
 import { questions } from "./questions.js";
 import { blanks, readNamespace } from "./values.js";
 
-/** The metadata of a checkpoint, as far as it is used here. */
+/** The fields of a checkpoint's metadata that this file uses. */
 interface Metadata {
   source?: unknown;
   graph?: unknown;
@@ -55,7 +55,7 @@ export const plugin: Plugin = {
     return { program: graph, shape };
   },
   made: {
-    // The graph stores the nodes if one of them ran several times.
+    // The graph stores the nodes if a node ran several times.
     nodes(context, _, metadata, parent) {
       const { nodes } = metadataIn(metadata);
       return isNames(nodes) ? nodes : ((parent && nextOf(context, parent)) ?? []);
@@ -80,37 +80,37 @@ export const plugin: Plugin = {
   fork: forkThread,
 };
 
-/** The id of a checkpoint that was put several times has a number behind it. */
+/** Removes the number that follows the id of a repeatedly put checkpoint. */
 const firstId = ({ id }: Row): string => id.split("\0")[0]!;
 
 const isNames = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((name) => typeof name === "string");
 
-/** Null: the checkpoint does not contain them. */
+/** Returns null if the checkpoint does not contain the next nodes. */
 function nextOf(context: Pick<Context, "formats">, { metadata }: Row): string[] | null {
   const { value, readable } = metadata === null ? { value: null, readable: false } : readValue(context, metadata);
   const next: unknown = readable ? (value as { nextNodes?: unknown } | null)?.nextNodes : undefined;
   return isNames(next) ? next : null;
 }
 
-/** The state is stored in a list, because a state may be any value. */
+/** Reads the state from its list. It was wrapped, because a state may be any value. */
 function readState(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
   const [state, rest] = withState(parts, found, blanks);
   return [Array.isArray(state) ? state[0] : state, rest];
 }
 
-/** The name of a write is its node and its channel, as JSON. */
+/** Returns the channel of a write. Its name is the node and the channel, as JSON. */
 function channelOf(name: string): string {
   try {
     const [, channel] = JSON.parse(name) as unknown[];
     if (typeof channel === "string") return channel;
   } catch {
-    // Another program stored the write, under a name of another form.
+    // Another program may name a write in another form.
   }
   return name;
 }
 
-/** Counts the tasks whose question has no answer, and the tasks that have failed. */
+/** Counts the tasks with an unanswered question, and the failed tasks. */
 function openTasks(writes: readonly FoundWrite[]): [waiting: number, failed: number] {
   const slots = new Map<string, Set<number>>();
   for (const { task, index } of writes) slots.set(task, (slots.get(task) ?? new Set()).add(index));

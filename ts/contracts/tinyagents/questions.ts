@@ -22,7 +22,7 @@ export const questions: Questions = {
     const { threadId, namespace } = placeOf(key);
     const listed = await checkpointer.list(threadId, { namespace });
     const next = listed.find(({ parentCheckpointId }) => parentCheckpointId === checkpointId);
-    // After an edit of the state, the tasks ask again: they have not used their last answers.
+    // After an edit of the state, the tasks ask again, because their last answers are unused.
     const isEdited = next?.metadata["source"] === "update";
     const isUsed = ({ id, nth }: { id: string; nth: number }) =>
       !isEdited || records.some((later) => later.id === id && later.nth > nth);

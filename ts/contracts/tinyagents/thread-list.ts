@@ -24,7 +24,7 @@ export interface GraphThreadsPage {
     status: RunStatus;
     /** The nodes that run next. */
     next: string[];
-    /** The version of the graph that stored the latest checkpoint. Null: the store does not know it. */
+    /** The version of the graph that stored the latest checkpoint. Null: unknown. */
     version: ProgramVersion | null;
     /** The holder of the thread's lease. Null: there is no lease, or it has expired. */
     lease: LeaseHolder | null;
@@ -33,7 +33,7 @@ export interface GraphThreadsPage {
   cursor: string | null;
 }
 
-/** The number of threads that are read together. A store on another machine then answers them in one round trip. */
+/** The number of threads that are read together. A remote store answers them in one round trip. */
 const AT_ONCE = 32;
 
 export async function listWithStatus<S>(
@@ -63,7 +63,7 @@ export async function listWithStatus<S>(
       shapes.map((shape) => (typeof shape === "string" ? shape : null)),
     );
     for (const [at, snapshot] of snapshots.entries()) {
-      // The thread may have been removed since it was listed.
+      // The thread may have been removed after it was listed.
       if (snapshot === null) continue;
       const { threadId, lease } = some[at]!;
       const { config, next } = snapshot;

@@ -31,7 +31,7 @@ export interface ThreadPruneOptions {
    * Which older checkpoints stay. Default: `"ancestors"`.
    *
    * - `"ancestors"`: all ancestors of the kept checkpoints. A thread without branches then keeps all of its checkpoints.
-   * - `"dependencies"`: the ancestors that the kept checkpoints cannot be read without.
+   * - `"dependencies"`: the ancestors that reading the kept checkpoints needs.
    */
   protect?: "ancestors" | "dependencies";
   /** If true, removes nothing and returns how many checkpoints would be removed. Default: false. */
@@ -45,9 +45,9 @@ export interface ThreadPruneOptions {
 /** The maximum number of checkpoints that one transaction removes or copies. */
 const BATCH = 500;
 
-/** What a checkpointer knows of the incarnation of a namespace. */
+/** A checkpointer's knowledge of a namespace's incarnation. */
 export interface Incarnation {
-  /** If given, a save is refused unless the namespace has it. */
+  /** If set, a save is refused unless the namespace has this incarnation. */
   expected: Exact | undefined;
   learn: (incarnation: Exact | null) => void;
 }
@@ -71,7 +71,7 @@ export async function put(
     savedAt: Date.now(),
     dependsOnParent,
     expectsParent,
-    // A parent that is the latest checkpoint tells incarnations apart.
+    // The latest checkpoint as parent already identifies the incarnation.
     incarnation: expectsParent ? undefined : expected,
     status,
   };
@@ -85,7 +85,7 @@ export async function put(
     // The clock may have been set back. Use a time that is not before the first checkpoint of this id.
     const savedAt = Math.max(fields.savedAt, found?.first?.header.savedAt ?? 0);
     const parentKey = expectsParent ? await latestKey(native, threadId, namespace, parent) : undefined;
-    // Without the check of the parent, an id that is free was refused because the thread was deleted.
+    // Without the check of the parent, the refusal of a free id means that the thread was deleted.
     const refused = (conflict: ForkpointError) => (expectsParent ? continued(encoded, conflict) : conflict);
     if (again === undefined && parentKey === undefined) throw refused(error);
     try {
@@ -96,7 +96,7 @@ export async function put(
   }
 }
 
-/** Returns the engine's id of the latest checkpoint if it has this id and was put again. */
+/** Returns the engine's id of the latest checkpoint if it has this id and was put repeatedly. */
 async function latestKey(native: NativeStore, threadId: string, namespace: string, id: string | undefined) {
   const latest = await tinyagents.find(native, "get", { threadId, namespace, id: undefined }, openFound);
   const header = latest?.first?.header;
@@ -127,8 +127,8 @@ export async function putWrites(
 }
 
 /**
- * Finds the checkpoint that was put last under an id, or last of all. Returns it with the writes of its id. Without a
- * namespace, it may be in any namespace of the thread.
+ * Finds the last checkpoint put under an id, or the last one of all. Returns it with the writes of its id. Without a
+ * namespace, searches all namespaces of the thread.
  */
 export async function find(
   engine: Engine,
@@ -150,14 +150,14 @@ export async function find(
   return last?.first == null ? first : { ...last.first, writes: first?.writes ?? [] };
 }
 
-/** Completes a checkpoint that was put last. If its id was put before, its writes belong to the first one of this id. */
+/** Completes the last checkpoint of an id with the writes, which belong to the first one of this id. */
 async function putAgain(engine: Engine, last: Found | null): Promise<Found | null> {
   if (!last?.header.again) return last;
   const { threadId, namespace, id } = last.header;
   return find(engine, threadId, namespace, id);
 }
 
-/** Lists the headers of a thread's checkpoints, in the order in which they were put. */
+/** Lists the headers of a thread's checkpoints, in put order. */
 export async function headers({ native }: Engine, threadId: string, namespace?: string): Promise<Header[]> {
   return (await tinyagents.find(native, "list", { threadId, namespace }, openHeaders)).toReversed();
 }
@@ -220,7 +220,7 @@ export async function deleteThread({ native }: Engine, threadId: unknown, option
   await tinyagents.call(removing(native, of, force), "deleteThread", { threadId: thread });
 }
 
-/** Removes checkpoints that are selected by `goes`, with their writes. Returns how many were removed. */
+/** Removes the checkpoints that `goes` selects, with their writes. Returns their number. */
 async function removeWhere(engine: Engine, threadId: unknown, goes: (header: Header) => boolean): Promise<number> {
   const thread = idOrNull(threadId, "threadId");
   if (thread === null) return 0;
@@ -267,7 +267,7 @@ export async function copyThread(engine: Engine, source: unknown, target: unknow
       const writes = newest.get(namespace) === key ? ownWrites(engine, loaded.first) : loaded.first.writes;
       const place = { threadId: to, id, namespace, parent: parent ?? undefined };
       await put(engine, { ...place, dependsOnParent, status, parts, metadata }, false);
-      // Only the first checkpoint of an id carries the writes.
+      // Only the first checkpoint of an id has the writes.
       const of = JSON.stringify([namespace, id]);
       if (!written.has(of)) await putWrites(engine, { threadId: to, namespace, id }, writes);
       written.add(of);
@@ -282,7 +282,7 @@ export async function copyThread(engine: Engine, source: unknown, target: unknow
   }
 }
 
-/** The writes of a thread's newest checkpoint for its copy: an answer belongs to the thread that has asked. */
+/** The writes of a thread's newest checkpoint for a copy, without answers: they belong to the thread that asked. */
 function ownWrites({ format }: Engine, found: Found): EncodedWrite[] {
   if (!found.writes.some(({ index }) => index === RESUME)) return found.writes;
   const written = found.writes.map((write) => decodeWrite(write, format));
@@ -330,7 +330,7 @@ function beyond(oldestFirst: readonly Header[], keep: number, protect: "ancestor
   return oldestFirst.filter((header) => !kept.has(header));
 }
 
-/** Groups items by a key. The groups and their items keep the order of the items. */
+/** Groups items by a key. Keeps the order of the items. */
 function groups<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const found = new Map<string, T[]>();
   for (const item of items) {

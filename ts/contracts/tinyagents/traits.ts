@@ -1,4 +1,4 @@
-/** What TinyAgents is, for those who know no framework: see {@link Traits}. */
+/** The traits of TinyAgents: see {@link Traits}. */
 
 import type { Traits } from "../../plugin/traits.js";
 
@@ -9,7 +9,7 @@ export const tinyagents = {
   effects: true,
   programs: "shape",
   nodes: "next",
-  // A checkpoint whose id was put several times is put together from several.
+  // A repeatedly put checkpoint is joined from several.
   isJoined: (id) => id.includes("\0"),
   answers: true,
   answered: (id) => `graph.resume(${id}) in your program`,

@@ -9,7 +9,7 @@ import { stateAndRest } from "../shared/record.js";
 import type { Found, FoundWrite, Header, Place, NewStatus } from "./wire.js";
 import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "./contract.js";
 
-/** The fields that listings show. They are stored beside the checkpoint, so that a listing reads no state. */
+/** The fields in listings. They are stored beside the checkpoint, so that a listing reads no state. */
 interface Listed {
   runId: string | null;
   nextNodes: string[];
@@ -20,7 +20,7 @@ interface Listed {
 export interface EncodedCheckpoint extends Place {
   parent: string | undefined;
   dependsOnParent: boolean;
-  /** The status at this checkpoint if no task has stopped. */
+  /** The status at this checkpoint without stopped tasks. */
   status: NewStatus;
   parts: NewPart[];
   metadata: Serialized;
@@ -58,7 +58,7 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
   const metadata = object(fields["metadata"] ?? {}, "checkpoint.metadata");
   const { dependsOnParent: depends = false } = fields;
   const dependsOnParent = flag(depends, "checkpoint.dependsOnParent");
-  // Put the state in a list, because a state may be any value and the serializers take only objects.
+  // Wrap the state in a list, because serializers take only objects.
   const state = format.serialize([fields["state"]], "state");
   const listed = { runId, nextNodes, interrupted, metadata };
   for (const field of blanks) if (field in fields) fields[field] = null;
@@ -77,7 +77,7 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
   };
 }
 
-/** The values of the fields that a checkpoint may leave out, apart from those that listings show. */
+/** The defaults of a checkpoint's optional fields, except those in listings. */
 function defaults() {
   return { completedTasks: [], pendingWrites: [], interrupts: [], pendingActivations: null, barrierArrivals: [] };
 }
@@ -91,7 +91,7 @@ export function namespaceText(namespace: unknown, name: string): string {
   return textOf(requireIds(namespace ?? [], name));
 }
 
-/** Checks a namespace before a read. Returns null if no checkpoint can be stored in this namespace. */
+/** Checks a namespace before a read. Returns null if it cannot be stored. */
 export function namespaceOrNull(namespace: unknown, name: string): string | null {
   const names = listOf(idOrNull, namespace ?? [], name);
   return names.every((part) => part !== null) ? textOf(names) : null;
@@ -130,7 +130,7 @@ export function decodeCheckpoint<S>({ header, parts }: Found, format: Format): T
   const what = `checkpoint ${quote(header.id)}`;
   const [state, rest] = stateAndRest(parts, header.id);
   const { runId, nextNodes, metadata } = readListed(header, format);
-  // The fields are assigned to the object that was read, because an unknown field may have the name `__proto__`.
+  // Assign to the loaded object, because an unknown field may have the name `__proto__`.
   const fields = deserialize(format, rest.tag, rest.bytes, what) as Record<string, unknown>;
   for (const [field, empty] of Object.entries(defaults())) fields[field] ??= empty;
   const [value] = deserialize(format, state.tag, state.bytes, what) as [S];

@@ -4,7 +4,7 @@ import type { CallsOf, Narrowed } from "../../bridge/calls.js";
 import type * as engine from "../../bridge/calls.generated.js";
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 
-/** The status at a checkpoint if no task has stopped: whether a node runs next. */
+/** The status at a checkpoint without stopped tasks: whether a node runs next. */
 export type NewStatus = "unfinished" | "finished" | "unknown";
 
 /** The place of a checkpoint. `namespace` is a JSON text. */
@@ -22,11 +22,11 @@ export interface Header<P = Part> extends Place {
   savedAt: number;
   dependsOnParent: boolean;
   status: NewStatus;
-  /** True if the id was put before. The writes then belong to the checkpoint that was put first. */
+  /** True if the id was put before. The writes then belong to the first checkpoint of this id. */
   again: boolean;
 }
 
-/** A pending write. The name of its part holds the node and the channel, as a JSON text. */
+/** A pending write. The name of its part is the node and the channel, as a JSON text. */
 export interface FoundWrite<P = Part> {
   task: string;
   index: number;
@@ -41,10 +41,7 @@ export interface Found<P = Part> {
   incarnation?: Exact | undefined;
 }
 
-/**
- * What is stored for a checkpoint id: the checkpoint that was put first, and the key of the one that was put last if
- * the id was put again.
- */
+/** The stored checkpoints of an id: the first one and, if the id was put again, the key of the last one. */
 interface FoundId<P> {
   first: Found<P> | null;
   later: string | null;
@@ -102,9 +99,9 @@ export const openFound: Unpack<FoundId<PackedPart>, FoundId<Part>> = ({ first, l
   later,
 });
 
-/** The name of a namespace of a thread, among what a checkpointer has put or read. */
+/** The name of a thread's namespace in a checkpointer's set of known ones. */
 export const nameOf = ({ threadId, namespace }: Pick<Place, "threadId" | "namespace">): string =>
   `${threadId}\0${namespace}`;
 
-/** The name of a checkpoint, among what a checkpointer has put or read. */
+/** The name of a checkpoint in a checkpointer's set of known ones. */
 export const checkpointName = (of: Place): string => `${nameOf(of)}\0${of.id}`;

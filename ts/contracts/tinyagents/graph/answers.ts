@@ -1,23 +1,23 @@
-/** The records of answers. Each is a pending write of the task that asks. */
+/** The records of answers. Each is a pending write of the asking task. */
 
 import { isDeepStrictEqual } from "node:util";
 import { type Answered, hasAnswer } from "../../../store/answered.js";
 import type { PendingWrite } from "../contract.js";
 
 /**
- * The channel of the records. The first answer of a task has this slot, and each other one a smaller slot. The store refuses a
- * second record in a slot, so of two answers to a question the first one is stored.
+ * The channel and the slot of a task's first record. Later records count down. The store refuses a second record in a
+ * slot, so of two answers to a question the first is stored.
  */
 const ANSWERS = { channel: "__forkpoint_answers__", slot: -1_000 } as const;
 
-/** Who has answered a question of a task, when, and what. */
+/** An answer to a question of a task, with its author and time. */
 export interface AnswerRecord extends Answered {
   /** The id of the task. */
   id: string;
   node: string;
   /** The number of the question among those of the task. */
   nth: number;
-  /** What the task asked. The task of a subgraph may ask several questions, which get one answer. */
+  /** The question of the task. A subgraph's task may have several, which get one answer. */
   question: unknown;
 }
 
@@ -31,13 +31,13 @@ export function recordWrite(node: string, taskId: string, record: AnswerRecord):
   return { node, taskId, idx: ANSWERS.slot - record.nth, channel: ANSWERS.channel, payload: record };
 }
 
-/** Returns what a task asks, as its record has it. */
+/** Returns the question of a task, in the form of its record. */
 export function questionIn({ asked }: { asked: ReadonlyArray<{ value?: unknown }> }): unknown {
   const values = asked.map(({ value }) => value);
   return values.length === 1 ? values[0] : values;
 }
 
-/** Throws if a question has another answer than the value. */
+/** Throws if the question already has a different answer. */
 export function refuseOther(threadId: string, stored: Answered | undefined, value: unknown): void {
   if (stored !== undefined && !isDeepStrictEqual(stored.value, value)) throw hasAnswer(threadId, stored);
 }

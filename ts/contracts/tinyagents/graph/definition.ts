@@ -10,12 +10,12 @@ import type { GraphTool, Target } from "./wire.js";
 import type { MaybePromise } from "../../../bridge/maybe-promise.js";
 import type { MemoryConsistency, MemoryHooks, NodeOptions, Subgraph } from "./node.js";
 
-/** Where an edge leads: to nodes, or to the nodes that a function of the state chooses. */
+/** The target of an edge: nodes, or a function of the state that chooses nodes. */
 export type EdgeTarget<S> = string | readonly string[] | ((state: S) => MaybePromise<Goto | null | undefined>);
 
 /**
- * An edge. From {@link START} or a node, to nodes or {@link END}. From several nodes: a barrier. The target then runs
- * when all of them have run.
+ * An edge. From {@link START} or a node, to nodes or {@link END}. From several nodes: a barrier, whose target runs when
+ * all of them have run.
  */
 export type Edge<S> = readonly [from: string | readonly string[], to: EdgeTarget<S>];
 
@@ -29,11 +29,11 @@ export interface GraphOutline<S> {
    * Where checkpoints are stored. A question is always stored, unless the policy is `"none"`. Default: `"every_node"`.
    *
    * - `"every_node"`: before the first superstep, and after every node without its own policy.
-   * - `"explicit"`: where a node's policy says so.
+   * - `"explicit"`: where a node's policy asks for it.
    * - `"none"`: nowhere. No node may ask a question.
    */
   checkpoint?: "every_node" | "explicit" | "none";
-  /** The hooks of the memory, and the default of its consistency (`"live"`). */
+  /** The hooks of the memory, and the default consistency (`"live"`). */
   memory?: Partial<MemoryHooks> & { consistency?: MemoryConsistency };
   /** The maximum number of supersteps of one run. After that, the run rejects. Default: 1,000. */
   maxSupersteps?: number;

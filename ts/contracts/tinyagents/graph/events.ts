@@ -7,11 +7,11 @@ import type { CheckpointSource, Namespace } from "../contract.js";
 export interface GraphResult<S> {
   /** `"interrupted"`: tasks wait for answers. Continue with `resume()`. */
   status: "done" | "interrupted";
-  /** The final state, or the state of the interrupted superstep's beginning. */
+  /** The final state, or the state at the beginning of the interrupted superstep. */
   state: S;
-  /** The questions without answers. */
+  /** The unanswered questions. */
   interrupts: GraphInterrupt[];
-  /** The id of the checkpoint that was stored last, or from which the run continued. Null if there is none. */
+  /** The id of the last stored checkpoint, or of the checkpoint that the run continued from. Null: there is none. */
   checkpointId: string | null;
   /** The number of supersteps of the thread. */
   step: number;

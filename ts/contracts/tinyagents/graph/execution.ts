@@ -1,7 +1,6 @@
 /**
- * Runs a graph. The engine's state machine (`src/contract/tinyagents/graph`) decides what happens next and sends
- * commands. This file executes the commands and reports each outcome to the state machine. It calls the user's
- * functions and the checkpointer.
+ * Runs a graph. The engine's state machine (`engine/src/contract/tinyagents/graph`) decides the next action and sends
+ * commands. This file executes them with the user's functions and the checkpointer, and reports each outcome.
  */
 
 import { RunDrainedError } from "../../shared/drain.js";
@@ -44,12 +43,12 @@ export class GraphExecution {
   readonly emit: ((event: EmittedEvent<any>) => void) | undefined;
   readonly #driver: Driver<GraphEvent, GraphCommand, GraphResult<any>>;
   readonly #boundaries = new Map<string, ReachedBoundary>();
-  /** The arguments of the current tasks, and of the nodes that they have chosen. */
+  /** The arguments of the current tasks and of their chosen nodes. */
   readonly #args = new Map<number, Snapshot>();
   #lastArg = 0;
   readonly #errors = new Map<number, unknown>();
   readonly persists: boolean;
-  /** The effects of the thread. A subgraph shares those of the graph around it. */
+  /** The effects of the thread. A subgraph shares those of its outer graph. */
   readonly effects: RunEffects;
   #loaded: Loaded | undefined;
   #state!: Snapshot;
@@ -241,7 +240,7 @@ export class GraphExecution {
       return { ...identity, arg: arg === null ? undefined : this.#args.get(arg), record: stored?.record ?? nothing() };
     });
     for (const [index, { done }] of boundary.tasks.entries()) {
-      // Drop the recorded result of a task that must run again, such as a pure task.
+      // Drop the recorded result of a task that runs again, such as a pure task.
       if (!done) tasks[index]!.record = { ...tasks[index]!.record, result: undefined };
       // The state was changed after the answer, so the task asks again.
       if (this.plan.mode.kind === "update") tasks[index]!.record = withoutAnswer(tasks[index]!.record);
@@ -262,7 +261,7 @@ export class GraphExecution {
     this.emit?.({ type: "state", ...this.#at(), step, source, state: this.#state.fresh(), nextNodes });
   }
 
-  /** Returns the nodes that have run at a boundary. An update as a node counts as a run of it. */
+  /** Returns the nodes that have run at a boundary. An update as a node counts as a run of the node. */
   #ranAt({ origin }: Boundary): readonly string[] {
     const { mode } = this.plan;
     const asNode = mode.kind === "update" && mode.asNode !== undefined ? [mode.asNode] : [];
@@ -282,7 +281,7 @@ export class GraphExecution {
       const task = this.#current!.tasks[index]!;
       const answer = Snapshot.of(this.plan.answer!(task), this.format, "the answer");
       const { record } = task;
-      // The last question may have an answer already if the run continues from an older checkpoint. The new answer
+      // If the run continues from an older checkpoint, the last question may already have an answer. The new one
       // replaces it.
       const nth = record.question!.index;
       const earlier = record.answers.slice(0, nth);
@@ -294,13 +293,13 @@ export class GraphExecution {
     }
   }
 
-  /** True if the checkpointer is of this package. A subgraph gets the answers of the task that has called it. */
+  /** True for a checkpointer of this package. A subgraph gets the answers of its calling task. */
   get #recordsAnswers(): boolean {
     const { checkpointer, effects } = this.plan;
     return effects === undefined && checkpointer !== undefined && handleOf(checkpointer) !== undefined;
   }
 
-  /** Refuses an answer to a question that has another one which its task has not used. */
+  /** Refuses an answer to a question with a different unused answer. */
   #refuseOthers({ activations, answers, latest }: Loaded): void {
     const { mode, answer, thread } = this.plan;
     if (!latest || mode.kind !== "continue" || mode.answers === "none" || !this.#recordsAnswers) return;
@@ -372,7 +371,7 @@ export class GraphExecution {
 
   async #put(id: string, parent: string | null): Promise<void> {
     const stored = this.#store(id, parent);
-    // With the durability "async", the tasks don't wait for this.
+    // With the durability "async", the tasks do not wait for this save.
     this.#storing ??= stored;
     await stored;
     this.#saved = id;
@@ -384,7 +383,7 @@ export class GraphExecution {
     const { checkpointer, thread, runId, lease } = this.plan;
     const reached = this.#boundaries.get(id)!;
     // An asynchronous put may begin after later tasks have ended. Store the tasks as they were at the boundary. Their
-    // results are stored as pending writes.
+    // results become pending writes.
     const tasks =
       this.plan.durability === "async"
         ? reached.tasks.map((task, at) => ({ ...task, record: reached.atBoundary[at]! }))

@@ -1,4 +1,4 @@
-/** Refuses a thread of another version of a graph, and stores the description of a graph. */
+/** Refuses a thread of an incompatible version, and stores the description of a graph. */
 
 import { quote } from "../../../bridge/errors.js";
 import type { Format } from "../../../bridge/serializer.js";
@@ -11,10 +11,10 @@ import type { GraphPlan } from "./plan.js";
 import { type Loaded, type PutMore, shapeIn } from "./recorder.js";
 import { positionOf } from "./shape.js";
 
-/** Throws if another version of the graph made the thread, and the thread does not fit this one. */
+/** Throws if another version of the graph made the thread and the thread does not fit this version. */
 export async function requireFit(plan: GraphPlan, name: string, loaded: Loaded, format: Format): Promise<void> {
   const { thread, program, checkpointer, force } = plan;
-  // A finished thread runs nothing, whatever the graph is.
+  // A finished thread runs nothing, so it fits every graph.
   if (program === undefined || force === true || loaded.activations.length === 0) return;
   const error = await misfit({
     handle: program.handle,
@@ -28,7 +28,7 @@ export async function requireFit(plan: GraphPlan, name: string, loaded: Loaded, 
   if (error !== undefined) throw error;
 }
 
-/** Stores the description of the graph, and returns what a new checkpoint says of it. */
+/** Stores the description of the graph. Returns the fields for a new checkpoint. */
 export async function describe(
   { program, mode, checkpointer }: GraphPlan,
   loaded: Loaded | undefined,
@@ -36,7 +36,7 @@ export async function describe(
   const keepsRan = handleOf(checkpointer) !== undefined;
   if (program === undefined) return { shape: undefined, keepsRan };
   await describeProgram(program.handle, tinyagents.name, program.shape);
-  // An update runs no node, so the thread still stands where its own version has left it.
+  // An update runs no node, so the thread keeps the position of its own version.
   const isUpdate = mode.kind === "update" && loaded !== undefined;
   return { shape: isUpdate ? shapeIn(loaded.checkpoint) : shapeHash(program.shape), keepsRan };
 }

@@ -35,36 +35,33 @@ import type { CheckpointTuple, Namespace } from "../contract.js";
 export interface GraphConfig<S, U, I = S> extends GraphOutline<S> {
   nodes: Record<string, NodeFunction<S, U> | NodeOptions<S, U> | SubgraphNode<S, U>>;
   /**
-   * Returns the state after an update. The updates of a superstep are folded in the order in which its tasks were
-   * activated, whichever ended first. The reducer may change the state that it is given.
+   * Returns the state after an update. The updates of a superstep are folded in the order of the tasks' activation, not
+   * of their ends. The reducer may change its argument.
    */
   reducer: (state: S, update: U) => S;
-  /** Returns the state with which a run begins. `current` is the thread's state, or null. Default: the input itself. */
+  /** Returns the initial state of a run. `current` is the thread's state, or null. Default: the input itself. */
   input?: (current: S | null, input: I) => S;
-  /** Without one, the graph stores nothing, and no node may ask a question. */
+  /** Without a checkpointer, the graph stores nothing, and no node may ask a question. */
   checkpointer?: GraphCheckpointer<S>;
   /**
-   * When checkpoints are stored. What a stored checkpoint survives is another option of the same name, which
-   * `Checkpointer` and `openStore` take. Default: `"sync"`.
+   * When checkpoints are stored. Default: `"sync"`. The option with the same name of `Checkpointer` and `openStore`
+   * decides which failures a stored checkpoint survives.
    */
   durability?: Durability;
   /**
-   * If true, a thread is run by one process at a time: a run takes the lease of its thread and namespace, and releases it
-   * when it ends. A run on a thread that another process runs rejects with `CONFLICT`. Needs a `Checkpointer`; over
-   * another store the constructor throws `UNSUPPORTED`. Default: false. See docs/leases.md.
+   * If true, only one process at a time runs a thread: a run takes the lease of its thread and namespace, and releases
+   * it at its end. A run on a thread that another process runs rejects with `CONFLICT`. Needs a `Checkpointer`; the
+   * constructor throws `UNSUPPORTED` for another store. Default: false. See docs/leases.md.
    */
   lease?: boolean | { ttlMs?: number };
-  /**
-   * The version of the graph: any non-empty string. Listings show it, and messages about threads of another version name it.
-   * Default: none.
-   */
+  /** The version of the graph: any non-empty string, for listings and messages. Default: none. */
   version?: string;
 }
 
 /**
- * A graph that runs as one task. Its own checkpointer and durability are not used. Its checkpoints are in the namespace `[...namespace, taskId]` of the same checkpointer,
- * with the durability of the outer graph. Its questions become questions of this task, and one answer goes to all of
- * them. A resume continues the subgraph where it was.
+ * A graph that runs as one task. Its own checkpointer and durability are not used. Its checkpoints are in the namespace
+ * `[...namespace, taskId]` of the outer graph's checkpointer, with its durability. Its questions become questions of
+ * this task, with one answer for all. A resume continues the subgraph.
  */
 export interface SubgraphNode<S, U> extends SubgraphHooks<S, U> {
   subgraph: Graph<any, any, any>;
@@ -76,10 +73,9 @@ type Emit = (event: GraphEvent<any>) => void;
 /**
  * Runs nodes in supersteps over a state, and stores a checkpoint at the boundaries.
  *
- * A run that failed, was killed, drained or interrupted continues with `resume()`. A task whose result is recorded does
- * not run again, unless its `effectClass` is `"pure"` or `"read"`. If a node throws, the run rejects with the node's
- * error. The fields `node`, `taskId`, `threadId` and `runId` are added to the error, and its `cause` has them too if it
- * had none.
+ * A run that failed, was killed, drained or interrupted continues with `resume()`. A task with a recorded result does
+ * not run again, unless its `effectClass` is `"pure"` or `"read"`. If a node throws, the run rejects with its error, to
+ * which `node`, `taskId`, `threadId` and `runId` are added, also to its `cause` unless they are there.
  *
  * Each method that runs or reads rejects with:
  *
@@ -87,8 +83,8 @@ type Emit = (event: GraphEvent<any>) => void;
  * - `INVALID_ARGUMENT` if a method needs a checkpointer and there is none, for a node that does not exist, or after
  *   `maxSupersteps`.
  * - `NOT_FOUND` if there is no checkpoint to continue from.
- * - `CONFLICT` if the thread is already running in this process, if another version of the graph made the thread and the
- *   thread does not fit this one (see `force`), or if the checkpoint names a node that the graph no longer has.
+ * - `CONFLICT` if the thread is already running in this process, if another version of the graph made the thread and it
+ *   does not fit this version (see `force`), or if the checkpoint has a node that the graph no longer has.
  * - `RunDrainedError` after a drain, and the signal's reason after an abort.
  * - the checkpointer's own error if it fails.
  *
@@ -140,8 +136,8 @@ export class Graph<S, U = Partial<S>, I = S> {
   }
 
   /**
-   * Runs the graph from its start with an input. The thread may have been used before: then its pending tasks are
-   * dropped. With a {@link Command} or null, continues the thread instead.
+   * Runs the graph from its start with an input. Pending tasks of an earlier run on the thread are dropped. With a
+   * {@link Command} or null, continues the thread instead.
    * @example const { state } = await graph.invoke({ n: 0 }, { threadId: "thread-1" });
    */
   async invoke(input: I | Command<U> | null, options?: GraphRunOptions): Promise<GraphResult<S>> {
@@ -149,9 +145,8 @@ export class Graph<S, U = Partial<S>, I = S> {
   }
 
   /**
-   * Does the same as `invoke`, and returns an iterator over the events. The run does not wait for the reader of the
-   * events. If the reader leaves the loop early, the run is aborted. The iterator throws the error that the run rejects
-   * with.
+   * Like `invoke`, but returns an iterator over the events. The run never waits for the reader. If the reader leaves
+   * the loop early, the run is aborted. The iterator throws the run's error.
    * @example for await (const event of graph.stream({ n: 0 }, { threadId: "thread-1" })) console.log(event.type);
    */
   async *stream(
@@ -163,8 +158,8 @@ export class Graph<S, U = Partial<S>, I = S> {
   }
 
   /**
-   * Continues a thread from its latest checkpoint. Answers go only to interrupted tasks. A task without an answer does
-   * not run, and neither do later supersteps.
+   * Continues a thread from its latest checkpoint. Answers go only to interrupted tasks. An unanswered task does not
+   * run, and neither do later supersteps.
    * @example const { status } = await graph.resume("thread-1", { resume: "yes" });
    */
   async resume(
@@ -177,8 +172,8 @@ export class Graph<S, U = Partial<S>, I = S> {
 
   /**
    * Continues a thread from `"latest"` or from the checkpoint with this id. Tasks with a recorded result are skipped.
-   * Questions of an older checkpoint may be answered again. Older checkpoints and their writes do not change: new
-   * checkpoints are appended. A subgraph whose result is not recorded begins again.
+   * Questions of an older checkpoint may be answered again. Older checkpoints and their writes stay as they are: new
+   * checkpoints are appended. A subgraph without a recorded result restarts.
    * @example const { state } = await graph.resumeFrom("thread-1", checkpointId, { resume: "no" });
    */
   async resumeFrom(
@@ -218,8 +213,8 @@ export class Graph<S, U = Partial<S>, I = S> {
 
   /**
    * Updates the state of a thread through the reducer, as a new checkpoint with the source `"update"`. No node runs.
-   * Without `asNode`, the same tasks wait to run as before, with their results and questions. With `asNode`, the update
-   * counts as a run of that node: a waiting task of the node is removed, and the node's successors join the others.
+   * Without `asNode`, the same tasks wait as before, with their results and questions. With `asNode`, the update counts
+   * as a run of this node: its waiting task is removed, and its successors are added.
    * @returns the address of the new checkpoint.
    * @throws ForkpointError `NOT_FOUND` if the thread has no checkpoint. `INVALID_ARGUMENT` for an unknown node.
    * @example const { checkpointId } = await graph.updateState("thread-1", { n: 7 }, "add");
@@ -263,8 +258,8 @@ export class Graph<S, U = Partial<S>, I = S> {
 
   /**
    * Copies a checkpoint with its recorded writes into another thread, as a checkpoint without a parent and with the
-   * source `"fork"`. The source does not change. Without an id, copies the latest checkpoint, and the subgraphs that
-   * have begun.
+   * source `"fork"`. The source thread does not change. Without an id, copies the latest checkpoint and the started
+   * subgraphs.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
    * @example const { checkpointId } = await graph.forkState("thread-1", null, "thread-2");
    */

@@ -28,7 +28,7 @@ export interface TaskSnapshot {
 /** The state of a thread at a checkpoint. */
 export interface StateSnapshot<S> {
   values: S;
-  /** The nodes that run next: those without a recorded result, or all if all have one. */
+  /** The nodes that run next: those without a recorded result, or all if all have a result. */
   next: string[];
   config: CheckpointTuple<S>["config"];
   parentConfig: CheckpointTuple<S>["parentConfig"];
@@ -38,7 +38,7 @@ export interface StateSnapshot<S> {
   createdAt: number | null;
   /** The tasks of the next superstep. */
   tasks: TaskSnapshot[];
-  /** The questions without answers. */
+  /** The unanswered questions. */
   interrupts: GraphInterrupt[];
 }
 
@@ -111,7 +111,7 @@ export async function getHistory<S>(
   let config: CheckpointConfig | null = { threadId, namespace };
   while (config !== null && history.length < limit) {
     const snapshot: StateSnapshot<S> | null = await getSnapshot(checkpointer, config);
-    // A checkpoint that was put by hand may be its own ancestor.
+    // A manually put checkpoint may be its own ancestor.
     if (snapshot === null || seen.has(snapshot.config.checkpointId)) break;
     seen.add(snapshot.config.checkpointId);
     if (passed && matches(snapshot, filter)) history.push(snapshot);
@@ -121,10 +121,7 @@ export async function getHistory<S>(
   return history;
 }
 
-/**
- * Copies a checkpoint with its writes into another thread, as a new root. `edited` is its state there, if it is another
- * one.
- */
+/** Copies a checkpoint with its writes into another thread, as a new root. `edited` replaces its state, if given. */
 export async function fork(
   checkpointer: GraphCheckpointer<any>,
   from: ThreadRef,
@@ -138,7 +135,7 @@ export async function fork(
     throw new ForkpointError("NOT_FOUND", `thread ${quote(from.threadId)} ${what}`);
   }
   const { checkpoint, config } = tuple;
-  // An answer belongs to the thread that has asked.
+  // An answer belongs to the thread that asked.
   const { inside, ledger } = writesWithoutAnswers(checkpoint, tuple.pendingWrites, formatOf("v8"));
   const pendingWrites = joinWrites(inside, ledger);
   const latest = (await checkpointer.get(from.threadId, null, from.namespace))?.checkpointId === config.checkpointId;
@@ -158,7 +155,7 @@ export async function fork(
     runId: null,
     parentCheckpointId: null,
     pendingWrites,
-    // A fork keeps the ids of its tasks, even if the source left them out, because the writes name them.
+    // A fork keeps the ids of its tasks, because the writes contain them, even if the source left them out.
     pendingActivations: pendingOf(tasks),
     metadata: { ...checkpoint.metadata, source: "fork", forkedFrom: config, createdAt: Date.now() },
   });
@@ -168,7 +165,7 @@ export async function fork(
   return forked;
 }
 
-/** Forks the subgraphs that have begun, before the checkpoint that needs them. */
+/** Forks the started subgraphs, before the checkpoint that needs them. */
 async function forkSubgraphs(
   checkpointer: GraphCheckpointer<any>,
   from: ThreadRef,

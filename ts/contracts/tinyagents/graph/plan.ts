@@ -18,17 +18,17 @@ export interface GraphRunOptions {
   runId?: string;
   /** The namespace of the graph in the thread. Default: `[]`. */
   namespace?: Namespace;
-  /** Continues from this checkpoint. Only if the input is a {@link Command} or null. Default: the latest. */
+  /** Continues from this checkpoint, if the input is a {@link Command} or null. Default: the latest. */
   checkpointId?: string | null;
-  /** When checkpoints are stored. Default: the graph's durability. The store's option of the same name is another one. */
+  /** When checkpoints are stored. Default: the graph's durability. Not the store's option with this name. */
   durability?: Durability;
   /** Aborting this signal ends the run immediately. The run rejects with the signal's reason. */
   signal?: AbortSignal;
   /** When a drain is requested, the superstep is finished and stored, and the run rejects with `RunDrainedError`. */
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
   /**
-   * If true, continues a thread even if another version of the graph made it and it does not fit this one. Without it, the run
-   * rejects with `CONFLICT`, and the message says what differs. Default: false. See docs/changes.md.
+   * If true, continues a thread that another version of the graph made even if it does not fit this version. If false,
+   * the run rejects with `CONFLICT` and the differences. Default: false. See docs/changes.md.
    */
   force?: boolean;
 }
@@ -48,11 +48,11 @@ export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain" | "f
   checkpointer: GraphCheckpointer<any> | undefined;
   durability: Durability;
   lease?: HeldLease | undefined;
-  /** The shape of the graph, and the store that keeps it. Undefined: in a subgraph, and in a store of another package. */
+  /** The shape of the graph, and the store for it. Undefined in a subgraph, and in a store of another package. */
   program?: { handle: StoreHandle; shape: ProgramShape } | undefined;
-  /** The effects of the graph around a subgraph. */
+  /** The effects of a subgraph's outer graph. */
   effects?: RunEffects;
-  /** Given in the modes `continue` and `update` if the state is updated. */
+  /** The update of the state, in the modes `continue` and `update`. */
   update?: unknown;
   input?: unknown;
   answer?: (task: BoundaryTask) => unknown;
@@ -60,7 +60,7 @@ export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain" | "f
   loaded?: Loaded;
 }
 
-/** Returns the state that a run begins with. `current` is the loaded state, or null. */
+/** Returns the initial state of a run. `current` is the loaded state, or null. */
 export function enter({ reducer, input: read }: GraphParts, plan: GraphPlan, current: unknown): unknown {
   const { mode, input, update } = plan;
   if (mode.kind === "input") return read === undefined ? input : settled(read(current, input), "input");

@@ -1,4 +1,4 @@
-/** The checkpoints of a run: loads them from the checkpointer, and stores them there. */
+/** Loads and stores the checkpoints of a run. */
 
 import type { StoreHandle } from "../../../store/handle.js";
 import type { HeldLease, Lease } from "../../../store/lease.js";
@@ -33,7 +33,7 @@ import type { MemorySnapshot } from "./node.js";
 
 /** The methods of a checkpointer that a graph uses. It must keep all fields and values. */
 export interface GraphCheckpointer<S> {
-  /** `expectedParent: false`: the checkpoint begins a branch, so its parent is not the latest checkpoint. */
+  /** `expectedParent: false`: the checkpoint begins a branch, so its parent is not the latest. */
   put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean; lease?: Lease }): Promise<unknown>;
   get(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<ThreadCheckpoint<S> | null>;
   getTuple(config: CheckpointConfig): Promise<CheckpointTuple<S> | null>;
@@ -44,7 +44,7 @@ export interface BoundaryTask {
   node: number;
   name: string;
   id: string;
-  /** The id of the same task in the loaded checkpoint. A task of an older checkpoint gets a new id. */
+  /** The id of this task in the loaded checkpoint. A task of an older checkpoint gets a new id. */
   storedId: string;
   arg: Snapshot | undefined;
   record: TaskRecord;
@@ -54,11 +54,11 @@ export interface ReachedBoundary {
   boundary: Boundary;
   state: Snapshot;
   tasks: BoundaryTask[];
-  /** The record of each task at the time when the run reached the boundary. */
+  /** The record of each task at the boundary. */
   atBoundary: TaskRecord[];
   /** The memory at this boundary. Undefined if it is not saved. */
   memory: Promise<MemorySnapshot> | undefined;
-  /** The node of each task that has run to reach the boundary. */
+  /** The nodes whose tasks led to the boundary, one for each task. */
   made: readonly string[];
   /** The names of the nodes that have run since the latest input. */
   ran: readonly string[];
@@ -68,7 +68,7 @@ export interface Loaded {
   checkpoint: ThreadCheckpoint<any> & { memorySnapshot?: MemorySnapshot; ranNodes?: unknown };
   activations: Activation[];
   latest: boolean;
-  /** The answers that are stored for the tasks of the checkpoint. */
+  /** The stored answers for the tasks of the checkpoint. */
   answers: AnswerRecord[];
 }
 
@@ -77,12 +77,12 @@ export interface ThreadRef {
   namespace: Namespace;
 }
 
-/** The thread, or a namespace of it, as leases and effects name it. */
+/** Returns the key of a thread or its namespace, for leases and effects. */
 export function keyOf({ threadId: run, namespace }: ThreadRef): RunKey {
   return { space: tinyagents.name, run, ns: namespace.length === 0 ? "" : JSON.stringify(namespace) };
 }
 
-/** The incarnation of a thread when the store has saved or read this checkpoint. */
+/** The thread's incarnation at the time of a saved or read checkpoint. */
 export function incarnationOf(
   handle: StoreHandle | null | undefined,
   thread: ThreadRef,
@@ -110,31 +110,31 @@ export async function loadCheckpoint(
   return { checkpoint, activations, latest: latest?.checkpointId === checkpoint.checkpointId, answers };
 }
 
-/** Returns the number of supersteps before a checkpoint. A checkpoint that was put by hand may have none. */
+/** Returns the number of supersteps before a checkpoint. A manually put checkpoint may have none. */
 export function stepOf({ metadata }: Pick<ThreadCheckpoint<unknown>, "metadata">): number {
   const { step } = metadata as { step?: unknown };
   return Number.isSafeInteger(step) ? (step as number) : 0;
 }
 
-/** Returns the names of the nodes that had run since the latest input. A checkpoint that was put by hand has none. */
+/** Returns the names of the nodes that ran since the latest input. A manually put checkpoint has none. */
 export function ranIn({ ranNodes }: Loaded["checkpoint"]): string[] {
   return Array.isArray(ranNodes) ? ranNodes.filter((name) => typeof name === "string") : [];
 }
 
-/** Returns the hash of the program that made a checkpoint. Undefined: it is not known. */
+/** Returns the hash of the program that made a checkpoint. Undefined: unknown. */
 export function shapeIn({ metadata }: Pick<ThreadCheckpoint<unknown>, "metadata">): string | undefined {
   const { shape } = metadata as { shape?: unknown };
   return typeof shape === "string" ? shape : undefined;
 }
 
-/** What a checkpoint says beside its boundary. */
+/** The fields of a checkpoint besides its boundary. */
 export interface PutMore {
   runId: string;
   graph: string;
   createdAt: number;
   branches: boolean;
   lease: HeldLease | undefined;
-  /** The hash of the shape of the program. Undefined: in a subgraph, and in a store that is not of this package. */
+  /** The hash of the program's shape. Undefined in a subgraph, and in a store of another package. */
   shape: string | undefined;
   /** True if the checkpoint has the nodes that have run. */
   keepsRan: boolean;
@@ -172,13 +172,13 @@ export async function putBoundary(
       graph,
       createdAt,
       ...(shape !== undefined && { shape }),
-      // The parent names each node that runs next once.
+      // The parent contains each next node once.
       ...(new Set(made).size < made.length && { nodes: made }),
     },
     ...(more.keepsRan && ran.length > 0 && { ranNodes: ran }),
     ...(memorySnapshot !== undefined && { memorySnapshot }),
   };
-  // Pass options only if they are needed, because a checkpointer that is not of this package may refuse them.
+  // Pass options only if necessary, because a checkpointer of another package may refuse them.
   const expectedParent = more.branches ? false : runExpectsParent(checkpointer);
   const options = { ...(expectedParent !== undefined && { expectedParent }), ...(more.lease && { lease: more.lease }) };
   await (Object.keys(options).length > 0 ? checkpointer.put(checkpoint, options) : checkpointer.put(checkpoint));
@@ -187,7 +187,7 @@ export async function putBoundary(
 /**
  * Stores the records of tasks as pending writes of their checkpoint.
  *
- * @throws ForkpointError `CONFLICT` if a task has got another answer meanwhile. Nothing is stored then.
+ * @throws ForkpointError `CONFLICT` if a task has got a different answer. Nothing is stored then.
  */
 export async function recordTasks(
   checkpointer: GraphCheckpointer<any>,

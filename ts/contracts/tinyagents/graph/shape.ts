@@ -1,4 +1,4 @@
-/** The shape of a graph, with those of its subgraphs, and where a thread stands in it. */
+/** The shape of a graph and its subgraphs, and the position of a thread in it. */
 
 import type { Format } from "../../../bridge/serializer.js";
 import type { ProgramEdge, ProgramPosition, ProgramShape } from "../../../store/compare-programs.js";
@@ -11,8 +11,8 @@ import { type GraphCheckpointer, type Loaded, type ThreadRef, loadCheckpoint, ra
 type Parts = Pick<ProgramShape, "nodes" | "edges">;
 
 /**
- * Returns the shape of a graph. A node in a subgraph has the names of both, with a colon between them. `partsOf` returns the
- * parts of a subgraph.
+ * Returns the shape of a graph. A subgraph's node has its outer node's name, a colon, and its own name. `partsOf`
+ * returns the parts of a subgraph.
  */
 export function shapeOfGraph(
   definition: GraphDefinition,
@@ -44,7 +44,7 @@ function addGraph(
     const joins = from.map(named).toSorted();
     for (const source of joins) found.push({ from: source, to: named(to), joins });
   }
-  // A function chooses the targets of a conditional edge, so it may lead to each node.
+  // A function chooses the targets of a conditional edge, so it may lead to any node.
   const targets = [...nodes.keys()].map(named).concat(pathOf([...around, END]));
   for (const source of description.conditional) {
     for (const to of targets) found.push({ from: named(source), to, conditional: true });
@@ -52,7 +52,7 @@ function addGraph(
   shape.edges.push(...found);
 }
 
-/** Returns where a thread stands in its program, with the positions in the subgraphs that have begun. */
+/** Returns the position of a thread in its program, including the started subgraphs. */
 export async function positionOf(
   checkpointer: GraphCheckpointer<any>,
   thread: ThreadRef,
@@ -73,11 +73,11 @@ export async function positionOf(
   }
   next.delete(END);
   const position: ProgramPosition = {
-    // The thread may have run on other versions before this one.
+    // The thread may have run on other versions before.
     done: [path(START), ...[...done].map(path).filter((name) => nodes.has(name))],
     next: [...next].map(path),
   };
-  // An older checkpoint begins its subgraphs again.
+  // A run from an older checkpoint restarts its subgraphs.
   if (!latest) return position;
   for (const { node, task, record } of activations) {
     if (record.result !== undefined) continue;

@@ -10,16 +10,16 @@ import { type Outcome, outcomeOf } from "./task.js";
 import type { GraphResult } from "./events.js";
 import type { NodeContext, Subgraph } from "./node.js";
 
-/** The parts of each graph. `Graph` registers itself here, because the parts are not public. */
+/** The private parts of each graph. `Graph` registers itself here. */
 export const partsOf = new WeakMap<object, GraphParts>();
 
-/** A run, as the run of the graph around it sees it. */
+/** A run, for the run of its outer graph. */
 interface Inside {
   start(): Promise<GraphResult<any>>;
   waiting(): BoundaryTask[];
 }
 
-/** A run, as the run of a subgraph in it sees it. */
+/** A run, for the run of its subgraph. */
 interface Around {
   readonly plan: GraphPlan;
   readonly format: Format;
@@ -74,8 +74,8 @@ function waitingIn(execution: Inside): Inner[] {
 }
 
 /**
- * Continues a subgraph. An answer belongs to the questions that the task had asked before. A question that the subgraph
- * has asked since then gets none.
+ * Continues a subgraph. An answer belongs to the questions that the task had already asked, and not to later questions
+ * of the subgraph.
  */
 function continued({ record }: BoundaryTask, loaded: Loaded): Partial<GraphPlan> {
   const { question, answers } = record;

@@ -14,10 +14,10 @@ export type Outcome =
   | { kind: "asked"; question: Question }
   | { kind: "stopped" };
 
-/** The parts of the context that are the same for all tasks of a superstep. */
+/** The parts of the context that all tasks of a superstep share. */
 export type CommonContext = Pick<NodeContext, "threadId" | "runId" | "namespace" | "step">;
 
-/** Makes the context of a task. `asked` returns the question that the task has asked, if there is one. */
+/** Makes the context of a task. `asked` returns the task's question, if there is one. */
 export function makeContext(
   task: BoundaryTask,
   attempt: number,
@@ -58,7 +58,7 @@ export function makeContext(
   return { context, asked: () => question };
 }
 
-/** Calls a node's function. A question counts even if the function catches the error that `interrupt` throws. */
+/** Calls a node's function. A question counts even if the function catches the error of `interrupt`. */
 export async function callNode(
   run: NodeFunction<any, any>,
   state: unknown,

@@ -26,7 +26,7 @@ export interface Question {
 export interface TaskRecord {
   question: Question | undefined;
   answers: Snapshot[];
-  /** The result. `goto` are the nodes that the task chose, as names and Sends. */
+  /** The result. `goto` has the chosen nodes, as names and Sends. */
   result: { update: Snapshot | undefined; goto: Array<string | Send> } | undefined;
   error: { name: string; message: string } | undefined;
   /** The record of the last answer, until it is stored. */
@@ -69,14 +69,14 @@ export function writesOf(node: string, taskId: string, record: TaskRecord): Pend
   return writes;
 }
 
-/** Joins the writes inside a checkpoint with those of the ledger. In the same slot, the ledger's write counts. */
+/** Joins the writes in a checkpoint with those of the ledger. The ledger wins in a common slot. */
 export function joinWrites(inside: readonly PendingWrite[], ledger: readonly PendingWrite[]): PendingWrite[] {
   const joined = new Map<string, PendingWrite>();
   for (const write of [...inside, ...ledger]) joined.set(JSON.stringify([write.taskId, write.idx]), write);
   return [...joined.values()];
 }
 
-/** Returns the tasks of a checkpoint, each with the record that the writes contain. */
+/** Returns the tasks of a checkpoint, each with its record from the writes. */
 export function activationsOf(
   checkpoint: ThreadCheckpoint<unknown>,
   writes: readonly PendingWrite[],
@@ -125,20 +125,20 @@ function recordOf(writes: readonly PendingWrite[], format: Format): TaskRecord {
 
 function readQuestion({ node, taskId, payload }: PendingWrite): Question {
   const { index, asked, inner } = (payload ?? {}) as Partial<Question>;
-  // A question that another program stored has its own form.
+  // Another program may store a question in another form.
   if (typeof index !== "number" || !Array.isArray(asked))
     return { index: 0, asked: [{ node, taskId, namespace: [], value: payload }] };
   return { index, asked, ...(inner !== undefined && { inner }) };
 }
 
-/** Takes back an answer that the task has not used: an answer belongs to the question of its own checkpoint. */
+/** Removes an unused answer, because an answer belongs to the question of its own checkpoint. */
 export function withoutAnswer(record: TaskRecord): TaskRecord {
   const { question, answers, result } = record;
   if (question === undefined || result !== undefined) return record;
   return { ...record, answers: answers.slice(0, question.index) };
 }
 
-/** Returns the writes of a checkpoint without the answers that its tasks have not used, for a copy of it. */
+/** Returns the writes for a copy of a checkpoint, without unused answers. */
 export function writesWithoutAnswers(
   checkpoint: ThreadCheckpoint<unknown>,
   ledger: readonly PendingWrite[],
@@ -168,7 +168,7 @@ export function errorOf(thrown: unknown): { name: string; message: string } {
   return { name: thrown instanceof Error ? thrown.name : "Error", message: messageOf(thrown) };
 }
 
-/** Returns the nodes that run next: those without a recorded result, or all if all have one. */
+/** Returns the nodes that run next: those without a recorded result, or all if all have a result. */
 export function nextNodes(tasks: ReadonlyArray<{ node: string; record: TaskRecord }>): string[] {
   const todo = tasks.filter(({ record }) => record.result === undefined);
   return [...new Set((todo.length > 0 ? todo : tasks).map(({ node }) => node))];

@@ -17,7 +17,7 @@ export class Snapshot {
 
   /** `path` names the value in error messages. */
   static of(value: unknown, format: Format, path: string): Snapshot {
-    // Put the value in a list, because it may be any value and the serializers take only objects.
+    // Wrap the value in a list, because serializers take only objects.
     return new Snapshot(format.serialize([value], path), format);
   }
 

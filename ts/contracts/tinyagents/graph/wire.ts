@@ -6,20 +6,20 @@
 import type * as engine from "../../../bridge/calls.generated.js";
 
 /**
- * When a graph stores its checkpoints. The store's own `durability` says what a stored checkpoint survives: see
- * `StoreOptions`.
+ * When a graph stores its checkpoints. The store's own `durability` decides which failures a stored checkpoint
+ * survives: see `StoreOptions`.
  *
  * - `"sync"`: before the next superstep begins.
- * - `"async"`: in order, while the next supersteps run. If a write fails, nothing more is stored, and the run rejects at
- *   its next boundary. The run waits for the last write before it returns.
- * - `"exit"`: when the run ends, except by a crash: only the last checkpoint, and what is known about its tasks.
+ * - `"async"`: in order, while the next supersteps run. If a write fails, later ones are not stored, and the run
+ *   rejects at its next boundary. The run waits for the last write before it returns.
+ * - `"exit"`: at the run's end, but not in a crash: only the last checkpoint, and the known results of its tasks.
  */
 export type Durability = "sync" | "async" | "exit";
 
-/** What the engine needs to know of a run of a graph. A source of null is the start of the graph. */
+/** The parameters of a run for the engine. A source of null is the start of the graph. */
 export type GraphTool = engine.tinyagents.tool.Which;
 export type GraphMode = engine.tinyagents.tool.Mode;
-/** A node to run. `arg` is the number of the argument that was sent to it. */
+/** A node to run. `arg` is the number of its argument from a Send. */
 export type Target = engine.tinyagents.tool.Target;
 export type GraphEvent = engine.tinyagents.tool.Event;
 /** Everything that a checkpoint holds except the state. */
