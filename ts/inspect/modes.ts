@@ -1,17 +1,17 @@
-/** Checks who may read and change the files of a database. */
+/** Checks the permissions of a database's files. */
 
 import { lstat, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { Finding } from "../bridge/wire.js";
 
-/** The permission bits that let the group or other users read or write a file. */
+/** The permission bits with which the group or other users can read or write a file. */
 const OTHERS_READ = 0o044;
 const OTHERS_WRITE = 0o022;
 
-/** The bits of a folder in which every user may replace every file: anybody may write, and the sticky bit is not set. */
+/** The bits of a folder in which every user can replace files: world-writable and not sticky. */
 const [ANYBODY_WRITES, STICKY] = [0o002, 0o1000];
 
-/** The files that SQLite keeps beside a database. They hold the newest data. */
+/** The suffixes of SQLite's files beside a database. They hold the newest data. */
 const BESIDE = ["-wal", "-shm", "-journal"];
 
 interface Place {
@@ -19,7 +19,7 @@ interface Place {
   mode: number;
 }
 
-/** Returns what is wrong with the modes of a database, its log and its folder. Windows has no modes. */
+/** Returns the unsafe permissions of a database, its log and its folder. None on Windows, which has no modes. */
 export async function modesOf(path: string): Promise<Finding[]> {
   if (process.platform === "win32") return [];
   const isFolder = (await stat(path)).isDirectory();
@@ -34,13 +34,13 @@ export async function modesOf(path: string): Promise<Finding[]> {
   return findings;
 }
 
-/** Returns a finding if others can write to one of the places, or else if they can read one. */
+/** Returns a finding if others can write to one of the places or, failing that, can read one. */
 function opened(places: Place[], isFolder: boolean): Finding[] {
   const closed = isFolder ? "chmod 700" : "chmod 600";
   const remedy = (of: Place[]) => `${closed} ${of.map((place) => quoted(place.path)).join(" ")}`;
   const withBits = (bits: number) => places.filter(({ mode }) => (mode & bits) !== 0);
   const [changed, read] = [withBits(OTHERS_WRITE), withBits(OTHERS_READ)];
-  // What others can write, they should not read either.
+  // A place that others can write, they should not read either.
   const all = places.filter(({ mode }) => (mode & (OTHERS_WRITE | OTHERS_READ)) !== 0);
   if (changed.length > 0) {
     return [finding("warning", `other users can change ${named(changed, places)}`, `Run: ${remedy(all)}`)];
@@ -63,7 +63,7 @@ async function modeOf(path: string): Promise<Place | undefined> {
   try {
     return { path, mode: (await lstat(path)).mode };
   } catch {
-    // The log is there only while the database is in use.
+    // The log exists only while the database is in use.
     return undefined;
   }
 }

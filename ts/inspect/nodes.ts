@@ -1,4 +1,4 @@
-/** Finds the nodes that have made a checkpoint, from what is stored for listings. */
+/** Finds the nodes that made a checkpoint, in the data stored for listings. */
 
 import { pluginOf } from "../contracts/index.js";
 import { traitsOf } from "../contracts/registry.js";
@@ -6,9 +6,7 @@ import type { CheckpointInfo } from "../plugin/views.js";
 import type { Row } from "../plugin/wire.js";
 import type { Context } from "./context.js";
 
-/**
- * Returns the node of each task that has made a checkpoint. Returns null if no step made it, or if its nodes are not stored.
- */
+/** Returns the node of each task that made a checkpoint. Null: no step made it, or its nodes are not stored. */
 export function nodesOf(
   context: Context,
   row: Row,
@@ -22,10 +20,10 @@ export function nodesOf(
   return nodes.length > 0 ? nodes : null;
 }
 
-/** Returns true if only the parent of a checkpoint has the names of all nodes that have made it. */
+/** Returns true if only the checkpoint's parent has the names of all nodes that made the checkpoint. */
 export const needsParent = (row: Row): boolean => pluginOf(row.space).made?.needsParent(row) === true;
 
-/** Returns the name of the parent of a checkpoint that may have the names of its nodes. */
+/** Returns the name of the parent that may have the names of a checkpoint's nodes. */
 export function parentName({ space, run, ns, parent }: Row): string | undefined {
   if (parent === null || traitsOf(space).nodes !== "next") return undefined;
   return parent.run === null ? nameOf(space, run, ns, parent.id) : nameOf(space, parent.run, parent.ns, parent.id);

@@ -8,7 +8,7 @@ import type { CheckpointDetail, CheckpointInfo, WriteInfo } from "../plugin/view
 import type { FoundCheckpoint, Row } from "../plugin/wire.js";
 import { type Context, spaceOf } from "./context.js";
 
-/** Reads a checkpoint. Null: it does not exist any more. */
+/** Reads a checkpoint. Null: it no longer exists. */
 export async function readDetail(
   context: Context,
   row: Row,

@@ -1,4 +1,4 @@
-/** Reads everything of some runs, to see whether it can be read. */
+/** Reads all data of some runs, to check that it is readable. */
 
 import { isOwnError } from "../bridge/errors.js";
 import { detachBuffers } from "../bridge/detach.js";
@@ -6,7 +6,7 @@ import type { Context } from "./context.js";
 import { everyRow } from "../plugin/pages.js";
 import { type Key, inspect, openCheckpoint } from "../plugin/wire.js";
 
-/** What could be read. */
+/** The counts of readable data. */
 export interface ReadCounts {
   /** Checkpoints and effects. */
   checkpoints: number;
@@ -14,7 +14,7 @@ export interface ReadCounts {
   writes: number;
 }
 
-/** Reads the checkpoints, values, pending writes and effects of these keys. Damage that is found is not counted. */
+/** Reads the checkpoints, values, pending writes and effects of these keys. Damaged ones are not counted. */
 export async function readRuns(
   context: Pick<Context, "engine">,
   keys: readonly Key[],

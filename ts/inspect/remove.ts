@@ -19,7 +19,7 @@ export async function remove(
   const { native } = context.engine;
   const force = forced(options);
   if (given === undefined) {
-    // A thread is removed with the namespaces of its subgraphs.
+    // A thread is removed together with its subgraphs' namespaces.
     const keys = await namespacesOf(context, key);
     const lineups = await readLineups(context, keys.map(newestOf));
     const removed = lineups.reduce((sum, { total }) => sum + total, 0);
@@ -43,7 +43,7 @@ export async function remove(
   return { removed: ids.size };
 }
 
-/** Returns the namespaces that belong to a thread, itself included. Those of effects if the key is one of effects. */
+/** Returns the namespaces of a thread, including itself. For a key of effects: those of the effects. */
 export async function namespacesOf(context: Pick<Context, "engine">, key: Key): Promise<Key[]> {
   if (key.ns !== "" || !hasSubgraphs(key.space)) return [key];
   const { space, run } = key;
@@ -51,7 +51,7 @@ export async function namespacesOf(context: Pick<Context, "engine">, key: Key): 
   return found.map((ns) => ({ space, run, ns }));
 }
 
-/** Returns the remaining checkpoints whose children are all removed. */
+/** Returns the remaining checkpoints that lose all of their children. */
 async function childless(context: Context, key: Key, gone: ReadonlySet<string>): Promise<string[]> {
   const lose = new Set<string>();
   const keep = new Set<string>();

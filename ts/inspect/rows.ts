@@ -14,8 +14,8 @@ import type { CheckpointInfo, Status } from "../plugin/views.js";
 export type Parents = (row: Row) => Row | undefined;
 
 /**
- * Returns the parents of checkpoints. Reads those that are not among `known`, if the checkpoints do not have the names of their
- * nodes themselves.
+ * Returns the parents of checkpoints. Reads parents outside of `known` if the checkpoints do not contain the names of
+ * their nodes.
  */
 export async function readParents(
   context: Context,
@@ -42,8 +42,8 @@ export async function readParents(
 }
 
 /**
- * Converts a checkpoint to its public type. `before` is the checkpoint before it in the run. It is the parent if the
- * contract stores no parents. `parent` is the recorded parent, if the names of the nodes are wanted.
+ * Converts a checkpoint to its public type. `before` is the previous checkpoint of the run, and the parent if the
+ * contract stores no parents. `parent` is the recorded parent, if its nodes' names are needed.
  */
 export function infoOf(
   context: Context,
@@ -79,7 +79,7 @@ function parentOf(row: Row, before: Pick<Row, "id"> | undefined): CheckpointInfo
   return before !== undefined && isOrdered(row) ? { space, run, ns, id: before.id, kind: "order" } : null;
 }
 
-/** Returns true if the parent of a checkpoint is the one before it. */
+/** Returns true if the parent of a checkpoint is the previous checkpoint. */
 export function isOrdered({ space, parent }: Pick<Row, "space" | "parent">): boolean {
   return parent === null && traitsOf(spaceOf(space)).ordered === true;
 }
@@ -94,7 +94,7 @@ function describe(context: Context, row: Row): Pick<CheckpointInfo, "label" | "m
   return { label: typeof source === "string" ? source : row.label, meta };
 }
 
-/** The checkpoints of a run, and its current state if that is no checkpoint: then it is always the newest. */
+/** The checkpoints of a run, and its current state if that is not a checkpoint. The current state is the newest. */
 export interface Lineup {
   /** The number of checkpoints, and the index of each. */
   total: number;

@@ -1,4 +1,4 @@
-/** Finds the runs of a filter that no index has, without showing each run. */
+/** Finds the runs of a filter without an index, without converting every run. */
 
 import { programsIn } from "../store/stored-programs.js";
 import { pluginOf } from "../contracts/index.js";
@@ -9,7 +9,7 @@ import { readLineups } from "./rows.js";
 import { type FoundRun, type Row, inspect, openFeed } from "../plugin/wire.js";
 import type { Space, Status } from "../plugin/views.js";
 
-/** The part of a query of runs that is compared here. */
+/** The part of a run query that this file compares. */
 interface RunFilter {
   space?: Space | undefined;
   ns?: string | undefined;
@@ -23,15 +23,15 @@ interface RunFilter {
   cursor?: string | null | undefined;
 }
 
-/** Leaves out the contracts that cannot have a run of a query. */
+/** Leaves out the contracts that cannot have a matching run. */
 export const possible = (spaces: readonly string[], { ns }: RunFilter): string[] =>
   spaces.filter((space) => ns === undefined || shownNs(spaceOf(space), "") !== null);
 
-/** Compares runs with the part of a query that needs their newest checkpoints. */
+/** Filters runs by the parts of a query that need their newest checkpoints. */
 export class NewestFilter {
   readonly #context: Context;
   readonly #query: RunFilter;
-  /** The hashes of the programs that have the version's name. */
+  /** The hashes of the programs with the version's name. */
   #shapes: ReadonlySet<string> | undefined;
 
   constructor(context: Context, query: RunFilter) {
@@ -48,13 +48,13 @@ export class NewestFilter {
     const programs = (await Promise.all(spaces.map((each) => programsIn(native, each)))).flat();
     const named = programs.filter(({ shape }) => shape.version === version);
     this.#shapes = new Set(named.map(({ id }) => id));
-    // A version without a name is named by the beginning of its hash.
+    // The beginning of its hash names a version without a name.
     return this.#shapes.size > 0 || (version.length >= 4 && programs.some(({ id }) => id.startsWith(version)));
   }
 
   /**
-   * Returns the runs that may match. `isPast`: all of these runs were last active before the time that the query asks for, and
-   * so were all others behind them.
+   * Returns the runs that may match. `isPast`: all of these runs, and all later ones, were last active before the
+   * query's time.
    */
   async narrow(runs: readonly FoundRun[]): Promise<{ runs: readonly FoundRun[]; isPast: boolean }> {
     const { group = "", since, version } = this.#query;
@@ -76,14 +76,14 @@ export class NewestFilter {
   #fits({ group, savedAt, space, shape }: Row): boolean {
     const { group: prefix = "", since, version } = this.#query;
     if (!(group ?? "").startsWith(prefix) || (since !== undefined && savedAt < since)) return false;
-    // If only the metadata has the shape, it is read later.
+    // A shape that only the metadata has is read later.
     if (version === undefined || pluginOf(space).maker !== undefined) return true;
     return shape !== null && (this.#shapes!.has(shape) || shape.startsWith(version));
   }
 
   /**
-   * Looks at some checkpoints before a run's newest one. Usually none is newer. If runs were copied into the store, or the clock
-   * was set, many that follow each other are.
+   * Examines some checkpoints before a run's newest one. Usually none is newer. After a copy of runs into the store, or
+   * a change of the clock, many consecutive ones are.
    */
   async #hasNewer({ position }: FoundRun, since: number): Promise<boolean> {
     const places = new Set<number>();
@@ -99,13 +99,13 @@ export class NewestFilter {
   }
 }
 
-/** The number of places at which a listing looks for newer checkpoints. */
+/** The number of places at which a listing checks for newer checkpoints. */
 const SAMPLES = 64;
 
-/** A group or a status with more runs than this is found while all runs are listed. */
+/** A larger group or status is searched in the list of all runs. */
 const FEW = 1_000;
 
-/** Returns the runs of a group, the last active first, if there are few. Undefined: there are many. */
+/** Returns the runs of a small group, the last active first. Undefined: the group is large. */
 export async function fewOfGroup(context: Context, { group = "", space }: RunFilter): Promise<FoundRun[] | undefined> {
   if (group === "") return undefined;
   const found: FoundRun[] = [];
@@ -119,15 +119,15 @@ export async function fewOfGroup(context: Context, { group = "", space }: RunFil
 }
 
 /**
- * Returns the runs with a status, the last begun first, if there are few. Undefined: there are many. The positions are negative,
- * so they differ from those of a listing of all runs.
+ * Returns the runs of a rare status, the last begun first. Undefined: the status is frequent. The positions are
+ * negative, to differ from those of a listing of all runs.
  */
 export async function fewOfStatus(
   context: Context,
   { status, label, match = "", cursor }: RunFilter,
   spaces: string[],
 ): Promise<FoundRun[] | undefined> {
-  // The pages of a list must have one order. A list that has begun with few runs goes on if there are more now.
+  // The pages of a list must have one order, so a list that began with few runs continues with more.
   const few = cursor?.startsWith("-") === true ? 10 * FEW : FEW;
   if (status === undefined || (cursor !== undefined && cursor !== null && !cursor.startsWith("-"))) return undefined;
   const fields = { spaces, matching: match, statuses: [status], labels: label, after: undefined, limit: few + 1 };
@@ -138,7 +138,7 @@ export async function fewOfStatus(
   return runs;
 }
 
-/** Sorts runs by the save number of their newest or their oldest checkpoint, the greatest first. It becomes their position. */
+/** Sorts runs by the save number of a checkpoint, the greatest first. The number is their position. */
 async function sorted(context: Context, found: readonly FoundRun[], by: "newest" | "oldest"): Promise<FoundRun[]> {
   const keys = found.map(({ space, run, ns }) => ({ space: spaceOf(space), run, ns: ns ?? "" }));
   const order = { from: "end" as const, newestFirst: by === "newest", limit: 1, sums: false };

@@ -18,7 +18,7 @@ import { mapTogether } from "./together.js";
 import { type FoundRun, type Key, inspect } from "../plugin/wire.js";
 import type { CheckpointInfo, Page, RunInfo, Space, Status } from "../plugin/views.js";
 
-/** Which runs to list, and how. */
+/** Selects and orders runs. */
 export interface RunQuery {
   space?: Space | undefined;
   /** Only runs whose group begins with this text. */
@@ -30,8 +30,8 @@ export interface RunQuery {
   /** Only runs that have all of these labels. */
   label?: Record<string, string> | undefined;
   /**
-   * Only runs whose newest checkpoint was made by this version of their program. For a version without a name: its hash, or at
-   * least 4 characters of its beginning.
+   * Only runs whose newest checkpoint was made by this version of their program. The hash, or at least its first 4
+   * characters, names a version without a name.
    */
   version?: string | undefined;
   /** Only runs that were active at this time or later, in ms since the epoch. */
@@ -45,14 +45,14 @@ export interface RunQuery {
   /** The length of a page. Default: 100. At most 1,000. */
   limit?: number | undefined;
   /**
-   * The time after which the page ends, in ms, even if it has fewer runs than `limit`. Its cursor is not null if there may be
-   * more. Default: no limit.
+   * The time limit of the page, in ms. The page may then have fewer runs than `limit`. A non-null cursor means that
+   * there may be more. Default: no limit.
    */
   maxMs?: number | undefined;
   cursor?: string | null | undefined;
-  /** Whether to read the reason for the status of each run. Default: false. */
+  /** Whether to read the reason for each run's status. Default: false. */
   withWhy?: boolean | undefined;
-  /** Whether to read what each waiting run asks. Default: as `withWhy`. */
+  /** Whether to read the question of each waiting run. Default: the value of `withWhy`. */
   withQuestion?: boolean | undefined;
   /** Whether to add up the size of each run. Default: false. */
   withBytes?: boolean | undefined;
@@ -95,7 +95,7 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
   const end = performance.now() + (query.maxMs ?? Number.POSITIVE_INFINITY);
   for await (const batch of candidates) {
     const { runs: wanted, isPast } = await filter.narrow(batch.filter((run) => isWanted(run, query)));
-    // A batch may have many more runs than the page.
+    // A batch may have many more runs than a page.
     for (let from = 0; from < wanted.length; from += limit + 1) {
       const part = wanted.slice(from, from + limit + 1);
       for (const [at, info] of (await showAll(context, part, query)).entries()) {
@@ -132,13 +132,13 @@ function hasLabels(labels: Record<string, string>, wanted: Record<string, string
   return Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
 }
 
-/** Returns true if a text names a version. */
+/** Returns true if a name or hash belongs to a version. */
 export function isVersion(version: RunInfo["version"], name: string): boolean {
   if (version === null || version.version === name) return version !== null;
   return version.version === null && name.length >= 4 && version.shape.startsWith(name);
 }
 
-/** The number of runs that one call lists. A filter needs many runs for a page. */
+/** The number of runs in one call. A filter needs many runs for a page. */
 function batchSize({ match, status, label, group, since, ns, allNs }: RunQuery, limit: number): number {
   const filters = [match, status, label, group, since, ns, allNs].some((filter) => filter !== undefined);
   return filters ? 500 : limit + 1;
@@ -190,8 +190,7 @@ async function* byBeginning(context: Context, query: RunQuery, limit: number): A
       list.done = list.runs.length < size;
       list.before = list.runs.at(-1)?.position;
     }
-    // Yield only the runs down to this position. Below it, a list that has more runs may still return a run that comes
-    // first.
+    // Yield the runs down to this position. Below it, an unfinished list may still return a run that comes first.
     const reached = Math.max(...lists.filter(({ done }) => !done).map(({ runs }) => runs.at(-1)!.position), -Infinity);
     const batch = lists.flatMap(({ runs }) => runs.filter(({ position }) => position >= reached));
     for (const list of lists) list.runs = list.runs.filter(({ position }) => position < reached);
@@ -206,7 +205,7 @@ async function heldBy({ engine }: Context, contracts: readonly string[]): Promis
   return contracts.filter((contract) => spaces.some(({ space, runs }) => space === contract && runs > 0));
 }
 
-/** The greatest number of runs that can be sorted by size. */
+/** The maximum number of runs that are sorted by size. */
 const LARGEST = 1000;
 
 /** Yields runs, the largest first. The position of a run is its index in this order. */
@@ -217,7 +216,7 @@ async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundR
     found.push(...(await storeCalls.call(native, "stats", { contract, largest: LARGEST })).largest);
   }
   const sorted = found.toSorted((a, b) => b.storedBytes - a.storedBytes);
-  // The list can contain a run twice: with its checkpoints, and with its current state.
+  // The list can contain a run twice: for its checkpoints, and for its current state.
   const seen = new Set<string>();
   const once = sorted.filter(({ space, run, ns }) => {
     if (run === null) return false;
@@ -246,7 +245,7 @@ async function showAll(context: Context, runs: readonly FoundRun[], options: Run
     const { current, page } = lineups[at]!;
     const { position, space } = runs[at]!;
     const name = JSON.stringify(key);
-    // A run with a current state is in two lists: with that state, and with its checkpoints.
+    // A run with a current state is in two lists: one for this state, and one for its checkpoints.
     const others = [current, page.rows[0]].filter((row) => row !== undefined && row.space !== space);
     const isFirst = isFound
       ? // The current state decides the status and the labels, and an index may have found only this one.
@@ -330,7 +329,7 @@ async function runInfo(
   };
 }
 
-/** Returns the version of a checkpoint, without its name. */
+/** Returns the version of a checkpoint, still without its name. */
 function versionIn({ shape, space }: Lineup["page"]["rows"][0], { meta }: CheckpointInfo): RunInfo["version"] {
   const given = shape ?? pluginOf(space).maker?.(meta).shape;
   return typeof given === "string" ? { version: null, shape: given } : null;

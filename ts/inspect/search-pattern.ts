@@ -1,11 +1,11 @@
-/** What a search looks for: a text or a regular expression. */
+/** The pattern of a search: a text or a regular expression. */
 
 import { createContext, Script } from "node:vm";
 import { messageOf, rangeError, typeError } from "../bridge/errors.js";
 import { binaryTags } from "../bridge/serializer.js";
 import type { Sieve } from "../plugin/wire.js";
 
-/** Where a text matches. */
+/** The position of a match in a text. */
 export interface Found {
   at: number;
   length: number;
@@ -14,13 +14,13 @@ export interface Found {
 export interface Pattern {
   /** Returns the first match in a text, or null. */
   find(text: string): Found | null;
-  /** What the bytes of a value contain if the value matches. Only such values are read. */
+  /** Bytes in every matching value. Other values are not read. */
   needles: Needles;
   /** Runs a search of values. Throws if a regular expression takes too long. */
   during<T>(search: () => T): T;
 }
 
-/** Texts, as bytes. One of them is enough. An empty one is in all bytes. */
+/** Texts as bytes, of which a value must contain one. An empty text is in all bytes. */
 type Texts = number[][];
 
 interface Needles {
@@ -38,19 +38,19 @@ export interface PatternOptions {
   ignoreCase?: boolean | undefined;
 }
 
-/** How long the search of one checkpoint with a regular expression may take, in ms. */
+/** The time limit for a regular expression in one checkpoint, in ms. */
 const MOST_MS = 2_000;
 
 /** The tags whose bytes are JSON text. */
 const JSON_TAGS = ["json", "json-form"];
 
-/** In all bytes. */
+/** Matches all bytes. */
 const ANY: Texts = [[]];
 
-/** Returns what the engine looks for. It cannot look into the bytes of the serializers with the tags `others`. */
+/** Returns the search for the engine. It cannot search the bytes of the serializers with the tags `others`. */
 export function sieveOf({ needles: { ignoreCase, json, v8, names } }: Pattern, others: Iterable<string>): Sieve {
   const kinds = [
-    // Bytes are no text.
+    // Bytes are not text.
     { tags: ["bytes"], needles: [] },
     { tags: [...others], needles: ANY },
     { tags: JSON_TAGS, needles: json },
@@ -87,7 +87,7 @@ function exact(text: string): Pattern {
   };
 }
 
-/** The letters outside ASCII that a search without case takes for `s` and `k`. */
+/** Letters outside ASCII that match `s` and `k` when case is ignored. */
 const FOLDED = { s: "\u017f", k: "\u212a" };
 
 function anyCase(text: string): Pattern {
@@ -136,7 +136,7 @@ function compiled(text: string, flags: string): RegExp {
   try {
     return new RegExp(text, `${flags}u`);
   } catch {
-    // With the flag `u`, some expressions are not allowed that are common elsewhere, such as `\-`.
+    // The flag `u` forbids some common expressions, such as `\-`.
   }
   try {
     return new RegExp(text, flags);
@@ -150,7 +150,7 @@ function foundIn(expression: RegExp, text: string): Found | null {
   return found && { at: found.index, length: found[0].length };
 }
 
-/** Returns a text as it is between the quotes of JSON. */
+/** Returns a text as JSON, without the quotes. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 /** Returns the regular expression of a text. */
@@ -158,10 +158,10 @@ const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, "
 
 const bytesOf = (text: string, encoding: BufferEncoding = "utf8"): number[] => [...Buffer.from(text, encoding)];
 
-/** Escapes of JSON that may stand for any character that is searched for. */
+/** JSON escapes that may stand for any searched character. */
 const OTHER_ESCAPES: Texts = ["\\u", "\\/"].map((text) => bytesOf(text));
 
-/** Texts that a reader makes: they are shown, but V8 does not write them as texts. */
+/** Texts that a reader makes. V8 stores their values in binary form. */
 const MADE = [
   "true",
   "false",
@@ -180,7 +180,7 @@ const MADE = [
   "URIError",
 ];
 
-/** Returns true if a text may be a part of a number, a date or a word, which V8 writes in binary form. */
+/** Returns true if a text may occur in a number, a date or a word that V8 stores in binary form. */
 function isMadeByReader(text: string, ignoreCase: boolean): boolean {
   const isNumber = ignoreCase ? /^[-+0-9:.tze]+$/i.test(text) : /^[-+0-9:.TZe]+$/.test(text);
   if (isNumber) return true;

@@ -1,4 +1,4 @@
-/** Lists the checkpoints that a search looks through. */
+/** Lists the checkpoints to search. */
 
 import { traitsOf } from "../contracts/registry.js";
 import { type Context, contractsOf, isCurrent, shownNs, spaceOf } from "./context.js";
@@ -8,21 +8,21 @@ import { type Match, nameOf } from "./search-values.js";
 import type { SearchHit, SearchOptions } from "./search-views.js";
 import type { At, FoundRun, Key, Row } from "../plugin/wire.js";
 
-/** Which checkpoints are searched. */
+/** Selects the checkpoints to search. */
 export type Wanted = Omit<SearchOptions, "regex" | "ignoreCase" | "signal" | "onProgress">;
 
 /** A checkpoint to search. */
 export interface Target {
-  /** An empty id: it is the newest one of its run, whose id is not known. */
+  /** An empty id: the newest checkpoint of its run, with an unknown id. */
   at: At;
-  /** Undefined: it is the newest of its run, and its row was not read. */
+  /** Undefined: the newest checkpoint of its run, with an unread row. */
   row: Row | undefined;
-  /** The id of the checkpoint before it, if what both have is searched once. */
+  /** The id of the previous checkpoint, if data of both is searched once. */
   before: string | undefined;
-  /** Whether all of its writes are searched: others are in the states that follow. */
+  /** Whether all of its writes are searched. Other writes are in later states. */
   isNewest: boolean;
   isLastOfRun: boolean;
-  /** What was found in earlier checkpoints of its run, if all of them are searched. */
+  /** The matches in earlier checkpoints of its run, if all checkpoints are searched. */
   history: History | undefined;
 }
 
@@ -32,21 +32,21 @@ export interface Candidate {
   row: Row;
 }
 
-/** A match, and the part of the checkpoint that has it. */
+/** A match, and its part of the checkpoint. */
 export type Placed = Match & Pick<SearchHit, "part">;
 
-/** Returns true if all checkpoints of a run are searched, because they are values of their own. */
+/** Returns true if all checkpoints of a run are searched, because each is a value of its own. */
 const isRecords = ({ space }: Key): boolean => traitsOf(space).records === true;
 
-/** The number of runs that one call lists. The first call lists fewer, so that the first hit comes soon. */
+/** The number of runs in one call. The first call lists few, so that the first hit comes soon. */
 const [FIRST, LATER] = [16, 250];
 
-/** What was found in the checkpoints of a run so far. */
+/** The matches in the checkpoints of a run so far. */
 class History {
-  /** How often a checkpoint had each place, at most. */
+  /** The maximum number of occurrences of each place in a checkpoint. */
   readonly #counts = new Map<string, number>();
 
-  /** Returns the matches at places that no earlier checkpoint has. */
+  /** Returns the matches at new places. */
   newOf(matches: readonly Placed[]): Placed[] {
     const counts = new Map<string, number>();
     return matches.filter((match) => {
@@ -60,7 +60,7 @@ class History {
   }
 }
 
-/** Lists the checkpoints to search, those of the run that was active last first. */
+/** Lists the checkpoints to search, those of the last active run first. */
 export async function* targetsOf(context: Context, wanted: Wanted): AsyncGenerator<Target> {
   const isWhole = (key: Key) => wanted.allSteps === true || isRecords(key);
   for await (const runs of runsOf(context, wanted)) {
@@ -76,7 +76,7 @@ export async function* targetsOf(context: Context, wanted: Wanted): AsyncGenerat
   }
 }
 
-/** Adds the rows of checkpoints. Those that do not exist any more, or are not wanted, are left out. */
+/** Adds the rows of checkpoints. Leaves out removed and unwanted ones. */
 export async function rowsOf(context: Context, wanted: Wanted, targets: readonly Target[]): Promise<Candidate[]> {
   const unknown = targets.filter(({ row }) => row === undefined).map(({ at }) => at);
   const newest = await newestStates(context, wanted, unknown);
@@ -109,7 +109,7 @@ async function* recordsOf(context: Context, key: Key, newest: Row): AsyncGenerat
   }
 }
 
-/** Lists the checkpoints of a run, the oldest first, because a place is reported where it was saved first. */
+/** Lists the checkpoints of a run, the oldest first, because a place is reported at its first save. */
 async function* historyOf(context: Context, key: Key, newest: Row): AsyncGenerator<Target> {
   const history = new History();
   let before: string | undefined;
@@ -118,7 +118,7 @@ async function* historyOf(context: Context, key: Key, newest: Row): AsyncGenerat
     yield { at: atOf(key, row), row, before, isNewest, isLastOfRun: isNewest, history };
     before = row.id;
   }
-  // The current state of a session is no checkpoint of it.
+  // The current state of a session is not a checkpoint.
   if (!isCurrent(newest.space)) return;
   yield { at: atOf(key, newest), row: newest, before, isNewest: true, isLastOfRun: true, history };
 }
@@ -140,7 +140,7 @@ async function* runsOf(context: Context, { space, run, ns, status, label }: Want
   const statuses = status && [status];
   const fields = { spaces, matching: run ?? "", statuses, labels: label };
   if (run !== undefined) {
-    // Found by its name. The list below has its namespaces.
+    // Found by its name. The list below contains its namespaces.
     const contracts = spaces.filter((each) => !isCurrent(each));
     yield contracts.map((each): At => ({ space: each, run, ns: ns ?? "", id: "" })).filter(isFirst);
   }

@@ -16,17 +16,17 @@ import type { Snippet } from "./search-views.js";
 /** A key or a value that matches. */
 export interface Match {
   path: Step[];
-  /** True if the key matches, and the value does not. */
+  /** True if only the key matches. */
   inKey: boolean;
   snippet: Snippet;
 }
 
-/** How many characters of a text are shown before a match, of it and after it. */
+/** The number of shown characters before a match, in it and after it. */
 const [BEFORE, MATCHED, AFTER] = [40, 120, 80];
 
 /**
- * Yields the matches in a value, in the order of the document. `form` is in the JSON form. `unread` is called for each value
- * that has no text, because its serializer is missing or because it is too large.
+ * Yields the matches in a value, in document order. `form` is in the JSON form. `unread` is called for each value
+ * without text, because its serializer is missing or the value is too large.
  */
 export function* matchesIn(
   form: unknown,
@@ -40,7 +40,7 @@ export function* matchesIn(
     if (own !== null) yield { path: stepsTo(root), inKey: false, snippet: own };
     return;
   }
-  /** The containers that are open. Recursion would overflow the stack. */
+  /** The open containers. Recursion would overflow the stack. */
   const open: Array<{ items: Iterator<Item>; place: Place | null }> = [];
   const enter = (value: unknown, place: Place | null): boolean => {
     const kind = containerOf(value);
@@ -63,7 +63,7 @@ export function* matchesIn(
     if (found !== null) yield { path: stepsTo(place), inKey: inValue === null, snippet: found };
     if (isContainer) enter(item.value, place);
     if (item.key === undefined) continue;
-    // A key of a Map that is no text has the first place of its entry.
+    // A Map key that is not a text has the first place of its entry.
     const keyPlace = placeOf([item.step, 0], top.place);
     if (enter(item.key, keyPlace)) continue;
     const inKey = inLeaf(item.key, pattern, unread);
@@ -86,7 +86,7 @@ function inLeaf(form: unknown, pattern: Pattern, unread: (tag: string) => void):
     unread(String(tag));
     return null;
   }
-  // A reference is written out at another place. Bytes are no text.
+  // A reference's target is searched at its own place. Bytes are not text.
   if (type === "Ref" || type === "Bytes" || value === undefined || value === null) return null;
   if (type === "RegExp") return inText(String((value as { source?: unknown }).source), pattern);
   return inText(typeof value === "object" ? JSON.stringify(value) : String(value), pattern);
@@ -103,7 +103,7 @@ function snippetOf(text: string, { at, length }: Found): Snippet {
   };
 }
 
-/** Returns the name of a place without indexes, with its text. Items of a list may have moved between two steps. */
+/** Returns the name of a match: its place without indexes, and its text. List items may move between steps. */
 export function nameOf(part: string, { path, inKey, snippet }: Match): string {
   const steps = path.map((step) => (typeof step === "number" ? 0 : step));
   return JSON.stringify([part, steps, inKey, snippet.before, snippet.match]);

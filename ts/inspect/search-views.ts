@@ -1,4 +1,4 @@
-/** What a search shows. */
+/** The types of a search's results. */
 
 import type { Change, CheckpointRef, Space, Status } from "../plugin/views.js";
 
@@ -9,19 +9,19 @@ export interface Snippet {
   after: string;
 }
 
-/** How far a search has come. */
+/** The progress of a search. */
 export interface SearchProgress {
-  /** How many runs it has read. A namespace counts as a run. */
+  /** The number of searched runs. A namespace counts as a run. */
   runs: number;
   checkpoints: number;
   hits: number;
-  /** How many values it could not read, by the name of the serializer that wrote them. */
+  /** The number of unreadable values, by the name of their serializer. */
   unreadable: Record<string, number>;
-  /** How many checkpoints it could not read, because they are damaged or too large. */
+  /** The number of unreadable checkpoints, which are damaged or too large. */
   damaged: number;
 }
 
-/** A place that a search has found. */
+/** A match of a search. */
 export interface SearchHit extends CheckpointRef {
   ns: string | null;
   /** The index of the checkpoint in its run. */
@@ -32,13 +32,13 @@ export interface SearchHit extends CheckpointRef {
   part: Change["part"];
   /** The path of the value in the part. */
   path: Array<string | number>;
-  /** True if the key of the value matches, and not the value. */
+  /** True if only the key of the value matches. */
   inKey: boolean;
   /** The first match in the value, and the text around it. */
   snippet: Snippet;
 }
 
-/** What to search, and how. */
+/** Selects what is searched, and how. */
 export interface SearchOptions {
   /** Whether the text is a regular expression of JavaScript. Default: false. */
   regex?: boolean | undefined;
@@ -47,13 +47,13 @@ export interface SearchOptions {
   space?: Space | undefined;
   /** Only the run with this id. */
   run?: string | undefined;
-  /** Only this namespace. Default: all, with the subgraphs. */
+  /** Only this namespace. Default: all, including subgraphs. */
   ns?: string | undefined;
   /** Only runs with this status. */
   status?: Status | undefined;
   /** Only runs that have all of these labels. */
   label?: Record<string, string> | undefined;
-  /** Whether all checkpoints are searched. Each place is then found once, in the first checkpoint that has it. Default: false. */
+  /** Whether all checkpoints are searched. Each place is then reported at its first checkpoint. Default: false. */
   allSteps?: boolean | undefined;
   /** The number of hits after which the search ends. Default: no limit. */
   limit?: number | undefined;

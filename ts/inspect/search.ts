@@ -35,13 +35,13 @@ const searchOptions = {
   onProgress: callback<(progress: SearchProgress) => void>,
 };
 
-/** How many checkpoints one call looks through, and about how large they may be together, in bytes. */
+/** How many checkpoints one call examines, and their approximate size together, in bytes. */
 const [AT_ONCE, BYTES_AT_ONCE] = [128, 8 * 2 ** 20];
 
 /** How many checkpoints are read ahead. */
 const AHEAD = 32;
 
-/** The most hits that are reported for one checkpoint. */
+/** The maximum number of reported hits in one checkpoint. */
 const MOST_HITS = 1_000;
 
 /** Checks the arguments of a search, and returns the search. */
@@ -67,9 +67,9 @@ class Search {
   readonly #onProgress: SearchOptions["onProgress"];
   readonly #isStopped: () => boolean;
   readonly #sieve: Sieve;
-  /** The number of checkpoints that the next call looks through. The first are few, so that the first hit comes soon. */
+  /** The number of checkpoints in the next call. It begins small, so that the first hit comes soon. */
   #room = 16;
-  /** Whether the last call was answered beside the others. Two threads answer the calls in turn. */
+  /** Whether the last call ran on the second thread. Two threads alternate. */
   #beside = true;
   readonly #progress: SearchProgress = { runs: 0, checkpoints: 0, hits: 0, unreadable: {}, damaged: 0 };
 
@@ -113,13 +113,13 @@ class Search {
     this.#onProgress?.({ ...this.#progress, unreadable: { ...this.#progress.unreadable } });
   }
 
-  /** Yields the checkpoints that may match, in their order. Some are read ahead. Null: it was removed, or is damaged. */
+  /** Yields the possible matches in order. Some are read ahead. Null: the checkpoint was removed or is damaged. */
   async *#read(): AsyncGenerator<{ candidate: Candidate; found: FoundCheckpoint | null }> {
     for await (const candidates of this.#candidates()) {
       const queue: Array<{ candidate: Candidate; reading: Promise<FoundCheckpoint | null> }> = [];
       let bytes = 0;
       for (const candidate of candidates) {
-        // It is read in any case, however large it is.
+        // The first one is always read, even if it is large.
         while (queue.length >= AHEAD || (queue.length > 0 && bytes + candidate.row.logical > BYTES_AT_ONCE)) {
           const { candidate: first, reading } = queue.shift()!;
           bytes -= first.row.logical;
@@ -133,8 +133,8 @@ class Search {
   }
 
   /**
-   * Yields the checkpoints that may match. One call of the engine looks through many, and while its answer is used, the next call
-   * runs.
+   * Yields the checkpoints that may match. One call of the engine examines many. The next call runs during the use of
+   * its result.
    */
   async *#candidates(): AsyncGenerator<Candidate[]> {
     let targets: Target[] = [];
@@ -182,20 +182,20 @@ class Search {
     });
     this.#progress.damaged += answer.damaged;
     for (const [tag, count] of Object.entries(answer.unread)) this.#count(tag, count);
-    // The next ones are probably as large.
+    // The next checkpoints probably have the same size.
     const mean = answer.bytes / targets.length;
     this.#room = Math.max(1, Math.min(AT_ONCE, Math.floor(BYTES_AT_ONCE / mean)));
     return answer.found;
   }
 
-  /** Returns false if the values are not stored as they are shown. */
+  /** Returns false if values are stored in another form than they are shown. */
   #isSifted({ space, id }: At): boolean {
     const { isJoined, madeKeys = [] } = traitsOf(space);
     if (id === "" || isJoined?.(id) === true) return false;
     return madeKeys.every((name) => this.#pattern.find(name) === null);
   }
 
-  /** Reads the bytes of a checkpoint. Null: it was removed, or cannot be read. */
+  /** Reads the bytes of a checkpoint. Null: it was removed or is unreadable. */
   async #found(row: Row): Promise<FoundCheckpoint | null> {
     try {
       return await readFound(this.#context, row);
@@ -227,7 +227,7 @@ class Search {
   async #matches(row: Row, isNewest: boolean, found: FoundCheckpoint): Promise<Placed[]> {
     const { state, rest } = readValues(this.#context, row, found);
     const writes = await readWrites(this.#context, row, found);
-    // Parts without their serializers are counted already.
+    // Parts without their serializers were already counted.
     const missing = new Set(partsOf(found).flatMap((part) => (this.#isReadable(part) ? [] : [part.tag])));
     const unread = (tag: string) => {
       if (!missing.has(tag)) this.#count(tag);
@@ -244,7 +244,7 @@ class Search {
       };
       take("state", shownState);
       for (const [at, { channel, value }] of writes.entries()) {
-        // The other writes to earlier checkpoints are in the states that follow.
+        // Other writes to earlier checkpoints are in the states after them.
         if (isNewest || channel.startsWith("__")) take("writes", value, [at, "value"]);
       }
       if (rest !== null) take("rest", shownRest);
@@ -265,7 +265,7 @@ function hitOf(context: Context, row: Row, { part, path, inKey, snippet }: Place
   return { space, run, ns, id, step, label: stepName(info), savedAt, part, path, inKey, snippet };
 }
 
-/** Lets a promise reject where it is awaited, or nowhere if the search ends before. */
+/** Lets a promise reject at its await, or nowhere if the search ends earlier. */
 function begun<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

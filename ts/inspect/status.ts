@@ -6,14 +6,13 @@ import type { Status } from "../plugin/views.js";
 import type { Row } from "../plugin/wire.js";
 import { type Context, spaceOf } from "./context.js";
 
-/** Returns the reason for the status of a run whose newest checkpoint is `row`, in a few words. Null: there is none. */
+/** Returns the reason for a run's status, in a few words. `row` is its newest checkpoint. Null: there is none. */
 export async function readWhy(context: Context, row: Row, status: Status): Promise<string | null> {
   if (status === "finished") return null;
   try {
     return (await pluginOf(spaceOf(row.space)).why?.(context, row, status)) ?? null;
   } catch (error) {
-    // The reason is unknown if the checkpoint is damaged or its serializer is missing. Any other error is an error of
-    // the store.
+    // If the checkpoint is damaged or its serializer is missing, the reason is unknown. Other errors are the store's.
     if (error instanceof ForkpointError && !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
     return "the newest checkpoint cannot be read";
   }

@@ -3,13 +3,13 @@
 import { traitsOf } from "../contracts/registry.js";
 import type { CheckpointInfo } from "../plugin/views.js";
 
-/** What graphs call each step. */
+/** The label that graphs give every step. */
 const ANY_STEP = "loop";
 
 /**
- * Returns the name of the step that made a checkpoint: its nodes, for example `plan` or `read x3, write`, else the framework's
- * own word, for example `input` or `update`. A step of a session is called by its number and the role of its last message. Returns null
- * if the step has no name.
+ * Returns the name of the step that made a checkpoint: its nodes, for example `plan` or `read x3, write`, or the
+ * framework's word, for example `input` or `update`. A session's step is named by its number and its last message's
+ * role. Null: the step has no name.
  *
  * @example
  * ```ts

@@ -1,34 +1,34 @@
-/** What the waterfall and the graph of a run have in common. Uses nothing of Node, because the page of the studio uses it. */
+/** The shared part of a run's waterfall and graph. Uses nothing of Node, because the studio's page uses it. */
 
 import type { CheckpointInfo, EffectInfo, Status } from "../plugin/views.js";
 
-/** The nodes and edges that a program stored of itself. */
+/** The nodes and edges in the stored description of a program. */
 export interface CourseProgram {
   nodes: string[];
   edges: Array<{ from: string; to: string; conditional: boolean }>;
 }
 
 /**
- * The course of a run: what {@link waterfallOf} and {@link graphOf} draw. `Inspector.course()` reads it. Only `steps` is
- * needed.
+ * The course of a run, for {@link waterfallOf} and {@link graphOf}. `Inspector.course()` reads it. Only `steps` is
+ * required.
  */
 export interface RunCourse {
   /** The checkpoints of the run, in any order. */
   steps: readonly CheckpointInfo[];
   effects?: readonly EffectInfo[] | undefined;
-  /** The checkpoints of the run's subgraphs: of the namespaces below its own. */
+  /** The checkpoints of the run's subgraphs, in the namespaces below its own. */
   subgraphs?: readonly CheckpointInfo[] | undefined;
-  /** The ids of checkpoints at which the run waited for a person before it continued. */
+  /** The ids of the checkpoints at which the run waited for a person. */
   pauses?: readonly string[] | undefined;
-  /** Null: the store does not know the program. */
+  /** Null: the program is unknown. */
   program?: CourseProgram | null | undefined;
   /** The status of the run. */
   status?: Status | undefined;
-  /** The nodes that run next. Null: not known. */
+  /** The nodes that run next. Null: unknown. */
   next?: readonly string[] | null | undefined;
 }
 
-/** A course that an inspector has read: nothing is missing. */
+/** A complete course, as an inspector reads it. */
 export type ReadCourse = { [Name in keyof RunCourse]-?: Exclude<RunCourse[Name], undefined> };
 
 /** Sorts checkpoints by the order in which they were saved. */
@@ -38,14 +38,14 @@ const NONE: readonly string[] = [];
 
 const isStart = (node: string): boolean => node === "__start__" || node === "__input__" || node === "__START__";
 
-/** Returns the names of the nodes that made a checkpoint, without the place before the first node. */
+/** Returns the names of the nodes that made a checkpoint, without that of the start. */
 export const nodesOf = ({ nodes }: CheckpointInfo): readonly string[] =>
   nodes === null || nodes === undefined ? NONE : nodes.some(isStart) ? nodes.filter((node) => !isStart(node)) : nodes;
 
-/** The sources of checkpoints that a person or another program made, and no node. */
+/** The sources of checkpoints that no node made, but a person or another program. */
 const FROM_OUTSIDE: ReadonlySet<unknown> = new Set(["input", "update", "fork"]);
 
-/** Returns who made a checkpoint of a graph: `"input"`, `"update"` or `"fork"`. Null: a node, or not known. */
+/** Returns who made a graph's checkpoint: `"input"`, `"update"` or `"fork"`. Null: a node, or unknown. */
 export function outsideSource({ meta }: CheckpointInfo): string | null {
   const inner = meta["metadata"];
   const own = typeof inner === "object" && inner !== null ? (inner as { source?: unknown }).source : undefined;

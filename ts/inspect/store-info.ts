@@ -10,17 +10,17 @@ import type { InspectedStats, StoreInfo } from "../plugin/views.js";
 
 type Holding = StoreInfo["spaces"][number];
 
-/** Adds up the contracts of each space. A space without runs is left out. */
+/** Adds up the contracts of each space. Leaves out spaces without runs. */
 async function spacesOf({ engine }: Context): Promise<Holding[]> {
   const found = await inspect.call(engine.native, "spaces", {});
   const spaces = SPACES.map((space) => {
-    // The status of a run is that of its current state.
+    // The status of a run is the status of its current state.
     const own = traitsOf(space).current ?? space;
     const { statuses, isEstimate } = found.find((part) => part.space === own)!;
     const sizes = { checkpoints: 0, effects: 0, logicalBytes: 0, storedBytes: 0 };
     const sum: Holding = { space, runs: 0, statuses, ...sizes, isEstimate };
     for (const part of found.filter((each) => spaceOf(each.space) === space)) {
-      // A run with a current state is in two contracts: with its checkpoints, if it has some, and with that state.
+      // A run with a current state may be in two contracts: with its checkpoints, and with this state.
       if (!isBeside(part.space)) {
         sum.runs = Math.max(sum.runs, part.runs);
         sum.checkpoints += part.checkpoints;
@@ -43,7 +43,7 @@ export async function infoOfStore(context: Context): Promise<StoreInfo> {
 
 const statsOptions = { largest: whole(0, 1000, "entries") };
 
-/** Returns true if the contract is public and the run has a name. Leases are stored as runs too, and are left out. */
+/** Returns true if the contract is public and the run has a name. Leases are also stored as runs. */
 function isShown({ space, run }: { space: string | null; run: string | null }): boolean {
   return run !== null && space !== null && (isCurrent(space) || SPACES.includes(space as KnownSpace));
 }

@@ -1,8 +1,8 @@
-/** Reads several runs at the same time, but not so many that their states fill the memory. */
+/** Reads several runs at the same time, with a limit that keeps their states from filling the memory. */
 
 const AT_ONCE = 16;
 
-/** Calls `work` for each item, and returns the results in the order of the items. Throws between calls if the signal aborts. */
+/** Calls `work` for each item. Returns the results in the items' order. Throws between calls if the signal aborts. */
 export async function mapTogether<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,

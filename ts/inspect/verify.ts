@@ -22,15 +22,15 @@ const verifyOptions = {
 };
 
 /**
- * Verifies the store. Reads all data even if `runs` is given. Then it returns only the findings about these runs, and counts
- * what it has read of them.
+ * Verifies the store. Always reads all data. With `runs`, returns only the findings about these runs, and the counts of
+ * their data.
  */
 export async function verify(context: Context, given: unknown, closing: () => boolean): Promise<VerifyReport> {
   const { runs, quick, ...rest } = readRecord(given, "options", verifyOptions);
   const report = quick === true ? await glance(context) : await check(context.engine, rest, closing);
   if (runs === undefined) return { ...report, ok: isOk(report.findings) };
   const findings = report.findings.filter((finding) => isAbout(finding, runs));
-  // What is damaged is among the findings, so it is only not counted here.
+  // Damaged data is in the findings, and is only left out of the counts.
   const counts =
     quick === true ? undefined : await readRuns(context, await keysOf(context, runs), rest.signal, () => {});
   const others = report.findings.length - findings.length;
@@ -40,8 +40,8 @@ export async function verify(context: Context, given: unknown, closing: () => bo
 const isOk = (findings: Finding[]) => findings.every(({ severity }) => severity !== "error");
 
 /**
- * Returns true if a finding is about one of the runs, or if its run is unknown. A thread has all of its namespaces. A
- * run with a current state has it and its checkpoints, which are in two contracts.
+ * Returns true if a finding is about one of the runs, or about an unknown run. A thread includes all of its namespaces.
+ * A run includes its current state and its checkpoints, which are in two contracts.
  */
 function isAbout({ ref }: Finding, runs: readonly Key[]): boolean {
   // A finding about a current state has the id of the run in `id`.

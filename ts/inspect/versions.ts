@@ -9,7 +9,7 @@ import { readValue } from "../plugin/values.js";
 import { type OpenRun, type OpenRuns, inspect, openOpenRuns } from "../plugin/wire.js";
 import type { Space, Status, VersionCount } from "../plugin/views.js";
 
-/** The most runs of a framework whose newest checkpoints are read. If more are open, these stand for all. */
+/** The maximum number of a framework's runs whose newest checkpoints are read. More runs are extrapolated. */
 const MOST = 500;
 
 const versionsOptions = { space: readSpace };
@@ -33,7 +33,7 @@ async function countIn(context: Context, space: Space, { count, isEstimate, runs
   }
   if (groups.size === 0) return [];
   const programs = new Map((await programsIn(context.engine.native, space)).map(({ id, shape }) => [id, shape]));
-  // Each run that was read stands for so many.
+  // The number of runs that each read run represents.
   const scale = Math.max(1, count / runs.length);
   return [...groups.values()].map((group) => {
     const { shape } = group;

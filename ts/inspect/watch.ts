@@ -13,19 +13,19 @@ import type { CheckpointInfo, EffectInfo } from "../plugin/views.js";
 /** An event of a watch. */
 export type StoreEvent =
   | { type: "saved"; seq: number; checkpoint: CheckpointInfo }
-  /** An effect of a run began or ended. Read the details with `effects()`. */
+  /** An effect of a run began or ended. Read its details with `effects()`. */
   | { type: "effect"; seq: number; effect: WatchedEffect }
-  /** Checkpoints were removed. Read the data that you show again. On a server, also the end of an effect may cause it. */
+  /** Checkpoints were removed. Read your data again. On a server, the end of an effect may also cause this event. */
   | { type: "changed" };
 
-/** An effect that began or ended at `savedAt`. */
+/** An effect that began or ended, at `savedAt`. */
 export interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" | "branch"> {
   state: EffectState;
   /** In ms since the epoch. */
   savedAt: number;
 }
 
-/** The pause between two polls, in ms. It is longer for a server, because each poll is a round trip. */
+/** The pause between two polls, in ms. A poll of a server is a round trip, so its pause is longer. */
 const [PAUSE, SERVER_PAUSE] = [100, 500];
 
 /** The number of checkpoints that one poll reads. */
@@ -56,25 +56,25 @@ export async function* watch(
   const newest = await look(context, { after: 0, newestFirst: true, limit: KNOWN });
   let after = since ?? newest.next;
   const seen = new Seen(newest.rows.filter(({ seq }) => seq <= after));
-  // A removal after this read is reported, even before the first pause.
+  // A removal after this read is always reported, even before the first pause.
   let page = since === undefined ? newest : undefined;
   let counted = page?.checkpoints ?? null;
   if (last > 0 && page !== undefined) {
     const rows = await lastSaved(context, last, isWanted);
-    // Leave out newer checkpoints. The loop yields them.
+    // Leave out newer checkpoints, which the loop yields.
     yield* await eventsOf(
       context,
       rows.filter(({ seq }) => seq <= after),
     );
   }
   while (!stopped()) {
-    // Read the last seen checkpoint again. If its save number has another checkpoint now, the database was restored.
+    // Read the last seen checkpoint again. If its save number now has another checkpoint, the database was restored.
     const anchored = seen.has(after);
     const from = anchored ? after - 1 : after;
     const found = await look(context, { after: from, newestFirst: false, limit: PAGE }, page);
     const isUnchanged = found.version !== null && found.version === page?.version;
     const rows = found.rows.filter((row) => !seen.is(row));
-    // An effect that has ended is another row.
+    // An ended effect is a different row.
     const isGone = anchored && !isUnchanged && rows.length === found.rows.length && !seen.isEffect(after);
     if (isGone || isRemoval(page, found, rows, counted)) {
       yield { type: "changed" };
@@ -98,10 +98,7 @@ export async function* watch(
   }
 }
 
-/**
- * The newest checkpoints that a watch has seen, by save number. A restored database reuses these numbers for other
- * checkpoints.
- */
+/** The newest checkpoints that a watch has seen, by save number. A restored database uses these numbers again. */
 class Seen {
   readonly #saved = new Map<number, { identity: string; isEffect: boolean }>();
 
@@ -132,8 +129,8 @@ class Seen {
   }
 
   /**
-   * If the database was restored to a state before the save number `after`, returns the number from which to continue:
-   * the number of the newest checkpoint that the watch has seen or, if there is none, the newest number.
+   * If the database was restored to a state before the save number `after`, returns the number to continue from: that
+   * of the newest seen checkpoint that still exists or, without one, the newest number.
    */
   async placeAfterGoingBack(context: Context, after: number): Promise<number | undefined> {
     const { rows, next } = await look(context, { after: 0, newestFirst: true, limit: KNOWN });
@@ -147,7 +144,7 @@ class Seen {
 
 const identityOf = ({ space, run, ns, id, savedAt }: Row) => JSON.stringify([space, run, ns, id, savedAt]);
 
-/** Reads a page of the feed. `before` is the page that was read last. */
+/** Reads a page of the feed. `before` is the previous page. */
 function look(
   { engine }: Context,
   fields: { after: number; newestFirst: boolean; limit: number },
@@ -157,9 +154,7 @@ function look(
   return inspect.find(engine.native, "feed", { ...fields, ...known }, openFeed);
 }
 
-/**
- * Returns true if checkpoints were removed between two polls. Saving a checkpoint again also removes the earlier one.
- */
+/** Returns true if checkpoints were removed between two polls. A repeated save also removes the earlier checkpoint. */
 function isRemoval(
   before: FeedPage | undefined,
   now: FeedPage,
@@ -174,7 +169,7 @@ function isRemoval(
   return now.checkpoints > counted + added.length || now.checkpoints < counted + added.length - replaced;
 }
 
-/** Returns the last `count` checkpoints that `isWanted` accepts, in save order. */
+/** Returns the last `count` checkpoints that match `isWanted`, in save order. */
 async function lastSaved(context: Context, count: number, isWanted: (row: Row) => boolean): Promise<Row[]> {
   for (let limit = Math.max(count, 100); ; limit *= 8) {
     const { rows } = await look(context, { after: 0, newestFirst: true, limit });
@@ -198,7 +193,7 @@ async function eventOf(context: Context, row: Row, parents: Parents): Promise<St
   return { type: "effect", seq, effect: { ...refOf(row), key: row.id, branch, state, savedAt: row.savedAt } };
 }
 
-/** Returns true for an effect whose claim was renewed. A damaged one is left out too. */
+/** Returns true for a renewed claim of an effect. Also true for a damaged effect. */
 function isRenewal({ effect, meta, savedAt }: Row): boolean {
   if (effect !== true) return false;
   const { state, startedAt } = (meta ?? {}) as Partial<StoredEffect>;

@@ -1,30 +1,30 @@
-/** The rows of a waterfall: the steps of a run by time, with what ran inside them. Uses nothing of Node. */
+/** The rows of a waterfall: the steps of a run by time, with their contents. Uses nothing of Node. */
 
 import { bySeq, nodesOf, outsideSource, ownParent, type RunCourse } from "./steps.js";
 import type { CheckpointInfo, EffectInfo } from "../plugin/views.js";
 
-/** A row of a waterfall. Rows of a greater `depth` ran inside the last row before them that has a smaller one. */
+/** A row of a waterfall. A row belongs to the last row before it with a smaller `depth`. */
 export interface WaterfallRow {
   /**
-   * - `"step"`: a checkpoint. It lasts from the save of its parent to its own.
-   * - `"task"`: one of several nodes that ran at the same time. Its own time is not stored, so it has that of the step.
+   * - `"step"`: a checkpoint. It lasts from its parent's save to its own.
+   * - `"task"`: one of several parallel nodes. It has the time of the step, because its own is not stored.
    * - `"subgraph"`: the steps of a subgraph follow.
    * - `"wait"`: the run waited for a person, or for the next input.
    * - `"effect"`: see `forkpoint/effects`.
    */
   kind: "step" | "task" | "subgraph" | "wait" | "effect";
-  /** The names of the nodes, the label of the step, or the key of the effect. Null: there is none. */
+  /** The names of the nodes, the label of the step, or the key of the effect. Null: none. */
   name: string | null;
   depth: number;
   /** When it began, in ms since the epoch. */
   from: number;
-  /** When it ended. Null: it has not ended, or its end is not known. */
+  /** When it ended. Null: not yet, or unknown. */
   to: number | null;
-  /** True if the time is not only work: the run waited in it for a person, or was continued later from an earlier step. */
+  /** True if the time includes waiting for a person, or until the run was continued from an earlier step. */
   waited: boolean;
   /** The index of the checkpoint in its run. Null for a row without a checkpoint. */
   step: number | null;
-  /** The id and the namespace of the checkpoint. A row without a checkpoint has those of the step that it belongs to. */
+  /** The id and the namespace of the checkpoint or, for a row without one, of its step. */
   id: string | null;
   ns: string | null;
   /** The state of an effect. */
@@ -32,8 +32,8 @@ export interface WaterfallRow {
 }
 
 /**
- * Returns the rows of a waterfall, in the order of time. A pause is a row of its own where its length is known, and else marks
- * the step with `waited`.
+ * Returns the rows of a waterfall, by time. A pause of known length is a row. Any other pause marks its step with
+ * `waited`.
  * @example
  * ```ts
  * import { openInspector, waterfallOf } from "forkpoint/inspect";
@@ -48,7 +48,7 @@ export function waterfallOf(course: RunCourse): WaterfallRow[] {
 }
 
 /**
- * How long the steps of a waterfall took, in ms: what was work, and what was not only work.
+ * Returns how long the steps of a waterfall took, in ms: with work only, and with waiting.
  * @example timeOf([]); // { work: 0, waited: 0 }
  */
 export function timeOf(rows: readonly WaterfallRow[]): { work: number; waited: number } {
@@ -66,7 +66,7 @@ interface Call {
   steps: CheckpointInfo[];
 }
 
-/** Stands for the step that has not ended yet. */
+/** Stands for the unfinished step. */
 const OPEN = "";
 
 const keyOf = (ns: string | null, id: string): string => `${ns ?? ""}\0${id}`;
@@ -76,7 +76,7 @@ class Waterfall {
   /** The steps of each namespace, by the order in which they were saved. */
   readonly #steps = new Map<string, CheckpointInfo[]>();
   readonly #pauses: ReadonlySet<string>;
-  /** By the step in which they ran. */
+  /** The calls, by the step in which they ran. */
   readonly #calls = new Map<string, Call[]>();
   readonly #effects = new Map<string, EffectInfo[]>();
   readonly #ns: string;
@@ -109,7 +109,7 @@ class Waterfall {
     return rows;
   }
 
-  /** Adds a step of a subgraph to the step of the namespace above in which it ran. */
+  /** Adds a subgraph's step to the step of the outer namespace in which it ran. */
   #nest(step: CheckpointInfo): void {
     const ns = step.ns ?? "";
     const above = [...namespacesAbove(ns)].find((each) => this.#steps.has(each)) ?? this.#ns;
@@ -117,7 +117,7 @@ class Waterfall {
     const from = typeof parents === "object" && parents !== null ? (parents as Record<string, unknown>)[above] : null;
     const steps = this.#steps.get(above)!;
     const first = firstAfter(steps, step.seq);
-    // The step above was saved after all steps that ran inside it. Branches may have saved others in between.
+    // The outer step was saved after its inner steps. Branches may have saved others in between.
     let owner = steps[first];
     if (typeof from === "string") {
       const child = steps.slice(first, first + NEAR).find((each) => ownParent(each) === from);
@@ -131,7 +131,7 @@ class Waterfall {
     else call.steps.push(step);
   }
 
-  /** Adds an effect to the step that it was a part of: the first one that was saved after it began. */
+  /** Adds an effect to its step: the first step that was saved after the effect began. */
   #place(effect: EffectInfo): void {
     const steps = this.#steps.get(this.#ns)!;
     const { checkpointId, startedAt } = effect;
@@ -149,7 +149,7 @@ class Waterfall {
     for (const [at, step] of steps.entries()) {
       const parent = known.get(ownParent(step) ?? "");
       const before = steps[at - 1];
-      // A later branch begins at an earlier step. What happened between is not its own time.
+      // A later branch begins at an earlier step. The time in between is not its own.
       const began = parent === undefined ? step.savedAt : Math.max(parent.savedAt, before?.savedAt ?? parent.savedAt);
       const from = Math.min(began, step.savedAt);
       const row = rowOf(step, "step", depth);
@@ -166,14 +166,14 @@ class Waterfall {
       }
       const nodes = nodesOf(step);
       const key = keyOf(step.ns, step.id);
-      // Most steps have nothing inside.
+      // Most steps are empty.
       if (nodes.length < 2 && !this.#calls.has(key) && !this.#effects.has(key)) continue;
       for (const each of this.#inside(key, step, nodes.length > 1 ? nodes : [], depth + 1, row)) rows.push(each);
     }
     return rows;
   }
 
-  /** Returns the rows of what ran inside a step: its parallel nodes, its subgraphs and its effects. */
+  /** Returns the rows inside a step: its parallel nodes, its subgraphs and its effects. */
   #inside(
     key: string,
     step: CheckpointInfo,
@@ -202,7 +202,7 @@ class Waterfall {
   }
 }
 
-/** How many steps after a step of a subgraph are searched for the one that it ran in. */
+/** How many later steps are searched for the outer step of a subgraph's step. */
 const NEAR = 100;
 
 /** Returns the index of the first step that was saved after a position. */
@@ -234,7 +234,7 @@ function rowOf(step: CheckpointInfo, kind: WaterfallRow["kind"], depth: number):
   };
 }
 
-/** Returns the names of the nodes that made a checkpoint, such as `plan` or `read x3, write`. Else its label. */
+/** Returns the nodes that made a checkpoint, such as `plan` or `read x3, write`, or else its label. */
 function nameOf(step: CheckpointInfo): string | null {
   const nodes = nodesOf(step);
   if (nodes.length < 2) return nodes[0] ?? step.label;
@@ -250,13 +250,13 @@ function segmentsOf(ns: string): string[] {
       const list: unknown = JSON.parse(ns);
       if (Array.isArray(list)) return list.map(String);
     } catch {
-      // A name may begin with a bracket too.
+      // A name may also begin with a bracket.
     }
   }
   return ns === "" ? [] : ns.split("|");
 }
 
-/** Yields the namespaces above a namespace, the nearest first. */
+/** Yields the outer namespaces of a namespace, the nearest first. */
 function* namespacesAbove(ns: string): Generator<string> {
   const segments = segmentsOf(ns);
   for (let length = segments.length - 1; length > 0; length--) {
@@ -266,7 +266,7 @@ function* namespacesAbove(ns: string): Generator<string> {
   yield "";
 }
 
-/** Returns true if a namespace is that of a subgraph below another namespace. */
+/** Returns true if a namespace belongs to a subgraph below another namespace. */
 export function isBelow(ns: string, above: string): boolean {
   if (ns === above) return false;
   return [...namespacesAbove(ns)].includes(above);

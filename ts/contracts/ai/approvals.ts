@@ -1,9 +1,9 @@
 /**
- * Approvals that run once: the answers of humans to the questions that a chat has asked.
+ * Approvals that run once: a human's answers to the questions of a chat.
  *
- * The SDK runs a tool for a part with an answer, if no message of a user follows it. So all that matters here is behind the last message
- * of a user. A question there must be one that the stored chat asks at its end, too: otherwise a browser could first send a question of
- * its own, and answer it afterwards.
+ * The SDK runs a tool for an answered part, unless a user's message follows. Only parts after the user's last message
+ * therefore matter. Their questions must also be open at the end of the stored chat. Otherwise a browser could send its
+ * own question and answer it.
  */
 
 import { ForkpointError, isArray, isOvertaken, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
@@ -16,13 +16,13 @@ import { isSame } from "./same.js";
 import { readChat } from "./state.js";
 import { chatCalls } from "./wire.js";
 
-/** What a browser has sent behind the last message of a user. */
+/** The messages that a browser sent after the user's last message. */
 export interface Sent {
-  /** All parts with a call. */
+  /** All parts with a tool call. */
   parts: readonly Found[];
 }
 
-/** Copies what matters of the messages, because the caller may change them. */
+/** Copies the relevant parts of the messages, because the caller may change them. */
 export function sentIn(messages: unknown): Sent {
   if (!isArray(messages)) throw typeError(`messages must be an array, but is ${show(messages)}`);
   const list = readingArgument("messages", () => Array.from(messages as unknown[]));
@@ -35,7 +35,7 @@ export function sentIn(messages: unknown): Sent {
   return { parts: callsIn(last.map((message, at) => copyOf(message, `messages[${list.length - last.length + at}]`))) };
 }
 
-/** Takes the answers. Begins again if the chat was changed meanwhile. */
+/** Takes the answers. Repeats if the chat was changed in between. */
 export async function takeApprovals(engine: Engine, chat: string, { parts }: Sent): Promise<Approval[]> {
   const answers = parts.filter(isAnswered);
   const questions = parts.filter(isQuestion);
@@ -47,7 +47,7 @@ export async function takeApprovals(engine: Engine, chat: string, { parts }: Sen
     for (const question of questions) requireAsked(chat, question, asked);
     if (answers.length === 0) return [];
     const marks = await marksOf(engine, chat, answers);
-    // An answer that was given back may be stored already.
+    // An answer that was released may already be stored.
     const isReleased = ({ part }: Found) => isAnswered({ part }) && marks.get(part.approval?.id)?.released === true;
     const open = [...asked, ...stored.filter(isReleased)];
     const approvals = answers.map((answer) => match(chat, answer, parts, open));
@@ -62,14 +62,14 @@ export async function takeApprovals(engine: Engine, chat: string, { parts }: Sen
   }
 }
 
-/** Gives an approval back. */
+/** Releases an approval. */
 export async function releaseApproval({ native }: Engine, chat: string, approval: string): Promise<void> {
   const [mark] = await chatCalls.call(native, "taken", { chat, approvals: [approval] });
   if (mark === undefined || mark.released) return;
   await chatCalls.call(native, "release", { chat, approval, by: mark.by, savedAt: Date.now() });
 }
 
-/** Reads what was taken or given back. Throws if an answer was taken. */
+/** Reads which approvals were taken or released. Throws if an answer was taken. */
 async function marksOf({ native }: Engine, chat: string, answers: readonly Found[]) {
   const approvals = answers
     .map(({ part }) => part.approval?.id)
@@ -91,10 +91,10 @@ function isSameCall({ type, toolName, input }: ToolPart, other: ToolPart): boole
   return type === other.type && toolName === other.toolName && isSame(asJson(input), asJson(other.input));
 }
 
-/** A value as it comes back from a browser. */
+/** Returns a value as a browser would send it back. */
 const asJson = (value: unknown): unknown => (value === undefined ? value : JSON.parse(JSON.stringify(value) ?? "null"));
 
-/** Refuses a question that the chat does not ask. */
+/** Refuses a question that is not open in the chat. */
 function requireAsked(chat: string, { part }: Found, asked: readonly Found[]): ToolPart {
   const question = asked.find((each) => isOf(part, each.part));
   if (question === undefined) throw invalid(chat, part, "the chat does not ask for it");
@@ -102,7 +102,7 @@ function requireAsked(chat: string, { part }: Found, asked: readonly Found[]): T
   return question.part;
 }
 
-/** Compares an answer with what the chat has asked. */
+/** Compares an answer with the open questions of the chat. */
 function match(chat: string, answer: Found, all: readonly Found[], asked: readonly Found[]): Approval {
   const { messageId, part } = answer;
   const { toolCallId, approval, type, toolName, input, state } = part;

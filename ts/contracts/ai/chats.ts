@@ -29,11 +29,11 @@ import { type ResumableStreamOptions, Streams } from "./streams.js";
 import { type Place, chatCalls } from "./wire.js";
 
 export interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
-  /** How many versions of a chat are kept, the newest ones. 0 and 1: only the newest. Default: all. */
+  /** The number of newest versions to keep of a chat. 0 and 1: only the newest. Default: all. */
   keepVersions?: number | null;
   /** How long a chat is kept after its last change, in ms. Older ones are removed in the background. Default: no limit. */
   ttlMs?: number | null;
-  /** A stream has ended when the process that makes it has not been heard of for so long, in ms. Default: 10,000. */
+  /** A stream has ended after its maker has sent no sign of life for this time, in ms. Default: 10,000. */
   makerTtlMs?: number;
 }
 
@@ -46,7 +46,7 @@ const keepOption = (value: unknown, name: string): number | null =>
 
 const ownOptions = { keepVersions: keepOption, ttlMs: atMost("milliseconds"), makerTtlMs: ttlOption };
 
-/** An id of a chat or a stream. Any text is allowed, because no path and no pattern is made of it. */
+/** Reads the id of a chat or a stream. Any text is allowed, because no path or pattern is made of it. */
 const idOption = (value: unknown, name: string): string => {
   const id = nonEmpty(value, name);
   if (id.includes("\0")) throw typeError(`${name} contains a NUL character: use another id`);
@@ -69,11 +69,11 @@ const characters = whole(0, Number.MAX_SAFE_INTEGER, "characters");
 const leaseOf = (chat: string) => ({ space: chatCalls.name, run: chat, ns: "" });
 
 /**
- * The chats of the AI SDK, in a database that outlives the process: the four functions of the SDK's pages, and what they lose. Each save
- * of messages is a version, so that no branch and no tool call is ever lost.
+ * The chats of the AI SDK, in a database: the four functions on the SDK's pages about chats, and versions. Each save of
+ * messages makes a version, so that no branch and no tool call is lost.
  *
- * - A save is one transaction, and stores what is new. A resolved save is durable.
- * - Several processes can save one chat. The last save wins, and the versions of all stay.
+ * - A save is one transaction, and stores only new data. A resolved save is durable.
+ * - Several processes can save one chat. The last save wins, and all versions stay.
  * - Reads return fresh objects. Nothing is validated: see the SDK's `validateUIMessages`.
  * - Ids are not secret. Check that a chat belongs to the user, for example by `metadata.userId`.
  *
@@ -95,8 +95,8 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
-   * @param options `keepVersions`, `ttlMs` and `makerTtlMs`, and the options of `openStore`. An open store takes only the first and the
-   *   third.
+   * @param options `keepVersions`, `ttlMs` and `makerTtlMs`, and the options of `openStore`. An open store does not
+   *   take `ttlMs`.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: ForkpointChatsOptions) {
@@ -109,7 +109,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
     this.#retention = SessionRetention.of<{ chat: string; place: Place }>(handle, own.ttlMs, {
       list: allChats,
       changedAt: ({ place }) => place.updatedAt,
-      // No rule is about their number, and they are listed in this order.
+      // Chats have no rules about numbers, and are listed in this order.
       savedAs: () => 0,
       groupOf: () => "",
       runOf: ({ chat }) => leaseOf(chat),
@@ -118,7 +118,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Makes an empty chat and returns its id. A chat need not be made: `saveChat` makes one with the id that the browser has invented.
+   * Makes an empty chat and returns its id. Not required: `saveChat` makes a chat with the browser's id.
    * @throws ForkpointError `CONFLICT` if there is a chat with this id.
    * @example const id = await chats.createChat({ metadata: { userId: "u-7" } });
    */
@@ -180,10 +180,10 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Saves a chat. What is left out stays as it is. Other messages than those that are stored make a new version, and the earlier ones
-   * stay. If nothing has changed, nothing is written.
-   * @throws ForkpointError `CONFLICT` if the chat has not the version `expectedVersion`, and if this object has saved the chat, and it
-   *   was deleted since. `INVALID_ARGUMENT` for a message that cannot be stored. Nothing was saved then.
+   * Saves a chat. Left-out fields stay as they are. Changed messages make a new version, and earlier versions stay.
+   * Without changes, nothing is written.
+   * @throws ForkpointError `CONFLICT` if the chat's version is not `expectedVersion`, or if this object has saved the
+   *   chat and it was deleted since. `INVALID_ARGUMENT` for a message that cannot be stored. Nothing was saved then.
    * @example const { version } = await chats.saveChat({ chatId, messages, activeStreamId: null });
    */
   async saveChat(chat: SavedChat<MESSAGE>): Promise<{ version: number }> {
@@ -209,8 +209,8 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Lists chats, the one that was saved last first, whatever the clocks say. `metadata` selects those that have these values. Pass the cursor of a page to get
-   * the next one. Default limit: 100.
+   * Lists chats in save order, the last saved first. `metadata` selects chats with these values. Pass the cursor of a
+   * page to get the next page. Default limit: 100.
    * @example const { chats: mine, cursor } = await chats.listChats({ metadata: { userId: "u-7" }, limit: 20 });
    */
   listChats(options?: {
@@ -257,8 +257,8 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Makes a new chat that begins with the messages and the metadata of a chat, and returns its id. `version` is the version to fork.
-   * Default: the newest. It shares the stored messages: only on Postgres they are copied.
+   * Makes a new chat with the messages and the metadata of a chat, and returns its id. `version` is the version to
+   * fork. Default: the newest. The stored messages are shared; on Postgres, they are copied.
    * @throws ForkpointError `NOT_FOUND` for an unknown chat or version, `CONFLICT` if there is a chat with the new id.
    * @example const other = await chats.fork(id, { version: 3 });
    */
@@ -270,7 +270,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
       return this.#chats.turns.alone(to, async () => {
         const source = await readRow(engine, from);
         if (source === null) throw new ForkpointError("NOT_FOUND", `chat ${quote(from)} not found: list the chats`);
-        // Somebody may have removed the version that the row names.
+        // The row's version may have been removed.
         const number = wanted ?? (await versionsOf(engine, from, { limit: 1 })).versions[0]?.version ?? 0;
         const row = { ...source, chat: to, version: Math.min(number, 1), stream: null, place: placeAfter(undefined) };
         const { fields, buffers } = rowFields(row, undefined);
@@ -286,10 +286,10 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Takes the answers to the questions that a chat asks at its end, and returns them. Call it before `saveChat` and before the model, so
-   * that a tool runs once for each answer, and only if the chat asks for it. Denied ones are taken, too.
-   * @throws ForkpointError `INVALID_ARGUMENT` for an answer or a question that the chat does not ask for, or with another input.
-   *   `CONFLICT` for an answer that was taken: `error.taken` says by whom and when. Nothing was taken then.
+   * Takes the answers to the open questions at the end of a chat, including denials, and returns them. Call it before
+   * `saveChat` and before the model, so that a tool runs once for each answer, and only if the chat has asked.
+   * @throws ForkpointError `INVALID_ARGUMENT` for an answer or a question that is not open, or with a different input.
+   *   `CONFLICT` for an answer that was taken: `error.taken` has the taker and the time. Nothing was taken then.
    * @example const approvals = await chats.takeApprovals(id, messages);
    */
   takeApprovals(id: string, messages: readonly MESSAGE[]): Promise<Approval[]> {
@@ -300,7 +300,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Gives an approval back, after a failure before its tool has run. It can be taken again then.
+   * Releases an approval after a failure before its tool has run. It can then be taken again.
    * @example await chats.releaseApproval(id, approvalId);
    */
   async releaseApproval(id: string, approvalId: string): Promise<void> {
@@ -311,8 +311,8 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Begins a stream that other processes can read while it is made, and after this process has ended. Returns its text for the first
-   * reader. If this reader leaves, the stream is made on. `makeStream` is called when the stream has begun.
+   * Begins a stream that other processes can read, also after this process has ended. Returns its text for the first
+   * reader. If this reader leaves, the stream continues. `makeStream` is called when the stream has begun.
    * @throws ForkpointError `CONFLICT` if there is a stream with this id.
    * @example const stream = await chats.createNewResumableStream(streamId, () => sseStream);
    */
@@ -325,8 +325,8 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Returns the text of a stream from a character on, and then what is still made. If its maker has ended without an end of the stream,
-   * the text ends there. Undefined: there is no such stream. Null: it has ended.
+   * Returns the text of a stream from a character on, followed by new text. If the maker has disappeared, the text ends
+   * there. Undefined: there is no such stream. Null: the stream has ended.
    * @example const stream = await chats.resumeExistingStream(streamId);
    */
   resumeExistingStream(streamId: string, skipCharacters = 0): Promise<ReadableStream<string> | null | undefined> {
@@ -336,7 +336,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Says whether a stream is made now (`true`), or has ended (`"DONE"`). Null: there is no such stream.
+   * Returns whether a stream is in progress (`true`) or has ended (`"DONE"`). Null: there is no such stream.
    * @example if ((await chats.hasExistingStream(streamId)) === true) console.log("it goes on");
    */
   hasExistingStream(streamId: string): Promise<null | true | "DONE"> {
@@ -344,7 +344,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Removes whole chats. Without `olderThan`, those that are older than `ttlMs`.
+   * Removes whole chats. Default for `olderThan`: chats older than `ttlMs`.
    * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before it ends.
    * @example const { chats: removed } = await chats.prune({ olderThan: Date.now() - 30 * 86_400_000, dryRun: true });
    */

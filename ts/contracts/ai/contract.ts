@@ -1,6 +1,6 @@
-/** What the methods of `ForkpointChats` take and return. The names are those of the AI SDK's pages about chats. */
+/** The arguments and results of `ForkpointChats`. The names are those of the AI SDK's pages about chats. */
 
-/** A message: the SDK's `UIMessage`, whose module only ES modules can name. */
+/** A message: the SDK's `UIMessage`. Only ES modules can import that type. */
 export interface ChatMessage {
   id: string;
   role: "system" | "user" | "assistant";
@@ -16,11 +16,11 @@ export interface Chat<MESSAGE> extends ChatInfo {
 /** A chat without its messages. */
 export interface ChatInfo {
   id: string;
-  /** The stream that was active when the chat was saved last. Null: none. */
+  /** The active stream at the last save of the chat. Null: none. */
   activeStreamId: string | null;
-  /** Null: the chat has none. */
+  /** Null: the chat has no metadata. */
   metadata: ChatMetadata | null;
-  /** The number of the newest version. The first save of messages makes version 1. 0: there is none yet. */
+  /** The number of the newest version. The first save of messages makes version 1. 0: no version. */
   version: number;
   /** The time of the last change, in ms since the epoch. */
   updatedAt: number;
@@ -29,7 +29,7 @@ export interface ChatInfo {
 /** Your data about a chat, such as `{ userId: "u-7" }`. */
 export type ChatMetadata = Record<string, unknown>;
 
-/** What to save. What is left out stays as it is. Pass `chatId` or `id`: both mean the chat. */
+/** The fields to save. Left-out fields stay as they are. `chatId` and `id` both name the chat. */
 export interface SavedChat<MESSAGE> {
   chatId?: string;
   id?: string;
@@ -37,39 +37,39 @@ export interface SavedChat<MESSAGE> {
   messages?: readonly MESSAGE[];
   /** Null: no stream is active. */
   activeStreamId?: string | null;
-  /** A stream that has ended: if it is the active one, no stream is active then. */
+  /** An ended stream. If it is the active stream, the chat then has none. */
   endedStreamId?: string;
   /** Null: removes the metadata. */
   metadata?: ChatMetadata | null;
-  /** The version that the messages were made from. If the chat has another one, nothing is saved. */
+  /** The version that the messages were made from. If the chat has a different one, nothing is saved. */
   expectedVersion?: number;
 }
 
-/** A version of a chat: the messages as one save has stored them. */
+/** A version of a chat: the messages of one save. */
 export interface ChatVersion {
   version: number;
-  /** How many messages it has. */
+  /** The number of messages. */
   messages: number;
   /** In ms since the epoch. */
   savedAt: number;
 }
 
-/** An answer of a human to the question whether a tool may run. */
+/** A human's answer to the question whether a tool may run. */
 export interface Approval {
   approvalId: string;
   toolCallId: string;
   toolName: string;
   approved: boolean;
   reason?: string;
-  /** What the tool is called with, as the chat has it. */
+  /** The arguments of the tool, from the stored chat. */
   input: unknown;
-  /** The id of the message that asks. */
+  /** The id of the message with the question. */
   messageId: string;
 }
 
-/** Which chats to remove. */
+/** Selects the chats to remove. */
 export interface ChatPruneOptions {
-  /** Removes the chats that were changed last before this time: a Date, or ms since the epoch. */
+  /** Removes the chats whose last change was before this time: a Date, or ms since the epoch. */
   olderThan?: Date | number | null;
   /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;

@@ -61,7 +61,7 @@ export async function versionsOf(
   { limit = PAGE, cursor }: { limit?: number; cursor?: string | undefined },
 ): Promise<{ versions: ChatVersion[]; cursor: string | null }> {
   const before = cursor === undefined ? undefined : Number(cursor);
-  // Read one more than the page has. If it exists, there is a next page.
+  // Read one more than the page has. Its existence shows that there is a next page.
   const found = await chatCalls.call(native, "versions", { chat, before, limit: limit + 1 });
   const versions = found.slice(0, limit);
   return { versions, cursor: found.length > limit ? String(versions.at(-1)!.version) : null };

@@ -1,8 +1,8 @@
 /**
- * Takes a snapshot of messages, and finds out what a save has to store of it.
+ * Takes snapshots of messages, and plans what a save stores.
  *
- * A record of the log is a message. A record that is a list has further parts of the message before it. So an answer that grows is
- * stored once, and not again at each save.
+ * A record of the log is a message. A record that is a list has more parts of the message before it. A growing answer
+ * is therefore stored once, and not again at each save.
  */
 
 import { isArray, readingArgument, show, typeError } from "../../bridge/errors.js";
@@ -19,14 +19,14 @@ interface Message {
   parts?: unknown;
 }
 
-/** The messages of a version, as a store has seen them. */
+/** The messages of a version, in memory. */
 export interface Version {
   /** Its number. Null: the chat has no version. */
   readonly number: number | null;
   readonly messages: readonly Message[];
-  /** For each message: how many of its parts each of its records ends with. */
+  /** For each record of each message: the number of the message's parts at the end of the record. */
   readonly ends: ReadonlyArray<readonly number[]>;
-  /** About the number of bytes that the messages take. */
+  /** The approximate size of the messages, in bytes. */
   readonly size: number;
 }
 
@@ -49,7 +49,7 @@ export class KeptVersion {
 
 const partsOf = ({ parts }: Message): readonly unknown[] => (isArray(parts) ? parts : []);
 
-/** Puts the messages of a version together from its records. */
+/** Joins the records of a version to its messages. */
 export function joinRecords(records: readonly unknown[]): Pick<Version, "messages" | "ends"> {
   const messages: Message[] = [];
   const ends: number[][] = [];
@@ -67,15 +67,15 @@ export function joinRecords(records: readonly unknown[]): Pick<Version, "message
   return { messages, ends };
 }
 
-/** Messages as they were when the caller passed them. */
+/** The messages at the time of the call. */
 export class Snapshot {
-  /** Each message as a read would return it. A message that was known is the same object. */
+  /** The messages, as a read would return them. A known message is the same object. */
   readonly messages: readonly Message[];
-  /** The bytes of the messages that were serialized. */
+  /** The bytes of serialized messages. */
   readonly #bytes = new Map<Message, Stored>();
   readonly #format: Format;
 
-  /** `known` are messages that may be equal. Only others are serialized. */
+  /** `known` are messages that may be equal. Only other messages are serialized. */
   constructor(given: unknown, known: readonly Message[], format: Format) {
     this.#format = format;
     if (!isArray(given)) throw typeError(`messages must be an array, but is ${show(given)}`);
@@ -107,7 +107,7 @@ export class Snapshot {
     return { tag, bytes: whole(bytes) };
   }
 
-  /** The number of messages at the beginning that are equal to these. */
+  /** Returns the number of equal messages at the beginning. */
   sharedWith(others: readonly Message[]): number {
     const most = Math.min(this.messages.length, others.length);
     let shared = 0;
@@ -115,7 +115,7 @@ export class Snapshot {
     return shared;
   }
 
-  /** How to store the messages as the version `number`, after another one. `shared` messages begin both. */
+  /** Plans how to store the messages as the version `number`. The first `shared` messages equal those of `before`. */
   plan(before: Version, shared: number, number: number): Plan {
     const { messages } = this;
     const ends = before.ends.slice(0, shared);
@@ -151,8 +151,8 @@ export class Snapshot {
 }
 
 /**
- * Returns the ends of the records of a stored message with which another message begins too. Undefined: none, or the messages differ in
- * more than their parts.
+ * Returns the ends of a stored message's records that are also the beginning of another message. Undefined: there are
+ * none, or the messages differ in more than their parts.
  */
 function growth({ messages, ends }: Version, message: Message | undefined, at: number): readonly number[] | undefined {
   const before = messages[at];

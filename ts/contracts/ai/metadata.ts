@@ -1,4 +1,4 @@
-/** The metadata of chats: how it is stored, and how chats are found by it. */
+/** Stores the metadata of chats, and finds chats by it. */
 
 import { isArray, show, typeError } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
@@ -7,10 +7,10 @@ import { type OptionParser, object } from "../../store/options.js";
 import type { ChatMetadata } from "./contract.js";
 import { isSame } from "./same.js";
 
-/** The largest index of a chat's metadata, in characters. */
+/** The maximum size of a chat's metadata index, in characters. */
 const MOST = 2_000;
 
-/** Metadata as it is stored. Null: the chat has none. */
+/** Stored metadata. Null: the chat has none. */
 export interface StoredMetadata {
   value: ChatMetadata | null;
   stored: Stored | undefined;
@@ -41,10 +41,10 @@ export function readMetadata(stored: Stored | undefined, index: string, format: 
 const readValue = ({ tag, bytes }: Stored, format: Format): ChatMetadata =>
   deserialize(format, tag, bytes, "the metadata of a chat") as ChatMetadata;
 
-/** The index of metadata that is not indexed. The engine finds everything that has a backslash. */
+/** The index of metadata without an index. The engine returns every chat with a backslash in its index. */
 const UNINDEXED = JSON.stringify({ "\\": 0 });
 
-/** The keys with simple values, as JSON. The user's serializer may be there to encrypt them. */
+/** Returns the keys with simple values, as JSON. The user's serializer may encrypt, so its data is not indexed. */
 function indexOf(value: ChatMetadata, format: Format): string {
   if (isCustom(format)) return UNINDEXED;
   const text = JSON.stringify(Object.fromEntries(Object.entries(value).filter(([, each]) => isSimple(each))));
@@ -54,9 +54,9 @@ function indexOf(value: ChatMetadata, format: Format): string {
 const isSimple = (value: unknown): boolean =>
   typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 
-/** A condition for the metadata of chats. */
+/** A condition on the metadata of chats. */
 export interface MetadataFilter {
-  /** What the index of a chat that passes must contain. More chats may have it. */
+  /** Texts in the index of every matching chat. Other chats may have them too. */
   texts: string[] | undefined;
   key: { key: string; value: string } | undefined;
   passes(metadata: ChatMetadata | null): boolean;
@@ -65,7 +65,7 @@ export interface MetadataFilter {
 export const filterOption: OptionParser<MetadataFilter> = (given, name) => {
   const wanted = Object.entries(object(given, name));
   for (const [key, value] of wanted) {
-    // JSON and callers that have lost a value must not find the chats of all users.
+    // A caller that lost a value must not get the chats of all users.
     if (value === undefined) throw typeError(`${name}.${key} is undefined: pass a value, or leave out the key`);
   }
   const passes = (metadata: ChatMetadata | null) =>

@@ -1,4 +1,4 @@
-/** What the chats and streams of the AI SDK are, for everything outside of this folder: see {@link Plugin}. */
+/** The plug-ins of the AI SDK's chats and streams: see {@link Plugin}. */
 
 import { fieldsOf, listOf, readState, textOf } from "../shared/asking.js";
 import type { Plugin } from "../../plugin/plugin.js";
@@ -10,7 +10,7 @@ export const chats: Plugin = {
     { messages: joinRecords((records ?? []).map((part) => parts.read(part).value)).messages },
     null,
   ],
-  /** The approvals that the SDK asks for at the end of a chat. It takes an answer only in its own program. */
+  /** The open approvals at the end of a chat. The SDK takes an answer only in its own program. */
   questions: {
     async live(context, { run }, row) {
       const { state } = await readState(context, row, chats.values!);

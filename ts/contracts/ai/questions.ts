@@ -1,4 +1,4 @@
-/** Finds the calls of tools that ask for an approval, or that have one. */
+/** Finds the tool calls with a question for approval, or with an answer. */
 
 import { isArray } from "../../bridge/errors.js";
 
@@ -8,7 +8,7 @@ export interface Message {
   parts?: unknown;
 }
 
-/** A part of a message, as far as approvals matter. */
+/** The fields of a message's part that approvals use. */
 export interface ToolPart {
   type?: unknown;
   toolName?: unknown;
@@ -18,16 +18,16 @@ export interface ToolPart {
   approval?: { id?: unknown; approved?: unknown; reason?: unknown };
 }
 
-/** A part that asks, or that has an answer. */
+/** A part with a question or an answer. */
 export interface Found {
   messageId: unknown;
   part: ToolPart;
 }
 
-/** The states of a call that is over. */
+/** The states of finished calls. */
 const OVER: ReadonlySet<unknown> = new Set(["output-available", "output-error", "output-denied"]);
 
-/** The messages behind the last one of a user. */
+/** Returns the messages after the user's last message. */
 export function lastPart(messages: readonly Message[]): readonly Message[] {
   return messages.slice(messages.findLastIndex((message) => message?.role === "user") + 1);
 }
@@ -42,11 +42,11 @@ export function callsIn(messages: readonly (Message | null)[]): Found[] {
 
 export const isQuestion = ({ part }: Found): boolean => part.state === "approval-requested" && !isAnswered({ part });
 
-/** The SDK looks at the answer, and not at the state. */
+/** The SDK checks the answer, and not the state. */
 export const isAnswered = ({ part: { state, approval } }: Pick<Found, "part">): boolean =>
   state === "approval-responded" ||
   (approval?.approved !== undefined && approval.approved !== null && !OVER.has(state));
 
-/** Returns true if a chat asks for an approval at its end. */
+/** Returns true if a chat has an open approval at its end. */
 export const asks = (messages: readonly unknown[]): boolean =>
   callsIn(lastPart(messages as Message[])).some(isQuestion);

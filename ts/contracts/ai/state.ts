@@ -1,4 +1,4 @@
-/** Reads and changes chats. A change is one transaction, and expects the row that it was made from. */
+/** Reads and changes chats. Each change is one transaction that expects the row it was made from. */
 
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, isForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
@@ -13,29 +13,29 @@ import { KeptVersion, type Snapshot, type Version, joinRecords } from "./message
 import { NO_METADATA, type StoredMetadata, readMetadata } from "./metadata.js";
 import { type FoundRow, type Head, type NewRow, type Place, chatCalls } from "./wire.js";
 
-/** The number of chats that are kept in memory. */
+/** The number of chats that stay in memory. */
 const KEPT = 1_000;
 
-/** The row of a chat, as it was read. */
+/** The row of a chat. */
 export interface Row extends Head {
   chat: string;
   place: Place;
-  /** A chat that was deleted and created again has another one. Undefined: it is not known. */
+  /** The incarnation of the chat. A recreated chat has another one. Undefined: unknown. */
   incarnation?: Exact | undefined;
   metadata: StoredMetadata;
 }
 
-/** A chat as this store knows it. Missing row: there is no such chat. */
+/** A chat, as this store knows it. Without a row: there is no such chat. */
 interface Known {
   row: Row | undefined;
   version: Version;
 }
 
-/** What a save changes. What is undefined stays as it is. */
+/** The changes of a save. Undefined fields stay as they are. */
 export interface Change {
   snapshot: Snapshot | undefined;
   stream: string | null | undefined;
-  /** A stream that has ended. If it is the active one, none is. */
+  /** An ended stream. If it is the active one, the chat then has none. */
   endedStream: string | undefined;
   metadata: StoredMetadata | undefined;
   expected: number | undefined;
@@ -43,13 +43,13 @@ export interface Change {
 
 const EMPTY: Version = { number: null, messages: [], ends: [], size: 0 };
 
-/** What the calls of a store share. */
+/** The shared state of a store's calls. */
 export class Chats {
   readonly turns = new Turns();
   readonly #keepVersions: number | undefined;
-  /** A change expects the row that it has seen, so an old one does no harm. */
+  /** A change expects the row that it has seen, so an outdated row does no harm. */
   readonly #kept = new Map<string, { row: Row; kept: KeptVersion }>();
-  /** The chats that this store has saved or changed. A late save must not bring back one that was deleted. */
+  /** The chats that this store has saved or changed. A late save must not recreate a deleted chat. */
   readonly #seen: Seen;
 
   constructor(keepVersions: number | undefined, seen: Seen) {
@@ -57,7 +57,7 @@ export class Chats {
     this.#seen = seen;
   }
 
-  /** Messages that the chat is likely to begin with. */
+  /** Returns messages with which the chat probably begins. */
   known(chat: string): Version["messages"] {
     return this.#kept.get(chat)?.kept.version?.messages ?? [];
   }
@@ -73,7 +73,7 @@ export class Chats {
     });
   }
 
-  /** Tries to save. Undefined: the chat is another one than `before`, so it must be read again. */
+  /** Tries to save. Undefined: the chat differs from `before`, and must be read again. */
   async #try(
     engine: Engine,
     chat: string,
@@ -132,18 +132,18 @@ export class Chats {
     return head.version;
   }
 
-  /** A chat was made, or looked for. One that was not there may begin again, but not by the end of an answer that it had begun. */
+  /** Notes a created or searched chat. A missing chat may be recreated, but not by the end of an earlier answer. */
   looked(chat: string, found: Pick<Row, "incarnation"> | null): void {
     this.#seen.looked(chat, found);
   }
 
-  /** True if the chat was deleted since this store has seen it under the first of the names that it knows, and created again. */
+  /** True if the chat was deleted and recreated after this store had seen it, under the first known name. */
   #isAnother(names: readonly string[], { incarnation }: Row): boolean {
     const known = names.map((name) => this.#seen.incarnation(name)).find((one) => one !== undefined);
     return known !== undefined && incarnation !== undefined && known !== incarnation;
   }
 
-  /** Takes what is known of a chat. */
+  /** Removes and returns the cached state of a chat. */
   #take(chat: string): Known | undefined {
     const found = this.#kept.get(chat);
     const version = found?.kept.version;
@@ -169,12 +169,12 @@ export class Chats {
   }
 }
 
-/** A chat that was read, with the messages of a version. */
+/** A chat with the messages of a version. */
 export interface FoundChat extends Version {
   row: Row;
 }
 
-/** Reads a chat with the messages of a version. Undefined: of the newest one. Null: there is no such chat. */
+/** Reads a chat with the messages of a version (undefined: the newest). Null: there is no such chat. */
 export async function readChat(engine: Engine, chat: string, version: number | undefined): Promise<FoundChat | null> {
   const found = await chatCalls.find(engine.native, "read", { chat, version }, ({ row, ...rest }, part) => ({
     row: openRow(row, part),
@@ -206,7 +206,7 @@ export const openRow = (
 
 export function closeRow(row: OpenRow, { format }: Engine): Row {
   const { chat, part, index, version, stream, place, incarnation } = row;
-  // The response may be large, and must not stay in memory because of the row.
+  // Copy the bytes, so that the row does not keep a large response in memory.
   const stored: Stored | undefined = part && { tag: part.tag, bytes: Uint8Array.prototype.slice.call(part.bytes) };
   return { chat, version, stream, place, incarnation, metadata: readMetadata(stored, index, format) };
 }
@@ -221,10 +221,10 @@ export function rowFields(
   return { fields, buffers: stored ? [stored.bytes] : [] };
 }
 
-/** Names an answer that a chat has begun. */
+/** The name of an answer that has begun in a chat. */
 const streamName = (chat: string, stream: string): string => `${chat}\0${stream}`;
 
-/** A new place. The time never goes back. */
+/** Returns a new place. Its time never goes back. */
 export const placeAfter = (before: Place | undefined): Place => ({
   updatedAt: Math.max(Date.now(), before?.updatedAt ?? 0),
   number: newVersion(),
@@ -238,5 +238,5 @@ function isEqual({ stored }: StoredMetadata, { metadata }: Row): boolean {
   return stored.tag === metadata.stored.tag && Buffer.compare(stored.bytes, metadata.stored.bytes) === 0;
 }
 
-/** An id that no other chat has. */
+/** Returns a unique id. */
 export const newId = (): string => crypto().randomUUID();

@@ -1,4 +1,4 @@
-/** Streams that can be resumed: the text of an answer is stored while it is made, and any process can read it. */
+/** Resumable streams: the text of an answer is stored during its making, and any process can read it. */
 
 import { ForkpointError, isForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
@@ -14,17 +14,17 @@ import { packRecords } from "../shared/records.js";
 import { streamCalls } from "./wire.js";
 
 export interface ResumableStreamOptions {
-  /** Gets a promise that settles when the stream was read and stored: a platform's function that keeps a process running. */
+  /** Gets a promise that settles when the stream is stored. Pass a platform's function that keeps a process alive. */
   waitUntil?: (promise: Promise<unknown>) => unknown;
 }
 
-/** How much text is gathered before it is stored: for so many ms, and at most so many characters. */
+/** Text is stored after this time in ms, or at this number of characters. */
 const [GATHERED_MS, GATHERED] = [50, 8_192];
-/** The pause between two reads of a stream that has no new text, in ms. */
+/** The pause between two reads of a stream without new text, in ms. */
 const PAUSE = 50;
-/** How often a reader without new text asks whether the maker still lives, in ms. */
+/** How often a reader without new text checks whether the maker is alive, in ms. */
 const LOOK = 500;
-/** The number of records that are read at once. */
+/** The number of records in a read. */
 const PAGE = 256;
 /** How long the text of a stream is kept, in ms. */
 const KEPT = 24 * 3_600_000;
@@ -43,7 +43,7 @@ export class Streams {
     this.#ttlMs = makerTtlMs;
   }
 
-  /** The same streams over another handle of the store. */
+  /** Returns the same streams over another handle of the store. */
   through(handle: StoreHandle): Streams {
     const streams = new Streams(handle, this.#ttlMs);
     streams.#expiry = this.#expiry;
@@ -102,7 +102,7 @@ export class Streams {
     });
   }
 
-  /** Removes the text of streams that have ended long ago, in the background. */
+  /** Removes the text of streams that ended long ago, in the background. */
   #sweep(): void {
     void this.#handle
       .run((engine) =>
@@ -119,7 +119,7 @@ export class Streams {
   }
 }
 
-/** Removes the streams that have ended before a time. One that nobody makes any more ended when it began. */
+/** Removes the streams that ended before a time. A stream without a living maker ended when it began. */
 export async function removeOld(engine: Engine, before: number): Promise<void> {
   for (let after: number | undefined; ;) {
     const page = await streamCalls.call(engine.native, "streams", { before: after, limit: PAGE });
@@ -154,10 +154,10 @@ async function read(
   }));
 }
 
-/** Reads a stream that this or another process makes. Ends when the stream has ended, or when its maker is gone. */
+/** Reads a stream of any process. Ends when the stream ends, or when its maker has disappeared. */
 function readerOf(handle: StoreHandle, stream: string, skip: number): ReadableStream<string> {
   let [at, left, looked, isMade, hasLeft] = [0, skip, 0, true, false];
-  /** Reads what is new. Undefined: nothing more will come. */
+  /** Reads new text. Undefined: the stream has ended. */
   const next = () =>
     handle.run(async (engine) => {
       if (performance.now() - looked >= LOOK) {
@@ -187,7 +187,7 @@ function readerOf(handle: StoreHandle, stream: string, skip: number): ReadableSt
   });
 }
 
-/** Reads a source to its end, hands it to its first reader, and stores it. */
+/** Reads a source to its end, passes it to its first reader, and stores it. */
 class Maker {
   readonly reader: ReadableStream<string>;
   readonly #handle: StoreHandle;
@@ -195,11 +195,11 @@ class Maker {
   readonly #lease: HeldLease;
   readonly #ttlMs: number;
   #controller: ReadableStreamDefaultController<string> | undefined;
-  /** The text that is not stored yet. */
+  /** The text that is not yet stored. */
   #text = "";
   #timer: NodeJS.Timeout | undefined;
   #stored: Promise<void> = Promise.resolve();
-  /** True if the text can no longer be stored. The first reader gets it all the same. */
+  /** True if the text can no longer be stored. The first reader still gets it. */
   #isLost = false;
 
   constructor(handle: StoreHandle, stream: string, lease: HeldLease, ttlMs: number) {
@@ -211,7 +211,7 @@ class Maker {
       start: (controller) => {
         this.#controller = controller;
       },
-      // The reader has left. The source is read on.
+      // The reader has left. Continue to read the source.
       cancel: () => {
         this.#controller = undefined;
       },
@@ -253,7 +253,7 @@ class Maker {
     this.#stored = this.#stored.then(() => this.#append(text, ended)).catch((error: unknown) => this.#lose(error));
   }
 
-  /** Tries again while the store is busy or away, for as long as a maker may be silent. */
+  /** Retries while the store is busy or unavailable, for as long as a maker may be silent. */
   async #append(text: string, ended: boolean): Promise<void> {
     for (const until = performance.now() + this.#ttlMs; !this.#isLost;) {
       try {
@@ -277,7 +277,7 @@ class Maker {
 
   #lose(error: unknown): void {
     this.#isLost = true;
-    // A store that is closed was closed on purpose.
+    // A closed store was closed on purpose.
     if (isForkpointError(error) && error.code === "CLOSED") return;
     const target = this.#handle.identity;
     const message = "the text of a stream could not be stored, so another reader does not get it whole";
@@ -285,5 +285,5 @@ class Maker {
   }
 }
 
-/** Returns true if it is not known whether the call was applied. */
+/** Returns true if it is unknown whether the call was applied. */
 const isUncertain = (error: object): boolean => (error as { outcome?: unknown }).outcome === "unknown";

@@ -1,4 +1,4 @@
-/** What the chats and streams of the AI SDK are, for those who know no framework: see {@link Traits}. */
+/** The traits of the AI SDK's chats and streams: see {@link Traits}. */
 
 import type { Traits } from "../../plugin/traits.js";
 
@@ -11,7 +11,7 @@ export const ai = {
 
 export const streams = {
   single: true,
-  // A text is put together from its chunks.
+  // A text is joined from its chunks.
   isJoined: () => true,
   insteadOfFork: "fork the chat of the stream",
 } satisfies Traits;

@@ -1,8 +1,8 @@
 /** The types of the Claude Agent SDK's session stores, as `@anthropic-ai/claude-agent-sdk` 0.3.330 declares them. */
 
-/** Names a transcript: that of a session, or with `subpath` that of one of its subagents. */
+/** Names a transcript: that of a session or, with `subpath`, that of a subagent. */
 export interface SessionKey {
-  /** The project: by default, the working directory with `-` for everything that is no letter and no digit. */
+  /** The project. The SDK's default: the working directory, with `-` for each character except letters and digits. */
   projectKey: string;
   sessionId: string;
   /** Leave it out for the main transcript. */
@@ -17,7 +17,7 @@ export interface SessionStoreEntry {
   [field: string]: unknown;
 }
 
-/** The summary of a session. Only the SDK knows what `data` holds. */
+/** The summary of a session. The content of `data` belongs to the SDK. */
 export interface SessionSummaryEntry {
   sessionId: string;
   /** ms since the epoch. */
@@ -25,7 +25,7 @@ export interface SessionSummaryEntry {
   data: Record<string, unknown>;
 }
 
-/** `foldSessionSummary` of the SDK: makes the summary of a session that has these entries after those of `previous`. */
+/** `foldSessionSummary` of the SDK: makes the summary of a session from `previous` and the entries after it. */
 export type FoldSessionSummary = (
   previous: SessionSummaryEntry | undefined,
   key: SessionKey,

@@ -6,9 +6,9 @@ import { nonEmpty } from "../../store/ids.js";
 import { packRecords } from "../shared/records.js";
 import type { Of } from "./wire.js";
 
-/** An entry as it is stored. */
+/** A stored entry. */
 export interface Line {
-  /** The `uuid` of the entry. Null: it has none. */
+  /** The `uuid` of the entry. Null: none. */
   uuid: string | null;
   text: string;
 }
@@ -34,7 +34,7 @@ export function readKey(key: unknown): Transcript {
   };
 }
 
-/** Makes the lines of entries. Of entries with the same `uuid`, the first one stays. */
+/** Makes the lines of entries. Of entries with the same `uuid`, the first stays. */
 export function linesOf(entries: unknown): Line[] {
   if (!isArray(entries)) throw typeError(`entries must be an array, but is ${show(entries)}`);
   const lines: Line[] = [];
@@ -59,7 +59,7 @@ function lineOf(entry: unknown, path: string): Line {
   return { uuid: keyOf(uuid), text };
 }
 
-/** The key of an entry with this `uuid`, which is well-formed: JSON writes an unpaired surrogate as an escape. */
+/** Returns the key of an entry with this `uuid`. It is well-formed: JSON escapes an unpaired surrogate. */
 export function keyOf(uuid: unknown): string | null {
   if (typeof uuid !== "string" || uuid === "") return null;
   return uuid.isWellFormed() ? uuid : JSON.stringify(uuid);
@@ -73,7 +73,7 @@ function json(entry: object, path: string): [text: string | undefined, uuid: unk
   }
 }
 
-/** The lines in one buffer: as they are, or as the user's serializer writes them. */
+/** Packs the lines into one buffer, unchanged or through the user's serializer. */
 export function pack(lines: readonly Line[], format: Format) {
   const serialized = lines.map(({ text }, at) =>
     isCustom(format)

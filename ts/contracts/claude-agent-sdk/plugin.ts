@@ -1,4 +1,4 @@
-/** What the sessions of the Claude Agent SDK are, for everything outside of this folder: see {@link Plugin}. */
+/** The plug-in of the Claude Agent SDK's sessions: see {@link Plugin}. */
 
 import type { Plugin } from "../../plugin/plugin.js";
 import { readRecords } from "../../plugin/values.js";

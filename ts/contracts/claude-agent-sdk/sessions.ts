@@ -1,4 +1,4 @@
-/** Reads and changes sessions. A change of a main transcript is one transaction, with the session's summary. */
+/** Reads and changes sessions. A change of a main transcript includes the session's summary, in one transaction. */
 
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
@@ -16,15 +16,15 @@ import { type Listed, type Of, type Row, claude } from "./wire.js";
 
 export const leaseOf = ({ project, session }: Of) => ({ space: claude.name, run: session, ns: project });
 
-/** The number of sessions whose rows are kept in memory. */
+/** The number of sessions whose rows stay in memory. */
 const KEPT = 1_000;
 const PAGE = 1_000;
 
-/** What the calls of a store share. */
+/** The shared state of a store's calls. */
 export class Sessions {
   readonly #fold: FoldSessionSummary | undefined;
   readonly #turns = new Turns();
-  /** The rows as this store has seen them. A change expects the version that it has seen, so an old row does no harm. */
+  /** The rows, as last seen. A change expects the seen version, so an outdated row does no harm. */
   readonly #rows = new Map<string, Row>();
   /** The sessions whose main transcripts this store has seen. */
   readonly #seen: Seen;
@@ -34,13 +34,13 @@ export class Sessions {
     this.#seen = seen;
   }
 
-  /** Appends lines. Those whose `uuid` the transcript has already are left out. */
+  /** Appends lines, except those whose `uuid` is already in the transcript. */
   append(engine: Engine, transcript: Transcript, lines: readonly Line[]): Promise<unknown> {
     const { of, subpath } = transcript;
     if (subpath === undefined) return this.#alone(of, () => this.#change(engine, of, lines));
     const { records, bytes } = pack(lines, engine.format);
     return this.#turns.shared(nameOf(of), () => {
-      // A subagent that outlives its session must not bring a part of it back.
+      // A subagent that outlives its session must not recreate a part of it.
       const known = this.#seen.has(nameOf(of));
       const incarnation = this.#seen.incarnation(nameOf(of));
       const fields = { of, subpath, entries: records, row: undefined, known, incarnation };
@@ -64,9 +64,9 @@ export class Sessions {
         this.#rows.delete(nameOf(of));
         if (!isOvertaken(error)) throw error;
         const now = await this.#read(engine, of);
-        // Another writer was faster: try again.
+        // Another writer was faster: retry.
         if (now?.version !== before?.version) continue;
-        // Otherwise, some entries are there already: a caller sent them again.
+        // Otherwise a caller has repeated entries that are already stored.
         const fresh = await this.#fresh(engine, of, left);
         if (fresh.length === left.length) throw error;
         left = fresh;
@@ -74,16 +74,16 @@ export class Sessions {
     }
   }
 
-  /** Returns the lines that the main transcript does not have. */
+  /** Returns the lines that are not yet in the main transcript. */
   async #fresh(engine: Engine, of: Of, lines: readonly Line[]): Promise<Line[]> {
     const uuids = new Set((await this.entries(engine, { of, subpath: undefined }))?.map(({ uuid }) => keyOf(uuid)));
     return lines.filter(({ uuid }) => uuid === null || !uuids.has(uuid));
   }
 
-  /** The row after these lines were appended. */
+  /** Returns the row after an append of these lines. */
   async #after(engine: Engine, of: Of, before: Row | undefined, lines: readonly Line[]) {
     const mtime = Math.max(Date.now(), (before?.mtime ?? 0) + 1);
-    // The first version is random: a session that was removed and begun again has no version that was seen before.
+    // The first version is random, so that a recreated session never has a version that was seen before.
     const version = before === undefined ? crypto().randomInt(2 ** 47) : before.version + 1;
     const summary = await this.#summary(engine, of, before, lines, mtime);
     return { seen: before?.version, version, mtime, summary };
@@ -106,7 +106,7 @@ export class Sessions {
     return this.#folded(of, previous, [...(earlier ?? []), ...added], mtime);
   }
 
-  /** Without a summary, the SDK reads the session itself. So an error of its function must not lose entries. */
+  /** Without a summary, the SDK reads the session itself. An error of its function must therefore not lose entries. */
   #folded(of: Of, previous: SessionSummaryEntry | undefined, entries: SessionStoreEntry[], mtime: number): string {
     try {
       const key = { projectKey: of.project, sessionId: of.session };
@@ -116,7 +116,7 @@ export class Sessions {
     }
   }
 
-  /** Reads entries, or null if there are none. Waits for the changes of this store. */
+  /** Reads entries, or null if there are none, after the pending changes of this store. */
   load(engine: Engine, transcript: Transcript, skip?: number, limit?: number) {
     return this.#turns.shared(nameOf(transcript.of), () => this.entries(engine, transcript, skip, limit));
   }
@@ -158,7 +158,7 @@ export class Sessions {
     });
   }
 
-  /** Removes a transcript. That of the session itself goes with all others. */
+  /** Removes a transcript. With a session's own transcript, removes all of the session. */
   remove({ native }: Engine, { of, subpath }: Transcript, force: boolean): Promise<unknown> {
     return this.#alone(of, () => {
       const owned = removing(native, leaseOf(of), force);
@@ -168,7 +168,7 @@ export class Sessions {
     });
   }
 
-  /** Removes a session if it is as it was seen. */
+  /** Removes a session if it has not changed since it was seen. */
   removeIfSame(native: NativeStore, of: Of, seen: number): Promise<unknown> {
     this.#rows.delete(nameOf(of));
     return claude.call(native, "remove", { of, seen });
@@ -178,7 +178,7 @@ export class Sessions {
     return this.#turns.shared(nameOf(of), () => claude.call(engine.native, "subpaths", { of }));
   }
 
-  /** Lists the sessions of a project, or of all, page by page. The session that was begun last comes first. */
+  /** Lists the sessions of a project, or all, page by page, the last begun first. */
   async *list(engine: Engine, project?: string): AsyncGenerator<Listed> {
     await this.#turns.settled();
     for (let before: number | undefined; ;) {

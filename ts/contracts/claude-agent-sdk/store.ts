@@ -19,7 +19,7 @@ import { type Listed, claude } from "./wire.js";
 
 export interface SessionStoreOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
   /**
-   * The SDK's function of this name. The store needs it for `listSessionSummaries`. Default: the one of the installed
+   * The SDK's function of this name, which `listSessionSummaries` needs. Default: that of the installed
    * `@anthropic-ai/claude-agent-sdk`.
    */
   foldSessionSummary?: FoldSessionSummary;
@@ -34,10 +34,10 @@ const rangeOptions = {
 };
 
 /**
- * The sessions of the Claude Agent SDK, in a database that outlives the container.
+ * The sessions of the Claude Agent SDK, in a database.
  *
  * - An append is one transaction, with the summary of the session. A resolved append is durable.
- * - An entry is stored once: entries whose `uuid` is in the transcript already are left out.
+ * - An entry is stored once: entries whose `uuid` is already in the transcript are left out.
  * - Reads return fresh objects.
  *
  * All methods give the error codes `CLOSED`, `BUSY`, `FULL`, `UNAVAILABLE` and `CORRUPT` where they apply.
@@ -54,15 +54,15 @@ export class SessionStore extends ContractStore {
   #sessions: Sessions;
 
   /**
-   * Returns the summaries of the sessions of a project, as `foldSessionSummary` has made them. Missing if the SDK's function
-   * was not found, or if the store has a serializer of yours.
+   * Returns the summaries of a project's sessions, made by `foldSessionSummary`. Missing if the SDK's function was not
+   * found, or if the store has your own serializer.
    */
   listSessionSummaries?: (projectKey: string) => Promise<SessionSummaryEntry[]>;
 
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
-   * @param options `foldSessionSummary` and `ttlMs`, and the options of `openStore`. An open store takes only the first one.
+   * @param options `foldSessionSummary`, `ttlMs` and the options of `openStore`. With an open store: only the first.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: SessionStoreOptions) {
@@ -70,7 +70,7 @@ export class SessionStore extends ContractStore {
     const handle = StoreHandle.of(target, others as StoreOptions | undefined, claude);
     super(handle);
     this.#handle = handle;
-    // A summary has texts of the session, and the user's serializer may be there to encrypt them.
+    // A summary has texts of the session. The user's serializer may be meant to encrypt them.
     const fold = isCustom(handle.format) ? undefined : (own.foldSessionSummary ?? installedFold());
     this.#sessions = new Sessions(fold, this.#handle.seen);
     this.#retention = SessionRetention.of<Listed>(handle, own.ttlMs, {
@@ -86,7 +86,7 @@ export class SessionStore extends ContractStore {
   }
 
   /**
-   * Opens a store after it has imported the SDK. Use this where Node cannot `require` ES modules.
+   * Imports the SDK, then opens a store. Use this where Node cannot `require` ES modules.
    * @throws ForkpointError `UNSUPPORTED` if the SDK is not installed, or has no `foldSessionSummary`.
    * @example const sessionStore = await SessionStore.open("agent.db");
    */
@@ -95,9 +95,9 @@ export class SessionStore extends ContractStore {
   }
 
   /**
-   * Appends entries to a transcript, all of them or none. Entries whose `uuid` the transcript has already are left out.
-   * @throws TypeError for a wrong key or entry. ForkpointError `INVALID_ARGUMENT` for an entry that is not JSON. `CONFLICT` for the
-   *   transcript of a subagent, if this object has seen the session, and it was deleted. Nothing was stored then.
+   * Appends entries to a transcript, all or none. Entries whose `uuid` is already in the transcript are left out.
+   * @throws TypeError for a wrong key or entry. ForkpointError `INVALID_ARGUMENT` for an entry that is not JSON.
+   *   `CONFLICT` for a subagent if this object has seen the session and it was deleted. Nothing was stored then.
    * @example await store.append({ projectKey: "-work", sessionId }, [{ type: "custom-title", customTitle: "Rust" }]);
    */
   async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
@@ -110,8 +110,8 @@ export class SessionStore extends ContractStore {
   }
 
   /**
-   * Returns the entries of a transcript in order, or null if there is none. `after` and `limit` select a page: `after` is the
-   * index of the last entry before it.
+   * Returns the entries of a transcript in order, or null if there is none. `after` and `limit` select a page: `after`
+   * is the index of the last entry before the page.
    * @example const firstPage = await store.load(key, { limit: 100 });
    */
   load(key: SessionKey, range?: { after?: number; limit?: number }): Promise<SessionStoreEntry[] | null> {
@@ -122,7 +122,7 @@ export class SessionStore extends ContractStore {
   }
 
   /**
-   * Lists the sessions of a project that have a main transcript. `mtime` is the time of the last append to it.
+   * Lists the sessions of a project with a main transcript. `mtime` is the time of its last append.
    * @example const sessions = (await store.listSessions("-work")).toSorted((a, b) => b.mtime - a.mtime);
    */
   listSessions(projectKey: string): Promise<Array<{ sessionId: string; mtime: number }>> {
@@ -177,7 +177,7 @@ export class SessionStore extends ContractStore {
   }
 
   /**
-   * Rewinds a transcript: keeps the entries up to and with the one that has this `uuid`. The summary becomes theirs.
+   * Rewinds a transcript: keeps the entries up to the one with this `uuid`, inclusive, and updates the summary.
    * @throws ForkpointError `NOT_FOUND` if there is no such entry.
    * @example await store.truncate({ projectKey: "-work", sessionId }, uuid);
    */
@@ -186,7 +186,7 @@ export class SessionStore extends ContractStore {
   }
 
   /**
-   * Removes whole sessions. Without `olderThan`, those that are older than `ttlMs`.
+   * Removes whole sessions. Default for `olderThan`: sessions older than `ttlMs`.
    * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before it ends.
    * @example const { sessions } = await store.prune({ olderThan: Date.now() - 30 * 86_400_000, dryRun: true });
    */
@@ -195,7 +195,7 @@ export class SessionStore extends ContractStore {
   }
 
   /**
-   * Returns how many sessions (`runs`) and entries (`records`) are stored and how much storage they use, in bytes.
+   * Returns the numbers of sessions (`runs`) and entries (`records`), and their storage in bytes.
    * @example const { runs, records, recordBytes } = await store.stats();
    */
   stats(options?: StatsOptions): Promise<RunStats> {

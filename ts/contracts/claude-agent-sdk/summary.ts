@@ -1,11 +1,11 @@
-/** The SDK's function that makes the summaries of sessions. The SDK is an optional peer, and an ES module. */
+/** The SDK's function for the summaries of sessions. The SDK is an optional peer, and an ES module. */
 
 import { ForkpointError, textOf, typeError } from "../../bridge/errors.js";
 import type { FoldSessionSummary } from "./contract.js";
 
 const SDK = "@anthropic-ai/claude-agent-sdk";
 
-/** The function of the SDK, if it is installed and this version of Node can load an ES module with `require`. */
+/** The SDK's function, if the SDK is installed and this version of Node can load ES modules with `require`. */
 export function installedFold(): FoldSessionSummary | undefined {
   try {
     return foldOf(require("@anthropic-ai/claude-agent-sdk"));

@@ -1,4 +1,4 @@
-/** What the sessions of the Claude Agent SDK are, for those who know no framework: see {@link Traits}. */
+/** The traits of the Claude Agent SDK's sessions: see {@link Traits}. */
 
 import type { Traits } from "../../plugin/traits.js";
 

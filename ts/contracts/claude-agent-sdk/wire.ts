@@ -8,7 +8,7 @@ export type Of = engine.claude_agent_sdk.Session;
 
 export type Row = Omit<NewRow, "seen">;
 
-/** A session in a list. `saved` is the number of its last save, which is greater than those of earlier saves. */
+/** A session in a list. `saved` is the number of its last save. Later saves have greater numbers. */
 export type Listed = Of & Row & { cursor: string; saved: number };
 
 type NewRow = engine.claude_agent_sdk.Row;

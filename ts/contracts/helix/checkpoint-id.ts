@@ -8,7 +8,7 @@ import { count } from "./options.js";
 
 /** The parts of a checkpoint id. */
 export interface ParsedCheckpointId {
-  /** The version of the form. */
+  /** The version of the id's format. */
   version: 1;
   sessionId: string;
   stepCount: number;

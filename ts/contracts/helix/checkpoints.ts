@@ -1,4 +1,4 @@
-/** Saves, reads and lists checkpoints, and takes sessions back to them. */
+/** Saves, reads and lists checkpoints, and rewinds sessions to them. */
 
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, requireId } from "../../store/ids.js";
@@ -17,13 +17,13 @@ import type { Checkpoint, CheckpointMeta, CheckpointPage } from "./contract.js";
 export interface EncodedCheckpoint extends CheckpointFields {
   messageCount: number | undefined;
   state: EncodedState;
-  /** The checkpoint without the fields above. They are stored empty to keep the order of the keys. */
+  /** The other fields of the checkpoint. The fields above are stored empty there, to keep the order of the keys. */
   rest: NewPart;
 }
 
 const blanks = ["id", "sessionId", "stepCount", "timestamp", "state", "messageCount", "streamSequence"] as const;
 
-/** Serializes a checkpoint. With a `sessionId`, the checkpoint must be of this session or leave its session out. */
+/** Serializes a checkpoint. With a `sessionId`, the checkpoint must belong to this session or name no session. */
 export function encodeCheckpoint(checkpoint: unknown, sessionId: unknown, format: Format): EncodedCheckpoint {
   const fields = fieldsOf(checkpoint, "checkpoint");
   const encoded = {
@@ -44,13 +44,13 @@ export function encodeCheckpoint(checkpoint: unknown, sessionId: unknown, format
   return { ...encoded, rest: { name: "rest", ...format.serialize(fields, "checkpoint") } };
 }
 
-/** Saves a checkpoint. The session's messages that the checkpoint shares are not stored again. */
+/** Saves a checkpoint. Messages that it shares with the session are not stored again. */
 export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<void> {
   const { sessionId, state } = checkpoint;
   return context.turns.alone(sessionId, async () => {
     for (;;) {
       const compared = await compare(context, sessionId, state.messages);
-      // A late save does not learn the incarnation of a session that was begun again.
+      // A late save must not adopt the incarnation of a restarted session.
       if (compared !== null) context.seen.note(sessionId, context.seen.incarnation(sessionId) ?? compared.incarnation);
       try {
         const savedAt = await put(context, checkpoint, compared);
@@ -59,7 +59,7 @@ export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<v
         return;
       } catch (error) {
         if (!isOvertaken(error)) throw error;
-        // If the session's messages were cut or went back since they were compared, compare them again.
+        // If the session's messages were cut or rewound since the comparison, compare again.
         const now = await compare(context, sessionId, null);
         if (now?.version === compared?.version) throw error;
       }
@@ -67,7 +67,7 @@ export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<v
   });
 }
 
-/** Saves a checkpoint, and returns the time that it has in the store. */
+/** Saves a checkpoint, and returns its time in the store. */
 async function put(
   { engine: { native }, clock, seen }: Context,
   checkpoint: EncodedCheckpoint,
@@ -84,7 +84,7 @@ async function put(
     timestamp,
     stepCount,
     streamSequence,
-    // Without a session, the messages of the state are all messages that there are.
+    // Without a session, the state's messages are the only ones.
     messageCount: messageCount ?? (compared === null ? state.messages?.tags.length : undefined),
     status: state.status,
     lastRole: state.lastRole,
@@ -100,9 +100,9 @@ async function put(
 }
 
 /**
- * Decides which messages of the session a checkpoint names. `messages` is their number, or undefined for all of them.
- * `shared` is true if the state's messages are exactly these. `counted` is true if the decision is right only for the
- * session's current version.
+ * Decides which messages of the session a checkpoint has. `messages` is their number, or undefined for all. `shared` is
+ * true if they equal the state's messages. `counted` is true if the decision only holds for the session's current
+ * version.
  */
 function namedMessages(
   { messageCount, state: { messages: given } }: EncodedCheckpoint,
@@ -139,13 +139,13 @@ export async function find(
   return session === undefined || found.sessionId === session ? found : null;
 }
 
-/** Finds the checkpoint of a session that was saved last. */
+/** Finds the last saved checkpoint of a session. */
 export async function findLatest(context: Context, sessionId: string): Promise<Found | null> {
   const { engine, clock } = context;
   const aliveSince = clock.aliveSince();
   const newest = await helix.find(engine.native, "latest", { sessionId }, openFound);
   if (newest === null || newest.savedAt >= aliveSince) return newest;
-  // An older checkpoint may have been saved later, so it may be alive.
+  // An older checkpoint may have been saved later, so it may not have expired.
   const { items } = await page(context, sessionId, { limit: 1 });
   return items[0] === undefined ? null : find(context, items[0].id, sessionId);
 }
@@ -158,7 +158,7 @@ export async function restore({ engine: { format } }: Context, found: Found): Pr
   const state = await stored.restore(format, shared);
   // The first checkpoint of a branched session has the state of the source session.
   if (found.copied && typeof state["sessionId"] === "string") state["sessionId"] = sessionId;
-  // A state without messages is completed with the messages of its session.
+  // A state without messages gets the messages of its session.
   if (!stored.hasMessages) state["messages"] ??= shared;
   const rest = found.parts.find(({ name }) => name === "rest");
   if (rest === undefined) throw new ForkpointError("CORRUPT", `${what} has no part "rest": restore a backup`);
@@ -180,7 +180,7 @@ export async function list(context: Context, sessionId: unknown, options: unknow
   );
 }
 
-/** The range of a listing. A cursor is the checkpoint after which the page begins. */
+/** The range of a listing. A cursor is the checkpoint before the page. */
 interface Range {
   offset?: number | undefined;
   limit?: number | undefined;
@@ -237,7 +237,7 @@ export async function rewind(context: Context, checkpointId: unknown, sessionId:
   });
 }
 
-/** Makes the edit that gives a session the state of a checkpoint. Changes that were staged later are dropped. */
+/** Makes the edit that rewinds a session to a checkpoint's state. Drops changes that were staged later. */
 function editTo(
   { engine }: Context,
   found: Found,

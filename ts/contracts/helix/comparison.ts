@@ -19,14 +19,14 @@ export interface Compared {
 }
 
 /**
- * The first messages of a session at its last comparison. They are valid as long as the session has this version and
- * this checkpoint. Messages with kept bytes are identified by the place of their bytes, and other messages by a digest.
+ * The first messages of a session at its last comparison, valid for this version of the session and this checkpoint.
+ * Messages with kept bytes are identified by the place of their bytes, and others by a digest.
  */
 interface Known {
   version: number;
   /**
-   * The checkpoint that was saved with the messages. It does not exist any more if the database was restored to an
-   * earlier state.
+   * The checkpoint that was saved with the messages. It no longer exists if the database was restored to an earlier
+   * state.
    */
   since: { id: string; savedAt: number };
   count: number;
@@ -34,16 +34,16 @@ interface Known {
   digest: string | undefined;
 }
 
-/** The number of sessions for which the last comparison is remembered. */
+/** The number of sessions whose last comparison is remembered. */
 const REMEMBERED = 1_000;
 
 const none: PackedMessages = { tags: [], lengths: [], bytes: new Uint8Array() };
 
 /**
  * Compares messages with those of a session. A state usually repeats all messages of its last checkpoint. The store
- * remembers this checkpoint for each session, and reads and compares only the messages after it. The messages are
- * unchanged as long as the session's version is, unless the database is restored to an earlier state. In that case, the
- * checkpoint does not exist any more.
+ * remembers this checkpoint for each session, and reads and compares only later messages. If the session's version is
+ * unchanged, its messages are too, unless the database was restored to an earlier state: then the checkpoint no longer
+ * exists.
  */
 export class Comparison {
   readonly #known = new Map<string, Known>();
@@ -59,7 +59,7 @@ export class Comparison {
     return ask(native, sessionId, messages, 0);
   }
 
-  /** Remembers the messages of a checkpoint that was saved, if they are the session's. */
+  /** Remembers the messages of a saved checkpoint, if they are the session's. */
   remember(sessionId: string, given: PackedMessages | null, compared: Compared | null, since: Known["since"]): void {
     const messages = given ?? none;
     const count = messages.tags.length;

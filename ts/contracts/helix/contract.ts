@@ -1,4 +1,4 @@
-/** Helix' contract: sessions, messages, runs and checkpoints, and the store that the framework expects. */
+/** Helix' contract: sessions, messages, runs and checkpoints, and the framework's store interface. */
 
 import type { DeleteOptions } from "../../store/removing.js";
 
@@ -10,7 +10,7 @@ export type AgentStatus =
   | "interrupted"
   | "completed"
   | "failed"
-  // Keeps the suggestions of an editor.
+  // Keeps an editor's suggestions for the statuses above.
   | (string & {});
 
 /** A message of a conversation. Every field is stored. */
@@ -29,7 +29,7 @@ export interface AgentState<TState = Record<string, any>, TOutput = unknown> {
   status: AgentStatus;
   stepCount: number;
   customState: TState;
-  /** All messages of the conversation. Messages that equal those of the session are not stored twice. */
+  /** All messages of the conversation. Those that equal the session's are not stored twice. */
   messages?: Message[];
   output?: TOutput;
   [field: string]: unknown;
@@ -40,7 +40,7 @@ export interface CheckpointMeta {
   id: string;
   sessionId: string;
   stepCount: number;
-  /** The time of the checkpoint, in ms since the epoch, as its creator gave it. */
+  /** The creator's time of the checkpoint, in ms since the epoch. */
   timestamp: number;
   /** `state.status` of the checkpoint. */
   status: AgentStatus;
@@ -49,9 +49,9 @@ export interface CheckpointMeta {
 /** A snapshot of a session after a step. */
 export interface Checkpoint<TState = Record<string, any>, TOutput = unknown> extends Omit<CheckpointMeta, "status"> {
   state: AgentState<TState, TOutput> & { messages: Message[] };
-  /** How many messages the session had. */
+  /** The number of messages of the session at the checkpoint. */
   messageCount: number;
-  /** The position in the agent's stream. A resumed agent continues its stream from here. */
+  /** The position in the agent's stream, from which a resumed agent continues it. */
   streamSequence: number;
 }
 
@@ -62,19 +62,16 @@ export interface NewCheckpoint<TState = Record<string, any>, TOutput = unknown> 
 > {
   /** Without `messages`, the checkpoint gets the messages of its session. */
   state: AgentState<TState, TOutput>;
-  /**
-   * Default: the number of messages that the session has when the checkpoint is stored. Without a session, the number
-   * of messages in the state.
-   */
+  /** Default: the session's number of messages at the save. Without a session: the state's number of messages. */
   messageCount?: number;
   /** Default: 0. */
   streamSequence?: number;
 }
 
-/** A page of checkpoints. The checkpoint that was saved last comes first. */
+/** A page of checkpoints. The last saved one comes first. */
 export interface CheckpointPage {
   items: CheckpointMeta[];
-  /** How many checkpoints the session has. */
+  /** The number of the session's checkpoints. */
   total: number;
   /** True if there are checkpoints after this page. */
   hasMore: boolean;
@@ -82,16 +79,16 @@ export interface CheckpointPage {
   cursor?: string;
 }
 
-/** A page of messages, in the order in which they were appended. */
+/** A page of messages, oldest first. */
 export interface MessagesPage {
   messages: Message[];
-  /** How many messages the session has. */
+  /** The number of the session's messages. */
   total: number;
   /** True if there are messages after this page. */
   hasMore: boolean;
 }
 
-/** How a session begins. Every other field becomes a field of the session's state. */
+/** The initial values of a session. All other fields become fields of the session's state. */
 export interface CreateSessionOptions<TState = Record<string, any>> {
   /** The kind of agent. `sessions()` can filter by it. */
   agentType: string;
@@ -101,8 +98,8 @@ export interface CreateSessionOptions<TState = Record<string, any>> {
 }
 
 /**
- * Changes of a `customState`: the new values by their keys. The framework's own form works too: `values` has the new
- * values, and an array is appended to the stored array unless `arrayReplacements` has its key.
+ * Changes of a `customState`: the new values by key. The framework's own form is also allowed: `values` has the new
+ * values, and an array is appended to the stored one unless `arrayReplacements` contains its key.
  */
 export type CustomStateChanges =
   | Record<string, unknown>
@@ -110,10 +107,7 @@ export type CustomStateChanges =
 
 /** The result of a merge. */
 export interface MergeResult {
-  /**
-   * Names the arrays that could not be appended, because the stored value is not an array. These arrays replaced the
-   * value.
-   */
+  /** Names the arrays that replaced a stored value instead of being appended, because the value is not an array. */
   warnings: string[];
 }
 
@@ -139,7 +133,7 @@ export interface StartRun {
   [field: string]: unknown;
 }
 
-/** How a run ends. Every field is stored. */
+/** The values of a run's end. Every field is stored. */
 export interface EndRun {
   /** Default: `"completed"`. */
   status?: string;
@@ -162,7 +156,7 @@ export interface SessionStateStore<TState = Record<string, any>> {
    */
   createSession(sessionId: string, options: CreateSessionOptions<TState>): Promise<void>;
   /**
-   * Returns true if the session exists. A session that has expired does not.
+   * Returns true if the session exists and has not expired.
    * @example if (!(await store.sessionExists("session-1"))) console.log("expired or never created");
    */
   sessionExists(sessionId: string): Promise<boolean>;
@@ -178,8 +172,8 @@ export interface SessionStateStore<TState = Record<string, any>> {
    */
   deleteSession(sessionId: string, options?: DeleteOptions): Promise<void>;
   /**
-   * Returns the state of a session, or null if there is no such session. `messages` is there if the state was saved
-   * with messages; `getMessages` reads the session's log.
+   * Returns the state of a session, or null if there is no such session. It has `messages` if it was saved with
+   * messages. `getMessages` reads the session's log.
    * @example const topic = (await store.loadState("session-1"))?.customState.topic;
    */
   loadState(sessionId: string): Promise<AgentState<TState> | null>;
@@ -195,7 +189,7 @@ export interface SessionStateStore<TState = Record<string, any>> {
    */
   updateStatus(sessionId: string, status: AgentStatus): Promise<void>;
   /**
-   * Sets the status if it is one of the expected ones, and returns whether it was. Of several processes that try, one
+   * Sets the status if the current one is expected, and returns whether it was. Of several concurrent processes, one
    * succeeds.
    * @example const isMine = await store.compareAndSetStatus("session-1", ["active", "interrupted"], "running");
    */
@@ -210,18 +204,18 @@ export interface SessionStateStore<TState = Record<string, any>> {
    */
   incrementStepCount(sessionId: string): Promise<number>;
   /**
-   * Merges changes into `customState`. A value replaces the stored value of its key; other keys stay. See
-   * {@link CustomStateChanges} for arrays that are appended.
+   * Merges changes into `customState`. A value replaces the stored value of its key. Other keys stay. For appended
+   * arrays, see {@link CustomStateChanges}.
    * @example await store.mergeCustomState("session-1", { topic: "sqlite" });
    */
   mergeCustomState(sessionId: string, changes: CustomStateChanges): Promise<MergeResult>;
   /**
-   * Stores changes beside the state, until they are merged or dropped. `loadState` does not show them.
+   * Stores changes beside the state until they are merged or dropped. `loadState` does not include them.
    * @example await store.stageChanges("session-1", { topic: "sqlite" });
    */
   stageChanges(sessionId: string, changes: CustomStateChanges): Promise<void>;
   /**
-   * Merges all staged changes into `customState`, in the order in which they were staged.
+   * Merges all staged changes into `customState`, in staging order.
    * @example const { warnings } = await store.promoteStaging("session-1");
    */
   promoteStaging(sessionId: string): Promise<MergeResult>;
@@ -231,13 +225,13 @@ export interface SessionStateStore<TState = Record<string, any>> {
    */
   discardStaging(sessionId: string): Promise<void>;
   /**
-   * Appends messages to the log of a session: all or none. Messages of one call stay together and in order.
+   * Appends messages to the log of a session: all or none. Messages of a call stay together and in order.
    * @example await store.appendMessages("session-1", [{ role: "user", content: "Hello" }]);
    */
   appendMessages(sessionId: string, messages: readonly Message[]): Promise<void>;
   /**
-   * Returns messages of the log, oldest first. `offset` is the number of messages to skip (default: 0), and `limit` the
-   * maximum number of messages (default: all). With `includeThinking: false`, messages have no field `thinking`
+   * Returns messages of the log, oldest first. `offset` is the number of messages to skip (default: 0), `limit` the
+   * maximum number of messages (default: all). With `includeThinking: false`, the field `thinking` is left out
    * (default: true).
    * @throws RangeError for a negative or fractional `offset` or `limit`.
    * @example const { messages, total } = await store.getMessages("session-1", { offset: 100, limit: 20 });
@@ -247,7 +241,7 @@ export interface SessionStateStore<TState = Record<string, any>> {
     options?: { offset?: number; limit?: number; includeThinking?: boolean },
   ): Promise<MessagesPage>;
   /**
-   * Returns how many messages a session has.
+   * Returns the number of messages of a session.
    * @example const count = await store.getMessageCount("session-1");
    */
   getMessageCount(sessionId: string): Promise<number>;
@@ -263,15 +257,15 @@ export interface SessionStateStore<TState = Record<string, any>> {
   getCheckpoint(checkpointId: string): Promise<Checkpoint<TState> | null>;
   getCheckpoint(sessionId: string, checkpointId: string): Promise<Checkpoint<TState> | null>;
   /**
-   * Returns the checkpoint of a session that was saved last, or null if there is none. The clock of a process may have
-   * stepped back, so its `timestamp` need not be the greatest.
+   * Returns the last saved checkpoint of a session, or null if there is none. Its `timestamp` need not be the greatest,
+   * because a clock may step back.
    * @example const latest = await store.getLatestCheckpoint("session-1");
    */
   getLatestCheckpoint(sessionId: string): Promise<Checkpoint<TState> | null>;
   /**
-   * Lists the checkpoints of a session, the one that was saved last first. `limit` is the maximum number of items
-   * (default: all), and `offset` the number of checkpoints to skip (default: 0). Pass the `cursor` of the last page in
-   * place of an `offset` if checkpoints may be saved between the calls.
+   * Lists the checkpoints of a session, the last saved one first. `limit` is the maximum number of items (default:
+   * all), `offset` the number of checkpoints to skip (default: 0). If checkpoints may be saved between the calls, pass
+   * the `cursor` of the last page instead of an `offset`.
    * @throws RangeError for a negative or fractional `offset` or `limit`.
    * @example const { items, total } = await store.listCheckpoints("session-1", { limit: 10 });
    */
@@ -281,7 +275,7 @@ export interface SessionStateStore<TState = Record<string, any>> {
   ): Promise<CheckpointPage>;
   /**
    * Adds a run to a session.
-   * @throws ForkpointError `CONFLICT` if the session has a run of this id.
+   * @throws ForkpointError `CONFLICT` if the session has a run with this id.
    * @example const { runId, turn } = await store.startRun("session-1", { startSequence: 42 });
    */
   startRun(sessionId: string, run?: StartRun): Promise<Run>;
@@ -292,7 +286,7 @@ export interface SessionStateStore<TState = Record<string, any>> {
    */
   endRun(sessionId: string, runId: string, end?: EndRun): Promise<Run>;
   /**
-   * Returns the runs of a session, in the order in which they were started.
+   * Returns the runs of a session, in starting order.
    * @example const running = (await store.listRuns("session-1")).filter(({ status }) => status === "running");
    */
   listRuns(sessionId: string): Promise<Run[]>;
@@ -302,7 +296,7 @@ export interface SessionStateStore<TState = Record<string, any>> {
    */
   addSubSession(sessionId: string, ref: SubSessionRef): Promise<void>;
   /**
-   * Returns the references to sub-sessions, in the order in which they were added.
+   * Returns the references to sub-sessions, in the order of adding.
    * @example const refs = await store.listSubSessions("session-1");
    */
   listSubSessions(sessionId: string): Promise<SubSessionRef[]>;

@@ -1,4 +1,4 @@
-/** Merges changes into the custom state of a session, and keeps changes that wait to be merged. */
+/** Merges changes into the custom state of a session, and keeps staged changes. */
 
 import { isArray, readingArgument, show } from "../../bridge/errors.js";
 import { refuseUnknown, text } from "../../store/options.js";
@@ -10,8 +10,8 @@ import type { CustomStateChanges, MergeResult } from "./contract.js";
 interface Changes {
   values: Record<string, unknown>;
   /**
-   * The keys whose arrays replace the stored arrays. The arrays of other keys are appended. Null if every value
-   * replaces the stored value.
+   * The keys whose arrays replace the stored ones. Arrays of other keys are appended. Null: every value replaces the
+   * stored one.
    */
   arrayReplacements: string[] | null;
 }
@@ -101,7 +101,7 @@ export function discard(context: Context, sessionId: string): Promise<void> {
   });
 }
 
-/** Returns the changes that wait, in the form in which they were staged. */
+/** Returns the staged changes, in their original form. */
 export function staged({ engine }: Context, session: Session | null): CustomStateChanges[] {
   const changes = session?.list<Changes>("staging", engine) ?? [];
   return changes.map(({ values, arrayReplacements }) =>

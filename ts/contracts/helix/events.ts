@@ -18,9 +18,9 @@ const CHECKPOINT_CREATED = "checkpoint_created";
 type Listener = (event: CheckpointCreatedEvent, sessionId: string) => void;
 
 export class Events {
-  /** Any number of listeners is fine: each stream of events is one. */
+  /** The number of listeners is unlimited, because each stream of events has one. */
   readonly #emitter = new EventEmitter().setMaxListeners(0);
-  /** Ends the streams of events that have not ended. */
+  /** The functions that end the open streams of events. */
   readonly #streams = new Set<() => void>();
 
   on(event: unknown, listener: Listener): void {
@@ -31,14 +31,14 @@ export class Events {
     this.#emitter.off(requireEvent(event), listener);
   }
 
-  /** Calls the listeners. `store` is the `this` of the listeners. */
+  /** Calls the listeners with `store` as their `this`. */
   emit({ id, stepCount, sessionId }: { id: string; stepCount: number; sessionId: string }, store: object): void {
     const event: CheckpointCreatedEvent = { type: CHECKPOINT_CREATED, checkpointId: id, stepCount };
     for (const listener of this.#emitter.listeners(CHECKPOINT_CREATED)) {
       try {
         Reflect.apply(listener, store, [event, sessionId]);
       } catch (error) {
-        // The checkpoint is stored, so the save does not fail.
+        // The checkpoint is stored, so a listener's error must not fail the save.
         process.nextTick(() => {
           throw error;
         });
@@ -60,7 +60,7 @@ export class Events {
       this.#streams.delete(end);
       queue.end();
     };
-    // Listen from now on, not from the first step of the iterator.
+    // Listen immediately, before the first step of the iterator.
     this.#streams.add(end);
     this.#emitter.on(CHECKPOINT_CREATED, listener);
     signal?.addEventListener("abort", end);

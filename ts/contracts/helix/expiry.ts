@@ -9,7 +9,7 @@ import { helix } from "./wire.js";
 
 /** What `prune()` removed. With `dryRun`: what would be removed. */
 export interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
-  /** How many sessions were removed, with their messages. */
+  /** The number of removed sessions, including their messages. */
   sessions: number;
 }
 
@@ -70,7 +70,7 @@ export async function prune(
   const shown = ({ removed, bytes }: PruneProgress) => Object.assign(done, { removed, bytes });
   const report = (progress: PruneProgress) => onProgress?.({ ...shown(progress) });
   const checkpointOptions = { ...read, olderThan, onProgress: report };
-  // The time to live is that of sessions, and is already in `olderThan`.
+  // The time to live applies to sessions, and is already in `olderThan`.
   const store = { ...engine, retention: { ...engine.retention, ttlMs: null } };
   shown(await pruneCheckpoints(store, helix.name, checkpointOptions, closing));
   if (olderThan === undefined || olderThan === null) return done;

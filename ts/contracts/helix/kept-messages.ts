@@ -1,4 +1,4 @@
-/** Keeps the bytes of the messages of states, so that a checkpoint serializes only the messages that are new. */
+/** Keeps the bytes of states' messages, so that a checkpoint serializes only new messages. */
 
 import { type Bytes, Pieces } from "../../bridge/bytes.js";
 import { chunkOf } from "../../bridge/chunk.js";
@@ -27,7 +27,7 @@ const lists = new Map(
         const { bytes } = format.serialize(message, "message");
         return bytes instanceof Uint8Array ? bytes : bytes.whole;
       } catch {
-        // The message cannot be stored. The caller serializes it again, and that error names the path.
+        // The message cannot be stored. The caller serializes it again, with an error that names the path.
         return undefined;
       }
     };
@@ -39,7 +39,7 @@ const lists = new Map(
 export function keptMessages(messages: readonly unknown[], format: Format): PackedMessages | undefined {
   const kept = lists.get(format.name);
   if (kept === undefined || !kept.mayGrow(messages)) return undefined;
-  // The end of the save may drop kept bytes, so they are held and described before.
+  // The end of the save may drop kept bytes, so first hold and describe them.
   const packed = kept.save(() => {
     const grown = kept.grow(messages);
     return grown && packedMessages(grown);
@@ -59,7 +59,7 @@ function packedMessages({ pieces, byteLength, runs }: Grown): PackedMessages {
   return { tags, lengths, bytes: new Pieces(pieces, byteLength).hold() };
 }
 
-/** Where the first bytes of a value are kept. Kept bytes never change, so bytes at the same place are the same bytes. */
+/** The place of a value's first kept bytes. Kept bytes never change, so the same place has the same bytes. */
 export type Place = ReadonlyArray<readonly [chunk: number, start: number, length: number]>;
 
 export function placeOf(bytes: PackedMessages["bytes"], length: number): Place | undefined {

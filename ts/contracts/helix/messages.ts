@@ -40,7 +40,7 @@ export function truncate(context: Context, sessionId: string, count: unknown): P
   return update(context, sessionId, async (session) => ({ edit: await cut(context, session, to), result: undefined }));
 }
 
-/** Makes the edit that keeps the first messages of a session. A document that shares more of them gets its own copy. */
+/** Makes the edit that cuts a session's messages. A document that shares more of them gets its own copy. */
 async function cut({ engine }: Context, { row, state }: Session, length: number): Promise<Edit> {
   const { shared } = state;
   if (shared === null || shared <= length) return { messages: { length } };
@@ -73,7 +73,7 @@ export async function loadState(context: Context, sessionId: string): Promise<Re
     const { row, state } = session;
     const shared = state.shared ? await readLog(context, sessionId, 0, state.shared) : undefined;
     if (state.shared) {
-      // The session and its messages were read one after the other. Read both again if a change came between them.
+      // The session and its messages were read separately. If the session changed in between, read both again.
       const now = await find(context, sessionId);
       if (now === null || now.row.version !== row.version) continue;
     }

@@ -14,20 +14,20 @@ import { pageOptions } from "../../store/page.js";
 
 export interface SessionStoreOptions extends StoreOptions {
   /**
-   * How long a session lives after its last write, in ms. Each checkpoint lives as long after its own save. Expired
-   * sessions and checkpoints are not returned, and are removed in the background. Default: no limit.
+   * How long a session lives after its last write, and a checkpoint after its save, in ms. Expired ones are not
+   * returned, and are removed in the background. Default: no limit.
    */
   ttlMs?: number | null;
-  /** The same as `ttlMs`, in seconds, as the framework's stores have it. Set only one of the two. */
+  /** The same as `ttlMs`, in seconds, as in the framework's stores. Set only one of the two. */
   ttl?: number | null;
   /**
-   * The clock: returns the current time in ms since the epoch. Default: `Date.now`. Tests can set another. A store from
-   * `openStore` with `ttlMs` also removes checkpoints by the machine's clock.
+   * The clock: returns the current time in ms since the epoch. Default: `Date.now`. Tests can set their own. A store
+   * from `openStore` with `ttlMs` also removes checkpoints by the machine's clock.
    */
   now?: () => number;
 }
 
-/** The clock of a store, and how long its sessions live after their last write. */
+/** The clock of a store, and the time to live of its sessions. */
 export class Clock {
   readonly #now: () => number;
   readonly #ttlMs: () => number | null;
@@ -37,7 +37,7 @@ export class Clock {
     this.#ttlMs = ttlMs;
   }
 
-  /** True if the current time is that of the machine, and not of a clock of the user. */
+  /** True if the machine's clock is used, and not a clock of the user. */
   get isMachines(): boolean {
     return this.#now === Date.now;
   }
@@ -63,10 +63,7 @@ export class Clock {
     return this.#ttlMs();
   }
 
-  /**
-   * The earliest time of the last write of a session that is still alive. Without a time to live, every session is
-   * alive.
-   */
+  /** The earliest last write of a live session. Without a time to live, every session is live. */
   aliveSince(): number {
     const ttlMs = this.ttlMs;
     return ttlMs === null ? Number.MIN_SAFE_INTEGER : this.now() - ttlMs + 1;
@@ -85,10 +82,7 @@ const ttlSeconds: OptionParser<number | null> = (value, name) => {
 
 const ownOptions = { now: callback<() => number>, ttl: ttlSeconds, ttlMs: atMost("milliseconds") };
 
-/**
- * Splits the options into those of sessions and those of the store. `ttlMs` is undefined if neither `ttlMs` nor `ttl` was
- * given.
- */
+/** Splits the options into those of sessions and those of the store. `ttlMs` is undefined without `ttlMs` and `ttl`. */
 export function readSessionOptions(options: unknown) {
   const { own, others } = splitOptions(options, ownOptions);
   const { now = Date.now, ttl, ttlMs } = own;
@@ -98,7 +92,7 @@ export function readSessionOptions(options: unknown) {
   return { now, ttlMs: ttl === undefined ? ttlMs : ttl, others };
 }
 
-/** Checks a number of steps, messages or milliseconds: a whole number that is not negative. */
+/** Checks a number of steps, messages or milliseconds: a non-negative integer. */
 export function count(value: unknown, name: string): number {
   if (typeof value !== "number") throw typeError(`${name} must be a number, but is ${show(value)}`);
   if (!Number.isSafeInteger(value) || value < 0) {

@@ -1,4 +1,4 @@
-/** What Helix is, for everything outside of this folder: see {@link Plugin}. */
+/** The plug-in of Helix: see {@link Plugin}. */
 
 import { randomUUID } from "node:crypto";
 import type { Part } from "../../bridge/wire.js";
@@ -19,7 +19,7 @@ export const plugin: Plugin = {
   fork: forkSession,
 };
 
-/** A checkpoint of a session. The messages that it shares with the session are records of the session's log. */
+/** Reads a checkpoint of a session. Messages that it shares with the session are records of the session's log. */
 function readCheckpoint(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
   const rest = found.parts.find(({ name }) => name === "rest");
   const state = readState(parts, found.parts, found.records ?? []);
@@ -28,9 +28,9 @@ function readCheckpoint(parts: Parts, _: Row, found: FoundCheckpoint): [unknown,
 }
 
 /**
- * The current state of a session, as `loadState` returns it. The engine stores each of its parts as a write, so that a
- * single part can be replaced. The status and the number of steps come from the row, because they can change while the
- * stored document stays the same.
+ * Reads the current state of a session, like `loadState`. The engine stores each of its parts as a write, so that a
+ * part can be replaced alone. The status and the number of steps come from the row, because they can change without the
+ * document.
  */
 function readCurrent(parts: Parts, row: Row, found: FoundCheckpoint): [unknown, unknown] {
   const all = found.writes.map(({ part }) => part);
@@ -41,7 +41,7 @@ function readCurrent(parts: Parts, row: Row, found: FoundCheckpoint): [unknown, 
   return [readState(parts, all, found.records ?? [], now), lists.length === 0 ? null : rest];
 }
 
-/** `now` has the current values of fields that may have changed since the document was stored. */
+/** `now` has the current values of fields that can change without the document. */
 function readState(parts: Parts, all: readonly Part[], records: readonly Part[], now: object = {}): unknown {
   const named = (name: string) => all.find((part) => part.name === name);
   const [state, custom, layout, own] = ["state", "customState", "layout", "messages"].map(named);

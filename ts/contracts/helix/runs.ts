@@ -1,4 +1,4 @@
-/** The runs of a session, and the sessions that it has started. */
+/** The runs of a session, and its sub-sessions. */
 
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
@@ -59,10 +59,7 @@ function read({ engine }: Context, { tag, bytes }: Serialized, what: string): Re
   return deserialize(engine.format, tag, bytes, what) as Record<string, unknown>;
 }
 
-/**
- * The fields that may hold the id of a sub-session. If a reference has several of them, the first one in this list is
- * used.
- */
+/** The fields that may hold the id of a sub-session, in order of precedence. */
 const idFields = ["subSessionId", "sessionId", "id"] as const;
 
 function idOf(ref: unknown): string {

@@ -1,4 +1,4 @@
-/** Reads and changes sessions. Each change is one transaction, which expects the version that the change has read. */
+/** Reads and changes sessions. Each change is one transaction that expects the version it has read. */
 
 import { crypto } from "../../bridge/crypto.js";
 import type { Engine } from "../../store/engine.js";
@@ -38,7 +38,7 @@ export interface SessionInfo {
 
 /** A page of sessions. */
 export interface SessionsPage {
-  /** The session that was created last comes first. */
+  /** The last created session comes first. */
   sessions: SessionInfo[];
   /** Pass this cursor to the next call. Null means that this was the last page. */
   cursor: string | null;
@@ -64,7 +64,7 @@ export interface Context {
 export class Session {
   readonly row: Row;
   readonly #parts: readonly Part[];
-  /** A session that was deleted and created again has another one. */
+  /** The incarnation of the session. A recreated session has another one. */
   readonly incarnation: Exact | null;
 
   constructor(row: Row, parts: readonly Part[], incarnation: Exact | null) {
@@ -115,15 +115,15 @@ export interface Edit {
   messages?: End;
 }
 
-/** What a change decides: the edit, or null to change nothing, and the result of the call. */
+/** The decision of a change: the edit, or null to change nothing, and the result of the call. */
 export interface Decision<T> {
   edit: Edit | null;
   result: T;
 }
 
 /**
- * Changes a session, or creates it. `decide` gets the session, or null if there is none. If another writer changes the
- * session first, nothing is stored, and `decide` is called again with the new session.
+ * Changes or creates a session. `decide` gets the session, or null. If another writer changes the session first,
+ * nothing is stored, and `decide` is called again with the new session.
  */
 export function change<T>(
   context: Context,
@@ -135,7 +135,7 @@ export function change<T>(
       const found = await stored(context.engine, sessionId);
       const aliveSince = context.clock.aliveSince();
       const session = found !== null && found.row.savedAt >= aliveSince ? found : null;
-      // Remove an expired session first, so that nothing of it is left in the new one.
+      // First remove an expired session, so that the new one inherits nothing.
       if (found !== null && session === null) {
         await expire(context, sessionId, aliveSince);
         context.seen.forget(sessionId);
@@ -155,7 +155,7 @@ export function change<T>(
   });
 }
 
-/** True if the session was deleted since this store has seen it, and somebody has created it again. */
+/** True if the session was deleted and recreated after this store had seen it. */
 function isAnother({ seen }: Context, sessionId: string, { incarnation }: Session): boolean {
   const known = seen.incarnation(sessionId);
   return known !== undefined && known !== incarnation;
@@ -176,15 +176,15 @@ async function store(
     parts: parts.map(({ name, tag }) => ({ name, tag })),
     messages,
   };
-  // The change expects the version of the row that was read, which no other incarnation has.
+  // The change expects the version of the row, which exists in only one incarnation.
   const learn = session === null ? (begun: Exact | null) => seen.note(sessionId, begun) : undefined;
   await helix.call(native, "change", fields, parts.map(bytesOf), learn);
   if (session !== null) seen.note(sessionId, session.incarnation);
 }
 
 /**
- * The row of a session before its first change. Its version is random, so that a session that was deleted and created
- * again never has a version that another process has read before.
+ * The row of a session before its first change. Its version is random, so that a recreated session never has a version
+ * that another process has read before.
  */
 export function newRow(id: string, now: number): Row {
   return {
@@ -198,7 +198,7 @@ export function newRow(id: string, now: number): Row {
   };
 }
 
-/** Changes a session that must be there. `decide` returns the edit, or null to change nothing. */
+/** Changes an existing session. `decide` returns the edit, or null to change nothing. */
 export function update<T>(
   context: Context,
   sessionId: string,
@@ -210,7 +210,7 @@ export function update<T>(
   });
 }
 
-/** The error for a late write to a session that was deleted. */
+/** Makes the error for a late write to a deleted session. */
 function deleted(sessionId: string): ForkpointError {
   const message = `session ${quote(sessionId)} was deleted, so nothing was stored: createSession() begins a new one`;
   return new ForkpointError("CONFLICT", message);
@@ -221,7 +221,7 @@ export function notFound(sessionId: string): ForkpointError {
   return new ForkpointError("NOT_FOUND", message);
 }
 
-/** Removes a session that has expired. Does nothing if it is alive, or if a process has its lease. */
+/** Removes an expired session. Does nothing if it is alive or leased. */
 export function expire({ engine: { native } }: Context, sessionId: string, aliveSince: number): Promise<boolean> {
   return removeIfFree(native, leaseOf(sessionId), (free) => helix.call(free, "expire", { sessionId, aliveSince }));
 }
@@ -257,7 +257,7 @@ async function replaceState(context: Context, sessionId: string, encoded: Encode
 export function create(context: Context, id: string, options: unknown): Promise<void> {
   const { agentType, initialState, ...others } = fieldsOf(options === undefined ? {} : options, "options");
   const begun = { sessionId: id, agentType, status: "active", stepCount: 0 };
-  // Name the fixed fields first, so that they also come first in the state.
+  // Set the fixed fields first, so that they come first in the state.
   const state = { ...begun, ...others, ...begun, customState: initialState ?? {} };
   const encoded = encodeState(state, "options", context.engine.format);
   optionalId(agentType, "options.agentType");
@@ -275,10 +275,7 @@ export function saveState(context: Context, id: string, state: unknown): Promise
   });
 }
 
-/**
- * Sets the status if the current one is in `expected`, or if `expected` is undefined. Returns whether the status was
- * set.
- */
+/** Sets the status if `expected` contains the current one or is undefined. Returns whether the status was set. */
 export function setStatus(context: Context, id: string, next: string, expected?: readonly string[]): Promise<boolean> {
   return update(context, id, ({ row }) => {
     const holds = expected?.includes(row.status) ?? true;

@@ -42,11 +42,11 @@ import type { Lease } from "../../store/lease.js";
 /**
  * Sessions of Helix agents that survive crashes.
  *
- * - Messages are stored once. Each checkpoint still has all of its messages, even after the session was rewound.
+ * - Messages are stored once. Each checkpoint still has all of its messages, even after a rewind of the session.
  * - Each call is one transaction. Calls of several processes never undo each other.
  * - A resolved write is durable. Reads return fresh objects.
- * - A write to a session that does not exist rejects with `NOT_FOUND`, except `createSession`, `saveState` and
- *   `saveCheckpoint`. A read of such a session finds nothing.
+ * - A write to a missing session rejects with `NOT_FOUND`, except `createSession`, `saveState` and `saveCheckpoint`. A
+ *   read of a missing session finds nothing.
  *
  * All methods give the error codes `CLOSED`, `BUSY`, `FULL`, `UNAVAILABLE` and `CORRUPT` where they apply.
  *
@@ -72,7 +72,7 @@ export class SessionStore<TState extends object = Record<string, any>>
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
    * @param options `ttlMs` (or `ttl`) and `now`, and the options of `openStore`. An open store takes only `now`: its
-   *   own `ttlMs` is that of the sessions.
+   *   `ttlMs` applies to the sessions.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: SessionStoreOptions) {
@@ -150,7 +150,7 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   /**
-   * Returns the changes that wait, in the order in which they were staged.
+   * Returns the staged changes, in staging order.
    * @example const waiting = (await store.getStaging("session-1")).length;
    */
   getStaging(sessionId: string): Promise<CustomStateChanges[]> {
@@ -189,8 +189,8 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   /**
    * Stores a checkpoint. A checkpoint of the session with the same id is replaced. The session need not exist.
-   * @throws ForkpointError `CONFLICT` if another session has a checkpoint of this id, and if this object has written the session and it
-   *   was deleted since. TypeError or RangeError for wrong fields. In each case nothing was stored.
+   * @throws ForkpointError `CONFLICT` if another session has a checkpoint with this id, or if this object has written
+   *   the session and it was deleted since. TypeError or RangeError for wrong fields. In each case nothing was stored.
    * @example
    * ```ts
    * const id = generateCheckpointId("session-1", 3);
@@ -209,7 +209,7 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   /**
-   * Returns a checkpoint, or null if there is none. With a `sessionId`, a checkpoint of another session is not found.
+   * Returns a checkpoint, or null if there is none. With a `sessionId`, only searches this session.
    * @example const messages = (await store.getCheckpoint(checkpointId))?.state.messages;
    */
   getCheckpoint(checkpointId: string): Promise<Checkpoint<TState> | null>;
@@ -240,9 +240,9 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   /**
-   * Rewinds a session to a checkpoint, in one transaction: its state becomes that of the checkpoint, and its log
-   * again has only the `messageCount` messages that it had at the checkpoint. Staged changes are dropped. Later
-   * checkpoints stay. Returns the checkpoint: continue your stream from its `streamSequence`.
+   * Rewinds a session to a checkpoint, in one transaction: restores the checkpoint's state, and cuts the log to the
+   * `messageCount` messages of the checkpoint. Drops staged changes. Later checkpoints stay. Returns the checkpoint:
+   * continue your stream from its `streamSequence`.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
    * @example const { streamSequence } = await store.rewindTo(checkpointId);
    */
@@ -258,7 +258,7 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   /**
    * Begins a new session with the state and the messages of a checkpoint. The old session does not change. Returns the
-   * new session's first checkpoint, a copy. `sessionId` in the state of the copy names the new session.
+   * new session's first checkpoint, a copy whose state has the new session's id as `sessionId`.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. `CONFLICT` if the new session exists.
    * @example await store.branchSession(checkpointId, "session-1, another try");
    */
@@ -293,8 +293,8 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   /**
-   * Lists the sessions, including those of earlier processes. The session that was created last comes first. `status`
-   * and `agentType` keep the sessions that have one of the given values. `limit` is at most 100,000 (default: 100).
+   * Lists the sessions, including those of earlier processes, the last created one first. `status` and `agentType`
+   * select sessions with one of the given values. `limit` is at most 100,000 (default: 100).
    * @example const { sessions, cursor } = await store.sessions({ status: "running", limit: 20 });
    */
   sessions(options?: {
@@ -310,7 +310,7 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   /**
-   * Calls a function for each checkpoint that this object stores, when the checkpoint is durable.
+   * Calls a function for each checkpoint that this object stores, after it is durable.
    * @example store.on("checkpoint_created", ({ checkpointId }, sessionId) => console.log(sessionId, checkpointId));
    */
   on(event: "checkpoint_created", listener: (event: CheckpointCreatedEvent, sessionId: string) => void): this {
@@ -319,7 +319,7 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   /**
-   * Removes a function that `on` has added.
+   * Removes a listener that `on` has added.
    * @example store.off("checkpoint_created", listener);
    */
   off(event: "checkpoint_created", listener: (event: CheckpointCreatedEvent, sessionId: string) => void): this {
@@ -344,7 +344,7 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   /**
    * Removes checkpoints as in every store, and the sessions whose last write was before `olderThan`. Default: removes
-   * what has expired.
+   * expired data.
    * @example const { sessions, removed } = await store.prune({ olderThan: Date.now() - 86_400_000, dryRun: true });
    */
   prune(options?: PruneOptions<SessionPruneResult>): Promise<SessionPruneResult> {
@@ -352,7 +352,7 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   /**
-   * Returns how many sessions, checkpoints and messages (`records`) are stored and how much storage they use.
+   * Returns the numbers of sessions, checkpoints and messages (`records`), and their storage in bytes.
    * @example const { sessions, checkpoints, records } = await store.stats();
    */
   stats(options?: StatsOptions): Promise<sessions.SessionStats> {
@@ -361,7 +361,7 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   override async close(): Promise<void> {
     await super.close();
-    // An object from `withLease` shares the events of the one that made it.
+    // An object from `withLease` shares the events of its original.
     if (!this.#handle.isLeased) this.#events.close();
   }
 
@@ -378,7 +378,7 @@ export class SessionStore<TState extends object = Record<string, any>>
     return { engine, seen, clock: this.#clock, turns: this.#turns, comparison: this.#comparison };
   }
 
-  /** Runs a read after the pending changes of the session. Returns `none` for an id that no session can have. */
+  /** Runs a read after the session's pending changes. Returns `none` for an invalid session id. */
   #ask<T>(sessionId: unknown, none: T, work: (context: sessions.Context, id: string) => Promise<T>): Promise<T> {
     return this.#run(async (context) => {
       const id = idOrNull(sessionId, "sessionId");

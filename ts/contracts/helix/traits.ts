@@ -1,8 +1,8 @@
-/** What Helix is, for those who know no framework: see {@link Traits}. */
+/** The traits of Helix: see {@link Traits}. */
 
 import type { Traits } from "../../plugin/traits.js";
 
-/** The contract that holds one row for each session. */
+/** The contract with a row for each session. */
 export const SESSIONS = "helix-sessions";
 
 export const helix = {
@@ -12,7 +12,7 @@ export const helix = {
   effects: true,
   // The messages are records of a log.
   isJoined: () => true,
-  // The status of most checkpoints is the same.
+  // Most checkpoints have the same status.
   stepName({ stepCount, lastRole }, label) {
     if (typeof stepCount !== "number") return undefined;
     return `step ${stepCount}: ${typeof lastRole === "string" ? lastRole : (label ?? "-")}`;

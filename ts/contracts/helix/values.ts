@@ -4,7 +4,7 @@
  *
  * - `state`: the state without `customState` and `messages`.
  * - `customState`: the state's `customState`.
- * - `layout`: which of these two fields the state has, and where its messages are.
+ * - `layout`: which of these two fields the state has, and the place of its messages.
  * - `messages`: the messages, if the session's log does not hold them.
  */
 
@@ -48,7 +48,7 @@ export function unpackMessages({ tags, lengths, bytes }: Packed & { bytes: Uint8
   });
 }
 
-/** The number of messages that are deserialized before timers get a turn. */
+/** Timers get a turn after this number of deserialized messages. */
 const TURN = 512;
 
 export async function readMessages(format: Format, messages: readonly Serialized[], what: string): Promise<object[]> {
@@ -81,8 +81,8 @@ export function fieldsOf(value: unknown, path: string): Record<string, unknown> 
 }
 
 /**
- * The storage place of a state's messages. Null: the state has no field `messages`. `shared`: they are the first
- * messages of the session's log, or those that the checkpoint names. Otherwise the part `messages` holds them.
+ * The storage place of a state's messages. Null: the state has no field `messages`. `shared`: the first messages of the
+ * session's log, or the checkpoint's. Otherwise the part `messages` holds them.
  */
 type Place = null | { shared: number } | Packed;
 
@@ -92,7 +92,7 @@ export interface Layout {
   messages: Place;
 }
 
-/** The parts of a state, before it is decided where its messages are stored. */
+/** The parts of a state, before the place of its messages is decided. */
 export interface EncodedState {
   agentType: string | undefined;
   status: string | undefined;
@@ -102,11 +102,11 @@ export interface EncodedState {
   customState: boolean;
   /** The messages. Null if the state has no list of messages. */
   messages: PackedMessages | null;
-  /** The role of the last message, if it is a short text. Listings name the checkpoint by it. */
+  /** The role of the last message, if it is a short text, for listings. */
   lastRole: string | undefined;
 }
 
-/** The longest role that listings show, in characters. */
+/** The maximum length of a role in listings, in characters. */
 const ROLE = 40;
 
 export function encodeState(state: unknown, path: string, format: Format): EncodedState {
@@ -181,7 +181,7 @@ export class StoredState {
     return ["state", "customState", "layout", "messages"].flatMap((name) => this.#parts.get(name) ?? []);
   }
 
-  /** The parts of this state, to store them for another session. A field `sessionId` then names this session. */
+  /** Returns the parts of this state for another session. A field `sessionId` then has that session's id. */
   partsFor(sessionId: string, format: Format): NewPart[] {
     const { tag, bytes } = this.#part("state");
     const fields = deserialize(format, tag, bytes, this.#what) as Record<string, unknown>;
@@ -201,13 +201,13 @@ export class StoredState {
     return this.#layout.customState ? [part] : [part, layoutPart({ ...this.#layout, customState: true })];
   }
 
-  /** The parts to store when the state gets its own copy of the messages that it shares. */
+  /** Returns the parts of a state with its own copy of shared messages. */
   withMessages(messages: readonly Serialized[]): Part[] {
     const { bytes, ...packed } = pack(messages);
     return [layoutPart({ ...this.#layout, messages: packed }), { name: "messages", tag: "", bytes }];
   }
 
-  /** Makes a fresh state. `shared` holds the messages of the log that the state shares. */
+  /** Makes a fresh state. `shared` has the messages that the state shares with the log. */
   async restore(format: Format, shared: object[]): Promise<Record<string, unknown>> {
     const { tag, bytes } = this.#part("state");
     const state = deserialize(format, tag, bytes, this.#what) as Record<string, unknown>;
@@ -222,10 +222,10 @@ export class StoredState {
   }
 }
 
-/** Takes the arguments of a method that takes a session's id first, or leaves it out. */
+/** Splits the arguments of a method whose first argument, a session id, is optional. */
 export function splitSession(given: readonly unknown[]): [last: unknown, sessionId: unknown] {
   if (given.length <= 1) return [given[0], undefined];
-  // A session's id that is missing by mistake must not find the checkpoints of all sessions.
+  // An accidentally missing session id must not select the checkpoints of all sessions.
   idOrNull(given[0], "sessionId");
   return [given[1], given[0]];
 }

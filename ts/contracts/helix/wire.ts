@@ -9,7 +9,7 @@ export type Row = engine.helix.Session;
 export type End = engine.helix.LogEnd;
 export type Packed = engine.helix.PackedRecords;
 
-/** The fields of a checkpoint that the engine knows. */
+/** The fields of a checkpoint for the engine. */
 export interface CheckpointFields {
   id: string;
   sessionId: string;
@@ -21,7 +21,7 @@ export interface CheckpointFields {
 export interface FoundCheckpoint<P> extends CheckpointFields {
   savedAt: number;
   messageCount: number;
-  /** True if `branchSession` made the checkpoint. Its state is then a copy of another session's state. */
+  /** True if `branchSession` made the checkpoint, so that its state is a copy from another session. */
   copied: boolean;
   parts: P[];
   /** The messages that the checkpoint shares with its session. Null if its parts hold the messages. */

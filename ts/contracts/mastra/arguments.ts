@@ -32,7 +32,7 @@ export function timeOf(date: unknown, name: string): number | undefined {
   return time;
 }
 
-/** As {@link timeOf}. Messages may have the text of a date: JSON knows no dates. */
+/** Like {@link timeOf}. Messages may have a date as text, because JSON has no dates. */
 export function dateOf(date: unknown, name: string): number | undefined {
   return timeOf(typeof date === "string" ? new Date(date) : date, name);
 }
@@ -40,14 +40,14 @@ export function dateOf(date: unknown, name: string): number | undefined {
 /** A page of a list. */
 export interface Paging {
   page: number;
-  /** What the response has as `perPage`. */
+  /** The value of `perPage` in the response. */
   perPage: number | false;
   offset: number;
   /** Infinity: no limit. */
   limit: number;
 }
 
-/** Reads `page` and `perPage`. Where the stores of Mastra disagree, a wrong number is a RangeError. */
+/** Reads `page` and `perPage`. A wrong number is a RangeError. Mastra's own stores disagree about it. */
 export function pagingOf({ page = 0, perPage }: Record<string, unknown>, most: number): Paging {
   for (const [name, value] of Object.entries({ page, perPage })) {
     if (value === undefined || (name === "perPage" && value === false)) continue;
@@ -77,7 +77,7 @@ export function readListing(args: unknown): Listing {
   return { workflow, filter, offset, limit: limit === Infinity ? undefined : limit };
 }
 
-/** Reads a text that selects. Mastra's own stores take an empty text for no filter. */
+/** Reads a filter text. An empty text means no filter, as in Mastra's own stores. */
 export const filterOf = (given: Record<string, unknown>, name: string): string | undefined =>
   optionalId(given[name], name) || undefined;
 
@@ -89,7 +89,7 @@ export function threadsOf(given: unknown): string[] {
   return [...new Set(all)];
 }
 
-/** The times of a filter, in ms since the epoch: from `from` on, and before `before`. */
+/** The time range of a filter, in ms since the epoch: from `from` on, and before `before`. */
 export function rangeOf(given: unknown): { from: number | undefined; before: number | undefined } {
   if (given === undefined || given === null) return { from: undefined, before: undefined };
   const range = fieldsOf(given, ["start", "end", "startExclusive", "endExclusive"], "filter.dateRange");
@@ -100,7 +100,7 @@ export function rangeOf(given: unknown): { from: number | undefined; before: num
   };
 }
 
-/** A message whose neighbours belong to a list. */
+/** A message to list with its neighbors. */
 export interface Included {
   id: string;
   before: number;

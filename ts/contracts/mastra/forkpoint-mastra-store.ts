@@ -13,7 +13,7 @@ import type { Store } from "../../store/store.js";
 export interface MastraStoreOptions extends StoreOptions {
   /** The name of the storage in Mastra. Default: `"forkpoint"`. */
   id?: string;
-  /** Mastra's option of this name: how long `prune()` keeps runs and messages. For example `{ workflows: { workflowSnapshot: { maxAge: "30d" } } }`. */
+  /** Mastra's option: how long `prune()` keeps data, e.g. `{ workflows: { workflowSnapshot: { maxAge: "30d" } } }`. */
   retention?: object;
 }
 
@@ -25,12 +25,12 @@ export type MastraMemorySource =
   Pick<MastraCompositeStore, "stores"> | Pick<MemoryStorage, "listThreads" | "listMessages" | "getResourceById">;
 
 export interface ImportRunsOptions {
-  /** The statuses of the runs to import, in Mastra's words. Default: those of runs that have not ended. */
+  /** The statuses of the runs to import, in Mastra's words. Default: those of unfinished runs. */
   statuses?: readonly string[];
 }
 
 /**
- * A storage of Mastra that keeps the snapshots of workflows and the memory of agents. Each snapshot is a checkpoint of the run, so a run
+ * A storage of Mastra for the snapshots of workflows and the memory of agents. Each snapshot is a checkpoint, so a run
  * has a history. Other domains, such as traces, stay with your default store.
  *
  * All methods give the error codes `CLOSED`, `BUSY`, `FULL`, `UNAVAILABLE` and `CORRUPT` where they apply.
@@ -42,24 +42,24 @@ export interface ImportRunsOptions {
  * ```
  */
 export declare class ForkpointMastraStore extends MastraCompositeStore {
-  /** The domains that this store has. Pass them as `domains` of a `MastraCompositeStore`. */
+  /** The domains of this store. Pass them as `domains` of a `MastraCompositeStore`. */
   stores: { workflows: WorkflowsStorage; memory: MemoryStorage };
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
-   * @param options `id` and `retention`, and the options of `openStore`. An open store takes only the first two.
+   * @param options `id` and `retention`, and the options of `openStore`. An open store takes only `id` and `retention`.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: MastraStoreOptions);
   /**
-   * Copies the runs of another storage that this one does not have. Resolves to how many were copied and how many were there already.
+   * Copies the missing runs of another storage. Resolves to the numbers of copied and of already existing runs.
    * @throws TypeError for a source that is no storage of Mastra.
    * @example const { copied } = await store.importRuns(libsql);
    */
   importRuns(source: MastraSource, options?: ImportRunsOptions): Promise<{ copied: number; skipped: number }>;
   /**
-   * Copies the threads of another storage that this one does not have, with their messages, and the resources of these threads.
-   * Resolves to how many were copied, and how many threads were there already.
+   * Copies the missing threads of another storage, with their messages and resources. Resolves to the numbers of copied
+   * items, and of already existing threads.
    * @throws TypeError for a source that is no storage of Mastra.
    * @example const { threads, messages } = await store.importMemory(libsql);
    */
@@ -67,7 +67,7 @@ export declare class ForkpointMastraStore extends MastraCompositeStore {
     source: MastraMemorySource,
   ): Promise<{ threads: number; messages: number; resources: number; skipped: number }>;
   /**
-   * Returns how many runs and checkpoints are stored and how much storage they use, in bytes.
+   * Returns the numbers of runs and checkpoints, and their storage in bytes.
    * @example const { runs, storedBytes } = await store.stats();
    */
   stats(options?: StatsOptions): Promise<RunStats>;
@@ -78,7 +78,7 @@ export declare class ForkpointMastraStore extends MastraCompositeStore {
    */
   lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
   /**
-   * Returns the same store for the holder of a lease: if the lease was lost, each of its writes rejects with `CONFLICT`.
+   * Returns the same store for the holder of a lease. If the lease was lost, each write rejects with `CONFLICT`.
    * @throws TypeError if the lease is of another store.
    * @example const mine = store.withLease(lease);
    */

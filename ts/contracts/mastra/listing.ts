@@ -1,4 +1,4 @@
-/** Selects the rows of a list: its page, the messages of its filter, and the neighbours of messages. */
+/** Selects the rows of a list: its page, its filtered messages, and the neighbors of messages. */
 
 import type { Engine } from "../../store/engine.js";
 import { readInTurns } from "../shared/records.js";
@@ -6,13 +6,13 @@ import type { Included, Paging } from "./arguments.js";
 import { type Direction, type Row, type Rows, type Selection, oldestFirst } from "./rows.js";
 import type { Source } from "./wire.js";
 
-/** Rows of a list, and how many rows it has on all pages. */
+/** Rows of a list, and the number of rows on all pages. */
 export interface Found {
   rows: Row[];
   total: number;
 }
 
-/** Which rows of the sources a list has. */
+/** The filter of a list's rows. */
 export interface Filter extends Pick<Selection, "from" | "before"> {
   /** Undefined: all rows are accepted. */
   accepts?: ((row: Row) => boolean) | undefined;
@@ -21,7 +21,7 @@ export interface Filter extends Pick<Selection, "from" | "before"> {
 /** How a list is read. */
 export interface Order extends Pick<Paging, "offset" | "limit"> {
   direction: Direction;
-  /** If false, `total` need not count what comes after the page. */
+  /** If false, `total` may leave out the rows after the page. */
   isCounted: boolean;
 }
 
@@ -35,7 +35,7 @@ export async function select(
 ): Promise<Found> {
   const { direction, offset, limit } = order;
   if (limit === 0) return { rows: [], total: 0 };
-  // Rows that a filter leaves out must be read to be counted.
+  // A filter must read the rows that it leaves out to count them.
   const isPage = accepts === undefined && ((from === undefined && before === undefined) || !order.isCounted);
   if (isPage && sources.length === 1) return pageOf(rows, engine, sources[0]!, { from, before }, order);
   const found = await Promise.all(sources.map((one) => rows.list(engine, one, { direction, from, before })));
@@ -46,7 +46,7 @@ export async function select(
   return { rows: sorted.slice(offset, offset + limit), total: all.length };
 }
 
-/** Reads a page of the rows of a source, and no other row. */
+/** Reads only the rows of a source's page. */
 async function pageOf(
   rows: Rows,
   engine: Engine,
@@ -55,7 +55,7 @@ async function pageOf(
   { direction, offset, limit, isCounted }: Order,
 ): Promise<Found> {
   const count = isCounted && limit !== Infinity;
-  // If the rows are not counted, one more row tells whether there are more.
+  // Without a count, one more row shows whether there are more.
   const found = await rows.list(engine, source, {
     ...range,
     direction,
@@ -66,7 +66,7 @@ async function pageOf(
   return { rows: found.rows.slice(0, limit), total: found.count ?? offset + found.rows.length };
 }
 
-/** Reads messages with their neighbours, without those that are known. */
+/** Reads messages with their neighbors, except known ones. */
 export async function neighbours(
   rows: Rows,
   engine: Engine,
@@ -84,13 +84,13 @@ export async function neighbours(
   return rows.find(engine, "messages", [...ids]);
 }
 
-/** Sorts rows by the times of their creation. */
+/** Sorts rows by creation time. */
 export function inDirection(rows: readonly Row[], direction: Direction, order = oldestFirst): Row[] {
   const sorted = rows.toSorted(order);
   return direction === "ASC" ? sorted : sorted.toReversed();
 }
 
-/** The fields of a response that tell about its page. `size` is the number of rows in the page. */
+/** The fields of a response about its page. `size` is the number of rows in the page. */
 export function counted({ page, perPage, offset }: Paging, total: number, size: number) {
   return { total, page, perPage, hasMore: perPage !== false && perPage > 0 && offset + size < total };
 }

@@ -9,7 +9,7 @@ import { type Draft, type Row, valueOf } from "./rows.js";
 
 const MESSAGE = ["id", "threadId", "resourceId", "role", "type", "content", "createdAt"];
 
-/** Checks a message. Returns what a save resolves to, with the content that was given, and the row. */
+/** Checks a message. Returns the result of a save, with the given content, and the row. */
 export function messageDraft(engine: Engine, given: unknown, what: string): { message: StorageMessage; draft: Draft } {
   const fields = fieldsOf(given, MESSAGE, what);
   const [id, threadId, role] = ["id", "threadId", "role"].map((name) => nonEmpty(fields[name], `${what}.${name}`));
@@ -44,7 +44,7 @@ export function messageOf(engine: Engine, row: Row): StorageMessage {
   };
 }
 
-/** The row of a thread. What is stored beside the ids and the times is what it has more. */
+/** Makes the row of a thread. Additional fields are stored beside the ids and the times. */
 export function threadDraft(engine: Engine, given: unknown): Draft {
   if (!isObject(given)) throw typeError(`thread must be an object, but is ${show(given)}`);
   const { id, resourceId, createdAt, updatedAt, ...rest } = given;

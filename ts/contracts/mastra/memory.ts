@@ -30,7 +30,7 @@ const [MESSAGES, THREADS] = [40, 100];
 const BATCH = 1_000;
 
 const LIST = ["threadId", "resourceId", "include", "filter", "page", "perPage", "orderBy", "includeTotal"];
-/** A message that belongs to a thread is removed before it. */
+/** The order of removal: messages before their threads. */
 const TABLES = ["messages", "resources", "threads"] as const;
 
 /** Makes the class for one copy of Mastra's package. */
@@ -151,7 +151,7 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
       return this.#handle.save(async (engine) => {
         const given = fieldsOf(args, ["messages"])["messages"];
         const messages = listOf((one, what) => messageDraft(engine, one, what), given, "messages");
-        // The last one of an id counts, at the place of the first one.
+        // The last message of an id wins, at the place of the first.
         const drafts = new Map(messages.map(({ draft }) => [draft.id, draft]));
         if (drafts.size > 0) await this.#rows.saveMessages(engine, [...drafts.values()]);
         const shown = messages.map(({ message }) => message);
@@ -230,7 +230,7 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
       if (included.length === 0) return { messages: await readInTurns(rows, read), ...page };
       const known = new Set(rows.map(({ id }) => id));
       const all = [...rows, ...(await neighbours(this.#rows, engine, included, resource, known))];
-      // With their neighbours, all messages may be there.
+      // Neighbors may already include all messages.
       const own = all.filter(({ lineage }) => sources.some(({ thread }) => thread === lineage));
       const isAll = metadata === undefined && order.isCounted && own.length >= total;
       const messages = await readInTurns(inDirection(all, direction), read);
@@ -303,7 +303,7 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
       });
     }
 
-    /** Removes the rows that were created before the `maxAge` of their table. */
+    /** Removes rows that are older than the `maxAge` of their table. */
     override prune(policies: Record<string, RetentionPolicy>, options?: PruneOptions): Promise<PruneResult[]> {
       return this.#handle.run(async (engine) => {
         const results = [];
@@ -335,7 +335,7 @@ function changeOf(given: unknown, what: string): Change {
   return { id: nonEmpty(id, `${what}.id`), ...Object.fromEntries(defined) };
 }
 
-/** Merges the fields of the content and of its metadata, as Mastra's stores do. */
+/** Merges the fields of the content and of its metadata, like Mastra's stores. */
 function changed(before: StorageMessage, { content, threadId, ...change }: Omit<Change, "id">): StorageMessage {
   const after = { ...before, ...change, threadId: threadId || before.threadId! };
   if (content === undefined || content === null) return after;

@@ -1,4 +1,4 @@
-/** What Mastra's workflows and memory are, for everything outside of this folder: see {@link Plugin}. */
+/** The plug-ins of Mastra's workflows and memory: see {@link Plugin}. */
 
 import { randomUUID } from "node:crypto";
 import { deserialize } from "../../bridge/serializer.js";

@@ -1,6 +1,6 @@
 /**
- * Reads and changes the rows of the memory of agents: messages, threads and resources. A change that was made from a row expects this
- * row, so it undoes no other one. `put` and `remove` expect nothing, as in Mastra's stores.
+ * Reads and changes the rows of agents' memory: messages, threads and resources. A change made from a row expects this
+ * row, so that it never undoes another change. `put` and `remove` expect nothing, as in Mastra's stores.
  */
 
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
@@ -11,13 +11,13 @@ import { newVersion, nextNumber } from "../shared/version.js";
 import { Turns } from "../shared/turns.js";
 import { type FoundRow, type Place, type Seen, type Source, type Table, memory } from "./wire.js";
 
-/** A row, as it was read. */
+/** A row that was read. */
 export interface Row extends Omit<FoundRow, "parts"> {
   table: Table;
   part: Part;
 }
 
-/** A row to save. What is left out stays as it is in the row before, if there is one. */
+/** A row to save. Left-out fields keep their values in the existing row, if there is one. */
 export interface Draft {
   table: Table;
   id: string;
@@ -32,7 +32,7 @@ export interface Draft {
 
 export type Direction = "ASC" | "DESC";
 
-/** Which rows of a listing to read. */
+/** The rows of a listing to read. */
 export interface Selection {
   direction: Direction;
   /** Only rows that were created at this time or later, in ms since the epoch. */
@@ -45,16 +45,16 @@ export interface Selection {
   count?: boolean;
 }
 
-/** The number of messages whose places are kept in memory. */
+/** The number of messages whose places stay in memory. */
 const KEPT = 10_000;
 /** The number of rows that a call reads or removes. */
 const PAGE = 500;
 
 export class Rows {
   readonly #turns = new Turns();
-  /** The places of messages as this store has seen them. A save expects the one that it has seen, so an old one does no harm. */
+  /** The places of messages, as last seen. A save expects the seen place, so an outdated one does no harm. */
   readonly #places = new Map<string, Place>();
-  /** Saves messages over those that have the same ids. A message keeps the place that it has in its thread. */
+  /** Saves messages. Replaces those with the same ids, in their places in the thread. */
   async saveMessages(engine: Engine, drafts: readonly Draft[]): Promise<void> {
     const numbers = drafts.map(() => nextNumber());
     const known = new Map(drafts.map(({ id }) => [id, this.#places.get(id)]));
@@ -72,8 +72,8 @@ export class Rows {
   }
 
   /**
-   * Saves rows at their places, all or none. The threads of messages get the time of the change. Returns false if another writer
-   * was faster.
+   * Saves rows at their places, all or none. Sets the time of the change on the messages' threads. Returns false if
+   * another writer was faster.
    */
   async save(
     engine: Engine,
@@ -98,13 +98,13 @@ export class Rows {
     return true;
   }
 
-  /** Saves a row over the one that has the same id, whatever it is. */
+  /** Saves a row. Replaces any row with the same id. */
   put(engine: Engine, draft: Draft): Promise<boolean> {
     const place = { createdAt: draft.createdAt, number: nextNumber(), version: newVersion() };
     return this.#turns.alone(nameOf(draft), () => this.save(engine, [draft], [place], ["any"]));
   }
 
-  /** Adds rows that must not exist yet, and touches no thread. Returns false if one of them exists. */
+  /** Adds new rows without changing their threads. Returns false if a row exists. */
   add(engine: Engine, drafts: readonly Draft[]): Promise<boolean> {
     const places = drafts.map(({ createdAt }) => ({ createdAt, number: nextNumber(), version: newVersion() }));
     return this.save(
@@ -116,7 +116,7 @@ export class Rows {
     );
   }
 
-  /** Reads a row, decides, and saves the row that the decision returns. Begins again if another writer was faster. */
+  /** Reads a row, decides, and saves the resulting row. Repeats if another writer was faster. */
   change<T>(
     engine: Engine,
     of: { table: Table; id: string },
@@ -131,7 +131,7 @@ export class Rows {
     });
   }
 
-  /** Saves rows over those that they were made from. Returns false if another writer was faster. */
+  /** Replaces rows by rows made from them. Returns false if another writer was faster. */
   replace(
     engine: Engine,
     all: ReadonlyArray<[found: Row | undefined, draft: Draft]>,
@@ -145,7 +145,7 @@ export class Rows {
     return this.save(engine, drafts, places, seen, touch ?? threadsOf(drafts));
   }
 
-  /** Reads rows, in the order of their ids. Those that do not exist are left out. */
+  /** Reads rows, in the order of their ids. Leaves out missing rows. */
   async find(engine: Engine, table: Table, ids: readonly string[]): Promise<Row[]> {
     const rows: Row[] = [];
     for (let at = 0; at < ids.length; at += PAGE) {
@@ -156,7 +156,7 @@ export class Rows {
     return rows;
   }
 
-  /** Reads a row. Waits for the changes of this store. */
+  /** Reads a row, after the pending changes of this store. */
   read(engine: Engine, table: Table, id: string): Promise<Row | undefined> {
     return this.#turns.shared(nameOf({ table, id }), async () => (await this.find(engine, table, [id]))[0]);
   }
@@ -187,7 +187,7 @@ export class Rows {
       const page = await memory.find(engine.native, "list", fields, ({ rows: found, ...rest }, part) => {
         return { ...rest, found: found.map(rowOf(source.table, part)) };
       });
-      // A row that was changed in between has another place.
+      // A row that was changed in between has a different place.
       const isAgain = rows.length > 0 && page!.found[0]?.id === rows.at(-1)!.id;
       rows.push(...page!.found.slice(Number(isAgain)));
       total ??= page!.count ?? undefined;
@@ -196,7 +196,7 @@ export class Rows {
     return { rows: rows.filter(has), count: total };
   }
 
-  /** Returns the ids of the messages around a message and its own, in their order. With `resource`, only those of this resource. */
+  /** Returns the ids of a message and of its neighbors, in order. With `resource`, only those of this resource. */
   async around(
     engine: Engine,
     { id, lineage }: Row,
@@ -228,7 +228,7 @@ export class Rows {
     }
   }
 
-  /** Removes rows by their ids, and whole lineages. */
+  /** Removes rows by id, and entire lineages. */
   async remove(
     engine: Engine,
     {
@@ -245,7 +245,7 @@ export class Rows {
     await memory.call(engine.native, "remove", { clear, rows, touch, savedAt: Date.now() });
   }
 
-  /** Returns a function that removes rows which were created before a time, at most `limit` of them in a call. */
+  /** Returns a function that removes rows created before a time, at most `limit` per call. */
   older(engine: Engine, table: Table, than: number): (limit: number) => Promise<number> {
     const lineages = this.lineages(engine, table);
     let lineage: string | undefined;
@@ -268,7 +268,7 @@ export class Rows {
   }
 }
 
-/** The order in which rows were created. */
+/** Compares rows by creation. */
 export const oldestFirst = (a: Row, b: Row): number =>
   a.place.createdAt - b.place.createdAt || Number(a.place.number) - Number(b.place.number);
 

@@ -1,6 +1,6 @@
 /**
- * Reads and changes the snapshots of runs. Each snapshot that is stored is a checkpoint. It expects the checkpoint that it was made from,
- * so no change undoes another one.
+ * Reads and changes the snapshots of runs. Each stored snapshot is a checkpoint. It expects the checkpoint that it was
+ * made from, so that no change undoes another one.
  */
 
 import { crypto } from "../../bridge/crypto.js";
@@ -13,7 +13,7 @@ import { Seen } from "../../store/seen.js";
 import { Turns } from "../shared/turns.js";
 import { type Filter, type FoundRun, type Of, type Status, mastra } from "./wire.js";
 
-/** A snapshot, as far as the store reads it. */
+/** The fields of a snapshot that the store reads. */
 export interface Snapshot {
   status: string;
   context: Record<string, unknown>;
@@ -26,21 +26,21 @@ export interface Run extends FoundRun {
   snapshot: Snapshot;
 }
 
-/** A snapshot that was copied, and what a save stores beside it. */
+/** A copied snapshot, with the values to store beside it. */
 export interface Copied {
   part: Serialized;
   status: string;
   step: string | undefined;
 }
 
-/** What a save may give. What is left out stays as it is. */
+/** The options of a save. Left-out values stay. */
 export interface Given {
   resource?: string | undefined;
   createdAt?: number | undefined;
   updatedAt?: number | undefined;
 }
 
-/** Which runs a list has, and which page of them. */
+/** The filter and the page of a list of runs. */
 export interface Listing {
   workflow: string | undefined;
   filter: Filter;
@@ -49,7 +49,7 @@ export interface Listing {
   limit: number | undefined;
 }
 
-/** The status that all frameworks share. */
+/** Maps statuses to those that all frameworks share. */
 const STATUSES: Record<string, Status> = {
   suspended: "waiting",
   paused: "waiting",
@@ -61,20 +61,20 @@ const STATUSES: Record<string, Status> = {
   skipped: "finished",
 };
 
-/** The number of runs whose newest checkpoints are kept in memory. */
+/** The number of runs whose newest checkpoints stay in memory. */
 const KEPT = 1_000;
 const [PAGE, SNAPSHOTS] = [1_000, 50];
-/** The number of runs that the engine looks at in one call. */
+/** The number of runs that the engine examines in a call. */
 const LOOKS = 10_000;
 
 export class Runs {
   readonly #turns = new Turns();
-  /** The newest checkpoints as this store has seen them. A save expects the one that it has seen, so an old one does no harm. */
+  /** The newest checkpoints, as last seen. A save expects the seen one, so an outdated one does no harm. */
   readonly #newest = new Map<string, FoundRun>();
-  /** The runs that this store has saved or read, with the times of their creation. */
+  /** The runs that this store has saved or read, with their creation times. */
   readonly #seen = new Seen();
 
-  /** Copies a snapshot. Must be called before anything is awaited. */
+  /** Copies a snapshot. Must be called before the first await. */
   copy(engine: Engine, snapshot: Snapshot): Copied {
     const part = engine.format.serialize(snapshot, "snapshot");
     const status = typeof snapshot.status === "string" ? snapshot.status : "";
@@ -82,7 +82,7 @@ export class Runs {
     return { part, status: status.toWellFormed(), step: typeof step === "string" ? step.toWellFormed() : undefined };
   }
 
-  /** Stores a snapshot over the one that the run has. Returns the id of the checkpoint. */
+  /** Stores a snapshot over the run's newest one. Returns the id of the checkpoint. */
   persist(engine: Engine, of: Of, copied: Copied, given: Given = {}): Promise<string> {
     return this.#alone(of, async () => {
       for (;;) {
@@ -94,8 +94,8 @@ export class Runs {
   }
 
   /**
-   * Reads a run, decides, and stores the snapshot that the decision returns. Begins again if another writer was faster. `decide` may
-   * change the snapshot that it gets.
+   * Reads a run, decides, and stores the resulting snapshot. Repeats if another writer was faster. `decide` may change
+   * its argument.
    */
   change<T>(
     engine: Engine,
@@ -112,7 +112,7 @@ export class Runs {
     });
   }
 
-  /** Stores a snapshot that follows the newest checkpoint `before`. Returns its id, or undefined if another writer was faster. */
+  /** Stores a snapshot after the newest checkpoint `before`. Returns its id. Undefined: another writer was faster. */
   async #save(
     engine: Engine,
     of: Of,
@@ -121,7 +121,7 @@ export class Runs {
     given: Given,
   ): Promise<string | undefined> {
     const { part, status, step } = copied;
-    // A run begins with this status.
+    // The initial status of a run.
     const begun = this.#seen.incarnation(nameOf(of));
     const isOver =
       before === undefined ? this.#seen.has(nameOf(of)) : begun !== undefined && begun !== before.createdAt;
@@ -151,11 +151,11 @@ export class Runs {
     }
   }
 
-  /** Reads a run. Waits for the changes of this store. */
+  /** Reads a run, after the pending changes of this store. */
   find(engine: Engine, of: Of): Promise<Run | undefined> {
     return this.#turns.shared(nameOf(of), async () => {
       const found = await this.#find(engine, of);
-      // A caller that has found nothing may begin the run again. One that has found a run continues that one.
+      // A caller that found no run may restart it. A caller that found a run continues it.
       this.#seen.looked(nameOf(of), found === undefined ? null : { incarnation: found.createdAt });
       return found;
     });
@@ -167,7 +167,7 @@ export class Runs {
     return found;
   }
 
-  /** Reads runs. Those that do not exist any more are left out. */
+  /** Reads runs. Leaves out removed ones. */
   async read(engine: Engine, all: readonly Of[]): Promise<Run[]> {
     const found: Run[] = [];
     for (let at = 0; at < all.length; at += SNAPSHOTS) {
@@ -184,7 +184,7 @@ export class Runs {
     return (found ?? []).map(({ part, ...rest }) => Object.assign(rest, { snapshot: snapshotOf(engine, rest, part) }));
   }
 
-  /** Lists the runs of a workflow, or of all, page by page. The run that was begun last comes first. */
+  /** Lists the runs of a workflow, or all runs, page by page, the last begun first. */
   async *list(engine: Engine, workflow?: string): AsyncGenerator<FoundRun> {
     await this.#turns.settled();
     for (let before: number | undefined; ;) {
@@ -196,8 +196,8 @@ export class Runs {
   }
 
   /**
-   * Lists runs, the one that was created last first, without the first `offset` ones. `total` is the number of all that pass. The engine
-   * looks at the runs, and only those of the page come here.
+   * Lists runs after the first `offset`, the last created first. `total` is the number of all matching runs. The engine
+   * examines the runs, and returns only those of the page.
    */
   async select(
     engine: Engine,
@@ -209,14 +209,14 @@ export class Runs {
     for (let before: number | undefined; ;) {
       const page = await mastra.call(engine.native, "select", { workflow, filter, before, looks: LOOKS, most });
       total += page.total;
-      // Of two of the same time, the one that was begun last comes first.
+      // Of runs with the same time, the last begun comes first.
       found = [...found, ...page.runs].toSorted((a, b) => b.createdAt - a.createdAt).slice(0, most);
       if (page.next === null) return { total, runs: found.slice(offset) };
       before = page.next;
     }
   }
 
-  /** Finds the run with an id that was created last, whatever its workflow is. */
+  /** Finds the last created run with an id, in any workflow. */
   async named(engine: Engine, run: string): Promise<FoundRun | undefined> {
     await this.#turns.settled();
     let found: FoundRun[] = [];
@@ -228,7 +228,7 @@ export class Runs {
     }
   }
 
-  /** Removes a run. With `newest`, only if this is its newest checkpoint. Returns whether it was. */
+  /** Removes a run. With `newest`, only if this is its newest checkpoint. Returns whether the run was removed. */
   remove(engine: Engine, { workflow, run }: Of, newest?: string): Promise<boolean> {
     const of = { workflow, run };
     return this.#alone(of, async () => {
@@ -248,7 +248,7 @@ export class Runs {
 
   #keep({ workflow, run, id, status, createdAt, updatedAt, resource, step }: FoundRun): void {
     const name = nameOf({ workflow, run });
-    // A run that was deleted and begun again was created later. A late save does not learn it.
+    // A restarted run has a later creation time, which a late save must not adopt.
     this.#seen.note(name, this.#seen.incarnation(name) ?? createdAt);
     this.#newest.delete(name);
     this.#newest.set(name, { workflow, run, id, status, createdAt, updatedAt, resource, step });

@@ -28,11 +28,11 @@ import { workflowsOf } from "./workflows.js";
 const ownOptions = { id: nonEmpty, retention: anything };
 const importOptions = { statuses: (given: unknown, name: string) => listOf(text, given, name) };
 
-/** The statuses of runs that have not ended. */
+/** The statuses of unfinished runs. */
 const OPEN = ["pending", "running", "suspended", "waiting", "paused"];
 const PAGE = 100;
 
-/** Makes the store class for one copy of Mastra's package. There is one for `import` and one for `require`. */
+/** Makes the store class for one copy of Mastra's package: that of `import` or of `require`. */
 export function storeOf(peer: Peer): typeof ForkpointMastraStore {
   const [Workflows, Memory] = [workflowsOf(peer), memoryOf(peer)];
 
@@ -108,7 +108,7 @@ export function storeOf(peer: Peer): typeof ForkpointMastraStore {
             continue;
           }
           for (let at = 0; ; at++) {
-            // A store may leave messages out of a page, so its length says nothing.
+            // A store may leave messages out of a page, so the length of a page is no end mark.
             const { messages, hasMore } = await from.listMessages({
               threadId: thread.id,
               page: at,
@@ -119,7 +119,7 @@ export function storeOf(peer: Peer): typeof ForkpointMastraStore {
             counts.messages += messages.length;
             if (!hasMore) break;
           }
-          // The thread comes last. If the import is stopped, it is imported again.
+          // Save the thread last. If the import is stopped, the next import repeats it.
           await to.saveThread({ thread });
           counts.threads++;
         }

@@ -1,4 +1,4 @@
-/** Copies threads, and gives them to another resource. */
+/** Copies threads, and moves them to another resource. */
 
 import type { StorageThread } from "@mastra/core/storage";
 import { crypto } from "../../bridge/crypto.js";
@@ -13,14 +13,14 @@ import type { Source } from "./wire.js";
 
 const COPY = ["sourceThreadId", "newThreadId", "resourceId", "title", "metadata", "options"];
 
-/** What `copyThread` and `cloneThread` resolve to. */
+/** The result of `copyThread` and `cloneThread`. */
 export interface CopiedThread {
   thread: StorageThread;
   /** The new id of each message. */
   messageIdMap: Record<string, string>;
 }
 
-/** Reads which messages of a thread to copy. */
+/** Reads the choice of a thread's messages to copy. */
 function chosenOf(given: unknown) {
   const { messageLimit, messageFilter } = fieldsOf(given ?? {}, ["messageLimit", "messageFilter"], "options");
   const name = "options.messageFilter";
@@ -38,7 +38,7 @@ function chosenOf(given: unknown) {
   };
 }
 
-/** Copies a thread with its messages. No message is decoded. */
+/** Copies a thread with its messages. Decodes no message. */
 export async function copyThread(rows: Rows, engine: Engine, args: unknown): Promise<CopiedThread> {
   const given = copyOf(fieldsOf(args, COPY), "the argument");
   const sourceThreadId = nonEmpty(given["sourceThreadId"], "sourceThreadId");
@@ -72,7 +72,7 @@ export async function copyThread(rows: Rows, engine: Engine, args: unknown): Pro
   return { thread, messageIdMap: Object.fromEntries(messages.map((row, at) => [row.id, copies[at]!.id])) };
 }
 
-/** Gives a thread and its messages to another resource. */
+/** Moves a thread and its messages to another resource. */
 export async function moveThread(rows: Rows, engine: Engine, args: unknown): Promise<StorageThread> {
   const given = fieldsOf(args, ["threadId", "resourceId"]);
   const id = nonEmpty(given["threadId"], "threadId");
@@ -99,7 +99,7 @@ export const unknownThread = (id: string) =>
 
 const messagesOf = (thread: string): Source => ({ table: "messages", thread });
 
-/** The draft that saves a row as it is. */
+/** Makes a draft that saves a row unchanged. */
 const again = (row: Row): Draft => ({
   ...row,
   meta: JSON.parse(row.meta) as object,

@@ -1,4 +1,4 @@
-/** What Mastra's workflows and memory are, for those who know no framework: see {@link Traits}. */
+/** The traits of Mastra's workflows and memory: see {@link Traits}. */
 
 import type { Traits } from "../../plugin/traits.js";
 

@@ -23,7 +23,7 @@ export type Filter = engine.mastra.Filter;
 interface Selected {
   total: number;
   runs: FoundRun[];
-  /** The next page begins after this one. Null: this was the last page. */
+  /** The cursor of the next page. Null: this is the last page. */
   next: number | null;
 }
 
@@ -74,9 +74,9 @@ export interface Source {
 
 export interface Page {
   rows: FoundRow[];
-  /** The next page begins after this place. Null: there is none. */
+  /** The place before the next page. Null: this is the last page. */
   next: string | null;
-  /** The number of all rows of the listing, if the call asked for it. */
+  /** The number of the listing's rows, if requested. */
   count: number | null;
 }
 

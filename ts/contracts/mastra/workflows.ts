@@ -126,7 +126,7 @@ export function workflowsOf(peer: Peer): new (handle: StoreHandle, runs: Runs) =
       });
     }
 
-    /** Removes whole runs that were updated last before `maxAge`, whatever their status is. */
+    /** Removes runs whose last update is older than `maxAge`, with any status. */
     override prune(policies: Record<string, RetentionPolicy>, options?: PruneOptions): Promise<PruneResult[]> {
       return this.#handle.run(async (engine) => {
         const policy = policies["workflowSnapshot"];
@@ -161,7 +161,7 @@ function shown({ workflow, run, snapshot, createdAt, updatedAt, resource }: Run)
   };
 }
 
-/** The snapshot of a run. Mastra's stores refuse to change one that has no results of steps. */
+/** Returns the snapshot of a run. Mastra's stores refuse to change a snapshot without step results. */
 function contextual({ run, snapshot }: Run): Snapshot {
   if (typeof snapshot.context === "object" && snapshot.context !== null && !isArray(snapshot.context)) return snapshot;
   throw new ForkpointError(

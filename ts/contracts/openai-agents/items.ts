@@ -1,4 +1,4 @@
-/** The items of a session: checks and copies them, replaces calls, and finds out where the oldest items end. */
+/** The items of a session: checks and copies them, replaces calls, and finds where a trim may cut. */
 
 import type { AgentInputItem, SessionHistoryRewriteArgs } from "@openai/agents";
 import { isArray, rangeError, readingArgument, show, typeError } from "../../bridge/errors.js";
@@ -9,10 +9,10 @@ import { packRecords } from "../shared/records.js";
 /** Items in one buffer. */
 export type Packed = ReturnType<typeof packRecords>;
 
-/** An item, as far as its calls matter. */
+/** The fields of an item that calls use. */
 type Item = AgentInputItem & { type?: string; callId?: string };
 
-/** Checks and copies mutations. Returns the function that applies them to items: items that stay are the same objects. */
+/** Checks and copies mutations. Returns a function that applies them. Unchanged items stay the same objects. */
 export function applyMutations(args: SessionHistoryRewriteArgs): (items: AgentInputItem[]) => AgentInputItem[] {
   const mutations = readingArgument("args", () => {
     const list: unknown = args.mutations;
@@ -40,12 +40,12 @@ function replaced(items: Item[], callId: string, replacement: AgentInputItem): A
 }
 
 /**
- * Returns the index of the first call at the end of the items that has no result. A run may wait for an approval of it, and adds the
- * result when it is resumed. Undefined: there is none.
+ * Returns the index of the first call without a result at the end of the items. A run may wait for its approval, and
+ * adds the result when it is resumed. Undefined: there is none.
  */
 export function waitingCall(items: readonly Item[]): number | undefined {
   const results = new Set(items.filter(({ type }) => isResult(type)).map(({ callId }) => callId));
-  // Who answers something else has given the call up.
+  // A later message means that the call was given up.
   const from = items.findLastIndex(({ type = "message" }) => type === "message") + 1;
   const waits = ({ type = "", callId }: Item) => type.endsWith("_call") && callId !== undefined && !results.has(callId);
   const at = items.slice(from).findIndex(waits);
@@ -53,8 +53,8 @@ export function waitingCall(items: readonly Item[]): number | undefined {
 }
 
 /**
- * Returns how many of the oldest items may go if this many are to be kept. A result never loses its call, also if it is still to come, and
- * a reasoning item stays with what follows it.
+ * Returns how many of the oldest items may be removed to keep this many. A call stays with its result, even a future
+ * one, and a reasoning item with the item after it.
  */
 export function cutOf(items: Item[], keep: number): number {
   for (let cut = Math.min(Math.max(items.length - keep, 0), waitingCall(items) ?? items.length); cut > 0; cut--) {

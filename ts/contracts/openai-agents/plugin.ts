@@ -1,4 +1,4 @@
-/** What the sessions and saved states of the OpenAI Agents SDK are, for everything outside of this folder: see {@link Plugin}. */
+/** The plug-ins of the OpenAI Agents SDK's sessions and saved states: see {@link Plugin}. */
 
 import { fieldsOf, listOf, readState, textOf } from "../shared/asking.js";
 import type { Plugin } from "../../plugin/plugin.js";

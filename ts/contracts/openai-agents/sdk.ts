@@ -1,4 +1,4 @@
-/** What the stores use of the SDK: its class of errors, and its schema of items. The SDK is an optional peer. */
+/** The SDK's error class and schema of items, for the stores. The SDK is an optional peer. */
 
 import { typeError } from "../../bridge/errors.js";
 import type { ErrorCode } from "../../bridge/forkpoint-error.js";
@@ -9,7 +9,7 @@ export interface AgentsModule {
   protocol: { ModelItem: { safeParse(item: unknown): { success: boolean } } };
 }
 
-/** Stands for the SDK if it is not found. */
+/** Replaces the SDK if it is not found. */
 const nothing: AgentsModule = {
   UserError: class UserError extends Error {
     override readonly name = "UserError";
@@ -19,7 +19,7 @@ const nothing: AgentsModule = {
 
 let found: Promise<AgentsModule> | undefined;
 
-/** The installed SDK, or what stands for it. */
+/** Returns the installed SDK, or its replacement. */
 export function installedSdk(): Promise<AgentsModule> {
   found ??= find(["@openai/agents-core", "@openai/agents"]);
   return found;
@@ -28,12 +28,12 @@ export function installedSdk(): Promise<AgentsModule> {
 async function find(names: readonly string[]): Promise<AgentsModule> {
   for (const name of names) {
     try {
-      // A program that uses `require` has another copy of the SDK's classes than one that uses `import`.
+      // `require` and `import` load different copies of the SDK's classes.
       const path = require.resolve(name);
       const sdk = (path in require.cache ? require(path) : await import(name)) as AgentsModule;
       if (isSdk(sdk)) return sdk;
     } catch {
-      // It is not installed, or not here.
+      // The SDK is not installed, or not found from here.
     }
   }
   return nothing;

@@ -26,13 +26,13 @@ export interface ForkpointSessionOptions extends Omit<StoreOptions, "keepLastN" 
   /** How long a session is kept after its last change, in ms. Older ones are removed in the background. Default: no limit. */
   ttlMs?: number | null;
   /**
-   * The SDK, whose class of errors and whose schema of items `applyHistoryTransaction` uses. Pass it if your program is bundled.
-   * Default: the installed `@openai/agents`.
+   * The SDK. `applyHistoryTransaction` uses its error class and its schema of items. Pass it if your program is
+   * bundled. Default: the installed `@openai/agents`.
    */
   agents?: AgentsModule;
 }
 
-/** A session, as `list` returns it. */
+/** A session in the result of `list`. */
 export interface SessionInfo {
   sessionId: string;
   /** The time of the last change, in ms since the epoch. */
@@ -43,24 +43,24 @@ const ownOptions = { sessionId: nonEmpty, ttlMs: atMost("milliseconds"), agents:
 const count = whole(0, Number.MAX_SAFE_INTEGER, "items");
 const listOptions = { limit: whole(0, Number.MAX_SAFE_INTEGER, "sessions") };
 
-/** A session that was read. The version is 0 if there is none. */
+/** A session. The version is 0 if there is none. */
 interface Found extends Pick<Row, "version" | "savedAt"> {
   total: number;
   items: AgentInputItem[];
 }
 
-/** The changes of a session. What is left out stays as it is. */
+/** The changes of a session. Left-out fields stay as they are. */
 type Changes = { [K in Exclude<keyof Change, "items">]?: Change[K] | undefined } & { items?: Packed | undefined };
 
-/** What a change returns, and what it changes if anything. */
+/** The result of a call, and its changes, if any. */
 type Decision<T> = [result: T, changes?: Changes | undefined];
 
 /**
- * A session of the OpenAI Agents SDK, in a database that outlives the process.
+ * A session of the OpenAI Agents SDK, in a database.
  *
  * - Each change is one transaction. A resolved change is durable.
  * - Several processes can use one session. Each `addItems` is one block.
- * - Reads return fresh objects. Values are kept exactly: `undefined` and bytes, too.
+ * - Reads return fresh objects. Values are kept exactly, including `undefined` and bytes.
  *
  * All methods give the error codes `CLOSED`, `BUSY`, `FULL`, `UNAVAILABLE` and `CORRUPT` where they apply.
  *
@@ -80,7 +80,7 @@ export class ForkpointSession extends ContractStore {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`. Many sessions should share an open store.
-   * @param options `sessionId`, `ttlMs` and `agents`, and the options of `openStore`. An open store takes only the first and the third.
+   * @param options `sessionId`, `agents`, `ttlMs` (not with an open store), and the options of `openStore`.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: ForkpointSessionOptions) {
@@ -101,7 +101,7 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Returns the id of the session, without a look at the database.
+   * Returns the id of the session, without a read of the database.
    * @example const sessionId = await session.getSessionId();
    */
   async getSessionId(): Promise<string> {
@@ -109,7 +109,7 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Returns the items, the oldest first. With a limit, returns the newest so many. 0 and less: none.
+   * Returns the items, the oldest first. With a limit, returns this number of newest items. 0 or less: none.
    * @throws RangeError for a limit that is not a whole number.
    * @example const lastTen = await session.getItems(10);
    */
@@ -122,8 +122,8 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Appends items, all of them or none.
-   * @throws TypeError for a value that is no list of objects. ForkpointError `INVALID_ARGUMENT` for an item that cannot be stored.
+   * Appends items, all or none.
+   * @throws TypeError if `items` is no list of objects. ForkpointError `INVALID_ARGUMENT` if an item can't be stored.
    * @example await session.addItems([{ role: "user", content: "My name is Ada." }]);
    */
   async addItems(items: AgentInputItem[]): Promise<void> {
@@ -136,7 +136,7 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Removes the newest item and returns it. Returns undefined if there is none. No two calls return the same item.
+   * Removes the newest item and returns it, or undefined if there is none. No two calls return the same item.
    * @example const last = await session.popItem();
    */
   popItem(): Promise<AgentInputItem | undefined> {
@@ -156,10 +156,10 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Appends items, or replaces the last ones, and remembers the id of the operation in the same transaction. The same operation again
-   * changes nothing.
-   * @throws UserError (the SDK's class) with the code `INVALID_ARGUMENT` for wrong arguments, and `CONFLICT` for a suffix that is not the
-   *   end of the session, and for the id of another operation. Nothing was changed then.
+   * Appends items, or replaces the last ones, and remembers the id of the operation, in one transaction. A repeated
+   * operation changes nothing.
+   * @throws UserError (the SDK's class) with the code `INVALID_ARGUMENT` for wrong arguments, and `CONFLICT` for a
+   *   suffix that is not the end of the session, or for another operation's id. Nothing was changed then.
    * @example
    * ```ts
    * const transaction = { type: "append_items" as const, items: [{ role: "user" as const, content: "Hello." }] };
@@ -191,7 +191,7 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Replaces all items in one transaction, and forgets the operations. The SDK calls it after a compaction.
+   * Replaces all items in one transaction, and forgets the operations. The SDK calls this after a compaction.
    * @example await session.replaceHistoryWithCompaction([{ role: "user", content: "In short: hello." }]);
    */
   async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
@@ -202,7 +202,7 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Replaces function calls: the first one with the call's id becomes the replacement, its repetitions are removed.
+   * Replaces function calls: the first one with the call's id becomes the replacement. Its repetitions are removed.
    * @throws TypeError for a mutation of another type.
    * @example await session.applyHistoryMutations({ mutations: [{ type: "replace_function_call", callId, replacement }] });
    */
@@ -218,10 +218,10 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Goes back: keeps the first items, and forgets the operations.
+   * Rewinds: keeps the first items, and forgets the operations.
    *
-   * If a call has no result yet, a run waits for its approval, and would add the result without the call later. Resume or give up the run
-   * first. `force` removes such a call.
+   * If a call has no result, a run waits for its approval and would later add the result without the call. Resume or
+   * abandon the run first. `force` removes such a call.
    * @throws RangeError if the session has fewer items. ForkpointError `CONFLICT` if it would remove a call without a result.
    * @example await session.rewind(4);
    */
@@ -237,8 +237,8 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Begins a new session with the first items of this one, or with all, and returns it. It shares the open store, so close it before
-   * this one. It shares the stored items, too: only on Postgres they are copied.
+   * Begins a new session with the first items of this one, or all, and returns it. It shares the open store, so close
+   * it before this one. The stored items are shared; on Postgres, they are copied.
    * @throws RangeError if the session has fewer items. ForkpointError `CONFLICT` if the new session has items.
    * @example const other = await session.fork("user-7-b", 4);
    */
@@ -274,8 +274,8 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Removes the oldest items and returns how many. Keeps at least this many items: a call stays together with its result, and a
-   * reasoning item with what follows it.
+   * Removes the oldest items, and returns their number. Keeps at least `keepItems`: a call stays with its result, and a
+   * reasoning item with the item after it.
    * @example const removed = await session.trim(100);
    */
   async trim(keepItems: number): Promise<number> {
@@ -289,7 +289,7 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Removes whole sessions of this store. Without `olderThan`, those that are older than `ttlMs`.
+   * Removes whole sessions of this store. Default for `olderThan`: sessions older than `ttlMs`.
    * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before it ends.
    * @example const { sessions } = await session.prune({ olderThan: Date.now() - 30 * 86_400_000, dryRun: true });
    */
@@ -298,7 +298,7 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Lists the sessions of a store, the one that was saved last first, whatever the clocks say.
+   * Lists the sessions of a store in save order, the last saved first.
    * @example const [latest] = await ForkpointSession.list("agent.db", { limit: 1 });
    */
   static async list(target: string | URL | Store, options?: { limit?: number }): Promise<SessionInfo[]> {
@@ -352,8 +352,8 @@ export class ForkpointSession extends ContractStore {
   }
 
   /**
-   * Reads the session with its last items, decides, and stores the decision. Begins again if another writer was faster. `decide` returns
-   * the result, and the changes if there are any.
+   * Reads the session with its last items, decides, and stores the decision. Repeats if another writer was faster.
+   * `decide` returns the result, and any changes.
    */
   #edit<T>(limit: number | undefined, decide: (found: Found) => Promise<Decision<T>>): Promise<T> {
     return this.#handle.run((engine) => this.#editIn(engine, limit, decide));

@@ -21,8 +21,8 @@ import { type Taken, stateCalls } from "./wire.js";
 
 export interface ForkpointRunStatesOptions extends StoreOptions {
   /**
-   * How long a taken state stays taken, in ms. Afterwards it can be taken again. Default: until it is saved, released or taken with
-   * `force`, because nobody can know whether the tool of a process that has ended has run.
+   * How long a taken state stays taken, in ms. Then it can be taken again. Default: until it is saved, released or
+   * taken with `force`, because it is unknown whether an ended process has run the tool.
    */
   takenMs?: number;
 }
@@ -30,10 +30,10 @@ export interface ForkpointRunStatesOptions extends StoreOptions {
 /** The state of a run. */
 export interface SavedRunState {
   runId: string;
-  /** What `result.state.toString()` has returned. */
+  /** The result of `result.state.toString()`. */
   text: string;
   sessionId?: string;
-  /** Who has taken it. Missing: nobody. */
+  /** Who has taken the state. Missing: it is not taken. */
   taken?: TakenBy;
 }
 
@@ -43,16 +43,16 @@ const takeOptions = { sessionId: nonEmpty, force: flag };
 const listOptions = { sessionId: nonEmpty, limit: whole(0, Number.MAX_SAFE_INTEGER, "runs") };
 const PAGE = 1_000;
 
-/** The newest state of a run, as it was read. */
+/** The newest state of a run. */
 interface Found {
   id: string;
   state: SavedRunState;
   now: number;
-  /** What says that this state was taken. */
+  /** The record that the state was taken. */
   effect: StoredEffect | undefined;
 }
 
-/** What this store has taken. */
+/** A state that this store has taken. */
 interface Mine {
   id: string;
   token: number;
@@ -61,8 +61,8 @@ interface Mine {
 }
 
 /**
- * The states of runs that wait for a human, in a database that outlives the process. Of those who take a state, one gets it, so that no
- * tool runs twice.
+ * The states of runs that wait for a human, in a database. Only one caller can take a state, so that no tool runs
+ * twice.
  *
  * All methods give the error codes `CLOSED`, `BUSY`, `FULL`, `UNAVAILABLE` and `CORRUPT` where they apply, and a TypeError for a wrong
  * argument.
@@ -83,7 +83,7 @@ export class ForkpointRunStates extends RunStore {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
-   * @param options `takenMs`, and the options of `openStore`. An open store takes only the first one.
+   * @param options `takenMs`, and the options of `openStore`. An open store takes only `takenMs`.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: ForkpointRunStatesOptions) {
@@ -95,10 +95,10 @@ export class ForkpointRunStates extends RunStore {
   }
 
   /**
-   * Saves the state of a run. Earlier states of the run stay, and can be inspected. The state can be taken afterwards.
+   * Saves the state of a run, which can then be taken. Earlier states stay, and can be inspected.
    *
-   * `sessionId` is the id of the session that the run belongs to. Default: the one that was saved before.
-   * @throws ForkpointError `CONFLICT` if this store had taken the run, and another one has taken it since. Nothing was saved then.
+   * `sessionId` is the id of the run's session. Default: the one saved before.
+   * @throws ForkpointError `CONFLICT` if another store has taken the run from this one since. Nothing was saved then.
    * @example await states.save("order-7", result.state.toString(), { sessionId: "user-7" });
    */
   save(runId: string, text: string, options?: { sessionId?: string }): Promise<void> {
@@ -114,8 +114,8 @@ export class ForkpointRunStates extends RunStore {
   }
 
   /**
-   * Gives a taken run back after a failure, with the state as it is after the failure. It can be taken again then.
-   * @throws ForkpointError `CONFLICT` if this store has not taken the run, or if another one has taken it since.
+   * Releases a taken run after a failure, with the state after the failure. It can then be taken again.
+   * @throws ForkpointError `CONFLICT` if this store has not taken the run, or another one has taken it since.
    * @example await states.release("order-7", state.toString());
    */
   release(runId: string, text: string): Promise<void> {
@@ -138,7 +138,7 @@ export class ForkpointRunStates extends RunStore {
     );
   }
 
-  /** Runs a write that ends what this store has taken. */
+  /** Runs a write that ends a taking of this store. */
   async #ending(engine: Engine, run: string, write: (taken: Taken | undefined) => Promise<unknown>): Promise<void> {
     const mine = this.#mine.get(run);
     const endedAt = Date.now();
@@ -161,7 +161,7 @@ export class ForkpointRunStates extends RunStore {
   }
 
   /**
-   * Returns the state that was saved last, or null if there is none.
+   * Returns the last saved state, or null if there is none.
    * @example const saved = await states.load("order-7");
    */
   load(runId: string): Promise<SavedRunState | null> {
@@ -173,7 +173,7 @@ export class ForkpointRunStates extends RunStore {
   }
 
   /**
-   * Lists the saved states, the one that was saved last first. `sessionId` selects those of a session.
+   * Lists the saved states, the last saved first. `sessionId` selects those of a session.
    * @example for (const { runId, taken } of await states.list({ sessionId: "user-7" })) console.log(runId, taken);
    */
   list(options?: { sessionId?: string; limit?: number }): Promise<SavedRunState[]> {
@@ -196,12 +196,12 @@ export class ForkpointRunStates extends RunStore {
   }
 
   /**
-   * Returns the state that was saved last, and marks it as taken, in one transaction. Then resume the run, and `save`, `release` or
-   * `delete` it.
+   * Returns the last saved state, and marks it as taken, in one transaction. Then resume the run, and `save`, `release`
+   * or `delete` it.
    *
-   * With `force`, takes a state that is taken already. Its tool may have run.
-   * @throws ForkpointError `NOT_FOUND` for an unknown run, `CONFLICT` if the state is taken: `error.taken` says by whom and when,
-   *   `INVALID_ARGUMENT` if `sessionId` is not the one that was saved. Nothing was taken then.
+   * With `force`, takes a state that is already taken. Its tool may have run.
+   * @throws ForkpointError `NOT_FOUND` for an unknown run, `CONFLICT` if the state is taken (`error.taken` has the
+   *   taker and the time), `INVALID_ARGUMENT` if `sessionId` differs from the saved one. Nothing was taken then.
    * @example const { text } = await states.take("order-7", { sessionId: "user-7" });
    */
   take(runId: string, options?: { sessionId?: string; force?: boolean }): Promise<SavedRunState> {
@@ -255,8 +255,8 @@ export class ForkpointRunStates extends RunStore {
 
   /**
    * Removes the states of a run. An unknown run causes no error.
-   * @throws ForkpointError `CONFLICT` if this store had taken the run, and another one has taken it since, or if a process holds the lease of
-   *   the run, unless `force` is true.
+   * @throws ForkpointError `CONFLICT` if this store had taken the run and another one has taken it since, or if a
+   *   process holds the lease of the run, unless `force` is true.
    * @example await states.delete("order-7");
    */
   delete(runId: string, options?: DeleteOptions): Promise<void> {
@@ -319,7 +319,7 @@ async function find({ native, format }: Engine, run: string): Promise<Found | nu
   return { id, state: session === null ? state : { ...state, sessionId: session }, now, effect };
 }
 
-/** The name of a part that is the text itself: JSON, which the inspector can read. Another part holds a serialized text. */
+/** The name of a part with plain text: JSON, which the inspector can read. Other parts hold serialized text. */
 const STATE = "state";
 
 interface Part extends Serialized {

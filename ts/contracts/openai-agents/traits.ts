@@ -1,4 +1,4 @@
-/** What the sessions and saved states of the OpenAI Agents SDK are, for those who know no framework: see {@link Traits}. */
+/** The traits of the OpenAI Agents SDK's sessions and saved states: see {@link Traits}. */
 
 import type { Traits } from "../../plugin/traits.js";
 

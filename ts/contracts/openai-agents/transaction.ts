@@ -1,4 +1,4 @@
-/** The transactions of `applyHistoryTransaction`: what is one, and when two are equal. */
+/** Checks and compares the transactions of `applyHistoryTransaction`. */
 
 import { crypto } from "../../bridge/crypto.js";
 import { type AgentsModule, userError } from "./sdk.js";
@@ -9,18 +9,18 @@ export type Transaction =
 
 const lists = { append_items: ["items"], replace_suffix: ["expectedSuffix", "replacement"] } as const;
 
-/** What {@link copy} throws. */
+/** The error of {@link copy}. */
 class NoData extends Error {}
 
-/** The arguments of `applyHistoryTransaction`, before they are checked. */
+/** The arguments of `applyHistoryTransaction`, still unchecked. */
 interface Copied {
   operationId: unknown;
   transaction: unknown;
-  /** Why they could not be copied. */
+  /** The reason why they could not be copied. */
   wrong?: string;
 }
 
-/** Copies the arguments. The caller may change them afterwards. */
+/** Copies the arguments, because the caller may change them later. */
 export function copyTransaction(args: unknown): Copied {
   try {
     const { operationId, transaction } = args as Record<string, unknown>;
@@ -60,7 +60,7 @@ export function checkTransaction(
   return { operationId, transaction: fields as Transaction, hash };
 }
 
-/** Copies data. Throws for what is no data: a class, a function, a symbol, a getter, a cycle, a list with holes. */
+/** Copies data. Throws for anything else: a class, a function, a symbol, a getter, a cycle, a list with holes. */
 function copy(value: unknown, around: readonly object[] = []): unknown {
   if (value === null || typeof value !== "object") {
     if (["bigint", "function", "symbol"].includes(typeof value)) throw new NoData(`a ${typeof value} is no data`);
@@ -90,7 +90,7 @@ function copy(value: unknown, around: readonly object[] = []): unknown {
   return Object.fromEntries(fields);
 }
 
-/** Returns a text that two values of data share exactly if they are equal. The order of keys does not matter, `undefined` does. */
+/** Returns a text that is the same for equal data only. The order of keys does not matter, `undefined` does. */
 export function canonical(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (Object.is(value, -0)) return "-0";

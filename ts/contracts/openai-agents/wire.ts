@@ -7,12 +7,12 @@ import type { EffectEntry, StoredEffect } from "../../store/effect-wire.js";
 
 export type Row = Omit<NewRow, "seen">;
 
-/** A session in a list. `saved` is the number of its last save, which is greater than those of earlier saves. */
+/** A session in a list. `saved` is the number of its last save. Later saves have greater numbers. */
 export type Listed = Row & { cursor: string; saved: number };
 
 type NewRow = engine.openai_agents.Row;
 
-/** How to change a session. */
+/** The parameters of a session's change. */
 export type Change = Omit<Parameters<SessionCalls["change"]>[0], "row">;
 
 type SessionCalls = CallsOf<
@@ -33,7 +33,7 @@ export const sessionCalls = new Contract<SessionCalls>("openai-agents", {
   counts: { read: ({ items }) => items.length },
 });
 
-/** What a caller has taken: the effect that is written with the call. */
+/** A taken state: the effect that is written with the call. */
 export type Taken = Omit<engine.openai_agents_states.Write, "entry" | "result"> & {
   entry: EffectEntry;
   result: undefined;

@@ -1,13 +1,13 @@
-/** Recognizes what a question asks: a text, a tool with its arguments, and choices. Programs ask in many forms. */
+/** Recognizes the forms of questions: a text, a tool with its arguments, and choices. Programs use many forms. */
 
-/** What a question asks, and what its usual answers are stored as. */
+/** The content of a question, and the stored forms of its usual answers. */
 export interface Form {
   text: string;
   tool: string | null;
   args: unknown;
   choices: string[];
   approve: unknown;
-  /** `reason` is a text that the one who answers gives. */
+  /** `reason` is a text from the person who answers. */
   reject: (reason: string | undefined) => unknown;
 }
 
@@ -16,7 +16,7 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Map);
 
-/** Returns the first of some fields that is a text. */
+/** Returns the first of the fields that is a text. */
 function textIn(fields: Fields, ...names: string[]): string | undefined {
   for (const name of names) if (typeof fields[name] === "string" && fields[name] !== "") return fields[name];
   return undefined;
@@ -33,7 +33,7 @@ export function formOf(value: unknown): Form {
   return isInbox(value) ? agentInbox([value]) : plain(value);
 }
 
-/** The question of a middleware with a human in the loop: `{ actionRequests, reviewConfigs }`. An answer has a decision for each action. */
+/** Reads the question of a middleware: `{ actionRequests, reviewConfigs }`, with a decision for each action. */
 function middleware(value: Fields): Form {
   const actions = value["actionRequests"] as Fields[];
   const configs = Array.isArray(value["reviewConfigs"]) ? value["reviewConfigs"].filter(isFields) : [];
@@ -50,7 +50,7 @@ function middleware(value: Fields): Form {
   };
 }
 
-/** The question of an agent inbox: `{ action_request: { action, args }, config, description }`, or a list of them. */
+/** Matches an agent inbox's question, or a list: `{ action_request: { action, args }, config, description }`. */
 const isInbox = (value: unknown): value is Fields => isFields(value) && isFields(value["action_request"]);
 
 const isSeveral = (value: unknown): value is Fields[] =>
@@ -78,7 +78,7 @@ function toolOf(names: readonly string[], args: readonly unknown[]): Pick<Form, 
   return { tool: names.join(", "), args: args.length === 1 ? args[0] : [...args] };
 }
 
-/** A text, or an object with fields that programs use for a question. */
+/** Reads a text, or an object with the usual fields of questions. */
 function plain(value: unknown): Form {
   const fields = isFields(value) ? value : {};
   const call = [fields["toolCall"], fields["tool_call"], fields["call"], fields].find(
@@ -110,7 +110,7 @@ function choicesIn(list: unknown): string[] {
   return names.every((name) => name !== undefined) ? names : [];
 }
 
-/** The longest text that a question without a text gets. */
+/** The maximum length of the text made for a question without a text. */
 const SHORT = 2_000;
 
 function shortJson(value: unknown): string {

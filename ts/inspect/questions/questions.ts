@@ -1,4 +1,4 @@
-/** Reads what runs ask humans, and stores answers. */
+/** Reads the questions of runs, and stores answers. */
 
 import { fromJsonForm, shownForm } from "../../bridge/json-form/to-json-form.js";
 import { ForkpointError, isOvertaken, isOwnError, quote, typeError } from "../../bridge/errors.js";
@@ -30,14 +30,14 @@ export async function listQuestions(context: Context, ref: unknown): Promise<Que
   const isNewest = newest?.row.id === found.row.id;
   const live = isNewest ? await source.live(context, key, found.row) : [];
   const kept = (await source.kept?.(context, key, found.row)) ?? [];
-  // A question that waits, or whose answer was not taken yet, may also have a record.
+  // A question that is open, or whose answer is unused, may also have a record.
   const taken = kept.filter(({ id: of, answered }) => !live.some((each) => each.id === of && isSame(each, answered)));
   return [...taken, ...live].map((each) => shown(source, key, each));
 }
 
 const isSame = ({ answered }: Live, { at, by }: Given): boolean => answered?.at === at && answered.by === by;
 
-/** Returns the first line of what a run asks. Null: it does not ask. */
+/** Returns the first line of a run's question. Null: the run has none. */
 export async function firstQuestion(context: Context, key: Key, row: Row): Promise<string | null> {
   try {
     const questions = (await sourceOf(key.space)?.live(context, key, row)) ?? [];
@@ -47,13 +47,13 @@ export async function firstQuestion(context: Context, key: Key, row: Row): Promi
     const cut = line.length > LINE ? `${line.slice(0, LINE).toWellFormed()}…` : line;
     return open.length === 1 ? cut : `${cut} (and ${open.length - 1} more)`;
   } catch (error) {
-    // The status says that the run waits, even if the question cannot be read.
+    // The status shows that the run waits, even if the question is unreadable.
     if (error instanceof ForkpointError && !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
     return null;
   }
 }
 
-/** The longest line of a question, in characters. */
+/** The maximum length of a question's line, in characters. */
 const LINE = 300;
 
 function shown(source: Questions, key: Key, { id, node, value, answered, says, code }: Live): Question {
@@ -83,12 +83,12 @@ const shownAnswer = ({ value, by, at, program }: Given): StoredAnswer => ({
   ...(program !== undefined && { program: true }),
 });
 
-/** What approval and rejection are stored as. */
+/** Returns the stored forms of approval and rejection. */
 function usual(source: Questions, { approve, reject }: ReturnType<typeof formOf>): [unknown, typeof reject] {
   return source.usual === undefined ? [approve, reject] : [source.usual.approve, source.usual.reject];
 }
 
-/** The longest name of one who answers. */
+/** The maximum length of the answering person's name, in characters. */
 const NAME = 200;
 
 const answerOptions = {
@@ -108,7 +108,7 @@ const answerOptions = {
   },
 };
 
-/** Stores an answer. Returns the question with it. */
+/** Stores an answer. Returns the question with its answer. */
 export async function answerQuestion(context: Context, ref: unknown, given: unknown): Promise<Question> {
   const key = readKey(ref);
   const answer: Answer = readRecord(given, "answer", answerOptions);
@@ -125,7 +125,7 @@ export async function answerQuestion(context: Context, ref: unknown, given: unkn
   return underLease(context, { space: key.space, run: key.run, ns: "" }, async (lease) => {
     const native = fenced(context.engine.native, lease);
     for (let attempt = 1; ; attempt++) {
-      // Another process may have answered before this one had the lease, and a program needs none.
+      // Another process may have answered before this one took the lease, and a program needs no lease.
       const question = await pick();
       if (question.id !== first.id)
         throw new ForkpointError("CONFLICT", `run ${quote(key.run)} asks another question now`);
@@ -142,7 +142,7 @@ export async function answerQuestion(context: Context, ref: unknown, given: unkn
   });
 }
 
-/** How often an answer is tried again because the run has changed meanwhile. */
+/** How many times an answer is retried after the run has changed. */
 const ATTEMPTS = 10;
 
 function valueOf(source: Questions, question: Question, { value, approve, reject }: Answer, named: boolean): unknown {
@@ -152,7 +152,7 @@ function valueOf(source: Questions, question: Question, { value, approve, reject
   return rejection(typeof reject === "string" && reject !== "" ? reject : undefined);
 }
 
-/** Returns the question that is to be answered. Throws if there is none, if there are several, or if it has an answer. */
+/** Returns the question to answer. Throws if there are none or several, or if it has an answer. */
 async function pickQuestion(
   context: Context,
   key: Key,
@@ -177,7 +177,7 @@ async function pickQuestion(
   throw hasAnswer(run, answered.answered!);
 }
 
-/** How many of the newest checkpoints are searched for an answer that the program has taken already. */
+/** How many of the newest checkpoints are searched for a used answer. */
 const RECENT = 20;
 
 async function keptBefore(context: Context, key: Key): Promise<Kept[]> {
@@ -189,10 +189,10 @@ async function keptBefore(context: Context, key: Key): Promise<Kept[]> {
   return [];
 }
 
-/** How long an answer waits for a process that holds the lease of the run for a moment, in ms, and between two attempts. */
+/** The time limit for a lease that is held briefly, and the pause between attempts, in ms. */
 const [PATIENCE, PAUSE] = [2_000, 50];
 
-/** Runs work under the lease of a run. A program that runs the run holds the lease, and then answers itself. */
+/** Runs work under the lease of a run. If a program runs the run, it holds the lease and must answer itself. */
 async function underLease<T>(
   context: Context,
   of: { space: string; run: string; ns: string },

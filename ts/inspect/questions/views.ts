@@ -1,37 +1,37 @@
-/** What the inspector shows of questions and answers. */
+/** The inspector's types of questions and answers. */
 
-/** An answer that was stored: with `inspector.answer()`, or by the program. */
+/** A stored answer, from `inspector.answer()` or from the program. */
 export interface StoredAnswer {
   /** In the JSON form of values: see {@link CheckpointDetail}. */
   value: unknown;
-  /** The name of the one who answered. Null: none was given. */
+  /** The name of the person who answered. Null: none was given. */
   by: string | null;
   /** When it was stored, in ms since the epoch. */
   at: number;
-  /** True if the program has answered itself, instead of the inspector or the command line. */
+  /** True if the program answered itself. */
   program?: true;
 }
 
-/** What a run asks a human. */
+/** A question of a run to a human. */
 export interface Question {
-  /** Names the question in its run: the id of the interrupt, the node or the task that asks, and so on. */
+  /** Identifies the question in its run: the id of the interrupt, the asking node or task, and so on. */
   id: string;
-  /** The node or the agent that asks. Null: the store does not know it. */
+  /** The node or agent that asks. Null: unknown. */
   node: string | null;
-  /** The tool that is to run. Null: the question names none. */
+  /** The name of the tool to run. Null: none. */
   tool: string | null;
-  /** The arguments of the tool, in the JSON form of values. Null: there are none. */
+  /** The arguments of the tool, in the JSON form of values. Null: none. */
   args: unknown;
-  /** What is asked, in words. Empty if the question has no text. */
+  /** The text of the question. Empty if there is none. */
   text: string;
   /** The answers to choose from. Empty: any. */
   choices: string[];
-  /** The question as the program asked it, in the JSON form of values. */
+  /** The original question of the program, in the JSON form of values. */
   value: unknown;
-  /** What `approve` and `reject` of `answer()` are stored as, in the JSON form of values. */
+  /** The stored forms of `approve` and `reject` in `answer()`, in the JSON form of values. */
   approve: unknown;
   reject: unknown;
-  /** False if the framework takes an answer only in its own program. Then use the code. */
+  /** False if the framework takes an answer only in its own program. Use the code then. */
   canAnswer: boolean;
   /** The code that answers the question in a program, with the value of `approve`. */
   code: string;
@@ -41,14 +41,14 @@ export interface Question {
 
 /** An answer to store. */
 export interface Answer {
-  /** The id of the question. It can be left out if only one question has no answer. */
+  /** The id of the question. Optional if only one question is unanswered. */
   id?: string | undefined;
   /** The answer, in the JSON form of values. */
   value?: unknown;
   /** If true, stores `approve` of the question. */
   approve?: boolean | undefined;
-  /** If true or a reason, stores `reject` of the question. A framework that takes no reason ignores it. */
+  /** If true or a reason, stores `reject` of the question. Frameworks without reasons ignore the reason. */
   reject?: boolean | string | undefined;
-  /** Who answers: a name, at most 200 characters. */
+  /** The name of the person who answers, at most 200 characters. */
   by?: string | undefined;
 }
