@@ -1,4 +1,4 @@
-// Compares the public types with the reviewed ones in etc/api: `node scripts/api.mjs`. `--write` renews those.
+// Compares the public types with the reviewed ones in etc/api: `node scripts/api.mjs`. `--write` updates those.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,10 +8,10 @@ import { root } from "./setup.mjs";
 
 const reviewed = `${root}etc/api`;
 
-/** Returns the name that a statement declares. What is exported has none, and comes first. */
+/** Returns the name that a statement declares. An export list has none, and comes first. */
 const nameOf = ({ name, declarationList }) => (name ?? declarationList?.declarations[0].name)?.text ?? "";
 
-/** Writes the declarations into a folder, without comments, and in an order that does not depend on the code's. */
+/** Writes the declarations into a folder, without comments, and in an order that is independent of the code's. */
 function writeApi(folder) {
   const printer = ts.createPrinter({ removeComments: true, newLine: ts.NewLineKind.LineFeed });
   const files = readdirSync(`${root}dist/types`).filter((name) => name.endsWith(".d.ts"));
@@ -22,7 +22,7 @@ function writeApi(folder) {
     const statements = source.statements.filter((each) => !ts.isImportDeclaration(each));
     const sorted = statements.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : Number(nameOf(a) > nameOf(b))));
     const text = printer.printFile(ts.factory.updateSourceFile(source, sorted));
-    // Each exported name has a line, so that a difference names what it is about.
+    // Each exported name has its own line, so that a difference shows it.
     writeFileSync(
       join(folder, file),
       text.replaceAll(/^export .*$/gm, (line) => line.replaceAll(/, |(?<=\{) | (?=\})/g, "\n")),

@@ -1,5 +1,5 @@
-// Runs a benchmark: `npm run bench -- performance`. Without a name, runs them in sequence, except a few. Further arguments are
-// passed to the benchmark: `npm run bench -- performance savers --quick`.
+// Runs a benchmark: `npm run bench -- performance`. Without a name, runs all but a few in sequence. Further arguments
+// go to the benchmark: `npm run bench -- performance savers --quick`.
 import { readdirSync } from "node:fs";
 import { peers, root, run, setup } from "./setup.mjs";
 
@@ -7,7 +7,7 @@ const known = readdirSync(`${root}benches`)
   .filter((file) => file.endsWith(".mjs"))
   .map((file) => file.slice(0, -4));
 const [first, ...others] = process.argv.slice(2);
-/** These run only if they are named: one takes 15 GB of the disk, the other one 20 minutes. */
+/** These run only by name: one takes 15 GB of disk space, the other 20 minutes. */
 const onDemand = new Set(["year", "retention"]);
 const all = known.filter((name) => !onDemand.has(name));
 const chosen = first === undefined || first.startsWith("--") ? all : [first];

@@ -1,5 +1,5 @@
-// Bundles the tools, the command line and the studio, with the packages that they are made of. The published package
-// needs none of these packages.
+// Bundles the command line and the studio with the packages that they use, so that the published package needs none of
+// these packages.
 import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { join, posix, relative, resolve, sep } from "node:path";
@@ -9,18 +9,18 @@ import { root } from "./setup.mjs";
 /** The language level of Node 20.19, and of the browsers of its time. */
 const target = "es2022";
 
-/** What a bundle for Node.js has in common with the others. */
+/** The shared options of bundles for Node.js. */
 const forNode = { absWorkingDir: root, bundle: true, platform: "node", format: "cjs", target: "node20.19" };
 
 /**
- * Modules of the tools that are files of their own: what `bundlePage` writes for the server of the studio, what makes files of runs
- * for the studio and the command line, and the demo.
+ * Separate modules of the tools: the output of `bundlePage` for the studio's server, the maker of files of runs for the
+ * studio and the command line, and the demo.
  */
 const alone = new Set(["tools/studio/files.js", "tools/studio/take.js", "tools/cli/demo.js"]);
 
 /**
- * Leaves the imports of modules outside a tool as they are: it runs the compiled modules of the package, and has no copy
- * of them. The compiled modules of ts/ are in dist, and each tool has a folder beside them.
+ * Leaves imports of modules outside of a tool unbundled, because the tool runs the package's compiled modules. The
+ * modules of ts/ are in dist, and each tool has a folder beside them.
  */
 const outside = (tool) => ({
   name: "outside",
@@ -55,7 +55,7 @@ async function bundleCli() {
   const options = {
     ...forNode,
     minify: true,
-    // A stack trace of an unexpected error names the functions.
+    // Stack traces of unexpected errors show the function names.
     keepNames: false,
     legalComments: "none",
     plugins: [outside("cli")],
@@ -68,7 +68,7 @@ async function bundleCli() {
     outfile: "dist/cli/main.js",
     banner: { js: "#!/usr/bin/env node" },
   });
-  // The other commands do not load the demo. It contains no packages.
+  // Other commands do not load the demo. It contains no packages.
   await build({ ...options, entryPoints: ["tools/cli/demo.ts"], outfile: "dist/cli/demo.js" });
   writeFileSync(`${root}dist/cli/LICENSES.txt`, licences(metafile));
   chmodSync(`${root}dist/cli/main.js`, 0o755);
@@ -87,7 +87,7 @@ async function bundleStudio() {
 
 const types = { ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml" };
 
-/** Writes the files of the page as one module. The server reads no file when a request comes. */
+/** Writes the files of the page as one module, so that the server reads no files for requests. */
 async function bundlePage() {
   const page = "tools/studio/page";
   const options = {
@@ -110,12 +110,12 @@ async function bundlePage() {
   const { outputFiles, metafile } = await build({
     ...options,
     entryPoints: [main, `${page}/style.css`],
-    // What `import()` loads is a file of its own.
+    // The modules of `import()` become separate files.
     splitting: true,
   });
-  // An exported HTML file has the whole page in one script.
+  // An exported HTML file has the entire page in one script.
   const whole = await build({ ...options, entryPoints: [main] });
-  // What an exported HTML file runs before the page.
+  // The script that an exported HTML file runs before the page.
   const embedded = await build({
     absWorkingDir: root,
     entryPoints: ["tools/studio/embedded/index.ts"],
@@ -127,7 +127,7 @@ async function bundlePage() {
     write: false,
     logLevel: "warning",
   });
-  // These two are not served: no path begins without a slash.
+  // These two are not served, because every path begins with a slash.
   const scripts = { embedded: embedded.outputFiles[0].text, whole: whole.outputFiles[0].text };
   const files = {};
   for (const [name, body] of Object.entries(scripts)) files[name] = { type: types[".js"], body };

@@ -1,5 +1,5 @@
-// Writes ts/bridge/calls.generated.ts, the TypeScript types of the calls' fields: `node scripts/calls.mjs`. The engine makes them from
-// the Rust types that read the fields, and only a development build of the addon contains them. scripts/compile.mjs runs this first.
+// Writes ts/bridge/calls.generated.ts, the types of the calls' fields: `node scripts/calls.mjs`. scripts/compile.mjs
+// runs it first. The types are in a development build of the addon, made from the engine's Rust types.
 import { existsSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,7 @@ import { root, run } from "./setup.mjs";
 
 const file = `${root}ts/bridge/calls.generated.ts`;
 
-/** Returns the types from an addon. Undefined: there is no such addon, or it is a release build. */
+/** Returns the types from an addon. Undefined: the addon is missing, or is a release build. */
 function typesIn(addon) {
   if (!existsSync(addon)) return undefined;
   const module = { exports: {} };
@@ -16,7 +16,7 @@ function typesIn(addon) {
   return module.exports.callTypes?.();
 }
 
-/** Returns true if the file is there, and no file of the engine has changed since it was written. */
+/** Returns true if the file exists and no file of the engine has changed since. */
 function isCurrent() {
   if (!existsSync(file)) return false;
   const written = statSync(file).mtimeMs;
@@ -24,7 +24,7 @@ function isCurrent() {
   return sources.every((name) => statSync(join(root, "engine/src", name)).mtimeMs <= written);
 }
 
-/** Writes the file. Without a development build of the addon, keeps a file that is current, and otherwise makes such a build. */
+/** Writes the file. Without a development build of the addon, keeps a current file or makes such a build. */
 export function writeCalls() {
   let types = typesIn(`${root}forkpoint.${here()}.node`);
   if (types === undefined) {

@@ -1,4 +1,4 @@
-// Runs the static checks: `npm run check`. `npm run check -- --rest` also runs those that belong to `npm run test:all`.
+// Runs the static checks: `npm run check`. `npm run check -- --rest` also runs those of `npm run test:all`.
 import { pathToFileURL } from "node:url";
 import { copyTests } from "../integration/langgraph-newest/copy.mjs";
 import { root, run, setup, tool } from "./setup.mjs";
@@ -7,7 +7,7 @@ const types = (...projects) => {
   for (const project of projects) tool("tsc/bin/tsc", ["-p", root + project, "--noEmit"]);
 };
 
-/** Checks what every change needs. */
+/** Runs the checks for every change. */
 export function check() {
   run("cargo", ["fmt", "--check"]);
   run("cargo", ["fmt", "--check", "--manifest-path", `${root}engine/fuzz/Cargo.toml`]);
@@ -16,7 +16,7 @@ export function check() {
   run(process.execPath, [`${root}scripts/circles.mjs`]);
   run(process.execPath, [`${root}scripts/names.mjs`]);
   run(process.execPath, [`${root}scripts/api.mjs`]);
-  // The build has checked ts, tools/studio and conformance.
+  // The build has already checked ts, tools/studio and conformance.
   types(
     "tools/cli",
     "tools/studio/page",
@@ -28,14 +28,14 @@ export function check() {
   tool("oxlint/bin/oxlint", ["--deny-warnings"]);
 }
 
-/** Checks the rest: the engine without Postgres, its documentation, the code that fuzzes it, and the types of slower tests. */
+/** Runs the other checks: the engine without Postgres, Rust's documentation, fuzz targets, types of slow tests. */
 export function checkRest() {
   const engine = ["--locked", "--package", "forkpoint-engine"];
   run("cargo", ["clippy", ...engine, "--no-default-features", "--", "-D", "warnings"]);
   run("cargo", ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"], {
     env: { RUSTDOCFLAGS: "-D warnings" },
   });
-  // The target folder of the workspace has its dependencies.
+  // The target folder of the workspace contains its dependencies.
   run("cargo", [
     "check",
     "--locked",

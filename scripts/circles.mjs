@@ -1,5 +1,5 @@
-// Checks the arrows between files: `node scripts/circles.mjs`. No files may import each other in a circle, and no file may
-// import from a room that its own room must not use. Prints each circle as a chain of files.
+// Checks the imports between files: `node scripts/circles.mjs`. Imports may not form a circle, and a room may only
+// import the rooms that it may use. Prints each circle as a chain of files.
 import { readFileSync, readdirSync } from "node:fs";
 import { posix, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -41,7 +41,7 @@ const rooms = {
 /** The folders of the Rust crates' sources. */
 const crates = ["engine/src", "src"];
 
-/** Returns the files of a folder that have one of these endings. */
+/** Returns the files of a folder with one of these endings. */
 function filesOf(folder, endings) {
   return readdirSync(root + folder, { recursive: true })
     .map((name) => posix.join(folder, name.replaceAll(sep, "/")))
@@ -50,7 +50,7 @@ function filesOf(folder, endings) {
 
 const read = (file) => readFileSync(root + file, "utf8");
 
-/** Returns what each file in ts/, tools/ and conformance/ imports. Types count too. */
+/** Returns the imports of each file in ts/, tools/ and conformance/. Imports of types count. */
 function importsOfTypeScript() {
   const files = new Set(
     ["ts", "tools", "conformance/src"].flatMap((folder) => filesOf(folder, [".ts", ".tsx", ".mts"])),
@@ -68,7 +68,7 @@ function importsOfTypeScript() {
   return graph;
 }
 
-/** Returns the room of a file: the row of the table, and the folder that it stands for. */
+/** Returns the room of a file: its row of the table, and the folder that the row stands for. */
 function roomOf(file) {
   const row = Object.keys(rooms).find((room) => file === room || file.startsWith(`${room}/`));
   if (row !== undefined) return { row, folder: row };
@@ -77,7 +77,7 @@ function roomOf(file) {
   return { row: `${where}/contracts/<name>`, folder };
 }
 
-/** Returns the imports that the table does not allow, and the files that are in no room. */
+/** Returns the imports that the table does not allow, and the files without a room. */
 function arrowsUp(graph) {
   const found = [];
   for (const [file, targets] of graph) {
@@ -103,13 +103,13 @@ function missingInDesign() {
     .map(([room, uses]) => `docs/internals/design.md lacks the row ${room} ... ${uses}`);
 }
 
-/** Removes comments and texts. Keeps the rest where it is. */
+/** Removes comments and strings. All other code keeps its position. */
 function withoutText(code) {
   const skipped = /\/\/[^\n]*|\/\*[^]*?\*\/|r(#*)"[^]*?"\1|"(?:\\[^]|[^"\\])*"|'(?:\\[^']+|[^'\\])'/g;
   return code.replaceAll(skipped, (text) => (text.startsWith("'") || text.endsWith('"') ? '""' : ""));
 }
 
-/** Returns the place after the item that begins here: after its `;` or its closing brace. */
+/** Returns the position after an item: after its `;` or its closing brace. */
 function endOfItem(code, from) {
   for (let at = from, depth = 0; at < code.length; at++) {
     if ("({[".includes(code[at])) depth += 1;
@@ -119,7 +119,7 @@ function endOfItem(code, from) {
   return code.length;
 }
 
-/** Removes the items that are only compiled for tests. Returns the code, and the names of its test modules. */
+/** Removes the items for tests only. Returns the code, and the names of the test modules. */
 function withoutTests(code) {
   const tests = [];
   let out = code;
@@ -132,7 +132,7 @@ function withoutTests(code) {
   return { code: out, tests };
 }
 
-/** Returns the paths of a `use`, such as `crate::a::{self, b::C}`, each as its names. */
+/** Returns the paths of a `use`, such as `crate::a::{self, b::C}`, each as a list of names. */
 function pathsOf(tree) {
   const brace = tree.indexOf("{");
   if (brace < 0)
@@ -160,7 +160,7 @@ function pathsOf(tree) {
     });
 }
 
-/** Returns what each file of a crate uses of the others. A `mod child;` is no use. */
+/** Returns the uses of other files in each file of a crate. A `mod child;` is not a use. */
 function usesOfRust(folder) {
   const modules = new Map();
   for (const file of filesOf(folder, [".rs"])) {
@@ -169,7 +169,7 @@ function usesOfRust(folder) {
   }
   const parsed = [...modules].map(([module, file]) => {
     const { code, tests } = withoutTests(withoutText(read(file)));
-    // `pub(in crate::a)` names a module, but uses nothing of it.
+    // `pub(in crate::a)` names a module without using it.
     return { module, file, code: code.replaceAll(/\bpub\s*\(\s*in\b[^)]*\)/g, "pub"), tests };
   });
   const tests = parsed.flatMap(({ module, tests }) =>
@@ -180,7 +180,7 @@ function usesOfRust(folder) {
   for (const { module, file, code } of parsed.filter((each) => !isTest(each.module))) {
     const own = module === "" ? [] : module.split("::");
     const children = new Set([...code.matchAll(/\bmod\s+(\w+)\s*;/g)].map(([, name]) => name));
-    /** Returns the file of the longest module that the path begins with. */
+    /** Returns the file of the longest module path that is a prefix of the path. */
     const resolved = ([first, ...others]) => {
       let at = own;
       let rest = others;
@@ -201,7 +201,7 @@ function usesOfRust(folder) {
   return graph;
 }
 
-/** Returns the shortest way from one file to another, or undefined. */
+/** Returns the shortest path from one file to another, or undefined. */
 function way(graph, from, to) {
   const before = new Map([[from, undefined]]);
   for (const file of before.keys()) {
@@ -215,7 +215,7 @@ function way(graph, from, to) {
   return undefined;
 }
 
-/** Returns circles until each arrow that is a part of a circle is in one of them. Short circles come first. */
+/** Returns circles, the shortest first, until they contain every import that is part of a circle. */
 function circlesOf(graph) {
   const found = [];
   for (const [file, targets] of graph) {

@@ -1,5 +1,5 @@
-// Writes the types of the calls, compiles the TypeScript code, makes the declarations, bundles the command line and the studio, and compiles the package in
-// conformance/: `node scripts/compile.mjs`.
+// Writes the types of the calls, compiles the TypeScript code, makes the declarations, bundles the tools, and compiles
+// the package in conformance/: `node scripts/compile.mjs`.
 import { pathToFileURL } from "node:url";
 import { bundle } from "./bundle.mjs";
 import { writeCalls } from "./calls.mjs";

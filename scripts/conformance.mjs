@@ -1,5 +1,5 @@
-// Measures the stores of all contracts with the package in conformance/, writes the results there, and their counts into
-// docs/conformance.md: `npm run conformance`. `npm run conformance -- langgraph mastra` measures only these contracts.
+// Measures the stores of all contracts with conformance/, and writes the results there and into docs/conformance.md:
+// `npm run conformance`. `npm run conformance -- langgraph mastra` measures only these contracts.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -54,7 +54,7 @@ const stores = {
   ],
 };
 
-/** Measures a store in a process of its own, as a user does. Returns its report. */
+/** Measures a store in a separate process, like a user. Returns its report. */
 async function measure(contract, [module, target], server) {
   const at = mkdtempSync(join(tmpdir(), "forkpoint-results-"));
   const file = join(at, "report.json");
@@ -69,7 +69,7 @@ async function measure(contract, [module, target], server) {
     file,
   ];
   const child = spawn(process.execPath, [`${root}conformance/dist/cli.js`, ...args], {
-    // LangGraph's own suite is found there, if it is not installed beside a store.
+    // LangGraph's own suite is in this folder, if it is not installed beside a store.
     cwd: `${root}integration/langgraph`,
     stdio: "inherit",
   });
@@ -112,7 +112,7 @@ peers();
 const { compare, contracts } = await import(`${root}conformance/dist/index.js`);
 const { startServer } = await import("../integration/postgres/server.mjs");
 copyTests();
-// Frameworks whose classes ours extend.
+// Frameworks whose classes our stores extend.
 for (const name of ["langgraph", "langgraph-newest", "mastra"]) copyPackage(`${root}integration/${name}`);
 const wanted = process.argv.slice(2);
 for (const name of wanted) if (!Object.hasOwn(stores, name)) throw new Error(`there is no contract ${name}`);

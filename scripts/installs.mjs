@@ -1,4 +1,4 @@
-// Installs the locked packages of the folders that are given, all at the same time: most of it is waiting for the registry.
+// Installs the locked packages of the given folders, all at the same time, because most of it is waiting.
 import { spawn } from "node:child_process";
 import { locked } from "./setup.mjs";
 

@@ -1,12 +1,12 @@
-// Collects the licences of the Rust and C code that is linked into the addon. `node scripts/licenses.mjs <file>` writes them
-// to a file. Without a file, it only checks that each is known.
+// Collects the licences of the Rust and C code in the addon. `node scripts/licenses.mjs <file>` writes them to a file.
+// Without a file, only checks that each is known.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { linked } from "./linked.mjs";
 import { root } from "./setup.mjs";
 
-/** The licences that may be linked into a product with another licence. */
+/** The licences that are allowed in a product with another licence. */
 const allowed = new Set([
   "0BSD",
   "Apache-2.0",
@@ -21,7 +21,7 @@ const allowed = new Set([
   "LLVM-exception",
 ]);
 
-/** What has no file with a licence. */
+/** The packages without a licence file. */
 const besides = {
   "libsqlite3-sys": "SQLite itself is in the public domain: https://sqlite.org/copyright.html",
 };
@@ -33,7 +33,7 @@ function textsOf({ name, version, license, authors, folder, code }) {
   if (words.length === 0 || unknown.length > 0)
     throw new Error(`${name} ${version} has the licence ${license}: look at it`);
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice|unlicense|copyright)/i.test(file));
-  // We choose MIT where a package lets us.
+  // Choose MIT where a package allows that.
   const chosen = license.includes(" AND ") ? [] : files.filter((file) => /mit/i.test(file));
   const paths = [...(chosen.length > 0 ? chosen : files).toSorted(), ...(code?.texts ?? [])];
   const texts = paths.map((file) => readFileSync(join(folder, file), "utf8").trim());
@@ -45,13 +45,13 @@ function textsOf({ name, version, license, authors, folder, code }) {
   return besides[name] === undefined ? texts : [...texts, besides[name]];
 }
 
-/** The text of the MIT licence without its copyright line, as this repository has it. */
+/** The text of the MIT licence in this repository, without its copyright line. */
 const mit = () => readFileSync(`${root}LICENSE`, "utf8").split("\n\n").slice(2).join("\n\n").trim();
 
-/** Returns the text with the licences of everything that is linked into the addon. */
+/** Returns the text with the licences of all code in the addon. */
 export function addonLicences() {
   const all = linked().filter(({ source }) => source !== null);
-  // Most texts are those of several packages.
+  // Most texts are shared by several packages.
   const users = new Map();
   for (const each of all) {
     for (const text of textsOf(each)) users.set(text, [...(users.get(text) ?? []), `${each.name} ${each.version}`]);

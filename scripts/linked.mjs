@@ -1,4 +1,4 @@
-// Finds the Rust and C code that is linked into the addon.
+// Finds the Rust and C code in the addon.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,8 +6,8 @@ import { platforms } from "./platforms.mjs";
 import { root } from "./setup.mjs";
 
 /**
- * The C code that some crates contain: its name, its licence, the files with the licence, and the file and the pattern that
- * have its version. fiat-crypto has no versions.
+ * The C code in some crates: its name, its licence, its licence files, and the file and the pattern with its version.
+ * fiat-crypto has no versions.
  */
 const bundled = {
   "libmimalloc-sys": {
@@ -15,7 +15,7 @@ const bundled = {
     license: "MIT",
     url: "https://github.com/microsoft/mimalloc",
     texts: ["c_src/mimalloc/v2/LICENSE"],
-    // Such as 20302, which is 2.3.2.
+    // For example 20302, which is 2.3.2.
     version: ["c_src/mimalloc/v2/include/mimalloc.h", /#define MI_MALLOC_VERSION (\d+)(\d\d)(\d\d)\b/],
   },
   "libsqlite3-sys": {
@@ -54,10 +54,10 @@ function checksums() {
   return new Map(Array.from(blocks, ([, name, version, checksum]) => [`${name} ${version}`, checksum]));
 }
 
-/** Returns the name of a crate with its version: some crates are linked in two versions. */
+/** Returns the name of a crate with its version, because some crates are linked in two versions. */
 const nameOf = ({ name, version }) => `${name} ${version}`;
 
-/** Returns the C code that is in the crate, with its version, or undefined. */
+/** Returns the C code of a crate, with its version, or undefined. */
 function codeIn(name, folder) {
   if (bundled[name] === undefined) return undefined;
   const { version, ...code } = bundled[name];
@@ -69,8 +69,8 @@ function codeIn(name, folder) {
 }
 
 /**
- * Returns the crates that are linked into the addons of these platforms, sorted by name. Each one has its folder, its
- * checksum, the C code that it contains, and the crates that it uses.
+ * Returns the crates in the addons of these platforms, sorted by name. Each has its folder, its checksum, its C code,
+ * and the crates that it uses.
  */
 export function linked(names = Object.keys(platforms)) {
   const options = { cwd: root, maxBuffer: 64 * 2 ** 20, encoding: "utf8" };
@@ -87,7 +87,7 @@ export function linked(names = Object.keys(platforms)) {
       .deps.filter(({ dep_kinds: kinds }) => kinds.some(({ kind }) => kind === null))
       .map(({ pkg }) => pkg)
       .filter((pkg) => !forDevelopment.has(packages.get(pkg).name))
-      // A macro runs in the compiler.
+      // A procedural macro runs in the compiler.
       .filter((pkg) => !packages.get(pkg).targets.some(({ kind }) => kind.includes("proc-macro")));
   const visit = (id) => {
     if (found.has(id)) return;

@@ -1,10 +1,10 @@
-// The links of Markdown files: finds them, and makes those absolute whose target is not in a package.
+// The links of Markdown files: finds them, and makes links absolute whose targets are not in a package.
 import { posix } from "node:path";
 
-/** A link of a Markdown file: where its target begins in the text, and the target. */
+/** Matches the target of a link in Markdown. */
 const LINK = /(?<=\]\()([^()\s]+)(?=\))/g;
 
-/** Code, in which nothing is a link. */
+/** Matches code, which contains no links. */
 const CODE = /^( *)```[^]*?^\1```|`[^`\n]+`/gm;
 
 /** True if the target is relative to the file. */
@@ -31,7 +31,7 @@ export function relativeLinks(text, file) {
   return found;
 }
 
-/** True for the file of a picture. Where a page shows it, its bytes are needed, and not the page about it. */
+/** True for a picture. A page needs its bytes, and not GitHub's page about it. */
 const isPicture = (path) => /\.(?:webp|png|svg)$/.test(path);
 
 /** Returns the address of a release's files in the repository. */

@@ -1,12 +1,12 @@
-// Lets the tests keep their files in memory. They sync thousands of commits, and a disk takes milliseconds for each.
+// Keeps the files of tests in memory. The tests sync thousands of commits, each of which takes a disk milliseconds.
 import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 
 const memory = "/dev/shm";
 
-/** The room that the tests need, in bytes. */
+/** The space that the tests need, in bytes. */
 const ROOM = 4 * 2 ** 30;
 
-/** Makes a folder in memory the folder for temporary files, if there is room, until the process exits. */
+/** If there is space, uses a folder in memory for temporary files until the process exits. */
 export function keepFilesInMemory() {
   if (process.env.TMPDIR !== undefined || !existsSync(memory)) return;
   const { bavail, bsize } = statfsSync(memory);

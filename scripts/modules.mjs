@@ -1,5 +1,5 @@
-// Bundles the modules of ts/ into dist. A program starts faster if it loads few files, and only the code that it needs: see
-// docs/internals/tools.md, section "Bundles".
+// Bundles the modules of ts/ into dist. A program starts faster if it loads few files, with only the code that it
+// needs: see docs/internals/tools.md, section "Bundles".
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, posix, relative, resolve, sep } from "node:path";
 import { transform } from "esbuild";
@@ -8,7 +8,7 @@ import { root } from "./setup.mjs";
 
 const source = `${root}ts`;
 
-/** Modules that the tools load alone. Each has a small file, which takes the module from a bundle. */
+/** Modules that the tools load alone. Each has a small file that takes the module from a bundle. */
 const forTools = [
   "bridge/errors",
   "bridge/json-form/form",
@@ -29,7 +29,7 @@ const forTools = [
   "store/options",
 ];
 
-/** Modules that tests and benchmarks load alone, from dist/inner. It is not published. */
+/** Modules that tests and benchmarks load alone, from dist/inner, which is not published. */
 const forTests = [
   "bridge/bytes",
   "bridge/channels",
@@ -54,7 +54,7 @@ const forTests = [
   "store/store",
 ];
 
-/** The beginning of the id of a module that only exports another one. Otherwise Rollup could name a bundle after that one. */
+/** The prefix of the id of a module that only re-exports another one. It keeps Rollup from naming a bundle after it. */
 const ALONE = "\0alone:";
 
 /** Returns the modules of the entry points, such as `contracts/agentos/index`. */
@@ -64,7 +64,7 @@ function entries() {
   return files.filter((name) => name !== undefined);
 }
 
-/** Returns the modules with this name: one for each room that has it, such as `contracts/helix/later`. */
+/** Returns the modules with this name, such as `contracts/helix/later`: one for each room that has it. */
 function named(name, end = ".ts") {
   const files = readdirSync(source, { recursive: true }).map((file) => file.replaceAll(sep, "/"));
   return files.filter((file) => file.endsWith(`/${name}${end}`)).map((file) => file.slice(0, -end.length));
@@ -74,23 +74,23 @@ const fileOf = (name) => resolve(source, `${name}.ts`);
 const nameOf = (id) => relative(source, id).replaceAll(sep, "/").replace(/\.ts$/, "");
 
 /**
- * Returns the bundle of a module. What is needed to open a store, to save and to read is in `start`, and what is loaded when
- * it is needed is in `later`. Each room has these two. The rooms `bridge` and `store` are shared by all:
- * what needs the addon is in dist/store, and the rest in dist/bridge, because the command line, `forkpoint/otel` and
- * `forkpoint/testing` load no addon.
+ * Returns the bundle of a module. In each room, `start` has the modules to open a store, to save and to read, and
+ * `later` has those that are loaded on first use. All share the rooms `bridge` and `store`: modules that need the addon
+ * are in dist/store, and others in dist/bridge, because the command line, `forkpoint/otel` and `forkpoint/testing` load
+ * no addon.
  */
 function bundleOf(name, { starts, used, needsAddon, forCopies }) {
-  // The command line and the studio load the second one alone.
+  // The command line and the studio load the second module alone.
   if (name === "bridge/bundled" || name === "inspect/step-name") return name;
-  // What every framework is, in a few bytes. It needs no other module.
+  // The traits of all frameworks are small and need no other module.
   if (isOfTraits(name)) return "bridge/start";
   const [, room] = /^(contracts\/[\w-]+|\w+)\//.exec(name) ?? [];
   if (room === undefined || /^(?:otel|testing)$/.test(room) || name === `${room}/index`) return undefined;
-  // Only the tools use this one. It is part of no bundle, so that the command line loads no addon with it.
+  // Only the tools use this module. It is in no bundle, so that the command line does not load the addon with it.
   if (name === "inspect/conversation/usage-order") return undefined;
-  // The inspector has an entry of its own. The entry `forkpoint` uses a part of it, to copy stores: Rollup puts what it starts
-  // with into the entry.
-  // What frameworks say of themselves is for the inspector, and its bundles have it.
+  // The inspector has its own entry. The entry `forkpoint` uses a part of it to copy stores, which Rollup puts into
+  // that entry.
+  // The frameworks' plug-ins are for the inspector, so its bundles contain them.
   const isInspected = room === "inspect" || room === "plugin" || (/^contracts\b/.test(room) && !used(name));
   if (isInspected) return starts(name) ? undefined : `inspect/${forCopies(name) ? "later" : "start"}`;
   const isShared = room === "bridge" || room === "store";
@@ -98,10 +98,10 @@ function bundleOf(name, { starts, used, needsAddon, forCopies }) {
   return `${folder}/${starts(name) ? "start" : "later"}`;
 }
 
-/** Returns true for the registry of frameworks and for what it uses. */
+/** Returns true for the registry of frameworks and the modules that it uses. */
 const isOfTraits = (name) => /^contracts\/(?:registry|[\w-]+\/(?:traits|own))$/.test(name);
 
-/** Finds out what a start loads. `importsOf` returns the modules that a module imports. */
+/** Finds the modules that a start loads. `importsOf` returns the imports of a module. */
 function graphOf(importsOf) {
   const reach = (from, found = new Set()) => {
     if (found.has(from)) return found;
@@ -111,7 +111,7 @@ function graphOf(importsOf) {
   };
   const started = new Set();
   for (const name of entries()) if (/^(?:contracts|index)\b/.test(name)) reach(name, started);
-  // What the contracts themselves use, at the start or later.
+  // The modules that the contracts themselves use, at the start or later.
   const used = new Set(started);
   for (const name of named("later")) if (name.startsWith("contracts/")) reach(name, used);
   const copies = reach("inspect/later");
@@ -123,12 +123,12 @@ function graphOf(importsOf) {
   };
 }
 
-/** Compiles a module, without a change of its names. */
+/** Compiles a module without renaming. */
 async function compiled(id) {
   const tsconfigRaw = { compilerOptions: { useDefineForClassFields: true } };
   const options = { loader: "ts", format: "esm", target: "node20.19", sourcefile: id, tsconfigRaw };
   const { code } = await transform(readFileSync(id, "utf8"), options);
-  // Rollup leaves this call alone. The path depends on the bundle that the module gets into.
+  // Rollup does not change this call. Its path depends on the module's bundle.
   return code.replaceAll('require("./later.js")', `require("dist:${posix.dirname(nameOf(id))}/later.js")`);
 }
 
@@ -140,7 +140,7 @@ const plugin = {
     for (const name of [...entries(), ...named("entry")]) add(fileOf(name), name, "strict");
     for (const name of forTools) add(ALONE + name, name, "strict");
     for (const name of forTests) add(ALONE + name, `inner/${name}`, "strict");
-    // The bundle is this file, and exports what other bundles need, too.
+    // This file is the bundle. It also exports what other bundles need.
     for (const name of named("later")) add(fileOf(name), name, "allow-extension");
   },
   resolveId(path, importer) {
@@ -185,12 +185,12 @@ export async function writeModules() {
     chunkFileNames: "[name].js",
     manualChunks,
     minifyInternalExports: false,
-    // Node finds the names of the exports in a text of this form, for `import`.
+    // For `import`, Node finds the names of the exports in this form of text.
     generatedCode: { constBindings: true, arrowFunctions: false },
-    // A file loads what it uses, and no file earlier than it is used.
+    // A file loads the files that it uses, each at its first use.
     hoistTransitiveImports: false,
   });
-  // An ES module that programs import. It is small, and loads the bundles.
+  // A small ES module that programs import. It loads the bundles.
   for (const name of named("index", ".mts")) {
     writeFileSync(`${root}dist/${name}.mjs`, await compiled(resolve(source, `${name}.mts`)));
   }

@@ -1,22 +1,22 @@
-// Checks that a framework is a plug-in: `node scripts/names.mjs`. Outside of its own folders, few product files may name it. Counts a file
-// once for each framework that it names, and lists them with `-v`.
+// Checks that a framework is a plug-in: `node scripts/names.mjs`. Few product files outside of its folders may name it.
+// A file counts once for each named framework. `-v` lists the files.
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { root } from "./setup.mjs";
 
-/** The most of them. What is left are examples in the comments of public classes, and the demo, which is a program of two frameworks. */
+/** The limit. The rest are examples in comments of public classes, and the demo, which uses two frameworks. */
 const MOST = 20;
 
-/** The words of a framework, if they are not the name of its folder. */
+/** The words of a framework, if they differ from the name of its folder. */
 const words = {
   "claude-agent-sdk": /claude/i,
   langgraph: /langgraph|langchain/i,
   "openai-agents": /openai/i,
-  // The name is short, so only what can be nothing else counts.
+  // The name is short, so only unambiguous forms count.
   ai: /contracts\/ai[/"]|["']ai["'/]|ForkpointChats|ai-streams/,
 };
 
-/** The registries, the entry of `forkpoint`, and the dictionary of the codec, which knows how frameworks write values. */
+/** The registries, the entry of `forkpoint`, and the codec's dictionary of the frameworks' stored forms. */
 const registries =
   /^(?:engine\/src\/(?:contract\/(?:registry|mod)|codec\/dictionary)\.rs|ts\/(?:contracts\/)?index\.ts|ts\/contracts\/registry\.ts)$/;
 

@@ -1,11 +1,11 @@
-// Prints the notes of a release, from CHANGELOG.md: `node scripts/notes.mjs [<tag>]`. Fails unless the tag, all manifests and a
-// heading of the changelog have the same version.
+// Prints the notes of a release from CHANGELOG.md: `node scripts/notes.mjs [<tag>]`. Fails unless the tag, all
+// manifests and a heading of the changelog have the same version.
 import { readFileSync } from "node:fs";
 import { format } from "prettier";
 import { pagesOf, withAbsoluteLinks } from "./links.mjs";
 import { root } from "./setup.mjs";
 
-/** The longest text that GitHub takes. */
+/** The maximum length of GitHub's release notes. */
 const MOST = 125_000;
 
 const read = (file) => readFileSync(root + file, "utf8");
@@ -36,6 +36,6 @@ if (problems.length > 0) {
   console.error(problems.join("\n"));
   process.exit(1);
 }
-// GitHub shows the notes outside the repository, and each end of a line as a new line.
+// GitHub shows the notes outside the repository, and each line break as a new line.
 const absolute = withAbsoluteLinks(notes, "CHANGELOG.md", () => false, pagesOf(manifest));
 process.stdout.write(await format(absolute, { parser: "markdown", proseWrap: "never" }));

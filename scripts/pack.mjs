@@ -1,5 +1,5 @@
-// Packs the packages of a release: `node scripts/pack.mjs <folder with the packages> <output folder>`. The file SHA256SUMS has
-// the tarballs in the order in which they are published: the addons first, so that no user gets a main package without one.
+// Packs a release: `node scripts/pack.mjs <folder with the packages> <output folder>`. SHA256SUMS lists the tarballs in
+// publishing order: the addons first, so that no user gets a main package without its addon.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";

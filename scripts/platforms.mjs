@@ -1,4 +1,4 @@
-// The platforms with a prebuilt addon. Each has an npm package. npm installs the package that fits the machine.
+// The platforms with a prebuilt addon. Each has an npm package, and npm installs the one for the machine.
 
 /** The platforms by name. The addon's file name and the name of its package both contain the platform's name. */
 export const platforms = {

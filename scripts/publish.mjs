@@ -1,12 +1,12 @@
 // Publishes the tarballs that scripts/pack.mjs made, in the order of SHA256SUMS: `node scripts/publish.mjs <folder> [--dry-run]`.
-// It needs no token: npm asks GitHub who runs the workflow. A version that npm has is left out, so a publication that
-// failed halfway can be run again.
+// Needs no token, because npm asks GitHub who runs the workflow. Skips versions that npm already has, so a publication
+// that failed can be repeated.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** The first npm that publishes without a token. */
+/** The first npm version that publishes without a token. */
 const OLDEST = [11, 5, 1];
 
 const dry = process.argv.includes("--dry-run");
@@ -27,7 +27,7 @@ for (const [sum, file] of tarballs.map((line) => line.split("  "))) {
   const { name, version: own } = JSON.parse(
     execFileSync("tar", ["-xzOf", join(folder, file), "package/package.json"], { encoding: "utf8" }),
   );
-  // npm prints nothing about a version that it does not have.
+  // npm prints nothing about a missing version.
   if (!dry && npm(["view", `${name}@${own}`, "version"]).stdout.trim() === own) {
     console.log(`npm has ${name}@${own}`);
     continue;

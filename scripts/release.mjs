@@ -1,7 +1,7 @@
-// Lays out the packages of a release: `node scripts/release.mjs <folder with the addons> <output folder>`. Writes one
-// package for each platform with an addon, the package `forkpoint`, which has the platform packages as optional
-// dependencies, and the package `forkpoint-conformance`. Each one has a bill of materials. With `--all`, a missing addon is
-// an error. The package's documents link to the repository for what the package does not contain.
+// Lays out the packages of a release: `node scripts/release.mjs <folder with the addons> <output folder>`. Writes a
+// package for each platform with an addon, the package `forkpoint`, whose optional dependencies are the platform
+// packages, and the package `forkpoint-conformance`. Each has a bill of materials. With `--all`, a missing addon is an
+// error. Documents link to the repository for files outside of the package.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { addonLicences } from "./licenses.mjs";
@@ -94,7 +94,7 @@ writeFileSync(join(output, conformance.name, SBOM), emptyBill(conformance));
 for (const left of manifest.files.filter((file) => file.startsWith("!"))) {
   rmSync(join(packed, left.slice(1)), { recursive: true, force: true });
 }
-// A link to a file that is only in the repository leads to the repository.
+// Files that are only in the repository are linked there.
 const base = pagesOf(manifest);
 for (const file of readdirSync(packed, { recursive: true }).map((path) => path.replaceAll(sep, "/"))) {
   if (!file.endsWith(".md")) continue;

@@ -1,5 +1,5 @@
-// Makes the software bill of materials of each package of a release: what the package contains, in CycloneDX's JSON. It has no
-// time and no serial number, so the same sources give the same bytes.
+// Makes the software bill of materials of each package of a release, in CycloneDX's JSON. It has no time and no serial
+// number, so the same sources give the same bytes.
 import { readFileSync } from "node:fs";
 import { linked } from "./linked.mjs";
 import { root } from "./setup.mjs";
@@ -13,7 +13,7 @@ function purl(kind, name, version) {
   return `pkg:${kind}/${name.replace("@", "%40")}${at}`;
 }
 
-/** Returns a component. Some crates separate their licences with a slash, as Cargo once did. */
+/** Returns a component. Some crates separate their licences with a slash, an old form of Cargo. */
 function component(kind, { name, version, license, hash, url, scope }) {
   const at = purl(kind, name, version);
   return {
@@ -30,10 +30,10 @@ function component(kind, { name, version, license, hash, url, scope }) {
   };
 }
 
-/** Returns what a component uses. */
+/** Returns the dependencies of a component. */
 const edge = (ref, dependsOn) => ({ ref, ...(dependsOn.length > 0 && { dependsOn: dependsOn.toSorted() }) });
 
-/** Returns the text of a bill. `contents` are pairs of a component and the references that it uses. */
+/** Returns the text of a bill. `contents` are pairs of a component and the references of its dependencies. */
 function bill({ name, version, license }, uses, contents) {
   const main = component("npm", { name, version, license });
   const sorted = contents.toSorted(([a], [b]) => (a["bom-ref"] < b["bom-ref"] ? -1 : 1));
@@ -68,7 +68,7 @@ export function addonBill(manifest, platform) {
   return bill(manifest, [refs.get(`${addon.name} ${addon.version}`)], contents);
 }
 
-/** Returns the npm packages that are bundled into the tools. The build writes their licences, each after its name. */
+/** Returns the npm packages in the tools' bundles. The build writes their licences, each after its name. */
 function bundledPackages() {
   const locked = JSON.parse(readFileSync(`${root}package-lock.json`, "utf8")).packages;
   const found = new Map();
@@ -88,7 +88,7 @@ function bundledPackages() {
   return [...found.values()];
 }
 
-/** Returns the bill of the package `forkpoint`: what its tools bundle, and the packages with the addons, which have bills of their own. */
+/** Returns the bill of the package `forkpoint`: bundled packages, and the addons, which have their own bills. */
 export function mainBill(manifest) {
   const addons = Object.entries(manifest.optionalDependencies).map(([name, version]) =>
     component("npm", { name, version, license: manifest.license, scope: "optional" }),
@@ -101,5 +101,5 @@ export function mainBill(manifest) {
   );
 }
 
-/** Returns the bill of a package that contains nothing else. */
+/** Returns the bill of a package without other components. */
 export const emptyBill = (manifest) => bill(manifest, [], []);

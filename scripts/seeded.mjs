@@ -1,6 +1,6 @@
-// Puts faults into the code, one at a time, and says which test catches each: `node scripts/seeded.mjs [--model] [name ...]`. It needs a checkout
-// without changes in the files of the faults, changes them back after each fault, and fails if no test catches one. A fault in Rust
-// takes about two minutes, and one in TypeScript about half a minute.
+// Puts faults into the code, one at a time, and prints the tests that catch each: `node scripts/seeded.mjs [--model]
+// [name ...]`. Needs a checkout without changes in the faults' files, and restores them. Fails if no test catches a
+// fault. A fault in Rust takes about two minutes, and one in TypeScript about half a minute.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,13 +26,13 @@ const env = { ...process.env, CI: "true", ...(byModel && { FORKPOINT_TEST_MEETIN
 const node = (...args) => spawnSync(process.execPath, args, { cwd: root, encoding: "utf8", env });
 const isRust = ({ file }) => file.endsWith(".rs");
 
-/** Builds what a fault of this kind changes. Returns what a failed build says. */
+/** Builds the code that a fault of this kind changes. Returns the output of a failed build. */
 function build(fault) {
   const built = node(join(root, "scripts", isRust(fault) ? "build.mjs" : "compile.mjs"));
   return built.status === 0 ? undefined : `${built.stdout}${built.stderr}`;
 }
 
-/** Returns the names of the tests that fail. */
+/** Returns the names of the failing tests. */
 function failures({ suite, tests: named }) {
   const model = suite === "langgraph" ? "integration/langgraph/meeting.test.ts" : "__test__/meeting.test.ts";
   const tests = byModel ? [model] : named;
@@ -74,7 +74,7 @@ for (const fault of chosen) {
       path,
       before.replace(fault.from, () => fault.to),
     );
-    // What was built with the last fault is built without it, too.
+    // Build the code of the last fault again without it.
     if (last !== undefined && isRust(last) !== isRust(fault)) build(last);
     build(fault);
     found = failures(fault);

@@ -1,4 +1,4 @@
-// Prepares the repository for the other scripts: installs the locked dependencies and builds. Needs only Node, so that
+// Prepares the repository for other scripts: installs the locked dependencies and builds. Needs only Node, so that
 // every command of the README works in a fresh clone.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
@@ -45,7 +45,7 @@ export function install(...folders) {
 }
 
 /**
- * The folder of the packages that the benchmarks compare Forkpoint with. No test needs them, and one of them must be
+ * The folder of the packages that benchmarks compare Forkpoint with. No test needs them, and one of them must be
  * compiled.
  */
 const peersFolder = `${root}integration/peers/`;
@@ -57,7 +57,7 @@ export function integrations() {
     .filter((folder) => folder !== peersFolder);
 }
 
-/** The folder of the site. Its generator is not needed for anything else. */
+/** The folder of the site. Only the site needs its generator. */
 export const siteFolder = `${root}site/`;
 
 /** Installs the packages that only the benchmarks need. */
@@ -68,8 +68,8 @@ export function peers() {
 }
 
 /**
- * Installs all dependencies and builds. `frameworks` are the folders in integration/ that are installed too, or `site`: all of them
- * by default. If `release` is true, the addon is the one that is released.
+ * Installs all dependencies and builds. `frameworks` are the folders in integration/ to install, or `site`. Default:
+ * all. If `release` is true, makes the addon for a release.
  */
 export function setup({ frameworks, release = false } = {}) {
   install(root);

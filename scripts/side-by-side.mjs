@@ -1,11 +1,11 @@
-// Runs this release and another one side by side on one database, before this one is released. The other release is a folder with
+// Runs this release and another one side by side on one database, before a release. The other release is the folder of
 // its package, such as `node_modules/forkpoint` of a project:
 //
 // npm install --prefix target/other forkpoint@0.1.0
 // node scripts/side-by-side.mjs target/other/node_modules/forkpoint
 //
-// Processes of both releases save to and read from a SQLite file, a folder of text files, and the server of FORKPOINT_PG if it is
-// given. Some of them are killed, and one asks for an upgrade. At the end, nothing that was acknowledged may be missing.
+// Processes of both releases save to and read from a SQLite file, a folder of text files, and the server of
+// FORKPOINT_PG, if set. Some are killed, and one asks for an upgrade. In the end, all acknowledged saves must exist.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -35,7 +35,7 @@ function start(release, { target, options }, name, count = SAVES) {
   const begun = once(child.stdout, "data");
   const lines = () => text.split("\n").filter((line) => line !== "");
   const saved = () => lines().flatMap((line) => /^saved (.*)$/.exec(line)?.[1] ?? []);
-  /** Waits until the process ends, and returns what it has seen. Null: it was killed. */
+  /** Waits until the process ends, and returns the data that it has read. Null: it was killed. */
   const ended = once(child, "close").then(([code]) => {
     if (child.killed) return null;
     assert.equal(code, 0, `${release} ${name} failed`);
@@ -46,7 +46,7 @@ function start(release, { target, options }, name, count = SAVES) {
 
 const sleep = (ms) => new Promise((done) => void setTimeout(done, ms));
 
-/** Asks this release for the format of a database, and for its upgrade. */
+/** Asks this release for a database's format, or for its upgrade. */
 async function migrate({ target, options }, dryRun) {
   const store = await openStore(target, options);
   const { from, to } = await store.migrate({ dryRun });
@@ -54,7 +54,7 @@ async function migrate({ target, options }, dryRun) {
   return { from, to };
 }
 
-/** Verifies a database with this release: it has what was acknowledged, and no damage. */
+/** Verifies a database with this release: it has all acknowledged saves, and no damage. */
 async function verify({ target, options }, saved) {
   const store = await openStore(target, options);
   const { ok, findings } = await store.check();
@@ -66,7 +66,7 @@ async function verify({ target, options }, saved) {
   return listed.length;
 }
 
-/** Two processes of each release and two that are killed, on a database that one release has made. */
+/** Runs two processes of each release, and two that are killed, on a database that one release has made. */
 async function scene(database, maker, upgrade) {
   const made = await start(maker, database, "begins", 20).ended;
   assert.equal(made.listed.length, 20, made.failed);
@@ -75,7 +75,7 @@ async function scene(database, maker, upgrade) {
   const workers = ["this", "this", "other", "other"].map((release, at) => start(release, database, `${at}`));
   const victims = ["this", "other"].map((release) => start(release, database, "killed", 1e6));
   const ended = Promise.all([...workers, ...victims].map((each) => each.ended));
-  // A release that may not use the database at all ends without a save.
+  // A release that may not use the database ends without a save.
   await Promise.all(victims.map((each) => Promise.race([each.begun, each.ended])));
   await sleep(200);
   for (const each of victims) each.kill();

@@ -1,4 +1,4 @@
-// Builds the site into site/dist: `npm run site`. Installs and builds all that it needs.
+// Builds the site into site/dist, with everything that it needs: `npm run site`.
 import { run, setup, siteFolder } from "./setup.mjs";
 
 setup({ frameworks: ["studio", "site"] });

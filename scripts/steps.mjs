@@ -1,12 +1,12 @@
-// The steps of the tests, and how long they take.
+// The steps of the tests, and their durations.
 import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { relative } from "node:path";
 import { root, tool } from "./setup.mjs";
 
-/** How many of the slowest are printed. */
+/** The number of slowest files to print. */
 const MOST = 20;
 
-/** What has taken how long, in ms. */
+/** The durations of the steps, in ms. */
 const taken = [];
 
 /** The folder of vitest's reports. */
@@ -32,7 +32,7 @@ function print(title, rows) {
   for (const [ms, name] of rows) console.log(`${(ms / 1000).toFixed(1).padStart(8)} s  ${name}`);
 }
 
-/** Prints the steps, and the slowest files of tests. */
+/** Prints the steps, and the slowest test files. */
 export function slowest() {
   const files = readdirSync(reports).flatMap((report) =>
     JSON.parse(readFileSync(reports + report, "utf8")).testResults.map(({ name, startTime, endTime }) => [

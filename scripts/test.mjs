@@ -10,7 +10,7 @@ import { keepFilesInMemory } from "./memory.mjs";
 import { root, run, setup } from "./setup.mjs";
 import { step, slowest, vitest } from "./steps.mjs";
 
-/** The projects of vitest that every change needs. The others belong to the rest. */
+/** The vitest projects for every change. The others belong to the rest. */
 const quick = ["forkpoint", "langgraph", "mastra", "otel"];
 /** The folders in integration/ with the files of the quick projects. */
 const frameworks = ["agentos", "ai", "claude-agent-sdk", "langgraph", "mastra", "openai-agents", "otel"];
@@ -21,7 +21,7 @@ const rest = {
   studio: ["studio"],
 };
 
-/** Returns the test files in a folder and its folders. Installed packages are left out: one of them links to this repository. */
+/** Returns a folder's test files, without installed packages, one of which links to this repository. */
 function testFiles(folder) {
   return readdirSync(root + folder, { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
@@ -30,7 +30,7 @@ function testFiles(folder) {
   });
 }
 
-/** Returns the files of the quick projects that have this tag. */
+/** Returns the files of the quick projects with this tag. */
 function tagged(tag) {
   const files = ["__test__", ...frameworks.map((name) => `integration/${name}`)].flatMap(testFiles);
   return files.filter((file) => readFileSync(root + file, "utf8").includes(`\n// @module-tag ${tag}\n`));
@@ -38,7 +38,7 @@ function tagged(tag) {
 
 const projects = (names) => names.flatMap((name) => ["--project", name]);
 
-/** The tests of every backend that run on a version of Postgres. `cargo test` runs all on the distribution's. */
+/** The backend tests for each version of Postgres. `cargo test` runs all tests on the distribution's version. */
 const onVersions = {
   oldest: ["backend_contract::postgres", "model::a_server"],
   newest: ["backend_contract::shared_postgres", "model::a_server"],
@@ -57,7 +57,7 @@ async function onOtherPostgres() {
     step(`engine: ${version} Postgres`, () => onPostgres(version, programs));
 }
 
-/** The parts that every change needs. They need the folders of the frameworks only. */
+/** The parts for every change. They need only the folders of the frameworks. */
 const always = {
   check: () => step("check", check),
   engine: () => step("cargo test", () => run("cargo", ["test", "--locked", "--workspace"])),
@@ -78,7 +78,7 @@ async function runAll(parts, folders) {
   for (const part of Object.values(parts)) await part();
 }
 
-/** Runs some parts alone: GitHub's machines share them. `more` are arguments of vitest, such as `--shard=1/2`. */
+/** Runs some parts, because GitHub's machines share them. `more` are arguments of vitest, such as `--shard=1/2`. */
 async function runParts(names, more) {
   step("install and build", () => setup());
   for (const name of names) {

@@ -1,4 +1,4 @@
-// Makes the declarations of the package from the source: a file for each entry point in dist/types.
+// Makes the declarations of the package from the source: a file in dist/types for each entry point.
 import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { once } from "node:events";
@@ -6,7 +6,7 @@ import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import { root } from "./setup.mjs";
 
-/** Where tsc writes the declarations of each module. They stay, so that tsc checks only what has changed since. */
+/** The folder for tsc's declarations of each module. They are kept, so that tsc checks only later changes. */
 const modules = `${root}.types`;
 
 /** Checks the code and writes the declarations of each module. Ends the process if the code has an error. */
@@ -23,7 +23,7 @@ function entries() {
   const found = Object.values(exports).flatMap(({ types, default: code }) => {
     if (types === undefined) return [];
     const module = code.replace("./dist/", code.startsWith("./dist/studio/") ? "tools/" : "ts/").replace(/\.js$/, "");
-    // An entry point whose class is made at run time has a module that declares it.
+    // If the class of an entry point is made at run time, another module declares it.
     const declared = `${modules}/${module.replace(/index$/, "types")}.d.ts`;
     const name = types.replace(/^.*\/(.*)\.d\.ts$/, "$1");
     return [[name, existsSync(declared) ? declared : `${modules}/${module}.d.ts`]];
@@ -31,19 +31,19 @@ function entries() {
   return Object.fromEntries(found);
 }
 
-/** Removes the first comment of a module, which is about the module. An editor would show it with a declaration. */
+/** Removes the first comment of a module, which an editor would otherwise show with a declaration. */
 const withoutHeaders = {
   name: "without-headers",
   transform: (code) => code.replace(/^\/\*\*(?:(?!\*\/)[^])*\*\/\s*(?=\/\*\*|import\b|export (?:type )?[{*])/, ""),
 };
 
-/** Returns the file of what several entry points have in common. It is declared once, so that it is one type for all. */
+/** Returns the file for code that several entry points share. It is declared once, so that it is one type. */
 function chunkOf(id) {
   if (/\/ts\/(?:bridge|store|contracts\/shared|contracts\/registry\.)/.test(id)) return "shared";
   return /\/ts\/(?:plugin\/|inspect\/(?!copy|index\.))/.test(id) ? "inspector" : undefined;
 }
 
-/** Writes the declarations. Internals are left out: what no entry point exports, and what is marked `@internal`. */
+/** Writes the declarations, without internals: code that no entry point exports, and code marked `@internal`. */
 export async function writeTypes() {
   await check();
   const rolled = await rollup({
@@ -62,7 +62,7 @@ export async function writeTypes() {
     manualChunks: chunkOf,
     minifyInternalExports: false,
   });
-  // A class of LangGraph is another one for `import` than for `require`. The copy imports the one for `import`.
+  // LangGraph has different classes for `import` and for `require`. The copy imports those for `import`.
   for (const name of ["langgraph", "mastra"])
     copyFileSync(`${root}dist/types/${name}.d.ts`, `${root}dist/types/${name}.d.mts`);
 }

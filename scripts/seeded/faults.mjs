@@ -1,5 +1,5 @@
-// Faults that scripts/seeded.mjs puts into the code. Each takes out one line that a guarantee needs. `from` occurs once in the file.
-// A test of `tests` must fail. `suite` is a project of vitest.
+// Faults for scripts/seeded.mjs. Each removes a line that a guarantee needs. `from` occurs once in the file. A test of
+// `tests` must fail. `suite` is a project of vitest.
 
 const langgraph = (...tests) => ({
   suite: "langgraph",
@@ -8,7 +8,7 @@ const langgraph = (...tests) => ({
 const forkpoint = (...tests) => ({ suite: "forkpoint", tests: tests.map((test) => `__test__/${test}.test.ts`) });
 
 export const faults = [
-  // The store gives the order: docs/internals/meeting.md, section 1.
+  // The store decides the order: docs/internals/meeting.md, section 1.
   {
     name: "langgraph-order-by-id",
     file: "engine/src/contract/langgraph/ops.rs",
@@ -80,7 +80,7 @@ export const faults = [
     to: "    if put.expects_parent && parent.is_none() {\n",
     ...forkpoint("tinyagents/following", "tinyagents/parent"),
   },
-  // What belongs to a deleted run goes nowhere: section 2.
+  // Writes of a deleted run are refused: section 2.
   {
     name: "saves-bring-a-run-back",
     file: "ts/store/seen.ts",
@@ -196,7 +196,7 @@ export const faults = [
     to: "    if (other !== undefined && questions.length > 99) throw hasAnswer(this.#root.threadId, other.answered!);\n",
     ...langgraph("answered-once"),
   },
-  // Beside the rules.
+  // Outside of the rules.
   {
     name: "a-poison-run-condemns-its-neighbours",
     file: "ts/contracts/shared/recover-runs.ts",

@@ -1,7 +1,7 @@
-// Saves checkpoints with a release, and reads back what all processes have saved. `side-by-side.mjs` starts several of them:
+// Saves checkpoints with a release, and reads back those of all processes. `side-by-side.mjs` starts several of them:
 // node worker.mjs <the release's folder> <target> <options> <name> <count>
 //
-// Prints a line for each save that was acknowledged, and at the end what was seen.
+// Prints a line for each acknowledged save, and at the end the data that it has read.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -21,7 +21,7 @@ const checkpoint = (id, runId, n) => ({
   pendingEdges: [],
 });
 
-/** The shared run has a state of some process, and this process's own run its last one. */
+/** The shared run must have a state of some process, and this process's own run its last state. */
 async function verify(last) {
   const { scratch } = (await store.load("shared")).state;
   if (scratch.text !== textOf(scratch.n)) throw new Error(`a wrong state of ${scratch.n}`);
@@ -45,7 +45,7 @@ for (let n = 0; n < Number(count) && failed === null; n++) {
     failed = error.message;
   }
 }
-// Reading goes on after a refused save, unless the database could not be opened.
+// Continue to read after a refused save, unless the database could not be opened.
 let listed = [];
 try {
   if (last >= 0) await verify(last);

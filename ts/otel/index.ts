@@ -34,7 +34,7 @@ function loadApi(): typeof import("@opentelemetry/api") {
 /** The name and the version under which spans and metrics are recorded. */
 const scope = ["forkpoint", (require("../../package.json") as { version: string }).version] as const;
 
-/** The buckets that OpenTelemetry's conventions want for the duration of a call, in seconds. */
+/** The buckets of a call's duration, in seconds, from OpenTelemetry's conventions. */
 const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 /** From 1 to 1,024 saves. */
 const SAVES = Array.from({ length: 11 }, (_, power) => 2 ** power);
@@ -58,8 +58,8 @@ function metricsOf(provider: MeterProvider) {
 }
 
 /**
- * Returns a function that returns `make(provider)` for the current provider. `make` is called again only if the
- * provider has changed.
+ * Returns a function that returns `make(provider)` for the current provider. It calls `make` again only if the provider
+ * has changed.
  */
 function following<P, T>(current: () => P, make: (provider: P) => T): () => T {
   let last: { provider: P; made: T } | undefined;
@@ -136,7 +136,7 @@ class Recorder {
     const call = this.#calls.get(context);
     if (call === undefined) return;
     const { error, space, bytes, result, batch, operation } = context;
-    // An effect is no checkpoint.
+    // An effect is not a checkpoint.
     const isCheckpoint = !operation.startsWith("effect");
     const failed = error === undefined ? {} : { "error.type": typeOf(error) };
     if (bytes !== null && isCheckpoint) call.span.setAttribute("forkpoint.checkpoint.size", bytes);
@@ -157,12 +157,12 @@ class Recorder {
 }
 
 function callOf({ backend, operation }: CallContext): Attributes {
-  // OpenTelemetry's own name of Postgres.
+  // OpenTelemetry's name for Postgres.
   const system = backend === "postgres" ? "postgresql" : backend;
   return { "db.system.name": system, "db.operation.name": operation };
 }
 
-/** Returns the address of a server, from the target of a store. Several servers are one text without ports. */
+/** Returns the address of a server, from the target of a store. Several servers become one text without ports. */
 function serverOf(target: string): Attributes {
   const servers = / at (.*?:\d+)\//.exec(target)?.[1];
   if (servers === undefined) return {};
@@ -171,7 +171,7 @@ function serverOf(target: string): Attributes {
   return { "server.address": address, ...(port !== undefined && { "server.port": Number(port) }) };
 }
 
-/** The code of an error, or the name of its class if it is no error of this package. */
+/** Returns the code of an error or, for an error of another package, the name of its class. */
 function typeOf(error: unknown): string {
   if (isForkpointError(error)) return error.code;
   return error instanceof Error ? error.name : "_OTHER";
@@ -196,12 +196,11 @@ const recorders = new Set<Recorder>();
 /**
  * Records every call of every store of this process as a span and in metrics.
  *
- * A span is called `forkpoint.open`, `forkpoint.save`, `forkpoint.read` or `forkpoint.prune`. Its parent is the span that
- * is active when the call begins. The names of attributes and metrics are in docs/observability.md. Ids are attributes of
- * spans and never of metrics. Stored values are never recorded.
+ * A span is called `forkpoint.open`, `forkpoint.save`, `forkpoint.read` or `forkpoint.prune`. Its parent is the active
+ * span at the call's beginning. docs/observability.md lists the attributes and metrics. Ids are attributes of spans,
+ * never of metrics. Stored values are never recorded.
  *
- * Call it once, before or after stores are opened. If you call it twice with the same providers, nothing is recorded
- * twice.
+ * Call it once, before or after stores are opened. A second call with the same providers does not record twice.
  *
  * @returns a function that ends the recording. Calls in progress at that time are not recorded.
  * @throws TypeError for a wrong option.

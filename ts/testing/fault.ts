@@ -14,12 +14,9 @@ export type AsyncMethod<T> = {
 
 /** The calls that a fault applies to. */
 export interface FaultyCalls<Method extends string = string> {
-  /** The method, or the methods. Calls of all these methods are counted together. */
+  /** The method or methods. Calls of all these methods share one count. */
   on: Method | readonly Method[];
-  /**
-   * Which calls, counted from 1. Default: every call. Only calls from outside are counted, not those that a method
-   * of the store makes to another.
-   */
+  /** The numbers of the calls, from 1. Default: every call. Calls between the store's own methods do not count. */
   nth?: number | readonly number[];
 }
 
@@ -36,7 +33,7 @@ export interface FaultError {
 }
 
 /**
- * A rule of {@link withFaults}: the calls, and what happens to them.
+ * A rule of {@link withFaults}: the calls, and their fault.
  *
  * - `reject`: the calls reject with this error. With `when: "before"`, the default, the store does nothing. With
  *   `when: "after"`, the store carries out the call, and only its caller gets an error.
@@ -128,7 +125,7 @@ function readFault(fault: Fault, what: string): FaultRule {
 function errorMaker(given: Error | FaultError, when: FaultRule["when"]): (place: string) => Error {
   if (given instanceof Error) return () => given;
   const { code, message, ...options } = given;
-  // The call was carried out, so its caller must not take the error for "nothing was written".
+  // The call was carried out, so its caller must not conclude that nothing was written.
   const outcome = when === "after" ? { outcome: "unknown" as const } : {};
   return (place) =>
     new ForkpointError(code, message ?? `${when} ${place}, the test makes it fail`, { ...outcome, ...options });

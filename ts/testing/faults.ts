@@ -1,4 +1,4 @@
-/** A wrapper around any object with asynchronous methods, whose calls fail, wait or kill the process on purpose. */
+/** A wrapper around any object with asynchronous methods. Its calls fail, wait or kill the process on purpose. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { types } from "node:util";
@@ -16,15 +16,15 @@ interface Counter {
   calls: number;
 }
 
-/** What happens to one call. */
+/** The faults of one call. */
 interface Disturbance {
   /** The call's name and number, for messages: `call 3 of put()`. */
   place: string;
   killBefore: boolean;
   killAfter: boolean;
-  /** The error with which the call rejects although nothing was called. */
+  /** The error of a call that was not carried out. */
   errorBefore: Error | undefined;
-  /** The error with which the call rejects although it succeeded. */
+  /** The error of a call that succeeded. */
   errorAfter: Error | undefined;
   delayMs: number;
 }
@@ -33,12 +33,12 @@ type Method = (...args: unknown[]) => unknown;
 
 /**
  * Wraps a store, so that some of its calls fail, wait or kill the process on purpose. Everything else works as before.
- * The wrapper has the type of the store. It is an instance of the classes of the framework that the store's class extends.
+ * The wrapper has the type of the store, and is an instance of the framework's classes that the store's class extends.
  *
  * @param store any object with asynchronous methods.
- * @param faults the rules. `"beginEffect"` and `"endEffect"` in `on` are the two writes of an effect: its claim before
+ * @param faults the rules. In `on`, `"beginEffect"` and `"endEffect"` are the two writes of an effect: its claim before
  *   the function, and its end after it. Without rules, the wrapper follows the rules of the {@link killAndResume} or
- *   {@link killEverywhere} that started this process. If neither started it, nothing fails.
+ *   {@link killEverywhere} that started this process. In any other process, nothing fails.
  * @throws TypeError or RangeError for a wrong rule, or for a method that the store does not have.
  *
  * @example
@@ -79,8 +79,8 @@ export function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fa
       return methodFor(key, value as Method);
     },
     set: (target, key, value) => Reflect.set(target, key, value, target),
-    // The wrapper is an instance of the classes that the store's class extends, as a framework may ask. It is not an instance of the store's own class, because code of that class would use private
-    // members, which the wrapper lacks.
+    // The wrapper is an instance of the classes that the store's class extends, because a framework may check that. It
+    // is not an instance of the store's own class, whose code would use private members that the wrapper lacks.
     getPrototypeOf: (target) => parentOf(Reflect.getPrototypeOf(target)),
   });
   // Register the store's handle for the wrapper, so that `recover` accepts the wrapper.
@@ -93,7 +93,7 @@ export function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fa
 
 const isEffectCall = (name: string): name is EffectCall => name === "beginEffect" || name === "endEffect";
 
-/** Applies the faults to the effects of a store, which are no methods of it. */
+/** Applies the faults to a store's effects, which are not methods. */
 function disturbEffects(handle: StoreHandle, counters: Counter[]): void {
   if (!counters.some(({ rule }) => rule.on.some(isEffectCall))) return;
   const before = handle.disturb;
@@ -149,7 +149,7 @@ function call(name: string | symbol, method: Method, store: object, args: unknow
   throw typeError(`${String(name)}() returned no promise, so a fault cannot apply to it`);
 }
 
-/** Counts a call and returns what happens to it. Returns undefined if no rule applies. */
+/** Counts a call. Returns its faults, or undefined if no rule applies. */
 function disturbanceOf(counters: Counter[]): Disturbance | undefined {
   let hit: Disturbance | undefined;
   for (const counter of counters) {
@@ -165,7 +165,7 @@ function disturbanceOf(counters: Counter[]): Disturbance | undefined {
   return hit;
 }
 
-/** Settles as the call does, but later, or with the error of the rule. */
+/** Settles like the call, but later, or with the rule's error. */
 async function settled(outcome: PromiseLike<unknown>, hit: Disturbance): Promise<unknown> {
   const [result] = await Promise.allSettled([outcome, sleep(hit.delayMs)]);
   if (result.status === "rejected") throw result.reason;

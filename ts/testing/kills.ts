@@ -23,15 +23,15 @@ export interface KillOptions extends ProgramOptions {
   /**
    * When to kill the program.
    *
-   * - A moment: every attempt is killed there, until one ends by itself before that.
-   * - A list: the first attempt is killed at the first moment, and so on. The attempt after the last moment ends by itself.
+   * - A moment: every attempt is killed at it, until an attempt ends earlier by itself.
+   * - A list: the moment of each attempt. The attempt after the last moment ends by itself.
    * - A function: called before each attempt, with a source of random numbers and the attempt's number, counted from 1.
    *   If it returns null, the attempt ends by itself.
    */
   kill: KillMoment | readonly KillMoment[] | ((random: RandomNumber, attempt: number) => KillMoment | null);
   /**
-   * The folder in which the program runs. Default: a new folder, which is removed if all went well. Otherwise it stays,
-   * and the error names it.
+   * The working directory of the program. Default: a new folder. After a success it is removed. After a failure it
+   * stays, and the error names it.
    */
   cwd?: string | URL;
   /** The maximum number of times the program is started. Default: 100. */
@@ -45,15 +45,15 @@ export interface KillOptions extends ProgramOptions {
 /** Options of {@link killEverywhere}. */
 export interface KillEverywhereOptions extends ProgramOptions {
   /**
-   * The methods of the store at whose calls the program is killed. Left out: the program is killed after each line that
-   * it prints.
+   * The methods of the store at whose calls the program is killed. Default: the program is killed after each printed
+   * line.
    */
   on?: string | readonly string[];
   /** `"after"`, the default: as soon as the call has succeeded. `"before"`: before the call begins. */
   when?: "before" | "after";
   /**
-   * Checks the result of each kill. `unharmed` is the result of a run without a kill. If it throws, the moment of the
-   * kill is added to the error's message.
+   * Checks the result of each kill. `unharmed` is the result of a run without a kill. If the check throws, the moment
+   * of the kill is added to the error's message.
    */
   check?: (report: KillReport, unharmed: KillReport) => void | Promise<void>;
 }
@@ -66,7 +66,7 @@ export interface KillReport {
   last: Attempt;
   /** The lines of all attempts, in order. */
   lines: string[];
-  /** How often the program was killed. */
+  /** The number of kills. */
   kills: number;
   /** The seed of the random numbers. */
   seed: number;
@@ -158,7 +158,7 @@ export async function killEverywhere(
   if (on === undefined && read.when !== undefined) throw typeError('option "when" needs the option "on"');
   const momentAt = (nth: number): KillMoment => (on === undefined ? { afterLines: nth } : { on, nth, when });
   const seed = 0;
-  /** Runs the program in a new folder, killed at each of the moments. */
+  /** Runs the program in a new folder, with a kill at each of the moments. */
   const run = (moments: KillMoment[], check: (report: KillReport) => void | Promise<void>) =>
     inFolder(undefined, async (cwd) => {
       const plan: Plan = (attempt) => moments[attempt - 1] ?? null;
@@ -171,7 +171,7 @@ export async function killEverywhere(
   for (;;) {
     const nth = reports.length + 1;
     const report = await run([momentAt(nth)], (killed) => {
-      // The program ended before it could be killed.
+      // The program ended before the kill.
       if (killed.kills === 0 && nth > 1) return;
       if (killed.kills === 0)
         throw new Error(`the program ${on === undefined ? "printed no line" : `called none of ${listed(on)}`}`);
@@ -206,7 +206,7 @@ async function chain(start: Start, plan: Plan, seed: number, maxAttempts: number
   }
 }
 
-/** Runs a check of the user, and adds to its error how the program was killed. */
+/** Runs a check of the user. Adds the kills to its error. */
 async function checked(report: KillReport, cwd: string, check: () => void | Promise<void>): Promise<void> {
   try {
     await check();
@@ -218,7 +218,7 @@ async function checked(report: KillReport, cwd: string, check: () => void | Prom
   }
 }
 
-/** Runs in the given folder, or in a new one, which is removed if all went well. */
+/** Runs in the given folder, or in a new one that is removed after a success. */
 async function inFolder<T>(given: string | undefined, run: (cwd: string) => Promise<T>): Promise<T> {
   if (given !== undefined) return run(given);
   const made = mkdtempSync(join(tmpdir(), "forkpoint-killed-"));

@@ -1,10 +1,10 @@
-/** Node's arguments for a program: the loaders that it needs, in a form that works in any folder. */
+/** Finds the arguments for Node that load a program in any folder. */
 
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** The options that load a module first. The value says whether Node imports it by its URL. */
+/** The options that preload a module. The value is true if Node imports the module by its URL. */
 const modules: Record<string, boolean> = {
   "--import": true,
   "--loader": true,
@@ -13,7 +13,7 @@ const modules: Record<string, boolean> = {
   "-r": false,
 };
 
-/** Other options that say how a module is found or read. The value says whether they have one. */
+/** Other options about finding and reading modules. The value is true if the option has a value. */
 const others: Record<string, boolean> = {
   "--conditions": true,
   "-C": true,
@@ -22,8 +22,8 @@ const others: Record<string, boolean> = {
 };
 
 /**
- * Returns Node's arguments for a program. `given` are the caller's. Without them, a program in TypeScript gets the loaders of
- * this process, such as tsx.
+ * Returns the arguments for Node. `given` are the caller's. Without them, a TypeScript program gets the loaders of this
+ * process, such as tsx.
  */
 export function nodeArgsFor(program: string, given: readonly string[] | undefined): string[] {
   if (given !== undefined) return optionsOf(given).flatMap((option) => placed(option, program));
@@ -36,7 +36,7 @@ export function nodeArgsFor(program: string, given: readonly string[] | undefine
 
 type NodeOption = [name: string, value?: string];
 
-/** Takes arguments apart, in both forms: `--import tsx` and `--import=tsx`. */
+/** Parses options in both forms: `--import tsx` and `--import=tsx`. */
 function optionsOf(args: readonly string[]): NodeOption[] {
   const options: NodeOption[] = [];
   for (let at = 0; at < args.length; at++) {
@@ -52,7 +52,7 @@ function optionsOf(args: readonly string[]): NodeOption[] {
   return options;
 }
 
-/** Writes an option again. A module is named so that Node finds it in any folder: the program runs in another one. */
+/** Writes an option again. Names modules so that Node finds them from the program's other folder. */
 function placed([name, value]: NodeOption, program: string): string[] {
   if (value === undefined) return [name];
   const path = Object.hasOwn(modules, name) ? pathOf(value, program) : undefined;
@@ -60,7 +60,7 @@ function placed([name, value]: NodeOption, program: string): string[] {
   return [name, modules[name] ? pathToFileURL(path).href : path];
 }
 
-/** Returns the file of a module. Undefined: it is a URL, or only Node can find it. */
+/** Returns the file of a module. Undefined: it is a URL, or only Node can resolve it. */
 function pathOf(specifier: string, program: string): string | undefined {
   if (/^\.{1,2}[/\\]/.test(specifier)) return resolve(specifier);
   if (/^[a-z][a-z\d+.-]+:/i.test(specifier)) return undefined;
@@ -68,13 +68,13 @@ function pathOf(specifier: string, program: string): string | undefined {
     try {
       return createRequire(from).resolve(specifier);
     } catch {
-      // Node's message about a missing module is the better one.
+      // Node's message about a missing module is better.
     }
   }
   return undefined;
 }
 
-/** Splits `NODE_OPTIONS`, where a value with a space is in double quotes. */
+/** Splits `NODE_OPTIONS`. Values with spaces are in double quotes. */
 function wordsOf(text: string): string[] {
   const words = text.match(/(?:[^\s"]|"(?:\\.|[^"\\])*")+/g) ?? [];
   return words.map((word) =>

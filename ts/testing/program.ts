@@ -9,37 +9,36 @@ import { nodeArgsFor } from "./loaders.js";
 import { type RunnerLink, VARIABLE } from "./runner-link.js";
 
 /**
- * When a program is killed.
+ * The moment at which a program is killed.
  *
  * - `afterLines`: when it has printed this many lines.
  * - `afterMs`: this many ms after it was started.
- * - `on`: at the `nth` call (default: 1) of these methods of the store that the program gave to `withFaults(store)`: as
- *   soon as the call has succeeded, or, with `when: "before"`, before it begins.
+ * - `on`: at the `nth` call (default: 1) of these methods of the store that the program wraps with `withFaults(store)`.
+ *   The kill follows the call's success or, with `when: "before"`, precedes the call.
  *
- * After a line, a program runs for a moment longer, until the signal arrives. At a call, it is killed exactly there.
+ * After a line, a program runs on for a moment, until the signal arrives. At a call, the kill is exact.
  */
 export type KillMoment =
   | { afterLines: number }
   | { afterMs: number }
   | { on: string | readonly string[]; nth?: number; when?: "before" | "after" };
 
-/** Returns a whole number from `least` to `most`. The same seed gives the same numbers. */
+/** Returns an integer from `least` to `most`. The same seed gives the same numbers. */
 export type RandomNumber = (least: number, most: number) => number;
 
-/** How a program is started. */
+/** The start options of a program. */
 export interface ProgramOptions {
   /** The program's arguments. */
   args?: readonly string[];
   /**
-   * Node's own arguments, such as `["--import", "tsx"]`. The modules that they name are looked for from the program's folder
-   * and from the current directory. Default: a program in TypeScript gets the loaders of this process (`--import`,
-   * `--require`, `--loader`, `--conditions`, `--experimental-strip-types`), also those of `NODE_OPTIONS`. Any other program
-   * gets none.
+   * Node's own arguments, such as `["--import", "tsx"]`. Their modules are searched from the program's folder and from
+   * the current directory. Default: a TypeScript program gets the loaders of this process and of `NODE_OPTIONS`
+   * (`--import`, `--require`, `--loader`, `--conditions`, `--experimental-strip-types`), and other programs get none.
    */
   nodeArgs?: readonly string[];
   /**
-   * Variables to add to the program's environment. The program gets the other variables of this process, but not
-   * `NODE_OPTIONS`, which test runners set for themselves.
+   * Additional environment variables of the program. It also gets the variables of this process, except `NODE_OPTIONS`,
+   * which test runners set for themselves.
    */
   env?: Readonly<Record<string, string>>;
   /** The time limit of each attempt in ms. Default: 30,000. */
@@ -64,7 +63,7 @@ export interface Attempt {
   ms: number;
 }
 
-/** How long the runner waits for the rest of the output of a program that has ended, in ms. */
+/** How long the runner waits for the remaining output of an ended program, in ms. */
 const PIPES_MS = 2_000;
 
 export interface Start {
@@ -74,7 +73,7 @@ export interface Start {
   options: ProgramOptions;
 }
 
-/** An attempt, and two facts that only the runner uses. */
+/** An attempt, and two facts for the runner. */
 export interface Ended {
   attempt: Attempt;
   /** True if the time limit ended it. */

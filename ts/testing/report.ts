@@ -1,14 +1,13 @@
-/** What the runner reports: attempts, and the error of a program that does not end as it should. */
+/** The reports of the runner: attempts, and the error of a program that ends wrongly. */
 
 import type { Attempt, KillMoment } from "./program.js";
 
-/** The most text of a program's standard error that a message shows. */
+/** The maximum length of a program's standard error in a message. */
 const LONGEST_STDERR = 4_000;
 
 /**
- * The error of a program that does not end as it should: with an exit code other than 0, with a signal, not within the
- * time limit, or not at all. The message shows the moments of the kills, the seed, and what the program printed to its
- * standard error.
+ * The error of a program that ends wrongly: with an exit code other than 0, with a signal, after the time limit, or
+ * never. The message contains the moments of the kills, the seed, and the program's standard error.
  * @example if (error instanceof KillTestError) console.error(error.attempts.at(-1)?.stderr);
  */
 export class KillTestError extends Error {
@@ -40,7 +39,7 @@ export class KillTestError extends Error {
 /** Describes the kills in one line. */
 export function historyOf(attempts: readonly Attempt[], seed: number, cwd: string): string {
   const kills = attempts.flatMap(({ killed }) => (killed === null ? [] : [textOf(killed)]));
-  // A long chain of kills is repeated by its seed, so its first and last moments are enough.
+  // The seed repeats a long chain of kills, so its first and last moments are enough.
   const shown = kills.length > 6 ? [...kills.slice(0, 3), "...", ...kills.slice(-2)] : kills;
   const history = kills.length === 0 ? "It was not killed" : `Killed ${shown.join(", then ")}`;
   return `${history} (attempts: ${attempts.length}, seed: ${seed}, folder: ${cwd})`;

@@ -1,6 +1,6 @@
 /**
- * The link between the runner and the program that it kills. The runner sets an environment variable. The program
- * writes what happens into a file that the variable names, because a killed process can do nothing later.
+ * The link between the runner and the program that it kills. The runner sets an environment variable with the name of a
+ * file. The program writes events into it immediately, because a killed process can do nothing later.
  */
 
 import { appendFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { type FaultRule, readFaults } from "./fault.js";
 export const VARIABLE = "FORKPOINT_TESTING";
 
 export interface RunnerLink {
-  /** The faults of the runner, for the store that the program wraps without its own faults. */
+  /** The runner's faults, for a store that the program wraps without its own. */
   faults: unknown[];
   /** The file to which the program appends its records, one a line. */
   record: string;
