@@ -1,11 +1,11 @@
-// The token with which the page authenticates.
+// The token that authenticates the page.
 
 const KEY = "forkpoint-token";
 
-/** False if the program that serves the page authorizes the requests itself, without a token. */
+/** False if the program that serves the page authorizes requests itself. */
 const hasToken = document.documentElement.dataset["access"] === "token";
 
-/** Removes the token from the address bar, and with it from the history. Returns true if there was one. */
+/** Removes the token from the address bar, and so from the history. Returns true if there was one. */
 export function takeToken(): boolean {
   const given = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
   if (!hasToken || given === undefined) return false;
@@ -22,7 +22,7 @@ function keep(token: string): void {
   try {
     sessionStorage.setItem(KEY, token);
   } catch {
-    // The token is kept in the variable.
+    // The variable keeps the token.
   }
 }
 
@@ -38,7 +38,7 @@ function token(): string | null {
 export function credentials(): Pick<RequestInit, "credentials"> & { headers: Record<string, string> } {
   if (!hasToken) return { credentials: "same-origin", headers: {} };
   const known = token();
-  // Sends no cookies: they may belong to other programs on this machine.
+  // Send no cookies, which may belong to other programs on this machine.
   return { credentials: "omit", headers: known === null ? {} : { Authorization: `Bearer ${known}` } };
 }
 

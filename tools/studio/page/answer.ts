@@ -1,4 +1,4 @@
-// Asks the server from a component.
+// Requests data for a component.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { type Trouble, troubleOf } from "./api.js";
@@ -11,8 +11,8 @@ export interface Answer<T> {
 }
 
 /**
- * Calls `ask` whenever one of `needs` changes, after a pause in ms. A new call aborts the call before. The last answer
- * stays until there is a new one. It also stays if `ask` returns undefined, because there is nothing to ask.
+ * Calls `ask` whenever one of `needs` changes, after a pause in ms. A new call aborts the previous one. The last answer
+ * stays until the next one, and also if `ask` returns undefined because there is nothing to request.
  */
 export function useAnswer<T>(
   ask: (signal: AbortSignal) => Promise<T | null> | undefined,

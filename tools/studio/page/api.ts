@@ -1,4 +1,4 @@
-// Asks the studio's server.
+// Sends requests to the studio's server.
 
 import { credentials } from "./access.js";
 import type { Match } from "../forms.js";
@@ -24,7 +24,7 @@ import type { Question } from "../../../ts/inspect/questions/views.js";
 export type * from "../../../ts/plugin/views.js";
 export type { Question } from "../../../ts/inspect/questions/views.js";
 
-/** An error that the server answered. `OFFLINE`: the server did not answer. */
+/** An error in the server's answer. `OFFLINE`: the server did not answer. */
 export class Trouble extends Error {
   readonly code: string;
   readonly status: number;
@@ -41,7 +41,7 @@ export const troubleOf = (error: unknown): Trouble =>
 
 export type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
-/** Returns the address of a route. Parameters that are null or undefined are left out. A list has one parameter for each item. */
+/** Returns the address of a route. Leaves out null and undefined parameters. A list has a parameter for each item. */
 function addressOf(route: string, parameters: Parameters): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -49,16 +49,16 @@ function addressOf(route: string, parameters: Parameters): string {
     for (const each of typeof value === "object" ? value : [value]) query.append(name, String(each));
   }
   const text = query.toString();
-  // Relative to the page, which may be served under a path of another program.
+  // Relative to the page, which may be below another program's path.
   return `api/v1/${route}${text === "" ? "" : `?${text}`}`;
 }
 
-/** Answers a request in place of the studio's server: see embedded/source.ts. */
+/** Answers requests in place of the studio's server: see embedded/source.ts. */
 export type Source = (route: string, parameters: Parameters) => Promise<Response>;
 
 const own = (globalThis as { forkpointSource?: Source }).forkpointSource;
 
-/** Whether the page is a file that has the data of a run in it. */
+/** True if the page is a file with the data of a run. */
 export const isFile = own !== undefined;
 
 export async function request(route: string, parameters: Parameters = {}, init: RequestInit = {}): Promise<Response> {
@@ -89,7 +89,7 @@ async function checked(response: Response): Promise<Response> {
 let open = () => {};
 const opened = new Promise<void>((resolve) => (open = resolve));
 
-/** Resolves when the event stream is open, or has failed to open. Requests wait for it, so that the page misses no save. */
+/** Resolves when the event stream has opened or failed. Requests wait for it, so that the page misses no save. */
 export const whenOpen = { resolve: () => open() };
 
 async function get<T>(route: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
@@ -102,7 +102,7 @@ async function get<T>(route: string, parameters: Parameters = {}, signal?: Abort
 const listOf = (refs: readonly RunRef[]): string =>
   JSON.stringify(refs.map(({ space, run, ns }) => [space, run, ns ?? null]));
 
-/** The time after which an answer ends with what it has found, in ms. The next request continues. */
+/** The time limit after which an answer ends with the results so far, in ms. The next request continues. */
 export const MOST_MS = 250;
 
 export interface RunsPage {
@@ -114,7 +114,7 @@ export interface RunPage {
   run: RunInfo;
   checkpoints: CheckpointInfo[];
   forks: RunInfo[];
-  /** The one that began last comes first. */
+  /** The last begun effect comes first. */
   effects: EffectInfo[];
   cursor: string | null;
 }
@@ -170,7 +170,7 @@ export const api = {
     get<EffectDetail>("effect", { ...named(of), key: of.key, branch: of.branch }, signal),
   search: (ref: RunRef, id: string, part: string, text: string, signal: AbortSignal) =>
     get<{ matches: Match[]; truncated: boolean }>("search", { ...named(ref), id, part, text }, signal),
-  /** Compares a checkpoint with another one, which may belong to another run, or with its parent. */
+  /** Compares a checkpoint with its parent or with another one, which may be in another run. */
   diff: (ref: RunRef, from: CheckpointRef | null, to: string, signal: AbortSignal) => {
     const target = { to, toSpace: ref.space, toRun: ref.run, toNs: ref.ns };
     return get<Difference>(

@@ -77,7 +77,7 @@ export function App() {
   );
 }
 
-/** The fragment of the URL names the page, so a link to `#page` would leave it. */
+/** The fragment of the URL names the page, so a link to `#page` would leave the page. */
 function skip(event: MouseEvent): void {
   event.preventDefault();
   document.querySelector<HTMLElement>("#page")?.focus();

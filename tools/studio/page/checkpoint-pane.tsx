@@ -24,7 +24,7 @@ type Tab = "state" | "chat" | "diff" | "more";
 const tabOf = ({ view, vs }: Record<string, string>): Tab =>
   vs !== undefined || view === "diff" ? "diff" : view === "more" || view === "chat" ? view : "state";
 
-/** Shows another tab. The checkpoint to compare with is kept only for the changes. */
+/** Shows another tab. The checkpoint to compare with is kept only in the tab of changes. */
 function choose(tab: Tab): void {
   change({ view: tab === "state" ? null : tab, ...(tab !== "diff" && withoutVs) }, true);
 }
@@ -119,7 +119,7 @@ export function CheckpointPane({ view, back, openFork }: PaneProps) {
   );
 }
 
-/** Whether answers were stored for a checkpoint. The head of the run shows those of the newest one. */
+/** Returns true if a checkpoint has stored answers. The head of the run shows those of the newest checkpoint. */
 function hasAnswers({ info, ref }: RunView, { checkpoint, writes }: Detail): boolean {
   if (checkpoint.id === info.value?.latest.id) return false;
   return (

@@ -1,4 +1,4 @@
-// Details of the value that is selected in a tree: its path, its complete text, and buttons that copy.
+// Details of the selected value in a tree: its path, its complete text, and buttons to copy.
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { type RunRef, request, troubleOf } from "./api.js";
 import { download } from "./download.js";
@@ -22,7 +22,7 @@ export function Closer({ view, id, part, row, close, edit }: CloserProps) {
   const path = formatPath(row.path);
   const text = wholeText(row.value);
   const isCut = moreOf(row.value) !== null;
-  /** Reads the complete value. The value in the tree may be cut. */
+  /** Reads the complete value, because the value in the tree may be cut. */
   const withWhole = async (use: (whole: Response) => Promise<void>) => {
     try {
       await use(await request("raw", { space: view.space, run: view.run, ns: view.ns, id, part, path }));

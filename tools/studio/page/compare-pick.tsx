@@ -1,11 +1,11 @@
-// The button that compares a checkpoint with another one, and the bar that is shown while the user picks that one.
+// The button to compare a checkpoint with another one, and the bar during the choice of the other one.
 import type { CheckpointInfo } from "./api.js";
 import { beginPick, canPick, endPick, pick, picking } from "./compare.js";
 import { count, shown } from "./format.js";
 import { useKeys } from "./keys.js";
 import { Button } from "./ui.js";
 
-/** Begins to pick. While the user picks, it takes the checkpoint that is shown. */
+/** Begins the choice. During it, the button takes the shown checkpoint. */
 export function CompareButton({ of }: { of: CheckpointInfo }) {
   const canTake = canPick(of);
   const press = () => {

@@ -1,4 +1,4 @@
-// A change in two columns: the value before on the left, and after on the right. On a narrow screen, one below the other.
+// A change in two columns: before on the left, after on the right. On a narrow screen, one below the other.
 import type { ComponentChildren } from "preact";
 import type { Change } from "./api.js";
 import { shown } from "./format.js";
@@ -11,7 +11,7 @@ const LENGTH = 3_000;
 
 interface SidesProps {
   change: Change;
-  /** The words that differ, if both values are texts. */
+  /** The different words, if both values are texts. */
   text: ReturnType<typeof changedWords> | null;
 }
 

@@ -1,27 +1,27 @@
-// Compares a checkpoint with any other one, also of another run. The address names both.
+// Compares a checkpoint with any other one, even in another run. The address names both.
 import { signal } from "@preact/signals";
 import type { CheckpointInfo, CheckpointRef, RunRef } from "./api.js";
 import { count, shown } from "./format.js";
 import { type Address, address, addressOfRun, change, go } from "./route.js";
 import { news } from "./ui.js";
 
-/** The checkpoint for which the user is picking another one. Null: the user is not picking. */
+/** The checkpoint to which the user is choosing another one. Null: no choice is in progress. */
 export const picking = signal<CheckpointInfo | null>(null);
 
-/** The parameters of an address that compares with the parent. */
+/** The parameters of an address for a comparison with the parent. */
 export const withoutVs = { vs: null, vsSpace: null, vsRun: null, vsNs: null };
 
 export const sameRun = (a: RunRef, b: RunRef): boolean =>
   a.space === b.space && a.run === b.run && (a.ns ?? "") === (b.ns ?? "");
 
-/** Returns the checkpoint that an address compares with. Null: the parent. */
+/** Returns the checkpoint to compare with, from an address. Null: the parent. */
 export function vsOf(parameters: Record<string, string>): CheckpointRef | null {
   const { vs, space = "", run = "", ns = null, vsSpace = space, vsRun, vsNs = null } = parameters;
   if (vs === undefined) return null;
   return vsRun === undefined ? { space, run, ns, id: vs } : { space: vsSpace, run: vsRun, ns: vsNs, id: vs };
 }
 
-/** Returns the id of the checkpoint to compare with, if it belongs to the run of the address. */
+/** Returns the id of the checkpoint to compare with, if it is in the address's run. */
 export const ownVs = ({ vs, vsRun }: Record<string, string>): string => (vsRun === undefined ? (vs ?? "") : "");
 
 function addressOf(of: CheckpointRef, vs: CheckpointRef): Address {
@@ -36,18 +36,18 @@ function addressOf(of: CheckpointRef, vs: CheckpointRef): Address {
 
 const isSame = (a: CheckpointRef, b: CheckpointRef): boolean => sameRun(a, b) && a.id === b.id;
 
-/** Begins to pick. On a phone, the checkpoint gives way to the timeline. */
+/** Begins the choice. On a phone, the timeline replaces the checkpoint. */
 export function beginPick(of: CheckpointInfo): void {
   picking.value = of;
   news.value = `Pick the step to compare step ${count(of.step)} with`;
-  // The keys of the timeline pick, wherever the focus was.
+  // The timeline's keys make the choice, wherever the focus was.
   document.querySelector<HTMLElement>("[data-testid=timeline]")?.focus();
   if (matchMedia("(max-width: 760px)").matches) change({ at: null, ...withoutVs });
 }
 
 export const canPick = (ref: CheckpointRef): boolean => picking.value !== null && !isSame(picking.value, ref);
 
-/** Ends picking, and compares with the picked checkpoint. */
+/** Ends the choice, and compares with the chosen checkpoint. */
 export function pick(ref: CheckpointRef): void {
   const of = picking.value;
   if (of === null || isSame(of, ref)) return;
@@ -60,7 +60,7 @@ export function endPick(): void {
   news.value = "Nothing is compared";
 }
 
-/** Compares in the other direction. */
+/** Swaps the two checkpoints. */
 export function turn(of: CheckpointRef): void {
   const vs = vsOf(address.value.parameters);
   if (vs !== null) go(addressOf(vs, of));

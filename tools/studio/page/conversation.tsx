@@ -1,4 +1,4 @@
-// The conversation of a checkpoint. Only a window of its messages is in the document.
+// The conversation of a checkpoint, with a window of its messages in the document.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Conversation, ConversationMessage } from "../../../ts/inspect/conversation/message.js";
@@ -13,13 +13,13 @@ import { Tree } from "./tree-view.js";
 import { Button, Empty, ErrorBox, Skeleton, news, say } from "./ui.js";
 import { useAnswer } from "./answer.js";
 
-/** How many messages are loaded at a time, and how many are in the document. */
+/** The number of messages in a request, and the maximum number in the document. */
 const [PAGE, MOST] = [20, 80];
 
-/** How near to an end of the window the next messages are loaded, in pixels. */
+/** The distance to an end of the window at which the next messages are loaded, in pixels. */
 const NEAR = 400;
 
-/** How many characters of a long text are loaded on demand, and of a stored message. More would block the page. */
+/** The maximum number of characters of a long text or a stored message to load. More would block the page. */
 const WHOLE = 100_000;
 
 type Shown = Omit<Conversation, "checkpoint">;
@@ -32,7 +32,7 @@ export function ConversationView({ view, detail }: { view: RunView; detail: Deta
   const ask = async (signal: AbortSignal) => {
     const query = { list: list.value, from: -PAGE, limit: PAGE };
     const found = await api.conversation(view.ref, id, query, signal).catch((error: unknown) => {
-      // This step may not have the list that was chosen at another one.
+      // This step may not have the list chosen at another step.
       if (list.value === null || troubleOf(error).code !== "NOT_FOUND") throw error;
       return api.conversation(view.ref, id, { ...query, list: null }, signal);
     });
@@ -91,28 +91,28 @@ function Messages({ view, id, first }: { view: RunView; id: string; first: Shown
   const page = useSignal<Pick<Shown, "from" | "messages">>(first);
   const stored = useSignal<ReadonlyMap<string, string>>(new Map());
   const full = useSignal<ReadonlySet<string>>(new Set());
-  /** The request whose answer is wanted. Null: none is under way. */
+  /** The current request, whose answer is wanted. Null: none. */
   const asked = useRef<object | null>(null);
-  /** What is shown after a change: an end of the list, or the message that stays where it is while others come and go. */
+  /** The position after a change: an end of the list, or a message that stays in place. */
   const place = useRef<"start" | "end" | { path: string; top: number }>("end");
   const { from, messages } = page.value;
   const to = from + messages.length;
   const { total, list } = first;
 
   const load = async (at: number, limit: number, then?: "start" | "end") => {
-    // A jump replaces what is under way.
+    // A jump replaces the current request.
     if ((asked.current !== null && then === undefined) || limit <= 0) return;
     const request = {};
     asked.current = request;
     try {
-      // A page from the end may have fewer messages than asked for, so the place is negative for earlier ones.
+      // A page from the end may have fewer messages, so the position is negative for earlier ones.
       const found = await api.conversation(view.ref, id, { list, from: at < from ? at - total : at, limit });
       if (asked.current !== request) return;
       if (then === undefined) keepPlace();
       else place.current = then;
       const now = page.value;
       const isBefore = found.from < now.from;
-      // Messages that are not next to the window replace it.
+      // Messages that are not adjacent to the window replace it.
       const end = found.from + found.messages.length;
       if (isBefore && end >= now.from) {
         const before = found.messages.slice(0, now.from - found.from);
@@ -155,7 +155,7 @@ function Messages({ view, id, first }: { view: RunView; id: string; first: Shown
     else if (scrollHeight - scrollTop - clientHeight < NEAR && to < total) void later();
   };
 
-  // The functions that messages keep read the signals when they are called.
+  // The functions in messages read the signals when called.
   const replace = (index: number, message: ConversationMessage) => {
     keepPlace();
     page.value = { from: page.value.from, messages: page.value.messages.with(index, message) };
@@ -231,7 +231,7 @@ interface KeptProps {
   showRaw: (path: string) => Promise<void>;
 }
 
-/** A message that is drawn again only if it has changed, and not when others come and go. */
+/** A message that is only rendered again if it has changed, and not when other messages change. */
 function Kept({ message, stored, isWhole, loadWhole, showRaw }: KeptProps) {
   const { path } = message;
   return useMemo(

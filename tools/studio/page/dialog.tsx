@@ -1,4 +1,4 @@
-// A dialog over the page. The browser keeps the focus in it, and Escape closes it.
+// A dialog over the page. The browser keeps the focus inside. Escape closes it.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./ui.js";
@@ -16,7 +16,7 @@ export function Dialog({ title, testId, kind = "", close, children }: DialogProp
   useLayoutEffect(() => {
     const before = document.activeElement;
     own.current!.showModal();
-    // The browser would choose the button that closes.
+    // Otherwise the browser would focus the close button.
     own.current!.focus();
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();

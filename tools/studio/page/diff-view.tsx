@@ -13,7 +13,7 @@ import type { RunView } from "./run-data.js";
 import { Button, ErrorBox, Skeleton, news } from "./ui.js";
 import { changedWords } from "./words.js";
 
-/** The number of changes that are shown at first, and added by "Show more". */
+/** The number of changes that are shown at first and added by "Show more". */
 const SHOWN = 100;
 
 export function DiffView({ view, detail }: { view: RunView; detail: Detail }) {
@@ -88,7 +88,7 @@ const signs = { add: "+", remove: "−", replace: "~" };
 const words = { add: "added", remove: "removed", replace: "changed" };
 const partNames = { state: "State", rest: "Other fields", writes: "Writes" };
 
-/** Returns true for a change of a value that not only the framework itself needs. */
+/** Returns true for a change of a value that is not only for the framework. */
 const isOthers = ({ own }: Change): boolean => own !== true;
 
 interface ChangesProps {
@@ -99,7 +99,7 @@ interface ChangesProps {
   of?: string;
 }
 
-/** The changes. Those of the framework's own values are folded into one line. */
+/** The changes. Those of the framework's own values are folded into a line. */
 export function Changes({ changes: all, isCut, inColumns = false, of = "" }: ChangesProps) {
   const isOpen = useSignal(false);
   const changes = all.filter(isOthers);

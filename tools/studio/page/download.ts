@@ -1,4 +1,4 @@
-/** Offers something to the user as a file. */
+/** Offers data to the user as a file. */
 export function download(whole: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(whole);

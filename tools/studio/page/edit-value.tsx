@@ -1,4 +1,4 @@
-// A small editor for one value of a state. The edit waits until the user forks.
+// A small editor for a value of a state. The edit is kept until the user forks.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { parseJson, safeText } from "../../../ts/bridge/json-form/json-text.js";
@@ -18,11 +18,11 @@ interface EditProps {
   close: () => void;
 }
 
-/** Shows the editor, or why the value can't be edited. */
+/** Shows the editor, or the reason why the value can't be edited. */
 export function EditValue({ of, row, close }: EditProps) {
   const edits = editsOf(of);
   const own = edits.find((each) => formatPath(each.path) === row.id);
-  // A value that was found by a search is not loaded.
+  // A value found by a search is not loaded.
   const why = own === undefined && row.value !== undefined ? whyNoEdit(edits, row.path, row.value) : null;
   const load = () => (why !== null ? undefined : Promise.resolve(own ?? loadedValue(of, row)));
   const { answer, trouble, again } = useAnswer(load, []);
@@ -50,7 +50,7 @@ export function EditValue({ of, row, close }: EditProps) {
   );
 }
 
-/** Returns the value of a row. The server is asked if the row has only a part of it. */
+/** Returns the value of a row. Requests it if the row has only a part. */
 async function loadedValue(of: CheckpointRef, { id, path, value }: TreeRow): Promise<PendingEdit> {
   const isWhole = value !== undefined && moreOf(value) === null && !hasInside(value, path.length);
   if (isWhole) return { path, before: value, value };
@@ -59,7 +59,7 @@ async function loadedValue(of: CheckpointRef, { id, path, value }: TreeRow): Pro
   return { path, before: loaded, value: loaded };
 }
 
-/** The text of a value. Characters that can't be seen are escaped. */
+/** Returns the text of a value, with invisible characters escaped. */
 const jsonOf = (value: unknown): string =>
   JSON.stringify(value, null, 2)
     .split("\n")
@@ -73,7 +73,7 @@ function whyNoText({ before, value }: PendingEdit): string | null {
   return size > LONGEST ? tooLarge(size, typeof value === "object") : null;
 }
 
-/** Returns true for a text that a field of a page keeps as it is. */
+/** Returns true for a text that a form field does not change. */
 const isPlain = (value: unknown): value is string =>
   typeof value === "string" && value.split(/[\n\t]/).every((part) => safeText(part) === part);
 

@@ -1,4 +1,4 @@
-// Finds what a fork changes, from the state before and after editing.
+// Computes the edit of a fork from the state before and after editing.
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 
 export interface Edit {
@@ -13,8 +13,8 @@ const isPlain = (value: unknown): value is Record<string, unknown> =>
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Returns the smallest edit. If possible, it sets only the fields of the state that have changed. A field that is not
- * readable here can't be edited, but the other fields can.
+ * Returns the smallest edit, which sets only changed fields of the state if possible. A field that is not readable here
+ * can't be edited, but other fields can.
  */
 export function editOf(before: unknown, after: unknown): Edit {
   if (same(before, after)) return {};

@@ -1,4 +1,4 @@
-// The values that the user has edited and not forked yet, for each checkpoint.
+// The user's edits of values that are not yet in a fork, for each checkpoint.
 import { signal } from "@preact/signals";
 import { typeOf } from "../../../ts/bridge/json-form/form.js";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
@@ -6,17 +6,17 @@ import { type Step, isObject, moreOf, sizeOf } from "../forms.js";
 import type { CheckpointRef } from "../../../ts/plugin/views.js";
 import { bytes, shown } from "./format.js";
 
-/** The longest text that can be edited, in characters. The browser is too slow for longer ones. */
+/** The maximum length of an editable text, in characters. Browsers are too slow for longer texts. */
 export const LONGEST = 200_000;
 
-/** A value that is to replace another one. Both are in the JSON form of values. */
+/** A new value and the value that it replaces, in the JSON form of values. */
 export interface PendingEdit {
   path: readonly Step[];
   before: unknown;
   value: unknown;
 }
 
-/** The edits by checkpoint. They are applied in their order. */
+/** The edits of each checkpoint, in the order of application. */
 const pending = signal<Readonly<Record<string, readonly PendingEdit[]>>>({});
 
 const NONE: readonly PendingEdit[] = [];
@@ -31,7 +31,7 @@ function store(of: CheckpointRef, edits: readonly PendingEdit[]): void {
   pending.value = { ...pending.value, [keyOf(of)]: edits };
 }
 
-/** Adds an edit. It replaces an earlier edit of the same value. */
+/** Adds an edit. Replaces an earlier edit of the same value. */
 export const addEdit = (of: CheckpointRef, edit: PendingEdit): void =>
   store(of, [...others(of, formatPath(edit.path)), edit]);
 
@@ -39,14 +39,14 @@ export const undoEdit = (of: CheckpointRef, path: readonly Step[]): void => stor
 
 export const clearEdits = (of: CheckpointRef): void => store(of, NONE);
 
-/** Returns what a fork sets. */
+/** Returns the values that a fork sets. */
 export const settingsOf = (edits: readonly PendingEdit[]): Array<[path: string, value: unknown]> =>
   edits.map(({ path, value }) => [formatPath(path), value]);
 
 const startsWith = (path: readonly Step[], start: readonly Step[]): boolean =>
   path.length > start.length && start.every((step, index) => step === path[index]);
 
-/** Returns why a value can't be edited. Null: it can. */
+/** Returns why a value can't be edited. Null: it can be edited. */
 export function whyNoEdit(edits: readonly PendingEdit[], path: readonly Step[], form: unknown): string | null {
   const outer = edits.find((each) => startsWith(path, each.path));
   if (outer !== undefined)
@@ -62,7 +62,7 @@ export const tooLarge = (size: number, hasInside: boolean): string =>
   `This value is too large to edit here: it has ${bytes(size)}, and ${bytes(LONGEST)} is the most. ` +
   (hasInside ? "Select a value inside it, or use npx forkpoint fork." : "Use npx forkpoint fork --patch.");
 
-/** Returns why a value that is not readable, or has such a value inside, can't be edited. */
+/** Returns why an unreadable value, or a value with an unreadable part, can't be edited. */
 export function opaqueIn(root: unknown): string | null {
   const stack: unknown[] = [root];
   while (stack.length > 0) {

@@ -6,7 +6,7 @@ export interface ServerEvent {
   data: string;
 }
 
-/** Returns a function that takes the pieces of the stream and calls `take` for each event that is complete. */
+/** Returns a function that takes pieces of the stream and calls `take` for each complete event. */
 export function eventReader(take: (event: ServerEvent) => void): (piece: string) => void {
   let rest = "";
   let fields: { id?: string; event?: string; data?: string } = {};

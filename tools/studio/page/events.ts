@@ -6,7 +6,7 @@ import { type ServerEvent, eventReader } from "./event-reader.js";
 /** Whether the stream of events is open. */
 export const live = signal(false);
 
-/** An event for listeners. `again`: saves may have been missed or data removed, so the listener must reload. */
+/** An event for listeners. `again`: events may have been missed or data removed, so the listener must reload. */
 export type Heard =
   { type: "saved"; checkpoint: CheckpointInfo } | { type: "effect"; effect: RunRef } | { type: "again" };
 
@@ -40,7 +40,7 @@ function tell(heard: Heard): void {
 let last: string | undefined;
 let stopped: AbortController | undefined;
 
-/** Opens the stream, and opens it again when it ends. */
+/** Opens the stream, and reopens it when it ends. */
 export async function hear(): Promise<void> {
   stopped?.abort();
   const own = new AbortController();
@@ -54,7 +54,7 @@ export async function hear(): Promise<void> {
       live.value = true;
       pause = 500;
       whenOpen.resolve();
-      // After a reconnect, the page reloads its data: it has missed events, such as removals.
+      // Events such as removals were missed before a reconnect, so the page reloads its data.
       if (!isFirst) tell({ type: "again" });
       const read = eventReader(take);
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();

@@ -30,7 +30,7 @@ interface ForkProps {
   done: () => void;
 }
 
-/** The state as text, or null if it is too large to be edited as a text. */
+/** The state as text, or null if it is too large to edit. */
 interface Original {
   raw: string | null;
   size: number;
@@ -71,11 +71,11 @@ export function ForkDialog({ of, from, size, isWaiting, close, done }: ForkProps
   };
   const send = (made: Edit, dryRun: boolean, signal: AbortSignal | null) =>
     api.fork(of, from.id, { ...made, ...(as.value !== "" && { as: as.value }), ...(dryRun && { dryRun }) }, signal);
-  // What the preview belongs to.
+  // The inputs of the preview.
   const asked = [text.value, raw, as.value, edits] as const;
   const look = (signal: AbortSignal) => {
     const made = edit();
-    // While the fork is made, its id is taken.
+    // During the fork, its id is already taken.
     return made === null || sending.value
       ? undefined
       : send(made, true, signal).then((found) => ({ found, of: asked }));

@@ -77,12 +77,12 @@ export function shown(text: string, length = 2_000): string {
 }
 
 /**
- * Splits an id into a head, which may be cut, and a tail, which is always shown, because ids often differ only at the end.
- * The tail begins after a separator, if there is one.
+ * Splits an id into a head, which may be cut, and a tail, which is always shown, because ids often differ only in their
+ * tails. The tail begins after a separator, if there is one.
  */
 export function halves(id: string): { head: string; tail: string; isWord: boolean } {
   const text = shown(id, 400);
-  // A UUID of version 6 begins with the time. Its end is the same for all ids that a process makes.
+  // A UUID of version 6 begins with the time. Its tail is the same for all ids of a process.
   if (/^[\da-f]{8}-[\da-f]{4}-6/i.test(text)) return { head: text, tail: "", isWord: false };
   const word = /^.{4,}[-_:./@ ](?=[^-_:./@ ]{1,12}$)/s.exec(text);
   if (word !== null) return { head: word[0], tail: text.slice(word[0].length), isWord: true };

@@ -1,13 +1,13 @@
-// Places the nodes of a graph in layers, from top to bottom, and the lines between them.
+// Places the nodes of a graph in layers, from top to bottom, with lines between them.
 import type { GraphEdge, RunGraph } from "../../../ts/inspect/graph.js";
 
 /** The height of a node, and the gaps between nodes and between layers, in pixels. */
 export const HEIGHT = 34;
 const [GAP, LAYER] = [22, 76];
 const MARGIN = 12;
-/** The distance between two lines back, and the width of the place that a line takes between nodes. */
+/** The distance between two back lines, and the width of a line's slot between nodes. */
 const [LANE, THROUGH] = [14, 10];
-/** How often the nodes of the layers are sorted by their neighbors. */
+/** How many times the layers are sorted by neighbors. */
 const SWEEPS = 6;
 
 export interface PlacedNode {
@@ -34,7 +34,7 @@ export interface PlacedGraph {
   height: number;
 }
 
-/** A node, or the place of a line in a layer that the line only passes. */
+/** A node, or the slot of a line in a layer that the line crosses. */
 interface Slot {
   name: string | null;
   width: number;
@@ -95,7 +95,7 @@ export function layOutGraph({ nodes, edges }: RunGraph, widthOf: (name: string) 
   };
 }
 
-/** Returns the edges that lead back to where the way came from, so that the others make no circle. */
+/** Returns the edges that lead back to an earlier node of the path. The other edges form no circle. */
 function backEdges(names: readonly string[], edges: readonly GraphEdge[]): Set<GraphEdge> {
   const out = new Map<string, GraphEdge[]>();
   for (const edge of edges) out.set(edge.from, [...(out.get(edge.from) ?? []), edge]);
@@ -121,7 +121,7 @@ function backEdges(names: readonly string[], edges: readonly GraphEdge[]): Set<G
   return back;
 }
 
-/** Returns the layer of each node: below all nodes that lead to it. The end is in the last layer. */
+/** Returns the layer of each node: below all of its predecessors. The end is in the last layer. */
 function layersOf(
   names: readonly string[],
   forward: readonly GraphEdge[],
@@ -144,7 +144,7 @@ function layersOf(
   return layerOf;
 }
 
-/** Sorts the places of each layer by the middle of their neighbors, downwards and upwards in turn. */
+/** Sorts the slots of each layer by the center of their neighbors, downwards and upwards alternately. */
 function sortLayers(layers: Slot[][]): void {
   const sort = (layer: Slot[], side: "above" | "below") => {
     const middle = new Map(
@@ -163,7 +163,7 @@ function sortLayers(layers: Slot[][]): void {
   }
 }
 
-/** Sets the place of each node from left to right, each layer in the middle. Returns the width. */
+/** Places the slots from left to right, with each layer centered. Returns the width. */
 function place(layers: Slot[][]): number {
   const widthOf = (layer: Slot[]) => layer.reduce((sum, { width }) => sum + width + GAP, -GAP);
   const width = Math.max(0, ...layers.map(widthOf));
@@ -183,7 +183,7 @@ function downLine(way: readonly Slot[], y: (layer: number) => number): Omit<Plac
   for (const [at, slot] of way.entries()) {
     const next = way[at + 1];
     if (next === undefined) break;
-    // A place between two layers has no height: the line goes through.
+    // A line's slot has no height, because the line crosses it.
     const top = y(slot.layer) + (slot.name === null ? 0 : HEIGHT / 2);
     const bottom = y(next.layer) - (next.name === null ? 0 : HEIGHT / 2 + 4);
     const bend = (bottom - top) / 2;

@@ -1,4 +1,4 @@
-// The graph of a run: its nodes, the ways that it took, and where it is. A list says the same in words.
+// The graph of a run: its nodes, its transitions, and its position. A list has the same data in words.
 import { useMemo } from "preact/hooks";
 import { type GraphNode, type RunGraph, graphOf, shownNode } from "../../../ts/inspect/graph.js";
 import type { CourseAnswer } from "../course-answer.js";
@@ -10,13 +10,13 @@ import { Button, Empty, Skeleton } from "./ui.js";
 /** Larger graphs are shown as a list only. */
 const MOST = { nodes: 120, edges: 400 };
 
-/** The most characters of a name in the drawing, and their width. */
+/** The maximum number of characters of a name in the drawing, and their width. */
 const [LENGTH, CHARACTER] = [24, 7.4];
 
 const labelOf = (node: GraphNode): string => shown(shownNode(node), LENGTH);
 const widthOf = (node: GraphNode): number => Math.max(56, [...labelOf(node)].length * CHARACTER + 28);
 
-/** The words for a state. The drawing shows them too, because a color is not enough. */
+/** The words for a state, which the drawing shows because a color is not enough. */
 const words = { waiting: "waiting", failed: "failed", next: "next", done: "", idle: "" };
 
 export function GraphView({ view, more }: { view: RunView; more: CourseAnswer | null }) {
@@ -137,7 +137,7 @@ function Node({
   );
 }
 
-/** The graph as lists: the nodes, which lead to their newest step, and the edges. */
+/** The graph as lists: the nodes, with links to their newest steps, and the edges. */
 function Words({ graph: { nodes, edges }, look }: DrawnProps) {
   const names = new Map(nodes.map((node) => [node.name, shown(shownNode(node), 80)]));
   return (

@@ -1,4 +1,4 @@
-// The data of the search in states: reads the hits as the server finds them.
+// The data of the search in states: reads the hits during the search.
 import { batch, signal } from "@preact/signals";
 import { type Trouble, request, troubleOf } from "./api.js";
 import type { GrepLine } from "../grep-line.js";
@@ -10,12 +10,12 @@ export interface FoundHit extends Hit {
   key: string;
 }
 
-/** After this many hits, the search waits until the user wants more. */
+/** At this number of hits, the search waits until the user wants more. */
 const PAGE = 200;
 
 export const hits = signal<readonly FoundHit[]>([]);
 export const progress = signal<Progress | null>(null);
-/** `waiting`: there may be more hits, but the list is long enough for now. */
+/** `waiting`: there may be more hits, but the list is long enough. */
 export const state = signal<"idle" | "running" | "waiting" | "stopped" | "done">("idle");
 export const trouble = signal<Trouble | null>(null);
 export const selected = signal(0);
@@ -25,20 +25,20 @@ let asked = "";
 let room = PAGE;
 let goOn = () => {};
 
-/** Ends the search, and keeps what it has found. */
+/** Ends the search, and keeps its hits. */
 export function stop(): void {
   asking.abort();
   goOn();
   if (state.value === "running" || state.value === "waiting") state.value = "stopped";
 }
 
-/** Lets a waiting search find more. */
+/** Continues a waiting search. */
 export function more(): void {
   room += PAGE;
   goOn();
 }
 
-/** Begins a search. The same search is not begun again, unless `again` is true: the Back button shows what was found. */
+/** Begins a search. A repeated search shows its earlier hits, for the Back button, unless `again` is true. */
 export async function begin(parameters: Record<string, string>, again = false): Promise<void> {
   const key = JSON.stringify(parameters);
   if (key === asked && !again) return;
@@ -66,10 +66,10 @@ export async function begin(parameters: Record<string, string>, again = false): 
       const texts = (rest + value).split("\n");
       rest = texts.pop()!;
       const lines = texts.map((line) => JSON.parse(line) as GrepLine);
-      // A slow browser gets many hits at once.
+      // A slow browser gets many hits together.
       while (lines.length > 0) {
         batch(() => take(lines.splice(0, linesWith(lines, room - hits.value.length))));
-        // The server waits while nothing is read.
+        // The server waits while the page does not read.
         if (hits.value.length >= room && state.value === "running") {
           state.value = "waiting";
           await new Promise<void>((resolve) => (goOn = resolve));
@@ -87,7 +87,7 @@ export async function begin(parameters: Record<string, string>, again = false): 
   }
 }
 
-/** Returns how many of the lines have at most so many hits. */
+/** Returns the number of lines with at most this many hits. */
 function linesWith(lines: readonly GrepLine[], most: number): number {
   let found = 0;
   const end = lines.findIndex(({ type }) => type === "hit" && ++found > most);

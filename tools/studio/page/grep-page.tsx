@@ -15,7 +15,7 @@ import { type RowProps, VirtualList } from "./virtual.js";
 
 const ROW = 58;
 
-/** The parameters of the request, from those of the address. */
+/** Makes the parameters of the request from those of the address. */
 function queryOf({ q = "", exact, regex, steps, space, status, run, ns }: Record<string, string>) {
   const query: Record<string, string> = { text: q };
   if (exact !== "1") query["ignoreCase"] = "1";

@@ -1,4 +1,4 @@
-// The icons: lines of one weight in a square of 16.
+// The icons: lines of the same weight in a square of 16.
 
 const paths = {
   again: "M13 8a5 5 0 1 1-1.6-3.7M13 2.5v3h-3",

@@ -1,4 +1,4 @@
-// Imports a database or the folder of an export that the user chooses or drops on the page. Needs --write.
+// Imports a database or the folder of an export, chosen or dropped by the user. Needs --write.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { type Imported, MOST_IMPORTED, type SentFiles } from "../import-form.js";
@@ -8,13 +8,13 @@ import { bytes, counted } from "./format.js";
 import { store } from "./store.js";
 import { Button, ErrorBox, say } from "./ui.js";
 
-/** A file, and its path in the folder that was chosen. */
+/** A file, and its path in the chosen folder. */
 interface Chosen {
   name: string;
   file: File;
 }
 
-/** The button of the list of runs, and its dialog. `done` is called after an import. */
+/** The button in the list of runs, and its dialog. `done` is called after an import. */
 export function Import({ done }: { done: () => void }) {
   const chosen = useSignal<Chosen[] | null>(null);
   const write = store.value?.write === true;
@@ -149,9 +149,9 @@ function ImportDialog({ chosen, choose, close, done }: ImportProps) {
   );
 }
 
-/** Returns the files that were dropped, with those of folders. */
+/** Returns the dropped files, including those in folders. */
 async function filesOf(data: DataTransfer): Promise<Chosen[]> {
-  // The items are gone after the event. Not every source of files has entries.
+  // The items are gone after the event. Some sources of files have no entries.
   const items = Array.from(data.items, (item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   const files: Chosen[] = [];
   const add = async (entry: FileSystemEntry, folder: string): Promise<void> => {

@@ -1,4 +1,4 @@
-// The keyboard shortcuts of the page. The component that was shown last has priority.
+// The keyboard shortcuts of the page. The last shown component has priority.
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 type Actions = Record<string, () => void>;

@@ -3,7 +3,7 @@ import { type Edge, type Layout, type Row, edgesBetween } from "./lanes.js";
 
 /** The distance between two lanes, in pixels. */
 const LANE = 14;
-/** Lanes beyond this one share its place. */
+/** Lanes from this one on share a place. */
 const MAX_LANES = 12;
 const MARGIN = 14;
 
@@ -55,7 +55,7 @@ export function Lanes({ layout: { rows, edges, lanes }, rowHeight, start, end, c
   );
 }
 
-/** Leaves out lines that would be drawn on top of each other: there may be thousands beyond the last lane. */
+/** Leaves out overlapping lines, because there may be thousands in the last lane. */
 function seen(edges: readonly Edge[], start: number, end: number): Edge[] {
   const drawn = new Map<string, Edge>();
   for (const edge of edges) {
@@ -69,7 +69,7 @@ function seen(edges: readonly Edge[], start: number, end: number): Edge[] {
 /** The first lane has the color of the trunk. The others share six colors. */
 const colorOf = ({ lane }: { lane: number }): string => `var(--lane-${lane === 0 ? 0 : ((lane - 1) % 6) + 1})`;
 
-/** A line down in the lane of the upper row, which bends into the lane of the lower row just above it. */
+/** A line down the lane of the upper row, which bends into the lower row's lane just above it. */
 function pathOf(
   { from, to, lane, into, gone }: Edge,
   y: (row: number) => number,
@@ -79,7 +79,7 @@ function pathOf(
   const [left, right] = [x(lane), x(into)];
   const top = y(from);
   if (gone) return `M${left} ${top}V${top + rowHeight * 0.75}`;
-  // A line that leaves the window needs no place for its end.
+  // A line that leaves the window needs no end.
   if (to > end + 1) return `M${left} ${top}V${y(end + 1)}`;
   const bottom = y(to);
   if (left === right) return `M${left} ${top}V${bottom}`;
@@ -95,7 +95,7 @@ interface MarkProps {
   isOther: boolean;
 }
 
-/** A filled circle: a checkpoint of the trunk. A ring: one of a branch. A diamond: another run. A square: an effect. */
+/** A filled circle: a checkpoint of the trunk. A ring: a branch. A diamond: another run. A square: an effect. */
 function Mark({ row, y, isNewest, isCurrent, isOther }: MarkProps) {
   const at = x(row.lane);
   const color = colorOf(row);

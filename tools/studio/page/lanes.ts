@@ -1,4 +1,4 @@
-// Lays out the timeline of a run as `git log --graph` does: newest checkpoint first, with a lane for each branch.
+// Lays out the timeline of a run like `git log --graph`: newest checkpoint first, with a lane for each branch.
 
 /** A checkpoint. Lists of them are sorted newest first. */
 export interface Step {
@@ -14,11 +14,11 @@ export type Row =
   | { kind: "step"; index: number; lane: number }
   /** A run that was forked from the step below. `index`: the place in the list of forks. */
   | { kind: "fork"; index: number; lane: number }
-  /** More forks of the step below than are shown. */
+  /** Further forks of the step below, which are not shown. */
   | { kind: "forks"; of: string; count: number; lane: number }
   /** An effect that was begun from the step below. `index`: the place in the list of effects. */
   | { kind: "effect"; index: number; lane: number }
-  /** The checkpoint of another run from which this run began. */
+  /** The checkpoint of another run at which this run began. */
   | { kind: "origin"; lane: number };
 
 /** A line from a row to one further down: from a checkpoint to its parent, or from a fork to its source. */
@@ -26,11 +26,11 @@ export interface Edge {
   kind: "parent" | "fork";
   /** The upper row. */
   from: number;
-  /** The lower row. Infinity: it is not loaded yet. */
+  /** The lower row. Infinity: not yet loaded. */
   to: number;
-  /** The lane of the upper row, in which the line runs down. */
+  /** The lane of the upper row, down which the line runs. */
   lane: number;
-  /** The lane of the lower row, into which it bends. */
+  /** The lane of the lower row, into which the line bends. */
   into: number;
   /** True if the parent was removed: the line ends below its checkpoint. */
   gone: boolean;
@@ -49,11 +49,11 @@ const FORKS = 4;
 /**
  * Lays out a run.
  *
- * @param steps the checkpoints that are loaded, newest first.
+ * @param steps the loaded checkpoints, newest first.
  * @param forks the checkpoint from which each fork began.
  * @param complete whether all checkpoints are loaded.
- * @param opened the checkpoints all of whose forks are shown.
- * @param effects the checkpoint from which each effect was begun. An empty id: before the first checkpoint.
+ * @param opened the checkpoints whose forks are all shown.
+ * @param effects the checkpoint from which each effect began. An empty id: before the first checkpoint.
  */
 export function layOut(
   steps: readonly Step[],
@@ -68,10 +68,10 @@ export function layOut(
   const rows: Row[] = [];
   const edges: Edge[] = [];
   const rowOf = new Map<string, number>();
-  // The edges without a lower end, by the checkpoint to which they lead.
+  // The edges without a lower end, by their target checkpoint.
   const open = new Map<string, Edge[]>();
   const taken: boolean[] = [true];
-  // All lanes before this one are taken.
+  // All lower lanes are taken.
   let lowest = 1;
   let lanes = 1;
 
@@ -89,7 +89,7 @@ export function layOut(
     if (others === undefined) open.set(id, [edge]);
     else others.push(edge);
   };
-  /** Ends the edges that lead to a checkpoint, in the row after `between` others. Returns its lane. */
+  /** Ends the edges to a checkpoint, in the row after `between` others. Returns its lane. */
   const end = (id: string, isNewest: boolean, between: number): number => {
     const waiting = open.get(id) ?? [];
     open.delete(id);
@@ -124,7 +124,7 @@ export function layOut(
     const above = parent === null ? undefined : rowOf.get(parent);
     if (parent !== null && parent !== id) {
       if (above !== undefined) {
-        // The parent was saved later than its child. The line runs up.
+        // The parent was saved after its child, so the line runs up.
         edges.push({ kind: "parent", from: above, to: row, lane, into: lane, gone: false });
       } else if (known.has(parent) || !complete) {
         begin("parent", lane, parent);

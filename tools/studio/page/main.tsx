@@ -10,13 +10,13 @@ import { readStore } from "./store.js";
 import { followTheme } from "./theme.js";
 
 function begin(): void {
-  // A file has no news.
+  // A file gets no events.
   if (!isFile) void hear();
   void readStore();
 }
 
 if (takeToken()) address.value = parseAddress("");
-// The address of another start of the studio may be opened in the same tab.
+// A new start of the studio may be opened in the same tab.
 addEventListener("hashchange", () => {
   if (!takeToken()) return;
   address.value = parseAddress("");

@@ -6,7 +6,7 @@ export interface Span {
   text: string;
 }
 
-/** A block of lines. An item has the mark that stands before it. */
+/** A block of lines. An item has its leading mark. */
 type Lines =
   | { kind: "paragraph" | "quote" | "heading"; lines: Span[][] }
   | { kind: "item"; mark: string; depth: number; lines: Span[][] };
@@ -15,10 +15,10 @@ export type Block =
   | Lines
   | { kind: "code"; text: string }
   | { kind: "rule" }
-  /** What is left if a text has too many blocks. It is shown as it is. */
+  /** The rest of a text with too many blocks, shown as it is. */
   | { kind: "rest"; text: string };
 
-/** The maximum number of pieces of a text, so that a hostile text makes no more elements. */
+/** The maximum number of pieces of a text, which limits the elements for a hostile text. */
 const PIECES = 400;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
@@ -27,7 +27,7 @@ const ITEM = /^( *)([-*+]|\d{1,9}[.)]) +/;
 const QUOTE = /^> ?/;
 const RULE = /^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$/;
 
-/** Code, bold and italic pieces. Each alternative ends at its own sign, so the time is linear. */
+/** Matches code, bold and italic pieces. Each alternative ends at its own sign, so the time is linear. */
 const PIECE =
   /`([^`\n]+)`|\*\*([^*\n]+)\*\*|__([^_\n]+)__|(?<![\w*])\*([^*\s][^*\n]*)\*(?![\w*])|(?<![\w_])_([^_\s][^_\n]*)_(?![\w_])/g;
 
@@ -46,7 +46,7 @@ export function spansOf(line: string): Span[] {
   return spans;
 }
 
-/** Returns true for a line that ends the code after a fence. */
+/** Returns true for the closing fence of code. */
 const isEnd = (line: string, fence: string): boolean => FENCE.test(line) && line.trim().startsWith(fence);
 
 /** Reads a text as blocks. */
@@ -87,7 +87,7 @@ export function blocksOf(text: string): Block[] {
     const last = isOpen ? blocks.at(-1) : undefined;
     const add = (block: Lines, rest: string, joins: boolean) => {
       const spans = spansOf(rest);
-      // Many short pieces in a line are shown without their signs taken away.
+      // If a line has too many pieces, the rest keeps its signs.
       const own: Span[] = spans.length > PIECES - pieces ? [{ kind: "text", text: rest }] : spans;
       pieces += own.length + 1;
       if (joins && last !== undefined && "lines" in last) last.lines.push(own);

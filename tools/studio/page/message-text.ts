@@ -1,10 +1,10 @@
-// Recognizes a message of a conversation, to show its role and its text instead of its fields.
+// Recognizes messages of conversations, to show role and text instead of fields.
 import { moreOf } from "../forms.js";
 
 export interface MessageText {
   role: string;
   text: string;
-  /** The tools that the message calls. */
+  /** The names of the tools that the message calls. */
   calls: string[];
 }
 
@@ -15,7 +15,7 @@ type Fields = Record<string, unknown>;
 const fieldsOf = (value: unknown): Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 
-/** Returns the role, the text and the calls of a message. Null: the value is no message, or not all of it was sent. */
+/** Returns the role, the text and the calls of a message. Null: not a message, or an incomplete one. */
 export function messageText(form: unknown): MessageText | null {
   const { lc, id, kwargs, ...plain } = fieldsOf(form);
   const isWrapped = lc === 1 && Array.isArray(id);

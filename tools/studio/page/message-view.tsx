@@ -1,4 +1,4 @@
-// A message of a conversation: its text, its calls of tools with their results, and what else it has.
+// A message of a conversation: its text, its tool calls with their results, and its other parts.
 import { useSignal } from "@preact/signals";
 import { type Missing, moreOf } from "../forms.js";
 import type { ConversationMessage, MessagePart, ToolResult } from "../../../ts/inspect/conversation/message.js";
@@ -9,16 +9,16 @@ import { tokensText } from "./tokens.js";
 import { Button } from "./ui.js";
 import { wholeText } from "./value.js";
 
-/** What the parts of a message do: show all of a text that was cut, and the value as it is stored. */
+/** The actions of a message's parts: show all of a cut text, and the stored value. */
 export interface MessageActions {
-  /** Loads the complete message. Null: it is loaded as far as it can be shown. */
+  /** Loads the complete message. Null: as much as can be shown is loaded. */
   whole: (() => void) | null;
   raw: () => void;
 }
 
 interface MessageProps extends MessageActions {
   message: ConversationMessage & Missing;
-  /** The message as it is stored, as JSON. Null: it is not asked for. */
+  /** The stored message, as JSON. Null: not requested. */
   stored: string | null;
 }
 
@@ -217,7 +217,7 @@ function Result({ result, whole }: { result: ToolResult & Missing; whole: Whole 
   );
 }
 
-/** The number of characters of a value that are shown at first, and of a value on one line. */
+/** The number of characters of a value at first, and of a value on one line. */
 const [FOLDED, SHORT] = [1_200, 72];
 
 /** A value as text. A long one is shown in part. */
@@ -246,7 +246,7 @@ function prettyText(text: string, more: number | undefined): string {
   }
 }
 
-/** Writes a value as JSON, indented if it is long. What the answer leaves out is said. */
+/** Writes a value as JSON, indented if it is long, with notes about left-out parts. */
 function jsonText(form: unknown): string {
   const write = (indent: number) => JSON.stringify(form, withoutMarks, indent);
   const line = write(0);

@@ -1,4 +1,4 @@
-// What a run asks a human: the questions, the form that answers them, and who has answered.
+// The questions of a run, the form for answers, and who has answered.
 import { useSignal } from "@preact/signals";
 import { parseJson } from "../../../ts/bridge/json-form/json-text.js";
 import { useAnswer } from "./answer.js";
@@ -20,7 +20,7 @@ interface QuestionsProps {
   done: () => void;
 }
 
-/** The questions of a run's newest checkpoint, or the answers that were stored for another one. */
+/** The open questions of a run's newest checkpoint, or the stored answers of another one. */
 export function Questions({ of, id, version, write, done }: QuestionsProps) {
   const { answer, trouble, again } = useAnswer((signal) => api.questions(of, id, signal), [version, id]);
   if (trouble.value !== null) return <ErrorBox trouble={trouble.value} retry={again} />;
@@ -105,7 +105,7 @@ function Code({ question: { code, canAnswer }, write }: { question: Question; wr
   );
 }
 
-/** A way to answer. `field`: the text or JSON that it needs. */
+/** A way to answer. `field`: its text or JSON. */
 interface Way {
   key: string;
   name: string;
@@ -118,7 +118,7 @@ function waysOf({ choices, approve }: Question): Way[] {
     { key: "text", name: "Text", field: "Your answer", body: (text) => ({ value: text }) },
     { key: "json", name: "JSON", field: "Your answer as JSON", body: (text) => ({ value: parseJson(text) }) },
   ];
-  // Choices that only name decisions are not answers themselves.
+  // Choices that only name decisions are not answers.
   const isValue = typeof approve !== "object" || approve === null;
   if (choices.length > 0 && isValue) {
     return [...choices.map((choice) => ({ key: choice, name: choice, body: () => ({ value: choice }) })), ...own];
@@ -147,7 +147,7 @@ function keepName(name: string): void {
   try {
     sessionStorage.setItem(NAME, name);
   } catch {
-    // Without storage, the name lasts as long as the form.
+    // Without storage, the name is kept as long as the form.
   }
 }
 

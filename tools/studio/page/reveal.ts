@@ -1,4 +1,4 @@
-// Shows the value in a tree that the address names, as links from a search do.
+// Shows the value in a tree that the address names, for links from a search.
 import { type Signal, useSignal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 import { formatPath, parsePath } from "../../../ts/bridge/json-form/path.js";
@@ -27,8 +27,8 @@ function stepsOf(path: string): Step[] | null {
 }
 
 /**
- * Opens the rows that lead to the value, and selects it. If the value did not come with the state, it is loaded alone, and
- * returned as the only match. Null: the tree is shown as usual.
+ * Opens the rows that lead to the value, and selects it. If the value did not come with the state, it is loaded alone
+ * and returned as the only match. Null: the tree is shown as usual.
  */
 export function useRevealed({ view, id, part, form, opened, open, chosen }: Tree): Signal<Match[] | null> {
   const alone = useSignal<Match[] | null>(null);

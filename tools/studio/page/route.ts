@@ -1,4 +1,4 @@
-// The address of the current page, in the fragment of the URL: the name of a page, and its parameters.
+// The address of the page, in the fragment of the URL: the name of the page, and its parameters.
 import { effect, signal } from "@preact/signals";
 import type { RunRef } from "./api.js";
 
@@ -21,10 +21,10 @@ export function formatAddress({ page, parameters }: Address): string {
   return `#/${page}${query === "" ? "" : `?${query}`}`;
 }
 
-/** The current address. The address bar follows it. */
+/** The current address, which the address bar follows. */
 export const address = signal<Address>(parseAddress(location.hash));
 
-/** The time in ms between two changes of the address bar. Browsers refuse more than about 20 a second. */
+/** The time between two changes of the address bar, in ms. Browsers refuse more than about 20 a second. */
 const PAUSE = 60;
 
 let waiting: ReturnType<typeof setTimeout> | undefined;
@@ -36,11 +36,11 @@ function write(): void {
   try {
     history.replaceState(null, "", formatAddress(address.value));
   } catch {
-    // Browsers refuse too many changes. The next move writes the address again.
+    // Browsers refuse too many changes. The next navigation writes the address again.
   }
 }
 
-/** Goes to an address. `replace`: without a new entry in the history, for moves by key. */
+/** Goes to an address. `replace`: without a new entry in the history, for navigation by key. */
 export function go(to: Address, replace = false): void {
   const same = formatAddress(to) === formatAddress(address.value);
   if (same) return;
@@ -89,7 +89,7 @@ effect(() => {
   if (address.value.page === "runs") lastRuns = address.value;
 });
 
-/** Returns the last address of the list of runs, with its filters. */
+/** Returns the last address of the list of runs, including its filters. */
 export const backToRuns = (): Address => lastRuns;
 
 /** Returns the address of a run, or of one of its checkpoints. */

@@ -21,7 +21,7 @@ import { address, change } from "./route.js";
 /** The first page fills the screen. */
 const FIRST_PAGE = 60;
 const PAGE = 500;
-/** The number of checkpoints to load before the user scrolls, for the lanes and the chart. */
+/** The number of checkpoints that are loaded before the user scrolls, for the lanes and the chart. */
 const AHEAD = 20_000;
 /** The number of newest checkpoints to read after a save. */
 const NEWEST = 30;
@@ -35,7 +35,7 @@ export class RunView {
   readonly steps = signal<readonly CheckpointInfo[]>([]);
   readonly forks = signal<readonly RunInfo[]>([]);
   readonly effects = signal<readonly EffectInfo[]>([]);
-  /** The effect that a dialog shows. */
+  /** The effect in the dialog. */
   readonly shownEffect = signal<EffectInfo | null>(null);
   readonly usage = signal<RunUsage | null>(null);
   /** The tokens that each step has added, by its id. */
@@ -43,7 +43,7 @@ export class RunView {
   readonly cursor = signal<string | null>(null);
   readonly loading = signal(true);
   readonly trouble = signal<Trouble | null>(null);
-  /** The checkpoints all of whose forks are shown. */
+  /** The checkpoints whose forks are all shown. */
   readonly opened = signal<ReadonlySet<string>>(new Set());
   /** The open rows of the state. Null: the default. */
   readonly open = signal<ReadonlySet<string> | null>(null);
@@ -51,7 +51,7 @@ export class RunView {
   readonly detail = signal<Detail | null>(null);
   readonly detailTrouble = signal<Trouble | null>(null);
   readonly detailLoading = signal(false);
-  /** Whether a checkpoint is shown. What needs many states waits for it. */
+  /** Whether a checkpoint is shown. Requests that need many states wait for it. */
   readonly isShown = computed(() => this.detail.value !== null || this.detailTrouble.value !== null);
 
   readonly layout = computed<Layout>(() => {
@@ -65,7 +65,7 @@ export class RunView {
     return layOut(steps, forks, complete, this.opened.value, this.effects.value.map(this.#baseOf));
   });
 
-  /** Returns the checkpoint from which an effect was begun. If it was removed, the times decide. */
+  /** Returns the checkpoint from which an effect began. If it was removed, the times decide. */
   readonly #baseOf = ({ checkpointId, startedAt }: EffectInfo): string => {
     if (checkpointId === null) return "";
     const steps = this.steps.value;
@@ -80,7 +80,7 @@ export class RunView {
     return (id === undefined ? steps[0] : steps.find((step) => step.id === id)) ?? null;
   });
 
-  /** The place of that checkpoint in the list. -1: it is not loaded. */
+  /** The position of this checkpoint in the list. -1: not loaded. */
   readonly currentIndex = computed(() =>
     this.current.value === null ? -1 : this.steps.value.indexOf(this.current.value),
   );
@@ -114,7 +114,7 @@ export class RunView {
     };
   }
 
-  /** What the detail was last requested for: the `seq` and id of a checkpoint, or the newest before the list is loaded. */
+  /** The last requested detail: the `seq` and id of a checkpoint, or the newest before the list is loaded. */
   #asked = "";
 
   /** Loads the selected checkpoint when the selection changes. */
@@ -129,7 +129,7 @@ export class RunView {
     const before = this.#asked;
     this.#asked = key;
     const detail = this.detail.peek();
-    // The list is loaded now. The detail was requested earlier, and is loaded again only if its seq differs.
+    // The list is now loaded. Reload the earlier requested detail only if its seq differs.
     const wasAskedFirst = before === NEWEST_OF_ALL || before === `undefined ${id}`;
     if (!wasAskedFirst || current === null) void this.#loadDetail(id);
     else if (detail !== null && detail.checkpoint.seq !== current.seq) void this.#loadDetail(id);
@@ -192,7 +192,7 @@ export class RunView {
   #take({ run, forks, effects }: RunPage): void {
     this.info.value = run;
     this.effects.value = effects;
-    // Nothing tells that the process of a running effect has ended.
+    // No event tells that the process of a running effect has ended.
     clearTimeout(this.#looking);
     if (effects.some(({ state }) => state === "running")) {
       this.#looking = setTimeout(() => void this.#loadNewest(), 5_000);
@@ -226,7 +226,7 @@ export class RunView {
         this.steps.value = [...page.checkpoints, ...this.steps.value.filter(({ id }) => !ids.has(id))];
       });
     } catch {
-      // When the studio responds again, the event stream reopens and the page reloads its data.
+      // When the studio responds again, the event stream reopens and the page reloads.
     }
   }
 
@@ -268,7 +268,7 @@ export class RunView {
     if (id !== undefined) void this.#loadDetail(id);
   }
 
-  /** Selects a checkpoint some rows further down. A positive number selects an older one. */
+  /** Selects a checkpoint some rows below. A positive number selects an older one. */
   move(by: number): void {
     const steps = this.steps.value;
     const at = Math.max(0, Math.min(steps.length - 1, this.currentIndex.value + by));

@@ -46,7 +46,7 @@ function Run({ of }: { of: RunRef }) {
   const current = view.current.value;
   const whyNot = whyNoFork(of.space);
   const openFork = () => {
-    // Right after the start, the permissions of the studio are not loaded yet.
+    // Right after the start, the studio's permissions are not yet loaded.
     if (store.value === null) void known(store).then(openFork);
     else if (!store.value.write) say("The studio is read-only. Start it with --write to fork");
     else if (whyNot !== null) say(whyNot);
@@ -120,7 +120,7 @@ function Run({ of }: { of: RunRef }) {
   );
 }
 
-/** Runs with these statuses may ask, or have an answer that their program has not taken yet. */
+/** Runs with these statuses may have questions, or unused answers. */
 const MAY_ASK: ReadonlySet<string> = new Set(["waiting", "unfinished"]);
 
 /** Resolves when the signal has a value. */
@@ -235,7 +235,7 @@ function Facts({ info, view }: { info: RunInfo; view: RunView }) {
 /** The subgraphs of a thread, if it has any. */
 function Namespaces({ of }: { of: RunRef }) {
   const hasSeveral = traitsOf(of.space).namespaces === "subgraph";
-  // Without an answer, the run is shown as it is.
+  // Without an answer, the run is shown without them.
   const { answer } = useAnswer((signal) => (hasSeveral ? api.namespaces(of, signal) : undefined), []);
   const names = (answer.value?.runs ?? []).filter(({ run }) => run === of.run).map(({ ns }) => ns ?? "");
   if (names.length < 2) return null;

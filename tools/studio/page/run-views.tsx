@@ -1,4 +1,4 @@
-// The three views of the steps of a run: as a list, by time, and as a graph. The address says which one is shown.
+// The three views of a run's steps: as a list, by time, and as a graph. The address names the view.
 import { useAnswer } from "./answer.js";
 import { api } from "./api.js";
 import { useDrawing } from "./drawn.js";
@@ -35,7 +35,7 @@ export function RunViews({ view, openState }: { view: RunView; openState: () => 
   );
 }
 
-/** A pause after a save before the course is read again, in ms. */
+/** The pause before the course is read again after a save, in ms. */
 const PAUSE = 300;
 
 function Course({ view, pane, openState }: { view: RunView; pane: "waterfall" | "graph"; openState: () => void }) {

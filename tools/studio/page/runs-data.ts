@@ -15,39 +15,39 @@ export interface Filter {
   version: string;
   /** Labels, each as `key=value`. */
   labels: string[];
-  /** The time of the last activity, such as `1h`: at most so long ago. */
+  /** The maximum time since the last activity, such as `1h`. */
   since: string;
   sort: string;
-  /** Whether subgraphs are listed too. */
+  /** Whether subgraphs are listed. */
   nested: boolean;
 }
 
 export interface ListedRun {
   key: string;
   info: RunInfo;
-  /** Whether the status and the size are those of the newest checkpoint. */
+  /** Whether the status and the size are up to date. */
   fresh: boolean;
   /** When the row moved up, in ms since the epoch. 0: never. */
   moved: number;
 }
 
-/** The first page fills the screen. The others are longer. */
+/** The first page fills the screen. Later pages are longer. */
 const FIRST_PAGE = 60;
 const PAGE = 250;
 
-/** The maximum number of runs in one request, and of characters in their ids, which are in the URL. */
+/** The maximum number of runs in a request, and of characters in their ids, which are in the URL. */
 const BATCH = 40;
 const BATCH_TEXT = 2_000;
 
 export const rows = signal<readonly ListedRun[]>([]);
 export const cursor = signal<string | null>(null);
 export const loading = signal(true);
-/** Whether the rows still belong to the previous filter, because the new answer has not arrived. */
+/** Whether the rows belong to the previous filter, because the new answer has not arrived. */
 export const stale = signal(false);
 /** Whether the user has stopped the listing. */
 export const isStopped = signal(false);
 export const trouble = signal<Trouble | null>(null);
-/** The row that was selected by key. */
+/** The row selected by key. */
 export const selected = signal<string | null>(null);
 
 let filter: Filter = { space: "", status: "", match: "", version: "", labels: [], since: "", sort: "", nested: false };
@@ -60,14 +60,14 @@ const queryOf = ({ space, status, match, version, labels, since, sort, nested }:
   version: version || null,
   label: labels,
   since: sinceOf(since),
-  // By tokens and costs, the page sorts: see runs-usage.ts.
+  // The page itself sorts by tokens and costs: see runs-usage.ts.
   sort: sort === "began" || sort === "size" ? sort : null,
   allNs: nested ? true : null,
 });
 
 const listed = (info: RunInfo): ListedRun => ({ key: keyOf(info), info, fresh: false, moved: 0 });
 
-/** Requests a page of the list. If another request has started, the answer is dropped. */
+/** Requests a page of the list. Drops the answer if another request has started. */
 async function ask(query: { limit: number; cursor?: string }, take: (page: RunInfo[]) => void): Promise<void> {
   const { signal: own } = asking;
   loading.value = true;
@@ -95,7 +95,7 @@ async function ask(query: { limit: number; cursor?: string }, take: (page: RunIn
   loading.value = false;
 }
 
-/** Shows the runs of a filter, from the first page on. */
+/** Shows the runs of a filter, starting with the first page. */
 export async function load(asked: Filter): Promise<void> {
   if (JSON.stringify(asked) !== JSON.stringify(filter)) stale.value = true;
   filter = asked;
@@ -114,7 +114,7 @@ export const reload = (): Promise<void> => load(filter);
 
 function append(runs: readonly RunInfo[]): void {
   if (runs.length === 0) return;
-  // A run that was active after the first page was read is already listed.
+  // A run that was active after the first page is already listed.
   const known = new Set(rows.value.map(({ key }) => key));
   rows.value = [...rows.value, ...runs.map(listed).filter(({ key }) => !known.has(key))];
 }
@@ -124,7 +124,7 @@ export async function loadMore(): Promise<void> {
   await ask({ limit: PAGE, cursor: cursor.value }, append);
 }
 
-/** Stops a listing that takes long. What was found stays. */
+/** Stops a slow listing. Its results stay. */
 export function stop(): void {
   asking.abort();
   asking = new AbortController();
@@ -133,7 +133,7 @@ export function stop(): void {
   isStopped.value = true;
 }
 
-/** Continues a listing that was stopped. */
+/** Continues a stopped listing. */
 export async function resume(): Promise<void> {
   isStopped.value = false;
   await (cursor.value === null ? reload() : loadMore());
@@ -161,7 +161,7 @@ export function hear(heard: Heard): void {
   if (heard.type === "effect") return;
   const { space, run, ns } = heard.checkpoint;
   const ref = { space, run, ns };
-  // Several steps of a run within this time update its row once.
+  // Several steps of a run within this time cause one update of its row.
   if (matches(ref)) want(keyOf(ref), ref, 150);
 }
 
@@ -171,7 +171,7 @@ function matches({ space, run, ns }: RunRef): boolean {
   return filter.nested || traitsOf(space).namespaces === "part" || !ns;
 }
 
-/** Returns how many of these runs fit into one request: at least one. */
+/** Returns how many of these runs fit in one request: at least one. */
 export function fittingKeys(keys: readonly string[]): number {
   let text = 0;
   const end = keys.findIndex((key, at) => (text += key.length) > BATCH_TEXT && at > 0);
@@ -191,7 +191,7 @@ async function answer(): Promise<void> {
   timer = wanted.size === 0 ? undefined : setTimeout(() => void answer(), 20);
 }
 
-/** As the inspector compares them. A version without a name has its hash. */
+/** Compares versions like the inspector. A hash identifies a version without a name. */
 function isVersion(version: RunInfo["version"], name: string): boolean {
   if (version === null || version.version === name) return version !== null;
   return version.version === null && name.length >= 4 && version.shape.startsWith(name);

@@ -1,4 +1,4 @@
-// The filters of the list of runs by status and time, and what is shown while an answer takes long.
+// The filters of the list of runs by status and time, and the display of slow answers.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Status } from "./api.js";
@@ -63,10 +63,10 @@ export function TimeChoice({ value }: { value: string }) {
   );
 }
 
-/** Answers that take longer are shown with what they have found so far, in ms. */
+/** A slower answer is shown with its results so far, in ms. */
 const SLOW = 500;
 
-/** How long a listing takes, and a way to stop it. */
+/** The duration of a listing, and a button to stop it. */
 export function Searching() {
   const took = useSignal(0);
   const loading = list.loading.value;

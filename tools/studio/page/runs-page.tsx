@@ -27,7 +27,7 @@ const sorts = [
   ["tokens", "Most tokens"],
 ] as const;
 
-/** In the search, `version:` stands before a version, and `label:` before a label such as `customer=acme`. */
+/** Match `version:` with a version, and `label:` with a label such as `customer=acme`, in a search. */
 const VERSION = /(?:^|\s)version:(\S*)/;
 const LABEL = /(?:^|\s)label:(\S*)/g;
 
@@ -38,7 +38,7 @@ function filterOf(parameters: Record<string, string>): list.Filter {
     status: parameters["status"] ?? "",
     match: text.replace(VERSION, "").replace(LABEL, "").trim(),
     version: VERSION.exec(text)?.[1] ?? "",
-    // One that is still being typed has no value yet.
+    // A label that is still being typed has no value.
     labels: [...text.matchAll(LABEL)].map(([, label]) => label!).filter((label) => label.indexOf("=") > 0),
     since: parameters["since"] ?? "",
     sort: parameters["sort"] ?? "",
@@ -49,7 +49,7 @@ function filterOf(parameters: Record<string, string>): list.Filter {
 export function RunsPage() {
   const filter = useComputed(() => filterOf(address.value.parameters));
   const key = JSON.stringify(filter.value);
-  // Waits until the user pauses typing, so that not every letter sends a request.
+  // Waits until the user pauses typing, so that not every letter causes a request.
   const asked = useRef("");
   useEffect(() => {
     const text = address.value.parameters["q"] ?? "";
@@ -103,9 +103,9 @@ function Filters({ filter }: { filter: list.Filter }) {
   const spaces = store.value?.spaces ?? [];
   const total =
     spaces.find((each) => each.space === filter.space)?.runs ?? spaces.reduce((sum, { runs }) => sum + runs, 0);
-  // The store may not have the space that the address names.
+  // The store may not have the address's space.
   const names = [...new Set([...spaces.map(({ space }) => space), filter.space])].filter((space) => space !== "");
-  // Without a file of prices, there are no costs.
+  // Without prices, there are no costs.
   const orders = usage.hasCosts.value || filter.sort === "cost" ? [...sorts, ["cost", "Highest cost"] as const] : sorts;
   return (
     <div class="filters row" role="search" aria-label="Runs">
@@ -149,7 +149,7 @@ function Filters({ filter }: { filter: list.Filter }) {
 function Rows() {
   const rows = usage.shown.value;
   const by = usage.sort.value;
-  // More rows would change the order: a button adds them.
+  // More rows would change the order, so a button adds them.
   const hasMore = by === null && list.cursor.value !== null;
   const current = rows.findIndex(({ key }) => key === list.selected.value);
   const move = (by: number) => {

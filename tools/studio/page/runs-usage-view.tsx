@@ -1,4 +1,4 @@
-// The tokens in the list of runs: the cell of a run, and what the sort order by tokens has read.
+// The tokens in the list of runs: the cell of a run, and the progress of a sort by tokens.
 import { count, counted, shown } from "./format.js";
 import * as list from "./runs-data.js";
 import * as usage from "./runs-usage.js";
@@ -32,7 +32,7 @@ export function Tokens({ of }: { of: string }) {
   );
 }
 
-/** Which runs are sorted by tokens or costs. */
+/** Says which runs are sorted by tokens or costs. */
 export function UsageNote() {
   const rows = list.rows.value;
   const by = usage.sort.value;

@@ -1,4 +1,4 @@
-// The tokens of the listed runs: of the rows in view or, if the runs are sorted by tokens or costs, of all listed runs.
+// The tokens of the rows in view or, if the runs are sorted by tokens or costs, of all listed runs.
 import { computed, signal } from "@preact/signals";
 import { type UsageSort, sortByUsage } from "../../../ts/inspect/conversation/usage-order.js";
 import type { RunTokens } from "../usage-answer.js";
@@ -6,16 +6,16 @@ import { api } from "./api.js";
 import { address } from "./route.js";
 import * as list from "./runs-data.js";
 
-/** The pause before the tokens of the rows in view are read, in ms. Rows that are scrolled past are not read. */
+/** The pause before the tokens of the rows in view are read, in ms. Rows that are scrolled past are skipped. */
 const REST = 120;
 
 /** The pause before the tokens of a run are read again after a save, in ms. */
 const PAUSE = 2_000;
 
 interface Known {
-  /** The newest checkpoint that was read. */
+  /** The newest checkpoint at the read. */
   seq: number;
-  /** When it was read, in ms since the epoch. */
+  /** The time of the read, in ms since the epoch. */
   at: number;
   tokens: RunTokens | null;
 }
@@ -23,21 +23,21 @@ interface Known {
 const known = new Map<string, Known>();
 /** Counts the answers. */
 const answers = signal(0);
-/** The tokens by which the runs are sorted: those from when the tokens of all listed runs were known. */
+/** The tokens that determine the order: those at the time when all listed runs' tokens were known. */
 const ranks = signal<ReadonlyMap<string, Known>>(new Map());
 let ranked = 0;
-/** Whether a run has a cost: a file of prices was given. */
+/** Whether runs have costs, because a file of prices was given. */
 export const hasCosts = signal(false);
 /** Whether the last request has failed. */
 export const hasFailed = signal(false);
 
-/** By what the runs are sorted. Null: not by tokens or costs. */
+/** The sort key, if it is tokens or costs. Null: another one. */
 export const sort = computed((): UsageSort | null => {
   const name = address.value.parameters["sort"];
   return name === "tokens" || name === "cost" ? name : null;
 });
 
-/** The rows in the order in which they are shown. Without stored tokens they come last, the last active one first. */
+/** The rows in display order. Rows without tokens come last, the last active one first. */
 export const shown = computed(() => {
   const by = sort.value;
   const of = ranks.value;
@@ -46,13 +46,13 @@ export const shown = computed(() => {
     : sortByUsage(list.rows.value, by, ({ key }) => of.get(key)?.tokens?.total ?? null);
 });
 
-/** Returns the tokens of a run. Undefined: they are not read yet. Null: the run can't be read. */
+/** Returns the tokens of a run. Undefined: not yet read. Null: the run can't be read. */
 export function tokensOf(key: string): RunTokens | null | undefined {
   void answers.value;
   return known.get(key)?.tokens;
 }
 
-/** The number of listed runs whose tokens are not read yet. */
+/** The number of listed runs whose tokens are not yet read. */
 export const left = computed(() => list.rows.value.filter(({ key }) => tokensOf(key) === undefined).length);
 
 /** On a narrow screen, the column is hidden. */
@@ -68,7 +68,7 @@ const wanted = (): readonly list.ListedRun[] => {
   return sort.value === null ? (wide.matches ? inView : []) : list.rows.value;
 };
 
-/** Reads the tokens of the rows in view. A request for rows that are no longer in view is cancelled. */
+/** Reads the tokens of the rows in view. Cancels a request for rows that are no longer in view. */
 export function look(rows: readonly list.ListedRun[]): void {
   inView = rows;
   const keys = new Set(wanted().map(({ key }) => key));
@@ -112,6 +112,6 @@ export async function read(): Promise<void> {
     hasFailed.value = !own.signal.aborted;
   }
   asking = null;
-  // After an error, the next look or save reads again.
+  // After an error, the next update or save reads again.
   if (!hasFailed.value) wake(0);
 }

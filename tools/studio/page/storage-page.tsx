@@ -1,4 +1,4 @@
-// The storage page: what the store holds, and how much space it takes.
+// The storage page: the content of the store, and its size.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
@@ -11,7 +11,7 @@ import { useKeys } from "./keys.js";
 import { addressOfRun, backToRuns, go, linkToRun } from "./route.js";
 import { Bar, Empty, ErrorBox, Id, Size, Skeleton, SpaceMark } from "./ui.js";
 
-/** How long to wait after a save before the numbers are read again, in ms. */
+/** The pause before the numbers are read again after a save, in ms. */
 const PAUSE = 2_000;
 
 export function StoragePage() {

@@ -1,4 +1,4 @@
-// Takes the run away: as an HTML file, as JSON, or as the command that makes the file.
+// Exports a run: as an HTML file, as JSON, or as the command that makes the file.
 import { useSignal } from "@preact/signals";
 import { type RunInfo, type RunRef, type Trouble, isFile, request, troubleOf } from "./api.js";
 import { Dialog } from "./dialog.js";
@@ -11,7 +11,7 @@ import { Button, ErrorBox, copy } from "./ui.js";
 /** The button of a run, and its dialog. */
 export function Take({ of, info }: { of: RunRef; info: RunInfo | null }) {
   const open = useSignal(false);
-  // The file is what was taken.
+  // A file already is an export.
   if (isFile) return null;
   return (
     <>
@@ -123,7 +123,7 @@ function Done({ taken: { size, leftOut, damaged } }: { taken: Taken }) {
   );
 }
 
-/** Returns a name that every file system takes. */
+/** Returns a name that is valid in every file system. */
 const fileName = (run: string): string =>
   run
     .replace(/[^\p{L}\p{N}_.-]+/gu, "-")
@@ -133,9 +133,9 @@ const fileName = (run: string): string =>
 /** Returns the command that makes the same HTML file. */
 function commandOf({ space, run, ns }: RunRef, last: string, leaveOut: readonly string[]): string {
   const target = store.value?.target ?? "";
-  // A database in memory can't be opened by a command.
+  // A command can't open a database in memory.
   const db = target === "" || target === "memory:" ? [] : ["--db", target];
-  // An id that begins with a hyphen is no option after "--".
+  // After "--", an id that begins with a hyphen is not read as an option.
   const [before, behind] = run.startsWith("-") ? [[], ["--", run]] : [[run], []];
   const words = ["npx", "forkpoint", "export", ...before, ...db, "--space", space];
   if (ns) words.push("--ns", ns);

@@ -37,7 +37,7 @@ export function turnTheme(): void {
     if (chosen.value === null) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, chosen.value);
   } catch {
-    // Without storage, the choice lasts as long as the page.
+    // Without storage, the choice is kept as long as the page.
   }
   show();
 }

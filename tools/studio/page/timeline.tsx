@@ -1,4 +1,4 @@
-// The checkpoints of a run, newest first, with the lanes of its branches and the runs that were forked from it.
+// The checkpoints of a run, newest first, with the lanes of its branches and its forks.
 import { stepName } from "../../../ts/inspect/step-name.js";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
@@ -123,7 +123,7 @@ function StepRow({ step, lane, since, largest, isOther, view, ...own }: StepRowP
   );
 }
 
-/** What the run has done to another system. Its result is loaded when the user asks for it. */
+/** An effect of the run. Its result is loaded on demand. */
 function EffectRow({ effect, view, ...own }: RowProps & { effect: EffectInfo; view: RunView }) {
   const { key, state, startedAt, endedAt, error } = effect;
   return (

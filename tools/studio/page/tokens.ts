@@ -1,4 +1,4 @@
-// Formats tokens and costs. What is not stored is "-", and never 0.
+// Formats tokens and costs. An unstored number is "-", not 0.
 import type { TokenUsage } from "../../../ts/inspect/conversation/message.js";
 import { count } from "./format.js";
 
@@ -10,7 +10,7 @@ export function tokensText({ input, output, total }: TokenUsage): string {
   return `${tokenCount(input)} in, ${tokenCount(output)} out`;
 }
 
-/** Writes a number of tokens in a little room: "812", "1.2k", "3.4M". */
+/** Writes a number of tokens in little space: "812", "1.2k", "3.4M". */
 export function shortCount(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
   const [value, unit] = tokens < 999_500 ? [tokens / 1_000, "k"] : [tokens / 1e6, "M"];

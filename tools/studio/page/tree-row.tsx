@@ -15,7 +15,7 @@ const MAX_DEPTH = 24;
 interface TreeRowProps extends Partial<RowProps> {
   row: TreeRow;
   act: (row: TreeRow) => void;
-  /** The value that an edit sets. Undefined: none does. */
+  /** The value that an edit sets. Undefined: there is no edit. */
   edit?: unknown;
 }
 

@@ -1,4 +1,4 @@
-// The tree of a state: a virtual list that opens level by level, with sizes, a search, and details of the selected value.
+// The tree of a state: a virtual list with levels to open, sizes, a search, and details of the selected value.
 import { type Signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useMemo } from "preact/hooks";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
@@ -22,7 +22,7 @@ import { VirtualList } from "./virtual.js";
 
 const ROW = 26;
 
-/** The number of rows that a key moves. */
+/** The number of rows that each key moves by. */
 const moves: Record<string, number> = {
   ArrowDown: 1,
   ArrowUp: -1,
@@ -40,7 +40,7 @@ export interface TreeProps {
   id: string;
   part: "state" | "rest";
   form: unknown;
-  /** The checkpoint, if its values can be edited in a fork. */
+  /** The checkpoint, if its values are editable in a fork. */
   of?: CheckpointRef;
   /** The open rows, which stay open at the next checkpoint. Null: the default. */
   open: Signal<ReadonlySet<string> | null>;
@@ -69,7 +69,7 @@ export function Tree({ view, id, part, form, open, of }: TreeProps) {
 
   const opened = useMemo(() => {
     const all = new Set(open.value ?? firstOpen(form, 30));
-    // What an edit replaces is not shown.
+    // Edited values replace the stored ones.
     for (const edited of edits.keys()) all.delete(edited);
     return all;
   }, [form, open.value, edits]);

@@ -1,4 +1,4 @@
-// The rows of a tree of values, which are in the JSON form that `ts/bridge/json-form/form.ts` describes.
+// The rows of a tree of values in the JSON form: see `ts/bridge/json-form/form.ts`.
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { type Inside, type Item, type More, type Step, insideOf, moreOf, sizeOf } from "../forms.js";
 
@@ -8,7 +8,7 @@ export interface TreeRow {
   path: Step[];
   depth: number;
   step: Step;
-  /** The key of a Map that is no text. */
+  /** A Map's key that is not a text. */
   key?: unknown;
   value: unknown;
   /** `"leaf"`: no entries. `"closed"` and `"open"`: whether the entries are shown. */
@@ -24,13 +24,13 @@ export interface TreeRow {
   more?: More & { shown: number };
 }
 
-/** A container that was loaded after the state, or with more entries. */
+/** A container that was loaded after the state, or with more entries than the state has. */
 export interface Loaded {
   form: unknown;
   inside: Inside;
 }
 
-/** The containers that were loaded later, by path, and the open rows. */
+/** The later loaded containers, by path, and the open rows. */
 export interface TreeView {
   loaded: ReadonlyMap<string, Loaded>;
   open: ReadonlySet<string>;
@@ -105,7 +105,7 @@ export function joined(shown: Loaded, part: unknown): Loaded {
   return { form: shown.form, inside: { kind, entries: [...entries, ...shifted], rest: after } };
 }
 
-/** Returns the rows that are open by default: the upper levels, up to `most` rows. */
+/** Returns the rows to open by default: the upper levels, up to `most` rows. */
 export function firstOpen(root: unknown, most: number): Set<string> {
   const open = new Set<string>();
   let level: Array<{ form: unknown; path: Step[] }> = [{ form: root, path: [] }];
@@ -127,7 +127,7 @@ export function firstOpen(root: unknown, most: number): Set<string> {
   return open;
 }
 
-/** Returns the rows of the tree that leads to the matches of a search. All rows are open. */
+/** Returns the rows of the tree with the matches of a search. All rows are open. */
 export function foundRows(matches: ReadonlyArray<{ path: Step[]; value: unknown }>): TreeRow[] {
   interface Node {
     step: Step;

@@ -42,7 +42,7 @@ type ButtonProps = Omit<JSX.IntrinsicElements["button"], "icon"> & {
 
 /** A button. `name` is the label of a button without text. */
 export function Button({ icon, hint, name, kind = "plain", testId, children, ...others }: ButtonProps) {
-  // What is seen has to be a part of the name.
+  // The visible text must be a part of the name.
   const label = name !== undefined && hint !== undefined ? `${name} (${hint})` : name;
   return (
     <button type="button" class={`button ${kind}`} data-testid={testId} aria-label={label} title={label} {...others}>

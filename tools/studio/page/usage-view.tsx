@@ -1,4 +1,4 @@
-// The tokens of a run: in its head, and beside its steps.
+// The tokens of a run, in its head and beside its steps.
 import { useEffect } from "preact/hooks";
 import { useAnswer } from "./answer.js";
 import { api } from "./api.js";
@@ -9,7 +9,7 @@ import { costText, shortCount, tokenCount, tokensText } from "./tokens.js";
 /** The pause before the tokens are read again after a save, in ms. */
 const PAUSE = 2_000;
 
-/** Reads the tokens of a run, and again after saves. Without an answer, the run is shown without them. */
+/** Reads the tokens of a run, and again after saves. Without an answer, no tokens are shown. */
 export function useUsage(view: RunView): void {
   const newest = view.isShown.value ? view.steps.value[0]?.seq : undefined;
   const ask = async (signal: AbortSignal) => (newest === undefined ? null : api.usage(view.ref, signal));

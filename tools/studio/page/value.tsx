@@ -6,7 +6,7 @@ import { bytes, count, counted, shown } from "./format.js";
 /** The maximum number of characters on a line. */
 const LINE = 300;
 
-/** Returns the bytes that a base64 text begins with. */
+/** Returns the first bytes of a base64 text. */
 export function firstBytes(base64: string, length: number): Uint8Array {
   try {
     const text = atob(base64.slice(0, Math.ceil(length / 3) * 4).replace(/[^A-Za-z0-9+/=]/g, ""));
@@ -29,7 +29,7 @@ function sizeText(kind: string, size: number): string {
   return count(size);
 }
 
-/** A container on one line: its kind and its number of entries, even if the entries are not loaded. */
+/** A container on one line: its kind and number of entries, even if these are not loaded. */
 function Container({ kind, size }: { kind: string; size: number }) {
   return (
     <>
@@ -39,7 +39,7 @@ function Container({ kind, size }: { kind: string; size: number }) {
   );
 }
 
-/** A value of which the answer has only a part. */
+/** A value that the answer has only a part of. */
 function Cut({ more: { of, count: left, text } }: { more: More }) {
   if (of !== "Text") return <Container kind={of} size={left} />;
   return (
@@ -54,7 +54,7 @@ const oneLine = (text: string): string => shown(text.slice(0, LINE).replaceAll("
 
 const textOfLeaf = (value: unknown): string => (typeof value === "string" ? value : (moreOf(value)?.text ?? ""));
 
-/** A value on one line. `depth`: the number of steps that lead to it. */
+/** A value on one line. `depth`: the number of steps to it. */
 export function Value({ form, depth = 0 }: { form: unknown; depth?: number }) {
   if (form === undefined) return null;
   if (form === null) return <span class="v-word">null</span>;
@@ -124,7 +124,7 @@ export function Value({ form, depth = 0 }: { form: unknown; depth?: number }) {
   }
 }
 
-/** Writes a value with what is in it as text that reads as JavaScript does, cut at a length. */
+/** Writes a value with its content as JavaScript-like text, cut at a length. */
 export function textOf(form: unknown, length: number): string {
   let text = "";
   const write = (piece: string): void => {
@@ -152,7 +152,7 @@ export function textOf(form: unknown, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
-/** Writes a value that has nothing inside. */
+/** Writes a value without entries. */
 function leafText(form: unknown): string {
   if (typeof form !== "object" || form === null) return typeof form === "string" ? JSON.stringify(form) : String(form);
   const { value, tag, bytes: size } = form as { value?: unknown; tag?: unknown; bytes?: unknown };
@@ -170,7 +170,7 @@ function leafText(form: unknown): string {
   return `${type}(${typeof value === "string" ? value : JSON.stringify(value)})`;
 }
 
-/** Bytes as a table of lines: the place, the bytes, the letters. */
+/** Bytes as a table of lines: offset, bytes, letters. */
 export function hexDump(some: Uint8Array): string {
   const lines: string[] = [];
   for (let at = 0; at < some.length; at += 16) {
@@ -181,14 +181,14 @@ export function hexDump(some: Uint8Array): string {
   return lines.join("\n");
 }
 
-/** A text with its line breaks and tabs, and everything else that is no letter escaped. */
+/** A text with line breaks and tabs. Other characters that are not letters are escaped. */
 const lines = (text: string): string =>
   text
     .split(/([\n\t])/)
     .map((each, at) => (at % 2 === 1 ? each : shown(each, text.length)))
     .join("");
 
-/** The whole of a value as text, for a closer look. Null: its line says all. */
+/** Returns the complete value as text, for the details. Null: its line is complete. */
 export function wholeText(form: unknown): string | null {
   if (typeof form === "string") return lines(form);
   const more = moreOf(form);

@@ -40,7 +40,7 @@ export function VirtualList<Item>(props: VirtualProps<Item>) {
   const { items, keyOf, rowHeight, current, name, keepsPlace, row, ground, onWindow, testId, tail, ...others } = props;
   const own = useRef<HTMLDivElement>(null);
   const anchor = useRef<string | undefined>(undefined);
-  // The first guess is a window of a usual height, so that the first paint has rows.
+  // The first window has a typical height, so that the first paint has rows.
   const seen = useSignal(windowOf(0, 900, rowHeight, ALL));
   const keyAt = (index: number) => (items[index] === undefined ? undefined : keyOf(items[index]));
   const look = () => {

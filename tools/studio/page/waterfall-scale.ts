@@ -1,7 +1,7 @@
-// Computes where the bars of a waterfall are. Pauses are shown short, so that they do not squeeze the work.
+// Computes the places of a waterfall's bars. Pauses are shortened to leave space for the work.
 import type { WaterfallRow } from "../../../ts/inspect/waterfall.js";
 
-/** All pauses together take this share of the width, at most. */
+/** The maximum share of the width for all pauses together. */
 const PAUSES = 0.4;
 
 export interface Scale {
@@ -11,12 +11,12 @@ export interface Scale {
   to: number;
 }
 
-/** Returns the scale for some rows. `now` is the end of what has not ended. */
+/** Returns the scale for some rows. `now` is the end of unfinished rows. */
 export function scaleOf(rows: readonly WaterfallRow[], now: number): Scale {
   const endOf = ({ from, to, kind }: WaterfallRow) => to ?? (kind === "wait" ? Math.max(from, now) : from);
   const from = rows.reduce((least, row) => Math.min(least, row.from), rows[0]?.from ?? 0);
   const to = rows.reduce((most, row) => Math.max(most, endOf(row)), from);
-  // The waits of a run do not overlap, and are in the order of time.
+  // The waits of a run do not overlap, and are ordered by time.
   const waits: Array<[from: number, to: number]> = [];
   let reached = from;
   for (const row of rows) {
@@ -28,7 +28,7 @@ export function scaleOf(rows: readonly WaterfallRow[], now: number): Scale {
   }
   const waited = waits.reduce((sum, [start, end]) => sum + end - start, 0);
   const work = Math.max(to - from - waited, 1);
-  // A pause keeps its length unless all pauses would take more than their share.
+  // Pauses keep their length unless they would exceed their share.
   const factor = waited === 0 ? 1 : Math.min(1, (work * PAUSES) / (1 - PAUSES) / waited);
   const whole = work + waited * factor;
   const at = (time: number): number => {

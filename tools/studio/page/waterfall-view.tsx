@@ -1,4 +1,4 @@
-// The steps of a run by time: a virtual list of bars. What ran inside a step is below it, and a pause is a gap.
+// The steps of a run by time: a virtual list of bars. A step's contents are below it. A pause is a gap.
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { type WaterfallRow, timeOf, waterfallOf } from "../../../ts/inspect/waterfall.js";
@@ -14,9 +14,9 @@ import { type RowProps, VirtualList } from "./virtual.js";
 import { type Scale, scaleOf } from "./waterfall-scale.js";
 
 const ROW = 30;
-/** While a long run is loading, its rows are made again after this many steps only. */
+/** During the load of a long run, rows are made again only after this many steps. */
 const AT_ONCE = 2_500;
-/** Deeper rows are not moved further to the right. */
+/** Deeper rows are not indented further. */
 const DEEPEST = 6;
 
 interface WaterfallProps {
@@ -38,7 +38,7 @@ export function Waterfall({ view, more, openState }: WaterfallProps) {
   const keys = useMemo(() => keysOf(rows), [rows]);
   const indexOf = useMemo(() => new Map([...keys.values()].map((key, index) => [key, index])), [keys]);
   const time = useMemo(() => timeOf(rows), [rows]);
-  /** The key of the row that the user has moved to. Null: the row of the selected checkpoint. */
+  /** The key of the row that the user moved to. Null: the row of the selected checkpoint. */
   const moved = useSignal<string | null>(null);
   const seen = useSignal({ start: 0, end: 200 });
   const { start, end } = seen.value;
@@ -129,7 +129,7 @@ function keysOf(rows: readonly WaterfallRow[]): Map<WaterfallRow, string> {
   );
 }
 
-/** What a row without a name is. */
+/** The words for rows without a name. */
 const words = { step: "step", task: "node", subgraph: "subgraph", wait: "waiting", effect: "effect" };
 
 function Row({ row, scale, ...own }: RowProps & { row: WaterfallRow; scale: Scale; onClick: () => void }) {

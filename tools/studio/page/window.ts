@@ -1,12 +1,12 @@
 // Computes which rows of a long list are in the document. All rows have the same height.
 
-/** The number of rows before and after the visible ones that are in the document too, so that fast scrolling shows no gap. */
+/** The number of extra rows before and after the visible ones, so that fast scrolling shows no gap. */
 const SPARE = 8;
 
 /** The window moves in steps of this many rows, so that most scroll events change nothing. */
 const STRIDE = 4;
 
-/** Returns the rows that have to be in the document: from `start` to before `end`. */
+/** Returns the rows for the document: from `start` to before `end`. */
 export function windowOf(scrollTop: number, height: number, rowHeight: number, count: number) {
   const first = Math.floor(Math.max(0, scrollTop) / rowHeight);
   const last = Math.ceil((Math.max(0, scrollTop) + height) / rowHeight);

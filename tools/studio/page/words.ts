@@ -1,19 +1,19 @@
-// Finds the words that differ between two texts, by removing their equal beginnings and ends.
+// Finds the different words of two texts, by removing their equal beginnings and ends.
 
-/** The number of equal characters that are shown on either side. */
+/** The number of equal characters shown on each side. */
 const AROUND = 60;
 
-/** Longer words are shown in part, in characters. */
+/** The length at which words are shown in part, in characters. */
 const LONG = 40;
 
 const isSpace = (character: string | undefined): boolean => character === undefined || /\s/.test(character);
 
-/** Returns the part of two texts that differs, with a little of the text around it. */
+/** Returns the different parts of two texts, with some text around them. */
 export function changedWords(before: string, after: string) {
   const most = Math.min(before.length, after.length);
   let start = 0;
   while (start < most && before[start] === after[start]) start += 1;
-  // Goes back to the start of the word, unless both texts are at a space or the word is very long.
+  // Go back to the start of the word, unless both texts are at a space or the word is very long.
   if (!isSpace(before[start]) || !isSpace(after[start])) {
     const wall = Math.max(0, start - LONG);
     let begin = start;

@@ -9,7 +9,7 @@ import { Value, textOf } from "./value.js";
 
 const SHOWN = 50;
 
-/** The labels of the frameworks' internal channels, whose own names are hard to understand. */
+/** The labels of the frameworks' internal channels, whose names are hard to understand. */
 const meanings: Record<string, { name: string; icon: IconName; kind: string }> = {
   __interrupt__: { name: "interrupt", icon: "pause", kind: "waiting" },
   __error__: { name: "error", icon: "cross", kind: "failed" },
