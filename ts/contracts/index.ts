@@ -1,4 +1,4 @@
-/** The registry of plug-ins: what each framework's folder says of the framework. */
+/** The registry of plug-ins, one for each framework. */
 
 import type { Plugin } from "../plugin/plugin.js";
 import { agentium, storage } from "./agentium/plugin.js";

@@ -1,4 +1,4 @@
-/** What the two entries of `forkpoint/langgraph` have in common. */
+/** The shared part of the two entries of `forkpoint/langgraph`. */
 
 import "../../bridge/bundled.js";
 export { missingPeer } from "../../bridge/peer.js";

@@ -8,7 +8,7 @@ import { readingArgument } from "../../bridge/errors.js";
 import type { Identity } from "../../store/mark.js";
 import type { ShapedGraph } from "./shape.js";
 
-/** What {@link recover} needs of a graph: `compile()` of a `StateGraph` and `entrypoint` return such graphs. */
+/** The graph that {@link recover} needs. `compile()` of a `StateGraph` and `entrypoint` return such graphs. */
 export interface RecoverableThreads extends ShapedGraph {
   invoke(input: any, config?: any): Promise<unknown>;
   /** Makes a fork in a thread. An `entrypoint` cannot be forked. */

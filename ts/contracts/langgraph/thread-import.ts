@@ -20,7 +20,7 @@ export interface SkippedThread {
    * another process holds the lease of the thread. Only a saver with `lease` checks that.
    */
   why: "changed in both" | "at work";
-  /** Says what to do. */
+  /** A sentence for people: what to do. */
   message: string;
 }
 

@@ -68,6 +68,7 @@ export async function remove({ native }: Pick<Engine, "native">, threadId: unkno
   await langgraph.call(removing(native, of, force), "deleteThread", { threadId: thread });
 }
 
+/** `close` waits for at most one transaction. */
 export async function prune(
   context: SaverContext,
   threadIds: unknown,
@@ -175,7 +176,7 @@ async function keepOnly(
     const kept = new Set(newestFirst.filter((header, at) => keeps(header, at)).map(({ id }) => id));
     keepWhatIsNeeded(newestFirst, kept);
     const gone = newestFirst.filter(({ id }) => !kept.has(id));
-    // Who removes all that a run goes on from asks who owns it.
+    // A removal that keeps no checkpoint of the namespace must check the lease of the thread.
     const of = { space: langgraph.name, run: threadId, ns: "" };
     const native = kept.size === 0 ? removing(context.native, of, force) : context.native;
     await removeAll(native, gone, withoutChildren(newestFirst, kept), kept.size === 0, step);

@@ -1,4 +1,4 @@
-/** What the two entries of `forkpoint/mastra` have in common. */
+/** The shared part of the two entries of `forkpoint/mastra`. */
 
 import "../../bridge/bundled.js";
 export { missingPeer } from "../../bridge/peer.js";

@@ -44,7 +44,7 @@ export interface ChangedRun {
  * - `"leave"`: it is left to processes that run its own version. The next `recover` reports it again.
  * - `"resume"`: it continues on this version, although the versions differ.
  * - `"fork"`: a fork continues on this version, from the newest checkpoint that fits it. The run itself is ended.
- * - `"end"`: it is not recovered any more. What is stored stays, and can be inspected and forked.
+ * - `"end"`: it is no longer recovered. Its data stays, and can be inspected and forked.
  */
 export type ChangeDecision = "leave" | "resume" | "fork" | "end";
 
