@@ -9,7 +9,7 @@ const release = process.argv.includes("--release");
 const addon = `${root}forkpoint.${here()}.node`;
 // The addon may come from another machine: see .github/workflows/ci.yml.
 if (process.env["FORKPOINT_BUILT"] === undefined) {
-  run("cargo", ["build", "--locked", "--lib", ...(release ? ["--release"] : [])]);
+  run("cargo", ["build", "--locked", "--lib", "--target-dir", "target", ...(release ? ["--release"] : [])]);
   // First remove the old addon: overwriting a loaded library would crash its process.
   rmSync(addon, { force: true });
   copyFileSync(`${root}target/${release ? "release" : "debug"}/${library(process.platform)}`, addon);

@@ -30,7 +30,7 @@ export function writeCalls() {
   if (types === undefined) {
     if (isCurrent()) return;
     console.log("\nts/bridge/calls.generated.ts is missing or outdated. A development build of the engine makes it:");
-    run("cargo", ["build", "--locked", "--lib"]);
+    run("cargo", ["build", "--locked", "--lib", "--target-dir", "target"]);
     types = typesIn(`${root}target/debug/${library(process.platform)}`);
   }
   if (existsSync(file) && readFileSync(file, "utf8") === types) return utimesSync(file, new Date(), new Date());
