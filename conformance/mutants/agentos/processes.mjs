@@ -19,7 +19,7 @@ function wholeFile(target) {
     const result = await store[method](...args);
     if (!changes.includes(method)) return result;
     writeFileSync(`${target}.${process.pid}`, serialize([...calls, { method, args }]));
-    await sleep(3);
+    await sleep(10);
     renameSync(`${target}.${process.pid}`, target);
     return result;
   };

@@ -73,7 +73,10 @@ export const processes = {
   "claude-agent-sdk/race-contiguous": {
     wrap: (store) => ({
       async append(key, entries) {
-        for (const entry of structuredClone(entries)) await store.append(key, [entry]);
+        for (const entry of structuredClone(entries)) {
+          await store.append(key, [entry]);
+          await sleep(2);
+        }
       },
     }),
   },

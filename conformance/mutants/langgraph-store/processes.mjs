@@ -46,7 +46,7 @@ export const processes = {
       changed(store, {
         async put(namespace, key, value) {
           const items = await store.all();
-          await sleep(1);
+          await sleep(5);
           const item = { namespace, key, value, createdAt: new Date(), updatedAt: new Date() };
           await store.replace([...items, [JSON.stringify([namespace, key]), item]]);
         },
@@ -69,7 +69,7 @@ export const processes = {
           const results = [];
           for (const operation of operations) {
             results.push(...(await store.batch([operation])));
-            await sleep(1);
+            await sleep(5);
           }
           return results;
         },

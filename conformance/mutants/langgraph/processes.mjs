@@ -18,7 +18,7 @@ function index(path) {
   const read = () => (existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : []);
   const add = async (name) => {
     const names = read();
-    await sleep(2);
+    await sleep(10);
     writeFileSync(`${path}.${process.pid}`, JSON.stringify([...names, name]));
     renameSync(`${path}.${process.pid}`, path);
   };

@@ -1,4 +1,5 @@
 // Mutants that only other processes, kills and bytes find.
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** Half a record of a change has only a part of what is changed. */
 const half = (method, [given, ...others]) => {
@@ -22,6 +23,7 @@ function reading(store) {
   let last = Promise.resolve();
   const update = async ({ stepId, result, requestContext, ...key }) => {
     const snapshot = await store.loadWorkflowSnapshot(key);
+    await sleep(10);
     snapshot.context[stepId] = result;
     snapshot.requestContext = { ...snapshot.requestContext, ...requestContext };
     await store.persistWorkflowSnapshot({ ...key, snapshot });

@@ -57,11 +57,14 @@ export const processes = {
     },
   },
   "openai-agents/process-sees-changes": { faults: { isDeaf: true } },
-  "openai-agents/race-add": { faults: { unlockedMs: 2 } },
+  "openai-agents/race-add": { faults: { unlockedMs: 10 } },
   "openai-agents/race-add-together": {
     session: class extends ReferenceSession {
       async addItems(items) {
-        for (const item of items) await super.addItems([item]);
+        for (const item of items) {
+          await super.addItems([item]);
+          await sleep(5);
+        }
       }
     },
   },
@@ -70,7 +73,7 @@ export const processes = {
     session: class extends ReferenceSession {
       async popItem() {
         const [item] = await this.getItems(1);
-        await sleep(1);
+        await sleep(5);
         await super.popItem();
         return item;
       }
@@ -81,7 +84,7 @@ export const processes = {
     session: class extends ReferenceSession {
       async popItem() {
         const items = await this.getItems();
-        await sleep(2);
+        await sleep(5);
         if (items.length > 0) await this.store.replace(this.id, items.slice(0, -1));
         return items.at(-1);
       }
