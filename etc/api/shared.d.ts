@@ -130,7 +130,6 @@ interface CheckOptions {
 }
 type ContextOnce = <T>(key: string, effect: (attempt: EffectAttempt) => T | Promise<T>, options?: EffectOptions<T>) => Promise<T>;
 declare abstract class ContractStore implements AsyncDisposable {
-    #private;
     lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
     abstract withLease(lease: Lease): ContractStore;
     check(options?: CheckOptions): Promise<VerifyReport>;
@@ -336,7 +335,6 @@ interface RunStats extends Omit<StoreStats, "lineages" | "largest"> {
 }
 type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 declare abstract class RunStore extends ContractStore {
-    #private;
     prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
     stats(options?: StatsOptions): Promise<RunStats>;
 }

@@ -3,7 +3,7 @@
 import { describe, UsageError } from "./errors.js";
 import type { CheckpointInfo, Page, RunInfo, RunRef } from "../../ts/plugin/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
-import type { RunQuery } from "../../ts/inspect/runs.js";
+import type { RunQuery } from "../../ts/inspect/run-filters.js";
 
 /** The maximum length of a page. */
 const LONGEST = 1000;

@@ -134,7 +134,7 @@ export type {
   SavedPerHour,
   VersionCount,
 } from "../plugin/views.js";
-export type { RunQuery } from "./runs.js";
+export type { RunQuery } from "./run-filters.js";
 export type { StoreEvent, WatchedEffect } from "./watch.js";
 export type { DrainReport, DrainedRun } from "./drain.js";
 export type { SearchHit, SearchOptions, SearchProgress, Snippet } from "./search-views.js";

@@ -9,32 +9,58 @@ import { readLineups } from "./rows.js";
 import { type FoundRun, type Row, inspect, openFeed } from "../plugin/wire.js";
 import type { Space, Status } from "../plugin/views.js";
 
-/** The part of a run query that this file compares. */
-interface RunFilter {
+/** Selects and orders runs. */
+export interface RunQuery {
   space?: Space | undefined;
-  ns?: string | undefined;
+  /** Only runs whose group begins with this text. */
   group?: string | undefined;
+  /** Only runs whose id contains this text. */
   match?: string | undefined;
+  /** Only runs with this status. */
   status?: Status | undefined;
+  /** Only runs that have all of these labels. */
   label?: Record<string, string> | undefined;
+  /**
+   * Only runs whose newest checkpoint was made by this version of their program. The hash, or at least its first 4
+   * characters, names a version without a name.
+   */
   version?: string | undefined;
+  /** Only runs that were active at this time or later, in ms since the epoch. */
   since?: number | undefined;
+  /** The order: last active first (the default), last begun first, or largest first. */
   sort?: "active" | "began" | "size" | undefined;
+  /** Only this namespace. Default: only the graphs themselves. */
+  ns?: string | undefined;
+  /** All namespaces. Default: false. */
+  allNs?: boolean | undefined;
+  /** The length of a page. Default: 100. At most 1,000. */
+  limit?: number | undefined;
+  /**
+   * The time limit of the page, in ms. The page may then have fewer runs than `limit`. A non-null cursor means that
+   * there may be more. Default: no limit.
+   */
+  maxMs?: number | undefined;
   cursor?: string | null | undefined;
+  /** Whether to read the reason for each run's status. Default: false. */
+  withWhy?: boolean | undefined;
+  /** Whether to read the question of each waiting run. Default: the value of `withWhy`. */
+  withQuestion?: boolean | undefined;
+  /** Whether to add up the size of each run. Default: false. */
+  withBytes?: boolean | undefined;
 }
 
 /** Leaves out the contracts that cannot have a matching run. */
-export const possible = (spaces: readonly string[], { ns }: RunFilter): string[] =>
+export const possible = (spaces: readonly string[], { ns }: RunQuery): string[] =>
   spaces.filter((space) => ns === undefined || shownNs(spaceOf(space), "") !== null);
 
 /** Filters runs by the parts of a query that need their newest checkpoints. */
 export class NewestFilter {
   readonly #context: Context;
-  readonly #query: RunFilter;
+  readonly #query: RunQuery;
   /** The hashes of the programs with the version's name. */
   #shapes: ReadonlySet<string> | undefined;
 
-  constructor(context: Context, query: RunFilter) {
+  constructor(context: Context, query: RunQuery) {
     this.#context = context;
     this.#query = query;
   }
@@ -106,7 +132,7 @@ const SAMPLES = 64;
 const FEW = 1_000;
 
 /** Returns the runs of a small group, the last active first. Undefined: the group is large. */
-export async function fewOfGroup(context: Context, { group = "", space }: RunFilter): Promise<FoundRun[] | undefined> {
+export async function fewOfGroup(context: Context, { group = "", space }: RunQuery): Promise<FoundRun[] | undefined> {
   if (group === "") return undefined;
   const found: FoundRun[] = [];
   for (const each of spacesWith(({ groups }) => groups)) {
@@ -124,7 +150,7 @@ export async function fewOfGroup(context: Context, { group = "", space }: RunFil
  */
 export async function fewOfStatus(
   context: Context,
-  { status, label, match = "", cursor }: RunFilter,
+  { status, label, match = "", cursor }: RunQuery,
   spaces: string[],
 ): Promise<FoundRun[] | undefined> {
   // The pages of a list must have one order, so a list that began with few runs continues with more.

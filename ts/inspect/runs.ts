@@ -11,52 +11,12 @@ import { pluginOf } from "../contracts/index.js";
 import { type Context, contractsOf, isCurrent, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
 import { recentRuns } from "../plugin/pages.js";
 import { type Lineup, type Parents, infoOf, readLineups, readParents } from "./rows.js";
-import { NewestFilter, fewOfGroup, fewOfStatus, possible } from "./run-filters.js";
+import { NewestFilter, fewOfGroup, fewOfStatus, possible, type RunQuery } from "./run-filters.js";
 import { readWhy } from "./status.js";
 import { firstQuestion } from "./questions/questions.js";
 import { mapTogether } from "./together.js";
 import { type FoundRun, type Key, inspect } from "../plugin/wire.js";
-import type { CheckpointInfo, Page, RunInfo, Space, Status } from "../plugin/views.js";
-
-/** Selects and orders runs. */
-export interface RunQuery {
-  space?: Space | undefined;
-  /** Only runs whose group begins with this text. */
-  group?: string | undefined;
-  /** Only runs whose id contains this text. */
-  match?: string | undefined;
-  /** Only runs with this status. */
-  status?: Status | undefined;
-  /** Only runs that have all of these labels. */
-  label?: Record<string, string> | undefined;
-  /**
-   * Only runs whose newest checkpoint was made by this version of their program. The hash, or at least its first 4
-   * characters, names a version without a name.
-   */
-  version?: string | undefined;
-  /** Only runs that were active at this time or later, in ms since the epoch. */
-  since?: number | undefined;
-  /** The order: last active first (the default), last begun first, or largest first. */
-  sort?: "active" | "began" | "size" | undefined;
-  /** Only this namespace. Default: only the graphs themselves. */
-  ns?: string | undefined;
-  /** All namespaces. Default: false. */
-  allNs?: boolean | undefined;
-  /** The length of a page. Default: 100. At most 1,000. */
-  limit?: number | undefined;
-  /**
-   * The time limit of the page, in ms. The page may then have fewer runs than `limit`. A non-null cursor means that
-   * there may be more. Default: no limit.
-   */
-  maxMs?: number | undefined;
-  cursor?: string | null | undefined;
-  /** Whether to read the reason for each run's status. Default: false. */
-  withWhy?: boolean | undefined;
-  /** Whether to read the question of each waiting run. Default: the value of `withWhy`. */
-  withQuestion?: boolean | undefined;
-  /** Whether to add up the size of each run. Default: false. */
-  withBytes?: boolean | undefined;
-}
+import type { CheckpointInfo, Page, RunInfo, Status } from "../plugin/views.js";
 
 export const statuses = ["waiting", "failed", "unfinished", "finished", "unknown"] as const satisfies Status[];
 

@@ -3,7 +3,7 @@
 import type { VerifyReport } from "../bridge/wire.js";
 import type { CheckOptions } from "./check.js";
 import type { StoreHandle } from "./handle.js";
-import { setHandle } from "./handle-of.js";
+import { handleOf, setHandle } from "./handle-of.js";
 import type { Lease, LeaseOptions } from "./lease.js";
 import type { RunPruneResult, RunStats } from "./results.js";
 import type { PruneOptions, StatsOptions } from "./retention.js";
@@ -14,11 +14,8 @@ import type { RunRef } from "./run-ref.js";
  * @example await store.close();
  */
 export abstract class ContractStore implements AsyncDisposable {
-  readonly #handle: StoreHandle;
-
   /** @internal */
   constructor(handle: StoreHandle) {
-    this.#handle = handle;
     setHandle(this, handle);
   }
 
@@ -30,7 +27,7 @@ export abstract class ContractStore implements AsyncDisposable {
    * @example await using lease = await store.lease({ space: "agentos", run: "run-1" });
    */
   lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
-    return this.#handle.lease(run, options);
+    return handleOf(this)!.lease(run, options);
   }
 
   /**
@@ -47,7 +44,7 @@ export abstract class ContractStore implements AsyncDisposable {
    * @example const { ok, findings } = await store.check({ signal: AbortSignal.timeout(60_000) });
    */
   check(options?: CheckOptions): Promise<VerifyReport> {
-    return this.#handle.check(options);
+    return handleOf(this)!.check(options);
   }
 
   /**
@@ -56,7 +53,7 @@ export abstract class ContractStore implements AsyncDisposable {
    * @example await store.vacuum();
    */
   vacuum(): Promise<void> {
-    return this.#handle.vacuum();
+    return handleOf(this)!.vacuum();
   }
 
   /**
@@ -65,7 +62,7 @@ export abstract class ContractStore implements AsyncDisposable {
    * @example await store.close();
    */
   close(): Promise<void> {
-    return this.#handle.close();
+    return handleOf(this)!.close();
   }
 
   /**
@@ -82,14 +79,6 @@ export abstract class ContractStore implements AsyncDisposable {
  * @example const { removed } = await store.prune({ keepLastN: 10 });
  */
 export abstract class RunStore extends ContractStore {
-  readonly #handle: StoreHandle;
-
-  /** @internal */
-  constructor(handle: StoreHandle) {
-    super(handle);
-    this.#handle = handle;
-  }
-
   /**
    * Removes checkpoints of this framework, at most 500 in each transaction. Saves can run between the transactions.
    * Without options, `prune` applies the limits that the store was opened with.
@@ -98,7 +87,7 @@ export abstract class RunStore extends ContractStore {
    * @example const { removed, runs } = await store.prune({ keepLastN: 10, dryRun: true });
    */
   prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult> {
-    return this.#handle.prune(options);
+    return handleOf(this)!.prune(options);
   }
 
   /**
@@ -106,6 +95,21 @@ export abstract class RunStore extends ContractStore {
    * @example const { runs, storedBytes, largest } = await store.stats({ largest: 5 });
    */
   stats(options?: StatsOptions): Promise<RunStats> {
-    return this.#handle.stats(options);
+    return handleOf(this)!.stats(options);
   }
+}
+
+/**
+ * Gives methods of stores to a class that extends one of a framework. `setHandle` tells them the object's handle.
+ * `T` is the public type of the class.
+ */
+export function withStoreMethods<T>(to: { prototype: object }, ...names: ReadonlyArray<keyof RunStore>): T {
+  for (const name of names) {
+    Object.defineProperty(to.prototype, name, {
+      value: RunStore.prototype[name],
+      writable: true,
+      configurable: true,
+    });
+  }
+  return to as T;
 }

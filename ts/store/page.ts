@@ -18,6 +18,22 @@ export const pageOptions = {
   },
 };
 
+/**
+ * Lists entries in batches of `size`. `read` gets the cursor of the last entry so far. After a batch, the caller may
+ * remove its entries.
+ */
+export async function* batches<T extends { cursor: string }>(
+  read: (after: number | undefined, limit: number) => Promise<readonly T[]>,
+  size = 1_000,
+): AsyncGenerator<readonly T[]> {
+  for (let after: number | undefined; ;) {
+    const batch = await read(after, size);
+    yield batch;
+    if (batch.length < size) return;
+    after = Number(batch.at(-1)!.cursor);
+  }
+}
+
 /** A listing of the contract `space`. */
 interface Listing<T, R> {
   space: string;

@@ -2,7 +2,9 @@
 
 import { isOvertaken, isOwnError } from "../bridge/errors.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
+import type { StoreHandle } from "./handle.js";
 import { hasEnded } from "./holder.js";
+import { idOrNull } from "./ids.js";
 import { isHeld, leaseOfRun } from "./lease.js";
 import { flag, readRecord } from "./options.js";
 
@@ -46,6 +48,21 @@ export async function removeIfFree(
     if (!isLeased && !isOvertaken(error)) throw error;
     return false;
   }
+}
+
+/** Deletes a checkpoint that only its id names. */
+export function deleteCheckpoint(
+  handle: StoreHandle,
+  checkpointId: string,
+  remove: (native: NativeStore, id: string) => Promise<unknown>,
+): Promise<void> {
+  return handle.run(async ({ native }) => {
+    const id = idOrNull(checkpointId, "checkpointId");
+    if (id === null) return;
+    await remove(native, id);
+    // Its run may have had only this checkpoint, and may then restart.
+    handle.seen.clear();
+  });
 }
 
 /** Runs a call only if no process holds the run's lease. The check is in the call's own transaction. */

@@ -13,7 +13,7 @@ import { ago, number, parseDuration, size } from "../units.js";
 import type { UsageSort } from "../../../ts/inspect/conversation/usage-order.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 import type { RunInfo, Status } from "../../../ts/plugin/views.js";
-import type { RunQuery } from "../../../ts/inspect/runs.js";
+import type { RunQuery } from "../../../ts/inspect/run-filters.js";
 
 interface Options {
   space?: string;

@@ -9,7 +9,7 @@ import { idOrNull } from "../../store/ids.js";
 import { leaseOption, type Lease } from "../../store/lease.js";
 import { flag, readRecord, splitOptions, whole, type StoreOptions } from "../../store/options.js";
 import { pageOf, pageOptions } from "../../store/page.js";
-import { type DeleteOptions, forced, removing } from "../../store/removing.js";
+import { type DeleteOptions, deleteCheckpoint, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
 import { detachBuffers } from "../../bridge/detach.js";
 import type { Exact } from "../../bridge/wire.js";
@@ -263,13 +263,9 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
   }
 
   delete(checkpointId: string): Promise<void> {
-    return this.#handle.run(async ({ native }) => {
-      const id = idOrNull(checkpointId, "checkpointId");
-      if (id === null) return;
-      await agentium.call(native, "delete", { checkpointId: id });
-      // The run may have had only this checkpoint, and may then restart.
-      this.#handle.seen.clear();
-    });
+    return deleteCheckpoint(this.#handle, checkpointId, (native, id) =>
+      agentium.call(native, "delete", { checkpointId: id }),
+    );
   }
 
   withLease(lease: Lease): ForkpointWorkflowStore<TState> {

@@ -13,7 +13,7 @@ import type { ProgramVersion } from "../../store/compare-programs.js";
 import { versionsOf } from "../../store/stored-programs.js";
 import { programOption, readRecord, splitOptions, text, type StoreOptions } from "../../store/options.js";
 import { pageOf, pageOptions } from "../../store/page.js";
-import { type DeleteOptions, forced, removing } from "../../store/removing.js";
+import { type DeleteOptions, deleteCheckpoint, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
 import { detachBuffers } from "../../bridge/detach.js";
 import type { Exact } from "../../bridge/wire.js";
@@ -184,13 +184,9 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
   }
 
   delete(checkpointId: string): Promise<void> {
-    return this.#handle.run(async ({ native }) => {
-      const id = idOrNull(checkpointId, "checkpointId");
-      if (id === null) return;
-      await agentos.call(native, "delete", { checkpointId: id });
-      // The run may have had only this checkpoint, and may then restart.
-      this.#handle.seen.clear();
-    });
+    return deleteCheckpoint(this.#handle, checkpointId, (native, id) =>
+      agentos.call(native, "delete", { checkpointId: id }),
+    );
   }
 
   /**

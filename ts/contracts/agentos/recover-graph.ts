@@ -8,6 +8,7 @@ import { decodeMark, encodeMark, type Identity, type Mark } from "../../store/ma
 import { missingNodes } from "../../store/compare-programs.js";
 import { programOf as describedProgram } from "../../store/stored-programs.js";
 import { callback, flag, readRecord, type Parsed } from "../../store/options.js";
+import { batches } from "../../store/page.js";
 import { detachBuffers } from "../../bridge/detach.js";
 import type { Candidate, Earlier } from "../shared/framework.js";
 import { recoverRuns } from "../shared/recover-runs.js";
@@ -120,8 +121,6 @@ export type RunOutcome =
 /** The outcome of a run. */
 export type RecoveredRun = { runId: string } & (RunOutcome | UnrecoveredRun);
 
-const PAGE = 1_000;
-
 const parsers = {
   ...sharedOptions,
   onWaiting: callback<NonNullable<AgentosRecoverOptions["onWaiting"]>>,
@@ -158,12 +157,10 @@ export async function recover(
 
   async function* candidates(): AsyncGenerator<string> {
     const { idPrefix: graphIdPrefix } = compiled;
-    let before: number | undefined;
-    for (;;) {
-      const page = await handle.run(({ native }) =>
-        agentos.call(native, "runs", { graphIdPrefix, limit: PAGE, before }),
-      );
-      for (const { status, forkedFrom, checkpoints, mark, latest } of page) {
+    const read = (before: number | undefined, limit: number) =>
+      handle.run(({ native }) => agentos.call(native, "runs", { graphIdPrefix, limit, before }));
+    for await (const runs of batches(read)) {
+      for (const { status, forkedFrom, checkpoints, mark, latest } of runs) {
         if (Date.now() - latest.timestamp > (own.maxAgeMs ?? Infinity)) continue;
         if (!compiled.compiledAs(latest.graphId)) continue;
         // The program may already have resumed this fork: AgentOS stores nothing when a resumed run ends.
@@ -172,8 +169,6 @@ export async function recover(
         if (status === "finished" && !isParallel((await flowOf(decodeMark(mark))) ?? shape)) continue;
         yield latest.runId;
       }
-      if (page.length < PAGE) return;
-      before = Number(page.at(-1)!.cursor);
     }
   }
 

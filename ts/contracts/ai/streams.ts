@@ -9,6 +9,7 @@ import type { StoreHandle } from "../../store/handle.js";
 import { hasEnded } from "../../store/holder.js";
 import { type HeldLease, fenced, holdersOf } from "../../store/lease.js";
 import { callback, readRecord } from "../../store/options.js";
+import { batches } from "../../store/page.js";
 import { Expiry } from "../shared/expiry.js";
 import { packRecords } from "../shared/records.js";
 import { streamCalls } from "./wire.js";
@@ -104,31 +105,20 @@ export class Streams {
 
   /** Removes the text of streams that ended long ago, in the background. */
   #sweep(): void {
-    void this.#handle
-      .run((engine) =>
-        this.#expiry.sweepIfDue({
-          what: "old streams",
-          ttlMs: KEPT,
-          now: Date.now,
-          target: engine.native.databasePath ?? "memory:",
-          closing: () => this.#handle.closing,
-          sweep: () => removeOld(engine, Date.now() - KEPT),
-        }),
-      )
-      .catch(() => {});
+    const sweep = (engine: Engine) => removeOld(engine, Date.now() - KEPT);
+    this.#expiry.sweepIfDue(this.#handle, { what: "old streams", ttlMs: KEPT, sweep });
   }
 }
 
 /** Removes the streams that ended before a time. A stream without a living maker ended when it began. */
 export async function removeOld(engine: Engine, before: number): Promise<void> {
-  for (let after: number | undefined; ;) {
-    const page = await streamCalls.call(engine.native, "streams", { before: after, limit: PAGE });
-    for (const { stream, savedAt, ended } of page) {
+  const read = (after: number | undefined, limit: number) =>
+    streamCalls.call(engine.native, "streams", { before: after, limit });
+  for await (const streams of batches(read)) {
+    for (const { stream, savedAt, ended } of streams) {
       if (savedAt >= before || (!ended && (await hasMaker(engine, stream)))) continue;
       await streamCalls.call(engine.native, "remove", { stream });
     }
-    if (page.length < PAGE) return;
-    after = Number(page.at(-1)!.cursor);
   }
 }
 

@@ -5,6 +5,7 @@ import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
 import { removing } from "../../store/removing.js";
 import type { Seen } from "../../store/seen.js";
+import { batches } from "../../store/page.js";
 import { Turns } from "../shared/turns.js";
 import type { FoldSessionSummary, SessionStoreEntry, SessionSummaryEntry } from "./contract.js";
 import type { NativeStore } from "../../bridge/native.js";
@@ -18,8 +19,6 @@ export const leaseOf = ({ project, session }: Of) => ({ space: claude.name, run:
 
 /** The number of sessions whose rows stay in memory. */
 const KEPT = 1_000;
-const PAGE = 1_000;
-
 /** The shared state of a store's calls. */
 export class Sessions {
   readonly #fold: FoldSessionSummary | undefined;
@@ -181,12 +180,9 @@ export class Sessions {
   /** Lists the sessions of a project, or all, page by page, the last begun first. */
   async *list(engine: Engine, project?: string): AsyncGenerator<Listed> {
     await this.#turns.settled();
-    for (let before: number | undefined; ;) {
-      const page = await claude.call(engine.native, "sessions", { project, before, limit: PAGE });
-      yield* page;
-      if (page.length < PAGE) return;
-      before = Number(page.at(-1)!.cursor);
-    }
+    const read = (before: number | undefined, limit: number) =>
+      claude.call(engine.native, "sessions", { project, before, limit });
+    for await (const sessions of batches(read)) yield* sessions;
   }
 
   async #read(engine: Engine, of: Of): Promise<Row | undefined> {

@@ -3,8 +3,8 @@
 import { readRecord } from "../../store/options.js";
 import { prune as pruneCheckpoints, pruneOptions, throwIfStopped, type PruneOptions } from "../../store/retention.js";
 import type { PruneResult, PruneProgress } from "../../store/results.js";
-import { Expiry } from "../shared/expiry.js";
-import { BATCH as PAGE, type Context, expire, isHeld } from "./sessions.js";
+import { batches } from "../../store/page.js";
+import { BATCH, type Context, expire, isHeld } from "./sessions.js";
 import { helix } from "./wire.js";
 
 /** What `prune()` removed. With `dryRun`: what would be removed. */
@@ -13,26 +13,12 @@ export interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
   sessions: number;
 }
 
-/** Sweeps after writes, unless the clock of the machine was just set. */
-export class Sweeper {
-  readonly #expiry = new Expiry();
-
-  async sweepIfDue(context: Context, closing: () => boolean): Promise<void> {
-    const { clock, engine } = context;
-    await this.#expiry.sweepIfDue({
-      what: "expired sessions",
-      ttlMs: clock.ttlMs,
-      now: clock.isMachines ? Date.now : () => clock.now(),
-      target: engine.native.databasePath ?? "memory:",
-      closing,
-      async sweep() {
-        const aliveSince = clock.aliveSince();
-        await expireSessions(context, aliveSince, closing, (sessionId) => expire(context, sessionId, aliveSince));
-        const rule = { keepLastN: null, maxBytes: null, olderThan: aliveSince };
-        await pruneCheckpoints(engine, helix.name, rule, closing);
-      },
-    });
-  }
+/** Removes all expired sessions and checkpoints. */
+export async function sweep(context: Context, closing: () => boolean): Promise<void> {
+  const aliveSince = context.clock.aliveSince();
+  await expireSessions(context, aliveSince, closing, (sessionId) => expire(context, sessionId, aliveSince));
+  const rule = { keepLastN: null, maxBytes: null, olderThan: aliveSince };
+  await pruneCheckpoints(context.engine, helix.name, rule, closing);
 }
 
 /** Calls `remove` for each session whose last write was before `aliveSince`. */
@@ -42,16 +28,13 @@ async function expireSessions(
   closing: () => boolean,
   remove: (sessionId: string) => Promise<unknown>,
 ): Promise<void> {
-  let before: number | undefined;
-  for (;;) {
-    const page = await helix.call(native, "sessions", { before, limit: PAGE });
-    for (const { id, savedAt } of page) {
+  const read = (before: number | undefined, limit: number) => helix.call(native, "sessions", { before, limit });
+  for await (const sessions of batches(read, BATCH)) {
+    for (const { id, savedAt } of sessions) {
       if (savedAt >= aliveSince) continue;
       await remove(id);
       throwIfStopped(undefined, closing);
     }
-    if (page.length < PAGE) return;
-    before = Number(page.at(-1)!.cursor);
     throwIfStopped(undefined, closing);
   }
 }

@@ -10,12 +10,13 @@ import type { PruneOptions, StatsOptions } from "../../store/retention.js";
 import * as checkpoints from "./checkpoints.js";
 import { Comparison } from "./comparison.js";
 import * as customState from "./custom-state.js";
-import { Sweeper, prune, type SessionPruneResult } from "./expiry.js";
+import { prune, sweep, type SessionPruneResult } from "./expiry.js";
 import { Events, type CheckpointCreatedEvent } from "./events.js";
 import { Clock, readSessionOptions, type SessionStoreOptions } from "./options.js";
 import * as log from "./messages.js";
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
+import { Expiry } from "../shared/expiry.js";
 import { Turns } from "../shared/turns.js";
 import { splitSession } from "./values.js";
 import { helix } from "./wire.js";
@@ -65,7 +66,7 @@ export class SessionStore<TState extends object = Record<string, any>>
   #clock: Clock;
   #turns = new Turns();
   readonly #comparison = new Comparison();
-  readonly #sweeper = new Sweeper();
+  readonly #expiry = new Expiry();
   #events = new Events();
 
   /**
@@ -410,7 +411,12 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   #sweepIfDue(): void {
-    if (this.#handle.closing) return;
-    void this.#run((context) => this.#sweeper.sweepIfDue(context, () => this.#handle.closing)).catch(() => {});
+    const [clock, handle] = [this.#clock, this.#handle];
+    this.#expiry.sweepIfDue(handle, {
+      what: "expired sessions",
+      ttlMs: clock.ttlMs,
+      now: clock.isMachines ? Date.now : () => clock.now(),
+      sweep: (engine) => sweep(this.#context(engine), () => handle.closing),
+    });
   }
 }

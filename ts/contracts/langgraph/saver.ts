@@ -24,7 +24,7 @@ import {
 } from "../../bridge/errors.js";
 import { StoreHandle } from "../../store/handle.js";
 import { setHandle } from "../../store/handle-of.js";
-import { ownLeaseOption, type Lease, type LeaseOptions } from "../../store/lease.js";
+import { ownLeaseOption, type Lease } from "../../store/lease.js";
 import { flag, programOption, splitOptions } from "../../store/options.js";
 import { processStamp } from "../../store/holder.js";
 import { type DeleteOptions, forced } from "../../store/removing.js";
@@ -79,10 +79,8 @@ import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.j
 import { completeCheckpoint, encodeCheckpoint } from "./values.js";
 import { type Needs, langgraph } from "./wire.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
-import type { CheckOptions } from "../../store/check.js";
-import type { RunRef } from "../../store/run-ref.js";
+import { withStoreMethods } from "../../store/contract-store.js";
 import type { StatsOptions } from "../../store/retention.js";
-import type { VerifyReport } from "../../bridge/wire.js";
 import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
 import type { ForkpointSaver, SaverOptions, SaverStats } from "./forkpoint-saver.js";
 
@@ -116,7 +114,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
   const special = (channel: string) =>
     Object.hasOwn(peer.WRITES_IDX_MAP, channel) ? peer.WRITES_IDX_MAP[channel] : undefined;
 
-  return class ForkpointSaver extends peer.BaseCheckpointSaver {
+  const made = class ForkpointSaver extends peer.BaseCheckpointSaver {
     readonly #handle: StoreHandle;
     readonly #order = new Order();
     readonly #onlyChild: boolean | undefined;
@@ -354,10 +352,6 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return this.#read((context) => later().exportTo(context, this, to, options, () => this.#handle.closing));
     }
 
-    lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
-      return this.#handle.lease(run, options);
-    }
-
     withLease(lease: Lease): ForkpointSaver {
       const [program, version] = [this.#program, this.#version];
       const own = { ...(program !== undefined && { program }), ...(version !== undefined && { version }) };
@@ -366,26 +360,10 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return new ForkpointSaver(this.#handle.withLease(lease), options);
     }
 
-    check(options?: CheckOptions): Promise<VerifyReport> {
-      return this.#handle.check(options);
-    }
-
     async stats(options?: StatsOptions): Promise<SaverStats> {
       const { runs: namespaces, largest, ...rest } = await this.#handle.stats(options);
       const line = ({ runId, ...sizes }: (typeof largest)[number]) => ({ ...lineageOf(runId), ...sizes });
       return { ...rest, namespaces, largest: largest.map(line) };
-    }
-
-    vacuum(): Promise<void> {
-      return this.#handle.vacuum();
-    }
-
-    close(): Promise<void> {
-      return this.#handle.close();
-    }
-
-    [Symbol.asyncDispose](): Promise<void> {
-      return this.close();
     }
 
     #read<T>(work: (context: SaverContext) => Promise<T>): Promise<T> {
@@ -416,6 +394,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return { native, peer, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) };
     }
   };
+  return withStoreMethods(made, "lease", "check", "vacuum", "close", Symbol.asyncDispose);
 }
 
 /** Returns true if an edge or a `Send` has chosen a node to run next. */

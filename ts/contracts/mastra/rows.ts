@@ -7,6 +7,7 @@ import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { type Serialized, deserializeValue } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
 import type { Engine } from "../../store/engine.js";
+import { batches } from "../../store/page.js";
 import { newVersion, nextNumber } from "../shared/version.js";
 import { Turns } from "../shared/turns.js";
 import { type FoundRow, type Place, type Seen, type Source, type Table, memory } from "./wire.js";
@@ -220,12 +221,9 @@ export class Rows {
   /** Lists the lineages of a table. */
   async *lineages(engine: Engine, table: Table): AsyncGenerator<string> {
     await this.#turns.settled();
-    for (let before: number | undefined; ;) {
-      const page = await memory.call(engine.native, "lineages", { table, before, limit: PAGE });
-      for (const { lineage } of page) yield lineage;
-      if (page.length < PAGE) return;
-      before = Number(page.at(-1)!.cursor);
-    }
+    const read = (before: number | undefined, limit: number) =>
+      memory.call(engine.native, "lineages", { table, before, limit });
+    for await (const lineages of batches(read)) for (const { lineage } of lineages) yield lineage;
   }
 
   /** Removes rows by id, and entire lineages. */

@@ -10,6 +10,7 @@ import type { Part } from "../../bridge/wire.js";
 import type { Engine } from "../../store/engine.js";
 import { removing } from "../../store/removing.js";
 import { Seen } from "../../store/seen.js";
+import { batches } from "../../store/page.js";
 import { Turns } from "../shared/turns.js";
 import { type Filter, type FoundRun, type Of, type Status, mastra } from "./wire.js";
 
@@ -187,12 +188,9 @@ export class Runs {
   /** Lists the runs of a workflow, or all runs, page by page, the last begun first. */
   async *list(engine: Engine, workflow?: string): AsyncGenerator<FoundRun> {
     await this.#turns.settled();
-    for (let before: number | undefined; ;) {
-      const page = await mastra.call(engine.native, "runs", { workflow, before, limit: PAGE });
-      yield* page;
-      if (page.length < PAGE) return;
-      before = Number(page.at(-1)!.cursor);
-    }
+    const read = (before: number | undefined, limit: number) =>
+      mastra.call(engine.native, "runs", { workflow, before, limit });
+    for await (const runs of batches(read)) yield* runs;
   }
 
   /**

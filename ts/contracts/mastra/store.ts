@@ -2,13 +2,12 @@
 
 import type { MemoryStorage, WorkflowRun, WorkflowRunState, WorkflowsStorage } from "@mastra/core/storage";
 import { show, typeError } from "../../bridge/errors.js";
-import type { CheckOptions } from "../../store/check.js";
+import { withStoreMethods } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
 import { setHandle } from "../../store/handle-of.js";
 import { listOf, nonEmpty, text } from "../../store/ids.js";
 import type { Lease, LeaseOptions } from "../../store/lease.js";
 import { anything, readRecord, splitOptions } from "../../store/options.js";
-import type { StatsOptions } from "../../store/retention.js";
 import { type RunRef, readRun } from "../../store/run-ref.js";
 import type { Store } from "../../store/store.js";
 import type {
@@ -36,7 +35,7 @@ const PAGE = 100;
 export function storeOf(peer: Peer): typeof ForkpointMastraStore {
   const [Workflows, Memory] = [workflowsOf(peer), memoryOf(peer)];
 
-  return class ForkpointMastraStore extends peer.MastraCompositeStore {
+  const made = class ForkpointMastraStore extends peer.MastraCompositeStore {
     readonly #handle: StoreHandle;
     readonly #known: { runs: Runs; rows: Rows };
     readonly #options: { id: string; retention?: object };
@@ -83,10 +82,6 @@ export function storeOf(peer: Peer): typeof ForkpointMastraStore {
         }
         if (runs.length < PAGE) return counts;
       }
-    }
-
-    stats(options?: StatsOptions) {
-      return this.#handle.stats(options);
     }
 
     async importMemory(source: MastraMemorySource) {
@@ -144,21 +139,6 @@ export function storeOf(peer: Peer): typeof ForkpointMastraStore {
     withLease(lease: Lease): ForkpointMastraStore {
       return new ForkpointMastraStore(this.#handle.withLease(lease).asStore, this.#options, this.#known);
     }
-
-    check(options?: CheckOptions) {
-      return this.#handle.check(options);
-    }
-
-    vacuum(): Promise<void> {
-      return this.#handle.vacuum();
-    }
-
-    override close(): Promise<void> {
-      return this.#handle.close();
-    }
-
-    [Symbol.asyncDispose](): Promise<void> {
-      return this.close();
-    }
-  } as unknown as typeof ForkpointMastraStore;
+  };
+  return withStoreMethods(made, "stats", "check", "vacuum", "close", Symbol.asyncDispose);
 }

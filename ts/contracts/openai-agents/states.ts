@@ -16,6 +16,7 @@ import type { Lease } from "../../store/lease.js";
 import { type StoreOptions, flag, readRecord, splitOptions, whole } from "../../store/options.js";
 import { type DeleteOptions, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
+import { batches } from "../../store/page.js";
 import { Turns } from "../shared/turns.js";
 import { type Taken, stateCalls } from "./wire.js";
 
@@ -41,8 +42,6 @@ const ownOptions = { takenMs: whole(1, Number.MAX_SAFE_INTEGER, "milliseconds") 
 const saveOptions = { sessionId: nonEmpty };
 const takeOptions = { sessionId: nonEmpty, force: flag };
 const listOptions = { sessionId: nonEmpty, limit: whole(0, Number.MAX_SAFE_INTEGER, "runs") };
-const PAGE = 1_000;
-
 /** The newest state of a run. */
 interface Found {
   id: string;
@@ -181,17 +180,17 @@ export class ForkpointRunStates extends RunStore {
       const { sessionId, limit = Number.POSITIVE_INFINITY } = readRecord(options, "options", listOptions);
       await this.#turns.settled();
       const states: SavedRunState[] = [];
-      for (let before: number | undefined; ;) {
-        const page = await stateCalls.call(engine.native, "runs", { before, limit: PAGE });
-        for (const { run, session } of page) {
+      const read = (before: number | undefined, most: number) =>
+        stateCalls.call(engine.native, "runs", { before, limit: most });
+      for await (const runs of batches(read)) {
+        for (const { run, session } of runs) {
           if (states.length >= limit) return states;
           if (sessionId !== undefined && session !== sessionId) continue;
           const found = await find(engine, run);
           if (found !== null) states.push(this.#shown(found));
         }
-        if (page.length < PAGE) return states;
-        before = Number(page.at(-1)!.cursor);
       }
+      return states;
     });
   }
 

@@ -110,18 +110,6 @@ export class SessionRetention<R> {
 
   /** Removes the expired sessions in the background, if a sweep is due. */
   sweep(): void {
-    if (this.#handle.closing) return;
-    void this.#handle
-      .run((engine) =>
-        this.#expiry.sweepIfDue({
-          what: "expired sessions",
-          ttlMs: this.#ttl,
-          now: Date.now,
-          target: engine.native.databasePath ?? "memory:",
-          closing: () => this.#handle.closing,
-          sweep: () => this.prune(),
-        }),
-      )
-      .catch(() => {});
+    this.#expiry.sweepIfDue(this.#handle, { what: "expired sessions", ttlMs: this.#ttl, sweep: () => this.prune() });
   }
 }

@@ -11,6 +11,7 @@ import { flag, object, oneOf, readRecord, whole } from "../../store/options.js";
 import { copyEffects } from "../../store/effect-copies.js";
 import { forced, removing } from "../../store/removing.js";
 import { betweenSteps, stepOptions, throwIfStopped } from "../../store/retention.js";
+import { batches } from "../../store/page.js";
 import { writesWithoutAnswers } from "./graph/tasks.js";
 import {
   type EncodedCheckpoint,
@@ -197,17 +198,10 @@ export function matches(
   );
 }
 
-const PAGE = 500;
-
 export async function listThreads({ native }: Engine): Promise<string[]> {
   const threads: string[] = [];
-  let before: number | undefined;
-  for (;;) {
-    const page = await tinyagents.call(native, "namespaces", { before, limit: PAGE });
-    threads.push(...page.map(({ threadId }) => threadId));
-    if (page.length < PAGE) break;
-    before = Number(page.at(-1)!.cursor);
-  }
+  const read = (before: number | undefined, limit: number) => tinyagents.call(native, "namespaces", { before, limit });
+  for await (const namespaces of batches(read)) threads.push(...namespaces.map(({ threadId }) => threadId));
   // A thread begins with its first namespace, which is listed last.
   return [...new Set(threads.toReversed())];
 }

@@ -2,7 +2,7 @@
 
 import type { CacheFullKey, CacheNamespace, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { typeError } from "../../../bridge/errors.js";
-import type { CheckOptions } from "../../../store/check.js";
+import { withStoreMethods } from "../../../store/contract-store.js";
 import { StoreHandle } from "../../../store/handle.js";
 import { setHandle } from "../../../store/handle-of.js";
 import { requireId } from "../../../store/ids.js";
@@ -26,7 +26,7 @@ function namespaceOption(value: unknown, name: string): string {
 
 /** Makes the cache class for one copy of LangGraph's package. See `saverOf`. */
 export function cacheOf(peer: Peer): typeof ForkpointCache {
-  return class ForkpointCache extends peer.BaseCache {
+  const made = class ForkpointCache extends peer.BaseCache {
     readonly #handle: StoreHandle;
     readonly #rules: EntryRules;
     #entries: Entries | undefined;
@@ -62,21 +62,6 @@ export function cacheOf(peer: Peer): typeof ForkpointCache {
     async clear(namespaces: CacheNamespace[]): Promise<void> {
       return this.#all.clear(namespaces);
     }
-
-    check(options?: CheckOptions) {
-      return this.#handle.check(options);
-    }
-
-    vacuum(): Promise<void> {
-      return this.#handle.vacuum();
-    }
-
-    close(): Promise<void> {
-      return this.#handle.close();
-    }
-
-    [Symbol.asyncDispose](): Promise<void> {
-      return this.close();
-    }
-  } as unknown as typeof ForkpointCache;
+  };
+  return withStoreMethods(made, "check", "vacuum", "close", Symbol.asyncDispose);
 }

@@ -5,6 +5,7 @@ import { isArray, quote, readingArgument, show, typeError } from "../../../bridg
 import type { Engine } from "../../../store/engine.js";
 import type { StoreHandle } from "../../../store/handle.js";
 import { requireId, text } from "../../../store/ids.js";
+import { batches } from "../../../store/page.js";
 import { Expiry } from "../../shared/expiry.js";
 import { dump, load } from "../serde.js";
 import { millisecondsOf } from "./seconds.js";
@@ -99,15 +100,14 @@ export class Entries {
         .map((labels) => prefix.concat(labels));
       if (of.length > 0) await cacheCalls.call(engine.native, "clear", { of });
       if (namespaces.length > 0) return;
-      let before: number | undefined;
-      do {
-        const page = await cacheCalls.call(engine.native, "namespaces", { before, limit: PAGE });
-        const mine = page.filter(({ namespace }) => prefix.every((label, at) => namespace[at] === label));
+      const read = (before: number | undefined, limit: number) =>
+        cacheCalls.call(engine.native, "namespaces", { before, limit });
+      for await (const all of batches(read)) {
+        const mine = all.filter(({ namespace }) => prefix.every((label, at) => namespace[at] === label));
         if (mine.length > 0) {
           await cacheCalls.call(engine.native, "clear", { of: mine.map(({ namespace }) => namespace) });
         }
-        before = page.length < PAGE ? undefined : Number(page.at(-1)!.cursor);
-      } while (before !== undefined);
+      }
     });
   }
 
@@ -120,19 +120,7 @@ export class Entries {
   }
 
   #sweep(): void {
-    if (this.#handle.closing) return;
-    void this.#handle
-      .run((engine) =>
-        this.#expiry.sweepIfDue({
-          what: "expired cache entries",
-          ttlMs: this.#shortest,
-          now: Date.now,
-          target: engine.native.databasePath ?? "memory:",
-          closing: () => this.#handle.closing,
-          sweep: () => expire(engine),
-        }),
-      )
-      .catch(() => {});
+    this.#expiry.sweepIfDue(this.#handle, { what: "expired cache entries", ttlMs: this.#shortest, sweep: expire });
   }
 }
 

@@ -198,19 +198,9 @@ export class Items {
   /** Removes expired items in the background, if a sweep is due. */
   #sweep(): void {
     const ttlMs = this.#ttl?.ms;
-    if (ttlMs === undefined || this.#handle.closing) return;
-    void this.#handle
-      .run((engine) =>
-        this.#expiry.sweepIfDue({
-          what: "expired items",
-          ttlMs,
-          now: Date.now,
-          target: engine.native.databasePath ?? "memory:",
-          closing: () => this.#handle.closing,
-          sweep: () => expire(engine, ttlMs),
-        }),
-      )
-      .catch(() => {});
+    if (ttlMs === undefined) return;
+    const sweep = (engine: Engine) => expire(engine, ttlMs);
+    this.#expiry.sweepIfDue(this.#handle, { what: "expired items", ttlMs, sweep });
   }
 }
 

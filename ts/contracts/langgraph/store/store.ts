@@ -1,11 +1,10 @@
 /** Makes the class `ForkpointStore` from LangGraph's package. */
 
 import { ForkpointError, rangeError, show, typeError } from "../../../bridge/errors.js";
-import type { CheckOptions } from "../../../store/check.js";
+import { withStoreMethods } from "../../../store/contract-store.js";
 import { StoreHandle } from "../../../store/handle.js";
 import { setHandle } from "../../../store/handle-of.js";
 import { flag, readRecord, splitOptions } from "../../../store/options.js";
-import type { StatsOptions } from "../../../store/retention.js";
 import type { Store } from "../../../store/store.js";
 import { later } from "../lazily.js";
 import type { Peer } from "../tuples.js";
@@ -50,7 +49,7 @@ export function storeOf(peer: Peer): typeof ForkpointStore {
     return isAccepted ? undefined : put;
   };
 
-  return class ForkpointStore extends peer.BaseStore {
+  const made = class ForkpointStore extends peer.BaseStore {
     readonly #handle: StoreHandle;
     readonly #ttl: Ttl | undefined;
     #items: Items | undefined;
@@ -68,25 +67,6 @@ export function storeOf(peer: Peer): typeof ForkpointStore {
       this.#items ??= new (later().Items)(this.#handle, this.#ttl, checkNamespace);
       return this.#items.batch(given);
     }
-
-    stats(options?: StatsOptions) {
-      return this.#handle.stats(options);
-    }
-
-    check(options?: CheckOptions) {
-      return this.#handle.check(options);
-    }
-
-    vacuum(): Promise<void> {
-      return this.#handle.vacuum();
-    }
-
-    close(): Promise<void> {
-      return this.#handle.close();
-    }
-
-    [Symbol.asyncDispose](): Promise<void> {
-      return this.close();
-    }
-  } as unknown as typeof ForkpointStore;
+  };
+  return withStoreMethods(made, "stats", "check", "vacuum", "close", Symbol.asyncDispose);
 }
