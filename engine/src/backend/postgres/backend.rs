@@ -10,12 +10,12 @@ use super::error::worth_another_try;
 use super::late_index::LateIndexes;
 use super::names::Names;
 use super::point::{self, Point};
-use super::read::{Reading, is_small, takes_one_flight};
+use super::read::{Reading, is_small, takes_one_round_trip};
 use super::schema::{self, Server};
 use super::session::Session;
 use super::transaction::Transaction;
 use super::url::{SslMode, Url};
-use super::{guess, prune, removal, several, write};
+use super::{optimistic, prune, removal, several, write};
 use crate::backend::batch::{self, Failure};
 use crate::backend::interface::{Backend, Limits};
 use crate::backend::lazy::Opener;
@@ -123,7 +123,7 @@ impl Postgres {
             failed = false;
             let batch = Batch::new(units);
             if sent.is_empty()
-                && let Some(applied) = backend.guess(batch, &sent)?
+                && let Some(applied) = backend.write_optimistically(batch, &sent)?
             {
                 return Ok(applied);
             }
@@ -144,9 +144,9 @@ impl Postgres {
     }
 
     /// Tries the optimistic write of the batch, in one round trip. Returns `None` if nothing was stored.
-    fn guess(&self, batch: Batch<'_>, sent: &Sent) -> Result<Option<Vec<Applied>>> {
+    fn write_optimistically(&self, batch: Batch<'_>, sent: &Sent) -> Result<Option<Vec<Applied>>> {
         let done = match removal::remove(&self.session, &self.memory, batch) {
-            Ok(None) => guess::store(&self.session, &self.memory, batch),
+            Ok(None) => optimistic::store(&self.session, &self.memory, batch),
             done => done,
         };
         match done {
@@ -197,7 +197,7 @@ impl Backend for Postgres {
                 backend.indexes.build(&backend.session, query);
             }
             let open = Transaction::read(&backend.session, is_small(query));
-            if takes_one_flight(query) {
+            if takes_one_round_trip(query) {
                 open.end_with_next();
             }
             Reading { open: &open, cache: &backend.memory.cache, indexes: &backend.indexes }.answer(query)

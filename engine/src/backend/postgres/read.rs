@@ -17,7 +17,7 @@ use crate::record::{ContractId, Tuple};
 use crate::retention::preview;
 
 /// True if a query is answered in one round trip. The end of its transaction is sent with its statements.
-pub(super) fn takes_one_flight(query: &Query) -> bool {
+pub(super) fn takes_one_round_trip(query: &Query) -> bool {
     match query {
         Query::All(queries) => queries.iter().all(asked::is_asked),
         Query::Page(page) => !several::is_of(page),

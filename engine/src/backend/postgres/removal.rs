@@ -37,7 +37,7 @@ const REMOVE: &str = concat!(
     join_beginning!("lin", "@lineage", "o.name"),
     "      JOIN @checkpoint AS c ON c.lin = o.lin) AS found
        JOIN @checkpoint AS c ON c.seq = found.seq
-     ), guess AS MATERIALIZED (
+     ), condition AS MATERIALIZED (
        SELECT NOT EXISTS (SELECT FROM victim WHERE NOT is_plain OR lin NOT IN (SELECT lin FROM locked))
          AND NOT EXISTS (SELECT FROM locked JOIN @log AS o ON o.lin = locked.lin)
          AND NOT EXISTS (
@@ -55,9 +55,9 @@ const REMOVE: &str = concat!(
              JOIN @lineage AS e
                ON e.contract = l.contract + 128 AND substr(sha256(e.name), 1, 16) = substr(sha256(l.name), 1, 16) AND e.name = l.name
            WHERE e.lin NOT IN (SELECT lin FROM locked)
-             AND NOT EXISTS (SELECT FROM @checkpoint AS c WHERE c.lin = l.lin AND c.seq NOT IN (SELECT seq FROM victim))) AS is_right
+             AND NOT EXISTS (SELECT FROM @checkpoint AS c WHERE c.lin = l.lin AND c.seq NOT IN (SELECT seq FROM victim))) AS holds
      ), going AS MATERIALIZED (
-       SELECT seq, contract, id FROM victim WHERE (SELECT is_right FROM guess)
+       SELECT seq, contract, id FROM victim WHERE (SELECT holds FROM condition)
      ), checkpoints AS (
        DELETE FROM @checkpoint AS c USING going WHERE c.seq = going.seq
      ), payloads AS (
@@ -68,16 +68,16 @@ const REMOVE: &str = concat!(
     "), others AS (
        DELETE FROM @write AS given USING unnest($8, $9) AS w(contract, prefix) ",
     join_beginning!("num", "@write", "o.id"),
-    "  WHERE (SELECT is_right FROM guess) AND given.num = o.num
+    "  WHERE (SELECT holds FROM condition) AND given.num = o.num
      ), lineages AS (
        DELETE FROM @lineage AS l USING locked
-       WHERE (SELECT is_right FROM guess) AND l.lin = locked.lin AND NOT EXISTS (
+       WHERE (SELECT holds FROM condition) AND l.lin = locked.lin AND NOT EXISTS (
          SELECT FROM @checkpoint AS c WHERE c.lin = l.lin AND c.seq NOT IN (SELECT seq FROM victim))
      ), note AS (
-       INSERT INTO @batch (call) SELECT $10 FROM guess WHERE is_right
+       INSERT INTO @batch (call) SELECT $10 FROM condition WHERE holds
      ), note_before AS (
-       DELETE FROM @batch WHERE call = $11 AND (SELECT is_right FROM guess)
-     ) SELECT is_right FROM guess"
+       DELETE FROM @batch WHERE call = $11 AND (SELECT holds FROM condition)
+     ) SELECT holds FROM condition"
 );
 
 /// Takes the locks of [`locks::select_locked`]. The next statements of the transaction read them from a setting.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use tokio_postgres::Row;
 
-use super::guess_rows::nothing_missing;
 use super::key::{self, Name, number};
+use super::optimistic_rows::nothing_missing;
 use super::prefix::{begins_with, is_name};
 use super::row;
 use super::transaction::Transaction;
@@ -107,7 +107,7 @@ pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R])
 }
 
 /// True if nothing is missing, and batch `$3` has stored the checkpoint `$1` of contract `$2`, or `$1` is empty.
-macro_rules! was_right {
+macro_rules! guard {
     () => {
         concat!(
             nothing_missing!(),
@@ -174,7 +174,7 @@ impl Rows {
         }
     }
 
-    /// Stores the rows. `checkpoint` are the parameters of [`was_right`].
+    /// Stores the rows. `checkpoint` are the parameters of [`guard`].
     pub(super) fn store(self, open: &Transaction<'_>, mut checkpoint: Vec<Value>) {
         let Self { contracts, ids, tasks, replaces, claimed, claim_sums, sums, states, bodies, answered } = self;
         if !answered.is_empty() {
@@ -186,7 +186,7 @@ impl Rows {
                      WHERE w.contract = u.contract AND w.claimed IS NULL AND w.state & 4 <> 0 AND ",
                     is_name!("w.id", "u.id"),
                     " AND ",
-                    was_right!()
+                    guard!()
                 ),
                 given,
             );
@@ -198,7 +198,7 @@ impl Rows {
                    SELECT contract, id, $3, task, replaces <> 0, claimed, claim_sum, sum, state, body
                    FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12)
                         AS u(contract, id, task, replaces, claimed, claim_sum, sum, state, body) WHERE ",
-                was_right!()
+                guard!()
             ),
             checkpoint,
         );
@@ -245,7 +245,7 @@ impl Claims {
         values![self.contracts, self.ids, self.claimed_by, self.sums]
     }
 
-    /// Stores the claims. `checkpoint` are the parameters of [`was_right`].
+    /// Stores the claims. `checkpoint` are the parameters of [`guard`].
     pub(super) fn store(self, open: &Transaction<'_>, mut checkpoint: Vec<Value>) {
         checkpoint.extend(self.into_values());
         open.later(
@@ -253,7 +253,7 @@ impl Claims {
                 "WITH claims AS MATERIALIZED (
                    SELECT contract, id, claimed_by, claim_sum, nextval('@claim_order') AS claim
                    FROM unnest($4, $5, $6, $7) AS u(contract, id, claimed_by, claim_sum) WHERE ",
-                was_right!(),
+                guard!(),
                 ") UPDATE @write AS w SET claimed = u.claimed_by, claim_sum = u.claim_sum, claim = u.claim FROM claims AS u
                    WHERE w.contract = u.contract AND w.claimed IS NULL AND ",
                 is_name!("w.id", "u.id")

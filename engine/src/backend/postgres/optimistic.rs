@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use bytes::Bytes;
 
 use super::batch::{Batch, Memory};
-use super::guess_rows::{LOCK, LOOK, Line, Needed, Put, STORE, STORE_AND_CLAIM, columns, needed_columns};
 use super::heads::{Head, Heads};
 use super::key::{self, Name, number};
+use super::optimistic_rows::{LOCK, LOOK, Needed, NewLineage, Put, STORE, STORE_AND_CLAIM, columns, needed_columns};
 use super::payloads::tip;
 use super::session::Session;
 use super::status::{self, Touched};
@@ -39,7 +39,7 @@ struct Stage {
 }
 
 /// The content of an optimistic write, and its assumptions.
-struct Guess<'a> {
+struct OptimisticWrite<'a> {
     heads: &'a Heads,
     cache: &'a PayloadCache,
     call: i64,
@@ -47,7 +47,7 @@ struct Guess<'a> {
     /// checkpoints.
     lineages: BTreeMap<i64, (Seq, i64)>,
     /// The lineages that begin with the batch. In a head, a negative number is the index of its lineage here.
-    lines: Vec<Line>,
+    new_lineages: Vec<NewLineage>,
     /// Other lineages that must not exist, because the batch removes them.
     absent: Vec<Name>,
     /// The heads after the puts so far. The save number of a put is not known yet: a negative number is its index in
@@ -68,19 +68,19 @@ struct Guess<'a> {
 }
 
 /// An optimistic write does not support the batch.
-struct NoGuess;
+struct Unsupported;
 
 /// Stores the batch in one round trip. Returns `None` if nothing was stored, because the batch has other changes than
 /// saves, or because an assumption was wrong.
 pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Result<Option<Vec<Applied>>> {
     let Batch { units, call } = batch;
     let (cache, heads) = (&memory.cache, &mut *memory.heads.borrow_mut());
-    let mut guess = Guess {
+    let mut write = OptimisticWrite {
         heads,
         cache,
         call,
         lineages: BTreeMap::new(),
-        lines: Vec::new(),
+        new_lineages: Vec::new(),
         absent: Vec::new(),
         moved: HashMap::new(),
         puts: Vec::new(),
@@ -92,10 +92,10 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         needed: Vec::new(),
         last: HashMap::new(),
     };
-    let Ok(mut applied) = units.iter().map(|unit| guess.unit(unit)).collect::<Result<Vec<_>, _>>() else {
+    let Ok(mut applied) = units.iter().map(|unit| write.unit(unit)).collect::<Result<Vec<_>, _>>() else {
         return Ok(None);
     };
-    let Guess { lineages, lines, absent, puts, mut stages, touched, mut told, needed, .. } = guess;
+    let OptimisticWrite { lineages, new_lineages, absent, puts, mut stages, touched, mut told, needed, .. } = write;
     // Only the statement that stores checkpoints verifies heads. Without it, conditions on heads would not be verified.
     if puts.is_empty() && !(lineages.is_empty() && absent.is_empty()) {
         return Ok(None);
@@ -119,7 +119,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     });
     let at = open.count();
     if first.is_some() {
-        let mut values = columns(&lineages, &lines, &absent, &puts, call);
+        let mut values = columns(&lineages, &new_lineages, &absent, &puts, call);
         // Claims that come after writes of the batch need a separate statement.
         match stages.first_mut().filter(|stage| stage.writes.is_empty() && !stage.claims.is_empty()) {
             Some(stage) => {
@@ -129,16 +129,16 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
             None => open.later(STORE, values),
         }
     }
-    let was_right = || match &first {
+    let guard = || match &first {
         Some((contract, id)) => values![id, number(*contract), call],
         None => values!["", 0_i16, call],
     };
     for Stage { writes, claims } in stages {
         if !writes.is_empty() {
-            writes.store(&open, was_right());
+            writes.store(&open, guard());
         }
         if !claims.is_empty() {
-            claims.store(&open, was_right());
+            claims.store(&open, guard());
         }
     }
     touched.refresh(&open);
@@ -163,8 +163,8 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         return Ok(None);
     }
     for unit in &mut applied {
-        let place = unit.lineage.and_then(|place| usize::try_from(place).ok());
-        unit.lineage = place.and_then(|place| seqs.get(place)).map(|(_, lin)| *lin);
+        let index = unit.lineage.and_then(|index| usize::try_from(index).ok());
+        unit.lineage = index.and_then(|index| seqs.get(index)).map(|(_, lin)| *lin);
     }
     learn(cache, heads, puts, &seqs);
     Ok(Some(applied))
@@ -172,11 +172,11 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
 
 /// Remembers the stored checkpoints.
 fn learn(cache: &PayloadCache, heads: &mut Heads, puts: Vec<Put>, seqs: &[(Seq, i64)]) {
-    let seq_of = |place: Seq| {
-        if place < 0 {
-            usize::try_from(-place - 1).ok().and_then(|at| seqs.get(at)).map(|(seq, _)| *seq)
+    let seq_of = |seq_or_index: Seq| {
+        if seq_or_index < 0 {
+            usize::try_from(-seq_or_index - 1).ok().and_then(|at| seqs.get(at)).map(|(seq, _)| *seq)
         } else {
-            Some(place)
+            Some(seq_or_index)
         }
     };
     let mut kept = Vec::with_capacity(puts.len());
@@ -197,9 +197,9 @@ fn learn(cache: &PayloadCache, heads: &mut Heads, puts: Vec<Put>, seqs: &[(Seq, 
     cache.keep(kept);
 }
 
-impl Guess<'_> {
+impl OptimisticWrite<'_> {
     /// Adds a unit to the optimistic write. Returns the results of the unit if the write succeeds.
-    fn unit(&mut self, unit: &Unit) -> Result<Applied, NoGuess> {
+    fn unit(&mut self, unit: &Unit) -> Result<Applied, Unsupported> {
         let mut applied = Applied::default();
         unit.expect.iter().try_for_each(|expect| self.expect(expect, unit))?;
         unit.ops.iter().try_for_each(|op| match op {
@@ -224,13 +224,13 @@ impl Guess<'_> {
             }
             Op::RemoveFrom { contract, lineage, sort_key } if sort_key.0.is_empty() => self.remove(*contract, lineage),
             Op::RemoveLogs { contract, lineage } => self.remove(*contract, lineage),
-            _ => Err(NoGuess),
+            _ => Err(Unsupported),
         })?;
         Ok(applied)
     }
 
     /// Checks a condition against the remembered heads. If it seems false, the database must decide.
-    fn expect(&mut self, expect: &Expect, unit: &Unit) -> Result<(), NoGuess> {
+    fn expect(&mut self, expect: &Expect, unit: &Unit) -> Result<(), Unsupported> {
         let holds = match expect {
             Expect::Newest { contract, lineage, .. } | Expect::NewestSave { contract, lineage, .. } => {
                 let begins = |op: &Op| matches!(op, Op::Put(draft) if draft.header.contract == *contract && draft.header.lineage == *lineage);
@@ -238,7 +238,7 @@ impl Guess<'_> {
                     Some(head) => expect.check(Some(&head.header)),
                     // The statement verifies that the lineage does not exist.
                     None if unit.ops.iter().any(begins) => expect.check(None),
-                    None => return Err(NoGuess),
+                    None => return Err(Unsupported),
                 }
             }
             Expect::Checkpoint { contract, id, must, .. } => {
@@ -253,13 +253,13 @@ impl Guess<'_> {
                     Ok(())
                 } else if matches!(must, Must::NotBeSavedSince(_)) {
                     // The remembered time may be too early.
-                    return Err(NoGuess);
+                    return Err(Unsupported);
                 } else {
-                    let head = self.heads.with_id(*contract, id).cloned().ok_or(NoGuess)?;
+                    let head = self.heads.with_id(*contract, id).cloned().ok_or(Unsupported)?;
                     let head = self
                         .head(*contract, &head.header.lineage)
                         .filter(|head| head.header.id == *id)
-                        .ok_or(NoGuess)?;
+                        .ok_or(Unsupported)?;
                     expect.check(Some(&head.header))
                 }
             }
@@ -276,9 +276,9 @@ impl Guess<'_> {
                 }
                 head.map_or(Ok(()), |head| expect.check_line(Some(head.lin)))
             }
-            Expect::FreeSlot { .. } => return Err(NoGuess),
+            Expect::FreeSlot { .. } => return Err(Unsupported),
         };
-        holds.map_err(|_| NoGuess)
+        holds.map_err(|_| Unsupported)
     }
 
     /// Requires that the checkpoint with this id, or any checkpoint of the lineage, exists. The statement that stores
@@ -313,7 +313,7 @@ impl Guess<'_> {
     }
 
     /// Adds a checkpoint. Returns the stored size of its payload, in bytes.
-    fn put(&mut self, draft: &Draft) -> Result<u64, NoGuess> {
+    fn put(&mut self, draft: &Draft) -> Result<u64, Unsupported> {
         let head = self.head(draft.header.contract, &draft.header.lineage);
         let bound = head.as_ref().map(|head| match &head.header {
             old if old.id == draft.header.id => Bound::Replaced(&old.sort_key),
@@ -326,7 +326,7 @@ impl Guess<'_> {
             || head.as_ref().is_some_and(|head| head.header.age_offset != header.age_offset)
             || !self.ids.insert(key::name(header.contract, &header.id))
         {
-            return Err(NoGuess);
+            return Err(Unsupported);
         }
         let parent =
             head.as_ref().filter(|head| header.parent.as_ref() == Some(&head.header.id)).map(|head| head.base.key);
@@ -338,9 +338,9 @@ impl Guess<'_> {
             Some(encoded) => encoded.raw.clone(),
             None if draft.inherit.is_empty() => frame::join(&draft.payload).into(),
             None => {
-                let parent = self.payload(parent.ok_or(NoGuess)?).ok_or(NoGuess)?;
-                let parent = frame::split(&parent.raw).map_err(|_| NoGuess)?;
-                frame::join(&resolve_from_parent(draft, &parent).ok_or(NoGuess)?).into()
+                let parent = self.payload(parent.ok_or(Unsupported)?).ok_or(Unsupported)?;
+                let parent = frame::split(&parent.raw).map_err(|_| Unsupported)?;
+                frame::join(&resolve_from_parent(draft, &parent).ok_or(Unsupported)?).into()
             }
         };
         let unknown = || Error::new(Code::Unavailable, "the payload is not in memory");
@@ -350,19 +350,19 @@ impl Guess<'_> {
         if old_head
             .is_some_and(|old| old.base.key.seq < 0 || old.base.depth > 0 || header.sort_key < old.header.sort_key)
         {
-            return Err(NoGuess);
+            return Err(Unsupported);
         }
         let replaces = old_head.map(|old| old.base.key.seq);
         let base = head.as_ref().filter(|_| replaces.is_none()).map(|head| head.base);
         let planned = plan(&raw, base, encoded, Effort::Full, |key| {
             self.payload(key).map(CachedPayload::into_base).ok_or_else(unknown)
         });
-        let (row, misses) = planned.map_err(|_| NoGuess)?;
+        let (row, misses) = planned.map_err(|_| Unsupported)?;
         if row.body.len() > LARGEST {
-            return Err(NoGuess);
+            return Err(Unsupported);
         }
-        let place = -(signed(self.puts.len() as u64) + 1);
-        let base = Base { key: row.key(place), depth: row.depth, budget: row.budget };
+        let index = -(signed(self.puts.len() as u64) + 1);
+        let base = Base { key: row.key(index), depth: row.depth, budget: row.budget };
         let (flags, sum) = flags_and_sum(self.call, header, None);
         let mut known = header.clone();
         let meta = std::mem::take(&mut known.meta);
@@ -379,10 +379,10 @@ impl Guess<'_> {
     }
 
     /// Removes a lineage, or its logs. The statement verifies that there is nothing to remove.
-    fn remove(&mut self, contract: ContractId, lineage: &str) -> Result<(), NoGuess> {
+    fn remove(&mut self, contract: ContractId, lineage: &str) -> Result<(), Unsupported> {
         let name = key::name(contract, lineage);
         if self.moved.contains_key(&name) || self.heads.of(contract, lineage).is_some() {
-            return Err(NoGuess);
+            return Err(Unsupported);
         }
         self.absent.push(name);
         Ok(())
@@ -390,7 +390,7 @@ impl Guess<'_> {
 
     /// Begins a lineage with its first checkpoint. Returns its negative index.
     fn begin(&mut self, header: &Header, labels: &Labels) -> i64 {
-        self.lines.push(Line {
+        self.new_lineages.push(NewLineage {
             contract: header.contract,
             name: header.lineage.clone(),
             group: header.group.clone(),
@@ -398,7 +398,7 @@ impl Guess<'_> {
             status: header.status,
             labels: labels.clone(),
         });
-        -signed(self.lines.len() as u64)
+        -signed(self.new_lineages.len() as u64)
     }
 
     /// Returns a payload from memory.

@@ -59,12 +59,12 @@ pub(super) fn needed_columns(needed: Vec<Needed>) -> Vec<Value> {
     values![contracts, ids, names, lins]
 }
 
-/// The text of [`STORE`] and [`STORE_AND_CLAIM`]. `guess` has a row that says whether the assumptions hold, and `put`
-/// the new rows. `place` is the index of a row in the batch, from 1.
+/// The text of [`STORE`] and [`STORE_AND_CLAIM`]. `assumptions` has a row that says whether they hold, and `put` the
+/// new rows. `ord` is the index of a row in the batch, from 1.
 macro_rules! store {
     ($($more:expr)?) => {
         concat!(
-            "WITH guess AS (
+            "WITH assumptions AS (
                SELECT ", nothing_missing!(), " AND NOT EXISTS (
                  SELECT FROM unnest($1, $2, $20) AS head(lin, seq, call) WHERE NOT EXISTS (SELECT FROM (
                    SELECT c.seq, c.call FROM @checkpoint AS c WHERE c.lin = head.lin
@@ -79,29 +79,29 @@ macro_rules! store {
                AND NOT EXISTS (SELECT FROM @checkpoint AS c WHERE c.seq = ANY($25) AND c.logs IS NOT NULL)
                AND NOT EXISTS (
                  SELECT FROM unnest($21, $22) AS line(contract, name) JOIN @lineage AS l
-                   ON l.contract = line.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(line.name), 1, 16) AND l.name = line.name) AS is_right
+                   ON l.contract = line.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(line.name), 1, 16) AND l.name = line.name) AS hold
              ), line AS MATERIALIZED (
                SELECT nextval('@lineage_order') AS lin, given.*
-               FROM unnest($21, $22, $23, $24, $26) WITH ORDINALITY AS given(contract, name, grp, age_offset, status, place)
-               WHERE (SELECT is_right FROM guess) AND given.age_offset IS NOT NULL
+               FROM unnest($21, $22, $23, $24, $26) WITH ORDINALITY AS given(contract, name, grp, age_offset, status, ord)
+               WHERE (SELECT hold FROM assumptions) AND given.age_offset IS NOT NULL
              ), lines AS (
                INSERT INTO @lineage (lin, contract, name, grp, age_offset, status, labels)
                SELECT lin, contract, name, grp, age_offset, status,
-                      (SELECT array_agg(label) FROM unnest($27, $28) AS given(place, label) WHERE given.place = line.place)
+                      (SELECT array_agg(label) FROM unnest($27, $28) AS given(ord, label) WHERE given.ord = line.ord)
                FROM line ORDER BY contract, name
              ), replaced AS (
-               DELETE FROM @checkpoint WHERE seq = ANY($25) AND (SELECT is_right FROM guess) RETURNING seq
+               DELETE FROM @checkpoint WHERE seq = ANY($25) AND (SELECT hold FROM assumptions) RETURNING seq
              ), replaced_payloads AS (
-               DELETE FROM @payload WHERE seq = ANY($25) AND (SELECT is_right FROM guess)
+               DELETE FROM @payload WHERE seq = ANY($25) AND (SELECT hold FROM assumptions)
              ), put AS MATERIALIZED (
                SELECT nextval('@save_order') AS seq,
-                      CASE WHEN given.lin < 0 THEN (SELECT array_agg(line.lin ORDER BY line.place) FROM line)[-given.lin]
+                      CASE WHEN given.lin < 0 THEN (SELECT array_agg(line.lin ORDER BY line.ord) FROM line)[-given.lin]
                            ELSE given.lin END AS in_lin,
                       given.*
                FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) WITH ORDINALITY
                     AS given(contract, id, lin, saved_at, flags, sum, parent, grp, label, sort_key, meta, base, depth, budget, size, body,
-                             place)
-               WHERE (SELECT is_right FROM guess) AND (SELECT count(*) FROM replaced) >= 0
+                             ord)
+               WHERE (SELECT hold FROM assumptions) AND (SELECT count(*) FROM replaced) >= 0
              ), checkpoints AS (
                INSERT INTO @checkpoint
                  (seq, lin, contract, call, saved_at, flags, sum, id, parent, grp, label, sort_key, meta)
@@ -109,13 +109,13 @@ macro_rules! store {
              ), payloads AS (
                INSERT INTO @payload (seq, call, base, depth, budget, size, body)
                SELECT seq, $19,
-                      CASE WHEN base < 0 THEN (SELECT array_agg(earlier.seq ORDER BY earlier.place) FROM put AS earlier)[-base]
+                      CASE WHEN base < 0 THEN (SELECT array_agg(earlier.seq ORDER BY earlier.ord) FROM put AS earlier)[-base]
                            ELSE nullif(base, 0) END,
                       depth, budget, size, body
                FROM put
              )",
             $($more,)?
-            "SELECT seq, in_lin FROM put ORDER BY place"
+            "SELECT seq, in_lin FROM put ORDER BY ord"
         )
     };
 }
@@ -131,7 +131,7 @@ pub(super) const STORE: &str = store!();
 pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
     ", claims AS (
        SELECT given.*, nextval('@claim_order') AS claim
-       FROM unnest($29, $30, $31, $32) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
+       FROM unnest($29, $30, $31, $32) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT hold FROM assumptions)
      ), claimed AS (
        UPDATE @write AS w SET claimed = claims.claimed_by, claim_sum = claims.claim_sum, claim = claims.claim FROM claims
        WHERE w.contract = claims.contract AND w.claimed IS NULL AND ",
@@ -140,7 +140,7 @@ pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
 ));
 
 /// A lineage that begins with the batch.
-pub(super) struct Line {
+pub(super) struct NewLineage {
     pub(super) contract: ContractId,
     pub(super) name: String,
     pub(super) group: String,
@@ -168,10 +168,10 @@ pub(super) struct Put {
 ///
 /// `heads` are the lineages, with the expected save numbers and random numbers of their newest checkpoints.
 ///
-/// `lines` are new lineages that must not exist yet. `absent` are other lineages that must not exist.
+/// `new_lineages` are new lineages that must not exist yet. `absent` are other lineages that must not exist.
 pub(super) fn columns(
     heads: &BTreeMap<i64, (Seq, i64)>,
-    lines: &[Line],
+    new_lineages: &[NewLineage],
     absent: &[Name],
     puts: &[Put],
     call: i64,
@@ -180,11 +180,11 @@ pub(super) fn columns(
         puts.iter().map(of).collect()
     }
     let text = |text: &str| text.as_bytes().to_vec();
-    let labels = lines
+    let labels = new_lineages
         .iter()
         .zip(1_i64..)
-        .flat_map(|(line, place)| labels::elements(&line.labels).into_iter().map(move |label| (place, label)));
-    let (places, labels): (Vec<i64>, Vec<Vec<u8>>) = labels.unzip();
+        .flat_map(|(new, ord)| labels::elements(&new.labels).into_iter().map(move |label| (ord, label)));
+    let (ords, labels): (Vec<i64>, Vec<Vec<u8>>) = labels.unzip();
     values![
         heads.keys().copied().collect::<Vec<_>>(),
         heads.values().map(|(seq, _)| *seq).collect::<Vec<_>>(),
@@ -206,13 +206,17 @@ pub(super) fn columns(
         each(puts, |put| put.row.body.to_vec()),
         call,
         heads.values().map(|(_, call)| *call).collect::<Vec<_>>(),
-        lines.iter().map(|line| number(line.contract)).chain(absent.iter().map(|name| name.0)).collect::<Vec<_>>(),
-        lines.iter().map(|line| text(&line.name)).chain(absent.iter().map(|name| name.1.clone())).collect::<Vec<_>>(),
-        lines.iter().map(|line| text(&line.group)).collect::<Vec<_>>(),
-        lines.iter().map(|line| i16::from(line.age_offset)).collect::<Vec<_>>(),
+        new_lineages.iter().map(|new| number(new.contract)).chain(absent.iter().map(|name| name.0)).collect::<Vec<_>>(),
+        new_lineages
+            .iter()
+            .map(|new| text(&new.name))
+            .chain(absent.iter().map(|name| name.1.clone()))
+            .collect::<Vec<_>>(),
+        new_lineages.iter().map(|new| text(&new.group)).collect::<Vec<_>>(),
+        new_lineages.iter().map(|new| i16::from(new.age_offset)).collect::<Vec<_>>(),
         puts.iter().filter_map(|put| put.replaces).collect::<Vec<_>>(),
-        lines.iter().map(|line| status::parameter(line.status)).collect::<Vec<_>>(),
-        places,
+        new_lineages.iter().map(|new| status::parameter(new.status)).collect::<Vec<_>>(),
+        ords,
         labels,
     ]
 }
