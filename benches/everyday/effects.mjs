@@ -111,10 +111,10 @@ async function roundTrips(database, sides, modes) {
     const turn = async (name) => {
       await database.setDelay(0);
       await call(sides[name], round++);
-      return { flights: (await database.counted()).flights };
+      return { roundTrips: (await database.counted()).roundTrips };
     };
     const figures = await inTurns(names, turn, { rounds: sized(5, 2) });
-    rows.push(row("round trips", what, { figures, modes }, "flights", { unit: "figure" }));
+    rows.push(row("round trips", what, { figures, modes }, "roundTrips", { unit: "figure" }));
   }
   return rows;
 }

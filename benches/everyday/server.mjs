@@ -44,8 +44,8 @@ export function measure(database) {
     for (const [work, call] of Object.entries(calls)) {
       const figures = await roundTrips(database, opened, call);
       // The document has the calls that take the peer more than one.
-      const detail = figures.theirs.flights.median === 1;
-      rows.push(row("round trips", work, { figures, modes }, "flights", { unit: "figure", most: 1, detail }));
+      const detail = figures.theirs.roundTrips.median === 1;
+      rows.push(row("round trips", work, { figures, modes }, "roundTrips", { unit: "figure", most: 1, detail }));
     }
     await database.setDelay(SLOW_MS);
     const page = (name) => () => listed(opened[name].saver, place(LONG), { limit: PAGE }, PAGE);
@@ -63,7 +63,7 @@ function roundTrips(database, opened, call) {
   const turn = async (name) => {
     await database.setDelay(0);
     await call(opened[name], rounds[name]++);
-    return { flights: (await database.counted()).flights };
+    return { roundTrips: (await database.counted()).roundTrips };
   };
   return inTurns(names, turn, { rounds: sized(5, 2) });
 }

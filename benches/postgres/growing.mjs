@@ -56,7 +56,7 @@ export function growing() {
         },
       };
       const figures = await inDatabases(databases, work, { rounds: sized(3, 1), warm: false });
-      const size = { stored: { goal: 50 }, values: null, log: null, sent: { goal: 100 }, flights: { most: 1 } };
+      const size = { stored: { goal: 50 }, values: null, log: null, sent: { goal: 100 }, roundTrips: { most: 1 } };
       const times = { wall: { goal: delayMs === 0 ? 5 : 2 }, loop: { detail: delayMs > 0 } };
       // The delay changes no size, so the sizes are printed once.
       rows.push(...rowsOf(label, databases.mode, figures, delayMs === 0 ? { ...size, ...times } : times));

@@ -63,12 +63,12 @@ async function measure({ wire, mode }, opened) {
       const turn = async (name) => {
         await wire.reset(delayMs);
         const times = await read(opened[name]);
-        const { flights, sent, received } = await wire.counted();
+        const { roundTrips, sent, received } = await wire.counted();
         await wire.reset(0);
-        return { ...times, flights, sent, received };
+        return { ...times, roundTrips, sent, received };
       };
       const figures = await inTurns(names, turn, { rounds: sized(3, 1), warm: sized(true, false) });
-      const traffic = { received: {}, sent: null, flights: {} };
+      const traffic = { received: {}, sent: null, roundTrips: {} };
       const kinds = { ...(delayMs === 0 && traffic), wall: {}, loop: {} };
       // The document has the reads without a delay, and what they receive.
       const isDetail = ({ what }) => delayMs > 0 || what === "sent";

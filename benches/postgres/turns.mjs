@@ -13,7 +13,7 @@ const FIGURES = {
   log: ["write-ahead log", bytes],
   sent: ["sent", bytes],
   received: ["received", bytes],
-  flights: ["round trips", figure],
+  roundTrips: ["round trips", figure],
   wall: ["wall time", time],
   saves: ["saves a second", rate],
   loop: ["event loop", time],
@@ -35,12 +35,12 @@ export function inDatabases(databases, { prepare, run, check, count, delayMs }, 
       const before = await databases.sizes(database);
       await wire.reset(delayMs);
       const times = await clock(count, () => run(side));
-      const { flights, sent, received } = await wire.counted();
+      const { roundTrips, sent, received } = await wire.counted();
       await wire.reset(0);
       const after = await databases.sizes(database);
       await check(side);
       const grown = Object.entries(after).map(([kind, size]) => [kind, (size - before[kind]) / count]);
-      const counted = { flights: flights / count, sent: sent / count, received: received / count };
+      const counted = { roundTrips: roundTrips / count, sent: sent / count, received: received / count };
       return { ...Object.fromEntries(grown), ...counted, ...times, saves: times.wall };
     });
   };

@@ -20,7 +20,7 @@ export async function startWire(port) {
     port: own,
     /** Sets the time that is added to each round trip, and counts from zero again. */
     reset: (delayMs) => ask({ delayMs }),
-    /** What went over the wire since then: `{ flights, sent, received }`. */
+    /** What went over the wire since then: `{ roundTrips, sent, received }`. */
     counted: () => ask({}),
     async stop() {
       const ended = once(child, "exit");

@@ -184,8 +184,8 @@ onServer("newest", (server) => {
     });
     /** Waits until nothing is sent any more. Nobody waits for the end of a read that took several round trips. */
     const quiet = async () => {
-      for (let before = -1; before !== proxy.counted.flights;) {
-        before = proxy.counted.flights;
+      for (let before = -1; before !== proxy.counted.roundTrips;) {
+        before = proxy.counted.roundTrips;
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     };
@@ -194,10 +194,10 @@ onServer("newest", (server) => {
     await quiet();
     const counted: Record<string, unknown> = {};
     for (const [what, [trips, call]] of Object.entries(calls)) {
-      const before = proxy.counted.flights;
+      const before = proxy.counted.roundTrips;
       await call();
       await quiet();
-      const taken = proxy.counted.flights - before;
+      const taken = proxy.counted.roundTrips - before;
       const isWithin = typeof trips === "object" && trips[0] <= taken && taken <= trips[1];
       counted[what] = isWithin ? trips : taken;
     }

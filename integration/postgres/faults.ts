@@ -21,7 +21,7 @@ export type Verdict = "pass" | "cut" | "cut-after" | "stall" | void;
 
 export interface Proxy {
   readonly port: number;
-  readonly counted: { flights: number; sent: number; received: number; connections: number };
+  readonly counted: { roundTrips: number; sent: number; received: number; connections: number };
   cutAll(): void;
   stop(): Promise<void>;
 }

@@ -18,9 +18,9 @@ onServer("newest", (server) => {
     const save = (n: number) => store.save(checkpoint({ id: `c${n}`, runId: `run ${n}`, timestamp: n }));
     await save(0);
     await save(1);
-    const before = proxy.counted.flights;
+    const before = proxy.counted.roundTrips;
     await save(2);
-    expect(proxy.counted.flights - before).toBe(1);
+    expect(proxy.counted.roundTrips - before).toBe(1);
     const inspector = await openInspector(server().url({ database }));
     onTestFinished(() => inspector.close());
     const { items } = await inspector.runs({ label: { service: "support" } });

@@ -70,8 +70,8 @@ const pause = new Int32Array(new SharedArrayBuffer(4));
  *   It reads plain connections only (`sslmode=disable`).
  */
 export async function startProxy(port, { delayMs = 0, onMessage } = {}) {
-  /** What went over the wire. A flight is all that a client sends before it waits for the server. */
-  const counted = { flights: 0, sent: 0, received: 0, connections: 0 };
+  /** What went over the wire. A round trip is all that a client sends before it waits for the server. */
+  const counted = { roundTrips: 0, sent: 0, received: 0, connections: 0 };
   const open = new Set();
   const delay = new Delay(delayMs / 2);
   const server = createServer((client) => {
@@ -90,7 +90,7 @@ export async function startProxy(port, { delayMs = 0, onMessage } = {}) {
       from.on("data", (chunk) => {
         if (ended !== undefined) return;
         counted[direction === "client" ? "sent" : "received"] += chunk.length;
-        if (direction === "client" && answered) counted.flights += 1;
+        if (direction === "client" && answered) counted.roundTrips += 1;
         if (direction === "client") answered = false;
         const out = onMessage === undefined ? chunk : whole(messages.read(chunk));
         const send = () => {
@@ -128,7 +128,7 @@ export async function startProxy(port, { delayMs = 0, onMessage } = {}) {
     port: server.address().port,
     counted,
     /** Counts from zero again. */
-    reset: () => Object.assign(counted, { flights: 0, sent: 0, received: 0, connections: 0 }),
+    reset: () => Object.assign(counted, { roundTrips: 0, sent: 0, received: 0, connections: 0 }),
     /** Sets the time that is added to each round trip from now on. */
     setDelay(ms) {
       delay.ms = ms / 2;

@@ -27,9 +27,9 @@ onServer("newest", (server) => {
     };
     /** The round trips of this work. */
     const counted = async (work: () => Promise<unknown>) => {
-      const before = proxy.counted.flights;
+      const before = proxy.counted.roundTrips;
       await work();
-      return proxy.counted.flights - before;
+      return proxy.counted.roundTrips - before;
     };
     return { database, saver, save, counted };
   }
@@ -135,11 +135,11 @@ onServer("newest", (server) => {
     await store.batch(Array.from({ length: 2_000 }, (_, n) => put(n)));
     const keys = async (filter: object) => (await store.search(["users"], { filter, limit: 10 })).map(({ key }) => key);
     expect(await keys({ n: -1 })).toEqual([]);
-    const { flights } = proxy.counted;
+    const { roundTrips } = proxy.counted;
     const { received } = bytes;
     expect(await keys({ n: { $gt: 1_995 } })).toEqual(["1996", "1997", "1998", "1999"]);
     // The end of a read is sent by itself, and nobody waits for it.
-    expect(proxy.counted.flights - flights).toBeLessThan(4);
+    expect(proxy.counted.roundTrips - roundTrips).toBeLessThan(4);
     expect(bytes.received - received).toBeGreaterThan(100_000);
     expect(bytes.received - received).toBeLessThan(400_000);
   });
