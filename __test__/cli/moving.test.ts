@@ -235,7 +235,7 @@ describe("import", () => {
       "of a later version": (folder) =>
         change(join(folder, "order.jsonl"), (text) => text.replace(/"version":\d+/, '"version":99')),
       "without its last commit": (folder) => change(join(folder, "order.jsonl"), withoutLastLine),
-      "without its order": (folder) => rmSync(join(folder, "order.jsonl")),
+      "without its journal": (folder) => rmSync(join(folder, "order.jsonl")),
     };
     for (const [what, damage] of Object.entries(broken)) {
       const cwd = folder();

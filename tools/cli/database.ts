@@ -21,9 +21,9 @@ export interface Database {
 const HEADER_BYTES = 100;
 const APPLICATION_ID = { offset: 68, value: 0x466b7074 };
 
-/** The log of a folder of text files, and its first characters. */
-const ORDER = "order.jsonl";
-const ORDER_BEGIN = '{"forkpoint":"jsonl"';
+/** The journal of a folder of text files, and its first characters. */
+const JOURNAL = "order.jsonl";
+const JOURNAL_BEGIN = '{"forkpoint":"jsonl"';
 
 export function chooseDatabase(given: string | undefined): Database {
   if (given === "") throw new UsageError("--db is empty: pass the path or URL of a database");
@@ -138,15 +138,15 @@ export function isDatabase(word: string): boolean {
 
 function isFolderOfText(path: string): boolean {
   return ignoring(() => {
-    if (!statSync(path).isDirectory() || !statSync(join(path, ORDER)).isFile()) return false;
-    return beginOf(join(path, ORDER), ORDER_BEGIN.length).toString("latin1") === ORDER_BEGIN;
+    if (!statSync(path).isDirectory() || !statSync(join(path, JOURNAL)).isFile()) return false;
+    return beginOf(join(path, JOURNAL), JOURNAL_BEGIN.length).toString("latin1") === JOURNAL_BEGIN;
   });
 }
 
-/** Returns true for a folder of text files that has lost its log. The store reports this error. */
+/** Returns true for a folder of text files that has lost its journal. The store reports this error. */
 function wasFolderOfText(path: string): boolean {
   return (
-    ["forkpoint.lock", `${ORDER}.old`].some((name) => existsSync(join(path, name))) && !existsSync(join(path, ORDER))
+    ["forkpoint.lock", `${JOURNAL}.old`].some((name) => existsSync(join(path, name))) && !existsSync(join(path, JOURNAL))
   );
 }
 

@@ -21,7 +21,7 @@ const SQLITE = "SQLite format 3\0";
 const APPLICATION_ID = { offset: 68, value: 0x466b7074 };
 
 /** The file that marks a folder of text files. */
-const ORDER = "order.jsonl";
+const JOURNAL = "order.jsonl";
 
 /** Imports the body of a request, like `forkpoint import`. Keeps the files in a private folder until the end. */
 export async function importRuns(inspector: Inspector, request: IncomingMessage, query: Query): Promise<Imported> {
@@ -138,9 +138,9 @@ function isInside(name: string): boolean {
 
 /** Returns the target of the files for `copyStore`. */
 async function targetOf(folder: string, names: readonly string[]): Promise<string> {
-  const order = names.filter((name) => name === ORDER || name.endsWith(`/${ORDER}`));
-  if (order.length === 1) return `jsonl:${join(folder, dirname(order[0]!))}`;
-  if (order.length > 1) throw invalid("these are several exports: import one folder at a time");
+  const journals = names.filter((name) => name === JOURNAL || name.endsWith(`/${JOURNAL}`));
+  if (journals.length === 1) return `jsonl:${join(folder, dirname(journals[0]!))}`;
+  if (journals.length > 1) throw invalid("these are several exports: import one folder at a time");
   const databases = names.filter((name) => !/-(?:wal|shm|journal)$/.test(name));
   if (databases.length !== 1) {
     throw invalid("choose one database, or the folder of an export, in which there is a file order.jsonl");

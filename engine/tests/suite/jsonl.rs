@@ -122,14 +122,14 @@ fn a_crash_at_any_byte_leaves_a_batch_whole_or_absent() {
                 check(&now, &expected, &format!("{path} has {length} bytes"));
             }
         }
-        // Then the line in the commit log.
-        let order = &after["order.jsonl"];
-        for length in before["order.jsonl"].len()..order.len() {
-            now.insert("order.jsonl".to_owned(), order[..length].to_vec());
-            check(&now, &expected, &format!("the commit log has {length} bytes"));
+        // Then the line in the journal.
+        let journal = &after["order.jsonl"];
+        for length in before["order.jsonl"].len()..journal.len() {
+            now.insert("order.jsonl".to_owned(), journal[..length].to_vec());
+            check(&now, &expected, &format!("the journal has {length} bytes"));
         }
         // Then the files that were removed are deleted.
-        now.insert("order.jsonl".to_owned(), order.clone());
+        now.insert("order.jsonl".to_owned(), journal.clone());
         check(&now, &committed, "committed");
         restore(&crashed, &now);
         drop(open(&crashed));
@@ -222,7 +222,7 @@ fn a_line_that_was_changed_by_hand_is_named() {
             for other in [fewer, more] {
                 let last = other.len() < lines.len() && at + 1 == lines.len();
                 if path == "order.jsonl" && last {
-                    // A commit log without its last line is an older state of the store.
+                    // A journal without its last line is an older state of the store.
                     continue;
                 }
                 fs::write(folder.join(path), other.join("\n") + "\n").unwrap();
@@ -275,7 +275,7 @@ fn an_open_store_reports_damage_where_it_reads() {
 }
 
 #[test]
-fn a_missing_commit_log_is_said_and_not_guessed() {
+fn a_missing_journal_is_an_error() {
     let (_parent, folder) = temporary("store");
     run(&mut open(&folder), &history()[0]);
     let mut store = open(&folder);
@@ -313,8 +313,8 @@ fn a_folder_of_others_is_refused_untouched() {
     }
     let (_parent, folder) = temporary("store");
     drop(open(&folder));
-    let order = fs::read_to_string(folder.join("order.jsonl")).unwrap();
-    fs::write(folder.join("order.jsonl"), order.replace("\"version\":1", "\"version\":2")).unwrap();
+    let journal = fs::read_to_string(folder.join("order.jsonl")).unwrap();
+    fs::write(folder.join("order.jsonl"), journal.replace("\"version\":1", "\"version\":2")).unwrap();
     let error = Jsonl::open(&options(&folder)).unwrap_err();
     assert!(error.code() == Code::Unsupported && error.message().contains("update Forkpoint"), "{error}");
 
@@ -462,7 +462,7 @@ fn the_format_does_not_change() {
     let saved = draft("run-1", "a1").sort_key(1.0).meta(b"{}").parts(vec![json_part("state", "{\"n\":1}")]);
     apply(&mut store, vec![append("run-1", "chat", vec![keyed("k", "hi")]), saved.pin_live("chat").put()]).unwrap();
     assert_eq!(file_of(&folder, "agents/run-1.jsonl"), EXPECTED_RUN);
-    assert_eq!(file_of(&folder, "order.jsonl"), EXPECTED_ORDER);
+    assert_eq!(file_of(&folder, "order.jsonl"), EXPECTED_JOURNAL);
 }
 
 #[rustfmt::skip]
@@ -475,7 +475,7 @@ const EXPECTED_RUN: [&str; 6] = [
     r#"{"head":{"log":"chat","branch":1,"length":1},"sum":"5ae3ed8661ded7b3"}"#,
 ];
 #[rustfmt::skip]
-const EXPECTED_ORDER: [&str; 2] = [
+const EXPECTED_JOURNAL: [&str; 2] = [
     r#"{"forkpoint":"jsonl","version":1,"epoch":1,"commit":0,"last":{"seq":0,"lineage":0,"branch":0,"file":0},"files":[],"sum":"62a1da4392b44ab6"}"#,
     r#"{"commit":1,"synced":true,"last":{"seq":1,"lineage":1,"branch":1,"file":1},"files":[{"file":1,"path":"agents/run-1.jsonl","length":618,"lines":6,"sum":"5ae3ed8661ded7b3"}],"sum":"52a9e5d26d09ce04"}"#,
 ];

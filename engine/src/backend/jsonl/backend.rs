@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use super::folder;
 use super::index::Index;
+use super::journal::Known;
 use super::lock::{Kind, Lock};
 use super::names::Names;
 use super::options::Options;
-use super::order::Known;
 use super::plan::plan;
 use crate::backend::interface::Backend;
 use crate::backend::lazy::Opener;
@@ -64,9 +64,9 @@ impl Jsonl {
         if options.read_only {
             return Ok(opened);
         }
-        if !opened.folder.join(folder::ORDER).exists() {
+        if !opened.folder.join(folder::JOURNAL).exists() {
             let _held = opened.lock.wait(Kind::Exclusive)?;
-            if !opened.folder.join(folder::ORDER).exists() {
+            if !opened.folder.join(folder::JOURNAL).exists() {
                 Known::default().rewrite(&opened.folder, opened.durability != Durability::Off)?;
             }
         }

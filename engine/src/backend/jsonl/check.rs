@@ -3,9 +3,9 @@
 use super::backend::Jsonl;
 use super::files::{Files, KeptPayload, KeptRecord, Place};
 use super::index::{self, Index};
+use super::journal::Known;
 use super::line::{self, At, END, Sum, unreadable};
 use super::lock;
-use super::order::Known;
 use super::records::{self, Line};
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};

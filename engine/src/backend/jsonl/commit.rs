@@ -1,4 +1,4 @@
-//! Commits a batch: writes its lines, and then the line in the commit log that makes them valid.
+//! Commits a batch: writes its lines, and then the line in the journal that makes them valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Seek, SeekFrom, Write};
 
 use super::folder::{create_folder, require_plain};
 use super::index::Index;
-use super::order::{Commit, Last};
+use super::journal::{Commit, Last};
 use super::plan::{Draft, Plan};
 use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};

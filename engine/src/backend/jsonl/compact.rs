@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 
 use super::backend::Jsonl;
-use super::folder::{OLD_ORDER, open, require_plain};
+use super::folder::{OLD_JOURNAL, open, require_plain};
 use super::index::{Index, Source};
 use super::line::{self, At};
 use super::names::{self, Names};
@@ -49,7 +49,7 @@ impl Jsonl {
             }
             index.rewrite_order(durability)?;
             // The old log names files that were removed.
-            index.delete(OLD_ORDER);
+            index.delete(OLD_JOURNAL);
             index.tidy()
         })
     }
@@ -171,7 +171,7 @@ impl Index {
         Ok(())
     }
 
-    /// Rewrites the commit log.
+    /// Rewrites the journal.
     fn rewrite_order(&mut self, durability: Durability) -> Result<()> {
         if durability != Durability::Off {
             let commit = self.write(Durability::Full, &BTreeMap::new(), &BTreeSet::new())?;

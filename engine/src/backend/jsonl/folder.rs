@@ -10,22 +10,22 @@ use crate::backend::disk::{failed, folder_of, sync_folder};
 use crate::error::{Code, Error, Result};
 use crate::record::Formats;
 
-/// The commit log.
-pub(super) const ORDER: &str = "order.jsonl";
-/// The next commit log, while it is being written.
-pub(super) const NEW_ORDER: &str = "order.jsonl.new";
-/// The commit log before the current one.
-pub(super) const OLD_ORDER: &str = "order.jsonl.old";
+/// The journal.
+pub(super) const JOURNAL: &str = "order.jsonl";
+/// The next journal, while it is being written.
+pub(super) const NEW_JOURNAL: &str = "order.jsonl.new";
+/// The journal before the current one.
+pub(super) const OLD_JOURNAL: &str = "order.jsonl.old";
 pub(super) const LOCK: &str = "forkpoint.lock";
 
 /// The beginning of the first line of a file with a lineage.
 const FIRST_LINE: &[u8] = b"{\"lineage\":";
-/// The beginning of the first line of a commit log, without the version.
+/// The beginning of the first line of a journal, without the version.
 const MAGIC: &str = "{\"forkpoint\":\"jsonl\",\"version\":";
 /// The newest format that this release knows.
 const VERSION: u32 = 1;
 
-/// The format of a folder. The first line of its commit log begins with it.
+/// The format of a folder. The first line of its journal begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Format {
     /// Always `jsonl`.
@@ -46,7 +46,7 @@ impl Default for Format {
 }
 
 impl Format {
-    /// Reads the format from the beginning of a commit log.
+    /// Reads the format from the beginning of a journal.
     pub(super) fn parse(begin: &str) -> Option<Self> {
         let mut parts = begin.strip_prefix(MAGIC)?.split(',');
         let version = parts.next()?.parse().ok()?;
@@ -130,11 +130,11 @@ pub(super) fn find(path: &Path) -> Result<PathBuf> {
         _ => failed(error, "the folder cannot be read"),
     };
     let path = fs::canonicalize(path).map_err(missing)?;
-    let order = match open(File::options().read(true), &path, ORDER) {
-        Err(error) if error.kind() == ErrorKind::NotFound && is_ours(&path) => return Err(order_missing()),
+    let journal = match open(File::options().read(true), &path, JOURNAL) {
+        Err(error) if error.kind() == ErrorKind::NotFound && is_ours(&path) => return Err(journal_missing()),
         opened => opened.map_err(missing)?,
     };
-    read_format(order, path.join(LOCK).exists())?.require_readable()?;
+    read_format(journal, path.join(LOCK).exists())?.require_readable()?;
     Ok(path)
 }
 
@@ -167,26 +167,26 @@ pub(super) fn create_folder(path: &Path) -> std::io::Result<()> {
     builder.create(path)
 }
 
-/// Refuses a folder that does not belong to Forkpoint, and a folder without its commit log.
+/// Refuses a folder that does not belong to Forkpoint, and a folder without its journal.
 fn refuse_others(path: &Path) -> Result<()> {
-    match open(File::options().read(true), path, ORDER) {
+    match open(File::options().read(true), path, JOURNAL) {
         Ok(file) => return read_format(file, path.join(LOCK).exists())?.require_writable(),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(error, &format!("{ORDER} cannot be read"))),
+        Err(error) => return Err(failed(error, &format!("{JOURNAL} cannot be read"))),
     }
     let cannot = |error| failed(error, "the folder cannot be listed");
     let mut others = None;
     for entry in fs::read_dir(path).map_err(cannot)? {
         let name = entry.map_err(cannot)?.file_name();
-        if !matches!(name.to_str(), Some(LOCK | NEW_ORDER | OLD_ORDER)) {
+        if !matches!(name.to_str(), Some(LOCK | NEW_JOURNAL | OLD_JOURNAL)) {
             others = Some(name);
         }
     }
     match others {
         // Another process may have created the file in the meantime.
         None => Ok(()),
-        Some(_) if path.join(ORDER).exists() => Ok(()),
-        Some(_) if is_ours(path) => Err(order_missing()),
+        Some(_) if path.join(JOURNAL).exists() => Ok(()),
+        Some(_) if is_ours(path) => Err(journal_missing()),
         Some(name) => Err(Error::new(
             Code::Unsupported,
             format!(
@@ -197,10 +197,10 @@ fn refuse_others(path: &Path) -> Result<()> {
     }
 }
 
-/// Returns true if a folder without a commit log was a store. A copy, such as one in git, may lack the lock file.
+/// Returns true if a folder without a journal was a store. A copy, such as one in git, may lack the lock file.
 fn is_ours(path: &Path) -> bool {
     let is_there = |name: &str| path.join(name).exists();
-    is_there(LOCK) || is_there(OLD_ORDER) || fs::read_dir(path).is_ok_and(|mut folders| folders.any(has_lineage))
+    is_there(LOCK) || is_there(OLD_JOURNAL) || fs::read_dir(path).is_ok_and(|mut folders| folders.any(has_lineage))
 }
 
 /// Returns true for a folder that contains a lineage's file.
@@ -219,9 +219,9 @@ fn has_lineage(folder: std::io::Result<DirEntry>) -> bool {
     })
 }
 
-pub(super) fn order_missing() -> Error {
+pub(super) fn journal_missing() -> Error {
     let message =
-        format!("{ORDER} is missing, so it is unknown which lines were committed: restore the folder from a backup");
+        format!("{JOURNAL} is missing, so it is unknown which lines were committed: restore the folder from a backup");
     Error::new(Code::Corrupt, message)
 }
 
@@ -236,12 +236,12 @@ fn read_format(file: File, ours: bool) -> Result<Format> {
         if ours {
             return Error::new(
                 Code::Corrupt,
-                format!("{ORDER}, line 1: the line was changed or damaged: restore the folder from a backup"),
+                format!("{JOURNAL}, line 1: the line was changed or damaged: restore the folder from a backup"),
             );
         }
         Error::new(
             Code::Unsupported,
-            format!("the folder has an {ORDER} of another program: pass the path of an empty or a new folder"),
+            format!("the folder has an {JOURNAL} of another program: pass the path of an empty or a new folder"),
         )
     })
 }

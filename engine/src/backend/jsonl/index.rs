@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::files::{Files, KeptPayload, KeptRecord, Place};
+use super::journal::{Commit, Entry, Known, News};
 use super::line::{At, Sum, unreadable};
-use super::order::{Commit, Entry, Known, News};
 use super::records::{self, Line};
 use crate::backend::logs::{Branch, BranchId, End, LogRows, Mark};
 use crate::backend::tables::{First, Tables};
@@ -116,7 +116,7 @@ impl Index {
         let damaged =
             |why: String| Error::new(Code::Corrupt, format!("{}: {why}; restore the folder from a backup", entry.path));
         let Some(length) = entry.length.checked_sub(from) else {
-            return Err(damaged("the commit log records that it became shorter".to_owned()));
+            return Err(damaged("the journal records that it became shorter".to_owned()));
         };
         self.tables.contents.add(file, &entry.path);
         let bytes = self.tables.contents.read_new(file, from, length)?;

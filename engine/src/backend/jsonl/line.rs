@@ -23,7 +23,7 @@ pub(super) const END: usize = SUM + 1;
 /// The position of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct At {
-    /// The number of the file. The commit log has the number 0.
+    /// The number of the file. The journal has the number 0.
     pub(super) file: u64,
     /// The number of the line. The first line has the number 1.
     pub(super) line: u64,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::files::{KeptPayload, KeptRecord, Place};
 use super::index::{Index, Source};
+use super::journal::{self, Known};
 use super::line::{self, At, Sum};
 use super::names::{self, Names};
-use super::order::{self, Known};
 use super::records::{Checkpointed, Line, LogEnd, Recorded, TaskWrites};
 use super::touch::Touch;
 use crate::backend::logs::{BranchId, LogRows};
@@ -20,7 +20,7 @@ use crate::record::ContractId;
 #[derive(Debug)]
 pub(super) struct Draft {
     /// The file as committed before. A new file has no lines.
-    pub(super) before: order::Entry,
+    pub(super) before: journal::Entry,
     pub(super) text: Vec<u8>,
     lines: u64,
     /// The checksum of the last line.
@@ -28,7 +28,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn new(before: order::Entry) -> Self {
+    pub(super) fn new(before: journal::Entry) -> Self {
         Self { sum: before.sum, before, text: Vec::new(), lines: 0 }
     }
 
@@ -37,9 +37,9 @@ impl Draft {
     }
 
     /// The entry of the file with its new lines.
-    pub(super) fn after(&self) -> order::Entry {
-        let order::Entry { file, path, length, lines, .. } = self.before.clone();
-        order::Entry { file, path, length: length + self.text.len() as u64, lines: lines + self.lines, sum: self.sum }
+    pub(super) fn after(&self) -> journal::Entry {
+        let journal::Entry { file, path, length, lines, .. } = self.before.clone();
+        journal::Entry { file, path, length: length + self.text.len() as u64, lines: lines + self.lines, sum: self.sum }
     }
 
     /// Adds a line.
@@ -301,6 +301,6 @@ impl Index {
         let mut paths = (1..).map(|generation| names::path(&folder, stem, generation));
         let path = paths.find(|path| !self.tables.contents.has_path(path)).unwrap_or_default();
         self.tables.contents.add(file, &path);
-        Draft::new(order::Entry { file, path, length: 0, lines: 0, sum: Sum::default() })
+        Draft::new(journal::Entry { file, path, length: 0, lines: 0, sum: Sum::default() })
     }
 }

@@ -8,7 +8,7 @@ use crate::backend::logs::BranchId;
 use crate::backend::tables::{Key, TaskRow, Undo};
 use crate::record::{ContractId, Seq};
 
-/// The numbers of everything that a batch added, changed or removed. Numbers up to [`Known::last`](super::order::Known)
+/// The numbers of everything that a batch added, changed or removed. Numbers up to [`Known::last`](super::journal::Known)
 /// existed before the batch.
 #[derive(Debug, Default)]
 pub(super) struct Touch {

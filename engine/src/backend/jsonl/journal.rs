@@ -1,4 +1,4 @@
-//! The commit log, `order.jsonl`. Its first line lists the files of the store and their lengths. Each other line
+//! The journal, `order.jsonl`. Its first line lists the files of the store and their lengths. Each other line
 //! commits a batch: it lists the files that the batch extended, created or removed. Bytes of a file beyond its length
 //! are not committed.
 
@@ -10,20 +10,20 @@ use std::path::Path;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::folder::{self, Format, NEW_ORDER, OLD_ORDER, ORDER};
+use super::folder::{self, Format, JOURNAL, NEW_JOURNAL, OLD_JOURNAL};
 use super::line::{self, At, END, Sum};
 use super::names;
 use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};
 
-/// The state of the commit log, up to the last line that was read.
+/// The state of the journal, up to the last line that was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// The format of the folder. A rewritten log keeps it.
+    /// The format of the folder. A rewritten journal keeps it.
     pub(super) format: Format,
-    /// The number of times that the log was rewritten.
+    /// The number of times that the journal was rewritten.
     pub(super) epoch: u64,
-    /// The length of the log, in bytes. Bytes beyond this length were not committed.
+    /// The length of the journal, in bytes. Bytes beyond this length were not committed.
     pub(super) length: u64,
     pub(super) lines: u64,
     /// The checksum of the last line.
@@ -51,14 +51,14 @@ pub(super) struct Last {
     pub(super) file: u64,
 }
 
-/// New content of the log.
+/// New content of the journal.
 #[derive(Debug)]
 pub(super) enum News {
     Commits(Vec<Commit>),
-    /// The log was rewritten or replaced, or is read for the first time.
+    /// The journal was rewritten or replaced, or is read for the first time.
     Anew {
         known: Known,
-        /// True if the log was rewritten, and the old log began with the lines that this process has read. False if
+        /// True if the journal was rewritten, and the old journal began with the lines that this process has read. False if
         /// nothing is certain: an older version of the folder may have been restored.
         follows: bool,
     },
@@ -99,7 +99,7 @@ pub(super) struct Commit {
     pub(super) files: Vec<Entry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) removed: Vec<u64>,
-    /// The length of the log after this line, in bytes, and the checksum of the line.
+    /// The length of the journal after this line, in bytes, and the checksum of the line.
     #[serde(skip)]
     pub(super) end: (u64, Sum),
 }
@@ -110,7 +110,7 @@ struct First {
     #[serde(skip_deserializing, flatten)]
     format: Format,
     epoch: u64,
-    /// The checksum of the last line of the previous log.
+    /// The checksum of the last line of the previous journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<Sum>,
     commit: u64,
@@ -143,30 +143,30 @@ impl Known {
         }
     }
 
-    /// The total number of committed bytes, including the log.
+    /// The total number of committed bytes, including the journal.
     pub(super) fn bytes(&self) -> u64 {
         self.length + self.files.values().map(|entry| entry.length).sum::<u64>()
     }
 
-    /// Returns true if the log has grown so much that rewriting it is worthwhile.
+    /// Returns true if the journal has grown so much that rewriting it is worthwhile.
     pub(super) fn is_long(&self) -> bool {
         self.lines > 1000 && self.length > 4 * self.first.max(1 << 16)
     }
 
-    /// Returns true if the log is unchanged since it was read. Needs no lock, because committed lines stay.
+    /// Returns true if the journal is unchanged since it was read. Needs no lock, because committed lines stay.
     pub(super) fn is_current(&self, folder: &Path) -> Result<bool> {
         let mut file = open(folder)?;
         let length = file.metadata().map_err(cannot_read)?.len();
         Ok(length == self.length && self.begins(&mut file).map_err(cannot_read)?)
     }
 
-    /// Returns true if the log still begins with the lines that this process has read. Comparing lengths is not enough:
+    /// Returns true if the journal still begins with the lines that this process has read. Comparing lengths is not enough:
     /// an older version of the folder may have been restored, and may have grown to the same length.
     fn begins(&self, file: &mut File) -> std::io::Result<bool> {
         has_sum(file, self.length, self.sum)
     }
 
-    /// Reads the entire log.
+    /// Reads the entire journal.
     pub(super) fn load(folder: &Path) -> Result<Self> {
         Self::read(folder, &mut open(folder)?).map(|(known, _)| known)
     }
@@ -182,7 +182,7 @@ impl Known {
         Ok(News::Anew { known, follows })
     }
 
-    /// Reads the entire log. Also returns the checksum of the last line of the previous log, if there was one.
+    /// Reads the entire journal. Also returns the checksum of the last line of the previous journal, if there was one.
     fn read(folder: &Path, file: &mut File) -> Result<(Self, Option<Sum>)> {
         let all = tail(file, 0)?;
         let (mut known, after, rest) = Self::first(&all)?;
@@ -201,22 +201,22 @@ impl Known {
         Ok((known, after))
     }
 
-    /// Returns true if the previous log ended with the line whose checksum is `after`, and began with the lines that
+    /// Returns true if the previous journal ended with the line whose checksum is `after`, and began with the lines that
     /// this process has read.
     fn is_in_log_before(&self, folder: &Path, after: Sum) -> bool {
         let look = || {
-            let mut file = File::open(folder.join(OLD_ORDER))?;
+            let mut file = File::open(folder.join(OLD_JOURNAL))?;
             let length = file.metadata()?.len();
             Ok::<_, std::io::Error>(has_sum(&mut file, length, after)? && self.begins(&mut file)?)
         };
         look().unwrap_or(false)
     }
 
-    /// Reads the first line of the log. Also returns the checksum of the previous log's last line, and the other lines.
+    /// Reads the first line of the journal. Also returns the checksum of the previous journal's last line, and the other lines.
     fn first(all: &[u8]) -> Result<(Self, Option<Sum>, &[u8])> {
         let end = all.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged(1, "it is not complete"))?;
         let verified = line::verify(&all[..end], At::first(0));
-        // Read the format even if the line cannot be verified: a newer release may have rewritten the log.
+        // Read the format even if the line cannot be verified: a newer release may have rewritten the journal.
         let format = std::str::from_utf8(&all[..end]).ok().and_then(Format::parse);
         let format = format.ok_or_else(|| damaged(1, "it has no format"))?;
         format.require_readable()?;
@@ -276,11 +276,11 @@ impl Known {
     pub(super) fn append(&self, folder: &Path, commit: &mut Commit) -> Result<()> {
         let mut text = Vec::new();
         let sum = line::push(&mut text, commit, At { file: 0, line: self.lines + 1, before: self.sum });
-        let cannot = |error| failed(error, &format!("{ORDER} cannot be written"));
-        let mut file = File::options().read(true).write(true).open(folder.join(ORDER)).map_err(cannot)?;
+        let cannot = |error| failed(error, &format!("{JOURNAL} cannot be written"));
+        let mut file = File::options().read(true).write(true).open(folder.join(JOURNAL)).map_err(cannot)?;
         if !self.begins(&mut file).map_err(cannot)? {
             // A program that restores a folder does not take the lock.
-            let message = format!("{ORDER} was replaced while a batch was committed: try again");
+            let message = format!("{JOURNAL} was replaced while a batch was committed: try again");
             return Err(Error::new(Code::Busy, message));
         }
         let write = |file: &mut File| {
@@ -309,15 +309,15 @@ impl Known {
     /// exclusive lock.
     pub(super) fn cut_off(&mut self, folder: &Path) -> Result<()> {
         let cut = || {
-            let file = File::options().write(true).open(folder.join(ORDER))?;
+            let file = File::options().write(true).open(folder.join(JOURNAL))?;
             if file.metadata()?.len() > self.length { file.set_len(self.length) } else { Ok(()) }
         };
-        cut().map_err(|error| failed(error, &format!("{ORDER} cannot be written")))?;
+        cut().map_err(|error| failed(error, &format!("{JOURNAL} cannot be written")))?;
         self.lost = 0;
         Ok(())
     }
 
-    /// Rewrites the log as a single line, which replaces the old log atomically.
+    /// Rewrites the journal as a single line, which replaces the old journal atomically.
     pub(super) fn rewrite(&self, folder: &Path, sync: bool) -> Result<Self> {
         let epoch = self.epoch + 1;
         let files = self.files.values().cloned().collect();
@@ -326,7 +326,7 @@ impl Known {
         let mut text = Vec::new();
         let sum = line::push(&mut text, &first, At::first(0));
         let write = || {
-            let new = folder.join(NEW_ORDER);
+            let new = folder.join(NEW_JOURNAL);
             if let Err(error) = fs::remove_file(&new)
                 && error.kind() != ErrorKind::NotFound
             {
@@ -338,13 +338,13 @@ impl Known {
                 file.sync_all()?;
             }
             drop(file);
-            // Processes that have read a part of the old log find it here. Without links, they read everything again.
-            let _ = fs::remove_file(folder.join(OLD_ORDER));
-            let _ = fs::hard_link(folder.join(ORDER), folder.join(OLD_ORDER));
-            fs::rename(&new, folder.join(ORDER))?;
+            // Processes that have read a part of the old journal find it here. Without links, they read everything again.
+            let _ = fs::remove_file(folder.join(OLD_JOURNAL));
+            let _ = fs::hard_link(folder.join(JOURNAL), folder.join(OLD_JOURNAL));
+            fs::rename(&new, folder.join(JOURNAL))?;
             if sync { sync_folder(folder) } else { Ok(()) }
         };
-        write().map_err(|error| failed(error, &format!("{ORDER} cannot be rewritten")))?;
+        write().map_err(|error| failed(error, &format!("{JOURNAL} cannot be rewritten")))?;
         let length = text.len() as u64;
         Ok(Self {
             epoch,
@@ -360,13 +360,13 @@ impl Known {
 }
 
 fn open(folder: &Path) -> Result<File> {
-    File::open(folder.join(ORDER)).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => folder::order_missing(),
+    File::open(folder.join(JOURNAL)).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => folder::journal_missing(),
         _ => cannot_read(error),
     })
 }
 
-/// Returns true if a line with this checksum ends at this position of the log.
+/// Returns true if a line with this checksum ends at this position of the journal.
 fn has_sum(file: &mut File, position: u64, sum: Sum) -> std::io::Result<bool> {
     let mut end = [0; END];
     let Some(from) = position.checked_sub(END as u64) else { return Ok(false) };
@@ -384,11 +384,11 @@ fn tail(file: &mut File, from: u64) -> Result<Vec<u8>> {
 }
 
 fn cannot_read(error: std::io::Error) -> Error {
-    failed(error, &format!("{ORDER} cannot be read"))
+    failed(error, &format!("{JOURNAL} cannot be read"))
 }
 
 fn damaged(line: u64, why: &str) -> Error {
-    Error::new(Code::Corrupt, format!("{ORDER}, line {line}: {why}; restore the folder from a backup"))
+    Error::new(Code::Corrupt, format!("{JOURNAL}, line {line}: {why}; restore the folder from a backup"))
 }
 
 #[cfg(test)]
@@ -404,7 +404,7 @@ mod tests {
         ] {
             let known = Known { format: Format::parse(begin).unwrap(), ..Known::default() };
             known.rewrite(folder.path(), false).unwrap();
-            let text = fs::read_to_string(folder.path().join(ORDER)).unwrap();
+            let text = fs::read_to_string(folder.path().join(JOURNAL)).unwrap();
             assert!(text.starts_with(begin), "{text}");
             let read = Known::load(folder.path()).unwrap();
             assert_eq!(read.format, known.format);
