@@ -17,7 +17,7 @@ pub use self::checkpoint::{Checkpoint, Draft, Encoded, Header, Logged, Part, Pay
 pub use self::content::Content;
 pub use self::export::{FirstCheckpoint, LogRun, Origin, Saved, Start, Written};
 pub(crate) use self::key::Bound;
-pub use self::key::{ContractId, Order, PayloadKey, Place, Seq, SortKey};
+pub use self::key::{ContractId, Order, PayloadKey, Position, Seq, SortKey};
 pub use self::labels::{LabelChanges, Labels};
 pub use self::lineage::{Lineage, OpenLineage, OpenLineages};
 pub use self::log::{LogMark, LogPage, LogPin, Record};

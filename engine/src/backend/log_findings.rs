@@ -51,11 +51,11 @@ pub(crate) fn left_over(message: &str) -> Finding {
 }
 
 /// The records of a branch: their number, and the first and last positions.
-pub(crate) type Places = (i64, Option<i64>, Option<i64>);
+pub(crate) type BranchRecords = (i64, Option<i64>, Option<i64>);
 
 /// Checks that the records of a branch have no gap, and that its greatest end is directly after the last record.
 /// `needed` is the length of this end, or 0 if the branch has no ends.
-pub(crate) fn of_branch(id: i64, start: i64, (count, first, last): Places, needed: i64) -> Vec<Finding> {
+pub(crate) fn of_branch(id: i64, start: i64, (count, first, last): BranchRecords, needed: i64) -> Vec<Finding> {
     let mut findings = Vec::new();
     if first.is_some_and(|first| first != start) || last.is_some_and(|last| last - start + 1 != count) {
         findings.push(missing(&format!("records of branch {id} are missing")));

@@ -17,13 +17,13 @@ pub(crate) fn seal_record(record: &Record) -> Vec<u8> {
     envelope::seal(&frame::join(&Payload { parts: vec![part] }))
 }
 
-/// Opens an envelope that [`seal_record`] made. `place` is for error messages.
-pub(crate) fn open_record(key: Option<String>, body: &[u8], place: &str) -> Result<Record> {
+/// Opens an envelope that [`seal_record`] made. `what` names the record in errors.
+pub(crate) fn open_record(key: Option<String>, body: &[u8], what: &str) -> Result<Record> {
     let open = || frame::split(&envelope::open(&[body])?.into());
-    let mut parts = open().map_err(|error| error.context(place))?.parts;
+    let mut parts = open().map_err(|error| error.context(what))?.parts;
     match (parts.pop(), parts.is_empty()) {
         (Some(Part { tag, bytes, .. }), true) => Ok(Record { key, tag, bytes: bytes.into_joined() }),
-        _ => Err(damaged(place)),
+        _ => Err(damaged(what)),
     }
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn open_branch(
 }
 
 /// Reads a length or a position.
-pub(crate) fn open_place(number: i64) -> Result<u64> {
+pub(crate) fn open_position(number: i64) -> Result<u64> {
     u64::try_from(number).map_err(|_| damaged("a length or a position"))
 }
 

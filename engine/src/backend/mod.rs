@@ -12,7 +12,6 @@ mod batch;
 mod chain;
 mod clock;
 pub(crate) mod disk;
-mod first;
 mod header;
 mod inherit;
 mod interface;
@@ -34,6 +33,7 @@ mod spread;
 pub mod sqlite;
 mod stages;
 mod tables;
+mod top_k;
 mod writes;
 
 pub(crate) use self::clock::machine_clock;

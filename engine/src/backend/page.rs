@@ -4,20 +4,20 @@ use std::cmp::Ordering;
 
 use crate::error::Result;
 use crate::query::{MetaFilter, Page, RowOrder, Searcher};
-use crate::record::{Place, Tuple, TuplePage};
+use crate::record::{Position, Tuple, TuplePage};
 
 /// A position in the order of a page. Later positions are greater.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct InOrder<P> {
     pub order: RowOrder,
-    pub place: P,
+    pub position: P,
 }
 
 impl<P: Ord> Ord for InOrder<P> {
     fn cmp(&self, other: &Self) -> Ordering {
         match self.order {
-            RowOrder::OldestFirst => self.place.cmp(&other.place),
-            RowOrder::NewestFirst => other.place.cmp(&self.place),
+            RowOrder::OldestFirst => self.position.cmp(&other.position),
+            RowOrder::NewestFirst => other.position.cmp(&self.position),
         }
     }
 }
@@ -38,7 +38,7 @@ pub(super) struct Filler<'a> {
     looks: usize,
     bytes: usize,
     /// The position of the last checkpoint that the filter has examined.
-    last: Option<Place>,
+    last: Option<Position>,
     /// True if the page ends before an unreadable checkpoint.
     broken: bool,
 }
@@ -68,13 +68,13 @@ impl<'a> Filler<'a> {
     }
 
     /// Skips the next `count` checkpoints of the listing. `last` is the position of the last of them.
-    pub(super) fn leave_out(&mut self, count: usize, last: Place) {
+    pub(super) fn leave_out(&mut self, count: usize, last: Position) {
         self.looked += count;
         self.last = Some(last);
     }
 
     /// Adds the checkpoint at the next position of the listing. `None`: the filter has excluded it.
-    pub(super) fn add(&mut self, place: Place, found: Result<Option<Tuple>>) -> Result<()> {
+    pub(super) fn add(&mut self, position: Position, found: Result<Option<Tuple>>) -> Result<()> {
         match found {
             Err(error) if self.tuples.is_empty() => return Err(error),
             Err(_) => {
@@ -89,7 +89,7 @@ impl<'a> Filler<'a> {
             }
         }
         self.looked += 1;
-        self.last = Some(place);
+        self.last = Some(position);
         Ok(())
     }
 

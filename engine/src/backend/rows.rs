@@ -11,7 +11,7 @@ pub(super) trait Lineup {
     /// The number of checkpoints before this position.
     fn before(&self, sort_key: &SortKey, seq: Seq) -> Result<u64>;
     /// The position of the checkpoint with this id. `None` if the lineage has no such checkpoint.
-    fn place(&self, id: &str) -> Result<Option<(SortKey, Seq)>>;
+    fn position(&self, id: &str) -> Result<Option<(SortKey, Seq)>>;
     /// The checkpoints in this order, without the first `skip`. Their field `step` is 0.
     fn rows(&self, order: RowOrder, skip: u64, limit: usize) -> Result<Vec<Listed>>;
 }
@@ -30,7 +30,7 @@ pub(super) fn page(lineup: &impl Lineup, wanted: &Rows) -> Result<(u64, Vec<List
             Ok(step) => Some(step),
             Err(_) => count.checked_sub(step.unsigned_abs()),
         },
-        (RowsFrom::Id(id), _) => match lineup.place(id)? {
+        (RowsFrom::Id(id), _) => match lineup.position(id)? {
             Some((sort_key, seq)) => Some(lineup.before(&sort_key, seq)?),
             None => None,
         },
@@ -77,7 +77,7 @@ mod tests {
             Ok(0)
         }
 
-        fn place(&self, _: &str) -> Result<Option<(SortKey, Seq)>> {
+        fn position(&self, _: &str) -> Result<Option<(SortKey, Seq)>> {
             Ok(None)
         }
 

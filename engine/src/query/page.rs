@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 
 use super::of::Of;
 use super::rows::RowOrder;
-use crate::record::{ContractId, Place};
+use crate::record::{ContractId, Position};
 
 /// Lists checkpoints with their payloads and their pending writes. All come from one snapshot.
 ///
@@ -17,8 +17,8 @@ pub struct Page {
     pub contract: ContractId,
     pub of: Of,
     pub order: RowOrder,
-    /// The page begins after this place in the order. `None` begins with the first checkpoint.
-    pub after: Option<Place>,
+    /// The page begins after this position in the order. `None` begins with the first checkpoint.
+    pub after: Option<Position>,
     /// The number of checkpoints to skip after `after`. 0 if a filter is given.
     pub skip: usize,
     /// If given, only checkpoints that pass are listed.
@@ -39,8 +39,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns the number of places to read from an index.
-    pub(crate) fn places(&self) -> usize {
+    /// Returns the number of entries to read from an index.
+    pub(crate) fn entries(&self) -> usize {
         if self.filter.is_some() { self.looks } else { self.limit }
     }
 }

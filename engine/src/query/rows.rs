@@ -2,7 +2,7 @@
 
 use crate::record::{ContractId, FeedWait, Seq, SortKey};
 
-/// Lists the checkpoints of a lineage, each with its place in the lineage and its size.
+/// Lists the checkpoints of a lineage, each with its position in the lineage and its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
     pub contract: ContractId,
@@ -22,7 +22,7 @@ pub struct Rows {
 pub enum RowsFrom {
     /// The oldest or the newest checkpoint, depending on the order.
     End,
-    /// The checkpoint after this place in the order of the list. No checkpoint needs to exist at the place.
+    /// The checkpoint after this position in the order of the list. No checkpoint needs to exist at the position.
     After(SortKey, Seq),
     /// The checkpoint with this index in the lineage, from 0. Negative indexes count from the end: -1 is the newest.
     Step(i64),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use super::content::Content;
-use super::key::{Bound, ContractId, Order, PayloadKey, Place, SortKey};
+use super::key::{Bound, ContractId, Order, PayloadKey, Position, SortKey};
 use super::labels::Labels;
 use super::log::{LogMark, LogPin, Record};
 use super::status::{Status, TaskState};
@@ -149,7 +149,7 @@ pub struct Draft {
     pub logs: Vec<LogPin>,
     /// The labels that the lineage gets if this is its first checkpoint.
     pub labels: Labels,
-    /// Determines the checkpoint's place in its lineage.
+    /// Determines the checkpoint's position in its lineage.
     pub order: Order,
     /// The payload as it will probably be stored, encoded ahead of time. Only the engine sets this field.
     pub encoded: Option<Encoded>,
@@ -226,8 +226,8 @@ pub struct Tuple {
 pub struct TuplePage {
     /// In the order of the query.
     pub tuples: Vec<Tuple>,
-    /// The next page begins after this place. `None` on the last page.
-    pub next: Option<Place>,
+    /// The next page begins after this position. `None` on the last page.
+    pub next: Option<Position>,
 }
 
 /// A checkpoint with the records of a log that it names.

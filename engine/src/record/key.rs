@@ -41,8 +41,8 @@ impl ContractId {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SortKey(pub Vec<u8>);
 
-/// The place of a checkpoint in a listing: its sort key and its save number.
-pub type Place = (SortKey, Seq);
+/// The position of a checkpoint in a listing: its sort key and its save number.
+pub type Position = (SortKey, Seq);
 
 impl SortKey {
     /// Returns a sort key for a number. Sort keys are ordered as their numbers are. -0 and 0 give equal sort keys.
@@ -98,10 +98,10 @@ pub enum Order {
     SaveOfNumber,
 }
 
-/// The lower bound for the place of a checkpoint.
+/// The lower bound for the position of a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound<'a> {
-    /// The checkpoint that is replaced. The new one takes its place.
+    /// The checkpoint that is replaced. The new one takes its position.
     Replaced(&'a SortKey),
     /// The newest checkpoint of the lineage. The new one comes after it.
     Newest(&'a SortKey),
@@ -123,7 +123,7 @@ impl Order {
         }
         match self {
             Self::SortKey => None,
-            // A repeated save keeps its place.
+            // A repeated save keeps its position.
             Self::Save if replaced => Some(key.clone()),
             Self::Save => {
                 let (base, number) = key.split_raised();

@@ -9,7 +9,7 @@ use super::status::Status;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     pub seq: Seq,
-    /// The place in the lineage, counted from 0.
+    /// The position in the lineage, counted from 0.
     pub step: u64,
     pub header: Header,
     /// The size of the payload after framing and before compression, in bytes.

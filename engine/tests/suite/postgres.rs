@@ -97,7 +97,7 @@ fn strings_of_providers_are_understood() {
     for (url, user, host, port) in strings {
         let parsed = Url::parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
         assert_eq!(parsed.hosts, [(host.to_owned(), port)], "{url}");
-        assert!(parsed.place().contains(host) && !format!("{parsed:?}").contains("pw"), "{url}");
+        assert!(parsed.server_name().contains(host) && !format!("{parsed:?}").contains("pw"), "{url}");
         assert!(format!("{parsed:?}").contains(&format!("{user:?}")), "{url}");
     }
     assert!(Url::parse("///agents?host=/cloudsql/project:region:instance").unwrap().is_local());

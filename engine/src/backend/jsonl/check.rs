@@ -1,7 +1,7 @@
 //! Verifies all lines of a store, even if some of them are damaged.
 
 use super::backend::Jsonl;
-use super::files::{Files, KeptPayload, KeptRecord, Place};
+use super::files::{Files, KeptPayload, KeptRecord, Location};
 use super::index::{self, Index};
 use super::journal::Known;
 use super::line::{self, At, END, Sum, unreadable};
@@ -117,8 +117,8 @@ impl<'a> Check<'a> {
                 cursor.line += 1;
                 let at = At { file: *file, line: cursor.line, before };
                 let text = text.strip_suffix(b"\n").unwrap_or(text);
-                let place = Place { at, from: cursor.from, length: text.len() as u64 };
-                if let Err(error) = self.line(&mut source, text, place) {
+                let location = Location { at, from: cursor.from, length: text.len() as u64 };
+                if let Err(error) = self.line(&mut source, text, location) {
                     let error = self.files.at(at, &error);
                     self.page.findings.push(finding(source.as_ref(), error.message()));
                 }
@@ -154,9 +154,9 @@ impl<'a> Check<'a> {
     }
 
     /// Verifies a line with its contents, and counts it.
-    fn line(&mut self, source: &mut Option<Source>, text: &[u8], place: Place) -> Result<()> {
-        let line: Line<'_> = records::read(text, place.at)?.0;
-        if place.at.line == 1 {
+    fn line(&mut self, source: &mut Option<Source>, text: &[u8], location: Location) -> Result<()> {
+        let line: Line<'_> = records::read(text, location.at)?.0;
+        if location.at.line == 1 {
             *source = source_of(&line);
             return if source.is_some() { Ok(()) } else { Err(unreadable()) };
         }
@@ -165,7 +165,7 @@ impl<'a> Check<'a> {
             Line::Checkpoint(checkpoint) => {
                 let row = self.index.and_then(|index| index.tables.rows.get(&checkpoint.seq));
                 checkpoint.payload()?;
-                if row.is_some_and(|row| matches!(row.payload, KeptPayload::At(at) if at == place)) {
+                if row.is_some_and(|row| matches!(row.payload, KeptPayload::At(at) if at == location)) {
                     (counted.checkpoints, counted.payloads) = (counted.checkpoints + 1, counted.payloads + 1);
                 }
             }
@@ -174,7 +174,7 @@ impl<'a> Check<'a> {
                 let kept = row
                     .and_then(|row| row.records.get(usize::try_from(record.at.checked_sub(row.branch.start())?).ok()?));
                 record.record()?;
-                if matches!(kept, Some(KeptRecord::At { place: at, .. }) if *at == place) {
+                if matches!(kept, Some(KeptRecord::At { location: at, .. }) if *at == location) {
                     counted.records += 1;
                 }
             }

@@ -28,9 +28,9 @@ pub(super) struct Files {
     open: RefCell<HashMap<u64, File>>,
 }
 
-/// The place of a line.
+/// The location of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) at: At,
     /// The position of the line in its file, in bytes.
     pub(super) from: u64,
@@ -38,22 +38,22 @@ pub(super) struct Place {
     pub(super) length: u64,
 }
 
-/// A payload, or the place of its line.
+/// A payload, or the location of its line.
 #[derive(Clone, Debug)]
 pub(super) enum KeptPayload {
     /// The payload is not committed yet.
     Fresh(Payload),
     /// The payload is in a file.
-    At(Place),
+    At(Location),
 }
 
-/// A record, or the place of its line.
+/// A record, or the location of its line.
 #[derive(Clone, Debug)]
 pub(super) enum KeptRecord {
     /// The record is not committed yet.
     Fresh(Record),
     /// The record is in a file.
-    At { place: Place, key: Option<Box<str>>, size: u64 },
+    At { location: Location, key: Option<Box<str>>, size: u64 },
 }
 
 impl From<Payload> for KeptPayload {
@@ -93,13 +93,13 @@ impl Contents for Files {
     fn load(&self, payload: &KeptPayload) -> Result<Payload> {
         match payload {
             KeptPayload::Fresh(payload) => Ok(payload.clone()),
-            KeptPayload::At(place) => {
-                let bytes = self.read(place.at.file, place.from, place.length)?;
-                let read = || match records::read(&bytes, place.at)?.0 {
+            KeptPayload::At(location) => {
+                let bytes = self.read(location.at.file, location.from, location.length)?;
+                let read = || match records::read(&bytes, location.at)?.0 {
                     Line::Checkpoint(checkpoint) => checkpoint.payload(),
                     _ => Err(unreadable()),
                 };
-                read().map_err(|error| self.at(place.at, &error))
+                read().map_err(|error| self.at(location.at, &error))
             }
         }
     }
@@ -109,7 +109,7 @@ impl Contents for Files {
         let mut rest = records;
         while let Some(first) = rest.first() {
             let first = match first {
-                KeptRecord::At { place, .. } => place,
+                KeptRecord::At { location, .. } => location,
                 KeptRecord::Fresh(record) => {
                     found.push(record.clone());
                     rest = &rest[1..];
@@ -117,24 +117,24 @@ impl Contents for Files {
                 }
             };
             // Read consecutive lines together.
-            let mut places = vec![*first];
+            let mut locations = vec![*first];
             let mut end = first.from + first.length + 1;
             for next in &rest[1..] {
-                let KeptRecord::At { place, .. } = next else { break };
-                if place.at.file != first.at.file || place.from != end || end - first.from > RUN {
+                let KeptRecord::At { location, .. } = next else { break };
+                if location.at.file != first.at.file || location.from != end || end - first.from > RUN {
                     break;
                 }
-                end = place.from + place.length + 1;
-                places.push(*place);
+                end = location.from + location.length + 1;
+                locations.push(*location);
             }
             let bytes = self.read(first.at.file, first.from, end - first.from - 1)?;
-            for Place { at, from, length } in &places {
+            for Location { at, from, length } in &locations {
                 let begin = usize::try_from(from - first.from).unwrap_or(usize::MAX);
                 let end = begin.saturating_add(usize::try_from(*length).unwrap_or(usize::MAX));
                 let record = bytes.get(begin..end).ok_or_else(unreadable).and_then(|bytes| read_record(bytes, *at));
                 found.push(record.map_err(|error| self.at(*at, &error))?);
             }
-            rest = &rest[places.len()..];
+            rest = &rest[locations.len()..];
         }
         Ok(found)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::files::{Files, KeptPayload, KeptRecord, Place};
+use super::files::{Files, KeptPayload, KeptRecord, Location};
 use super::journal::{Commit, Entry, Known, News};
 use super::line::{At, Sum, unreadable};
 use super::records::{self, Line};
@@ -126,7 +126,7 @@ impl Index {
             let text = text.strip_suffix(b"\n").unwrap_or(text);
             let length = text.len() as u64;
             let read = records::read(text, at)
-                .and_then(|(line, sum)| self.apply(line, Place { at, from, length }).map(|()| sum));
+                .and_then(|(line, sum)| self.apply(line, Location { at, from, length }).map(|()| sum));
             at.before = read.map_err(|error| self.tables.contents.at(at, &error))?;
             from += length + 1;
         }
@@ -137,8 +137,8 @@ impl Index {
     }
 
     /// Applies a line to the index.
-    fn apply(&mut self, line: Line<'_, &RawValue>, place: Place) -> Result<()> {
-        let file = place.at.file;
+    fn apply(&mut self, line: Line<'_, &RawValue>, location: Location) -> Result<()> {
+        let file = location.at.file;
         let Some(Source { contract, lineage, .. }) = self.sources.get(&file) else {
             return match line {
                 Line::Lineage { contract, name, position, file: of } if of == file => {
@@ -164,7 +164,7 @@ impl Index {
             Line::Labels(labels) => self.tables.set_labels(position, labels),
             Line::Checkpoint(checkpoint) => {
                 let seq = checkpoint.seq;
-                let row = checkpoint.row(contract, (position, name), KeptPayload::At(place))?;
+                let row = checkpoint.row(contract, (position, name), KeptPayload::At(location))?;
                 row.marks.iter().filter_map(|mark| mark.end).for_each(|end| self.tables.count(end));
                 self.tables.insert_row(seq, row);
             }
@@ -188,7 +188,7 @@ impl Index {
                 if row.branch.start() + row.records.len() as u64 != record.at {
                     return Err(unreadable());
                 }
-                let kept = KeptRecord::At { place, key: record.key.as_deref().map(Into::into), size: record.size };
+                let kept = KeptRecord::At { location, key: record.key.as_deref().map(Into::into), size: record.size };
                 self.tables.push_records(record.branch, record.at, [kept]);
             }
             Line::Cut { branch, from } => self.tables.cut_records(branch, from),

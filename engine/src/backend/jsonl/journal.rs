@@ -58,7 +58,7 @@ pub(super) enum News {
     /// The journal was rewritten or replaced, or is read for the first time.
     Anew {
         known: Known,
-        /// True if the journal was rewritten, and the old journal began with the lines that this process has read. False if
+        /// True if the journal was rewritten, and the old one began with the lines that this process has read. False if
         /// nothing is certain: an older version of the folder may have been restored.
         follows: bool,
     },
@@ -106,7 +106,7 @@ pub(super) struct Commit {
 
 /// The first line.
 #[derive(Debug, Deserialize, Serialize)]
-struct First {
+struct FirstLine {
     #[serde(skip_deserializing, flatten)]
     format: Format,
     epoch: u64,
@@ -160,8 +160,8 @@ impl Known {
         Ok(length == self.length && self.begins(&mut file).map_err(cannot_read)?)
     }
 
-    /// Returns true if the journal still begins with the lines that this process has read. Comparing lengths is not enough:
-    /// an older version of the folder may have been restored, and may have grown to the same length.
+    /// Returns true if the journal still begins with the lines that this process has read. Comparing lengths is not
+    /// enough: an older version of the folder may have been restored, and may have grown to the same length.
     fn begins(&self, file: &mut File) -> std::io::Result<bool> {
         has_sum(file, self.length, self.sum)
     }
@@ -201,8 +201,8 @@ impl Known {
         Ok((known, after))
     }
 
-    /// Returns true if the previous journal ended with the line whose checksum is `after`, and began with the lines that
-    /// this process has read.
+    /// Returns true if the previous journal ended with the line whose checksum is `after`, and began with the lines
+    /// that this process has read.
     fn is_in_log_before(&self, folder: &Path, after: Sum) -> bool {
         let look = || {
             let mut file = File::open(folder.join(OLD_JOURNAL))?;
@@ -212,7 +212,8 @@ impl Known {
         look().unwrap_or(false)
     }
 
-    /// Reads the first line of the journal. Also returns the checksum of the previous journal's last line, and the other lines.
+    /// Reads the first line of the journal. Also returns the checksum of the previous journal's last line, and the other
+    /// lines.
     fn first(all: &[u8]) -> Result<(Self, Option<Sum>, &[u8])> {
         let end = all.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged(1, "it is not complete"))?;
         let verified = line::verify(&all[..end], At::first(0));
@@ -220,8 +221,8 @@ impl Known {
         let format = std::str::from_utf8(&all[..end]).ok().and_then(Format::parse);
         let format = format.ok_or_else(|| damaged(1, "it has no format"))?;
         format.require_readable()?;
-        let read = verified.and_then(|(text, sum)| Ok((line::parse::<First>(text)?, sum)));
-        let (First { epoch, after, commit, last, files, .. }, sum) =
+        let read = verified.and_then(|(text, sum)| Ok((line::parse::<FirstLine>(text)?, sum)));
+        let (FirstLine { epoch, after, commit, last, files, .. }, sum) =
             read.map_err(|error| damaged(1, error.message()))?;
         let files = files.into_iter().map(|entry| (entry.file, entry)).collect();
         let first = end as u64 + 1;
@@ -322,7 +323,7 @@ impl Known {
         let epoch = self.epoch + 1;
         let files = self.files.values().cloned().collect();
         let after = (self.lines > 0).then_some(self.sum);
-        let first = First { format: self.format, epoch, after, commit: self.commit, last: self.last, files };
+        let first = FirstLine { format: self.format, epoch, after, commit: self.commit, last: self.last, files };
         let mut text = Vec::new();
         let sum = line::push(&mut text, &first, At::first(0));
         let write = || {
@@ -338,7 +339,8 @@ impl Known {
                 file.sync_all()?;
             }
             drop(file);
-            // Processes that have read a part of the old journal find it here. Without links, they read everything again.
+            // Processes that have read a part of the old journal find it here. Without links, they read everything
+            // again.
             let _ = fs::remove_file(folder.join(OLD_JOURNAL));
             let _ = fs::hard_link(folder.join(JOURNAL), folder.join(OLD_JOURNAL));
             fs::rename(&new, folder.join(JOURNAL))?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
-use super::files::{KeptPayload, KeptRecord, Place};
+use super::files::{KeptPayload, KeptRecord, Location};
 use super::index::{Index, Source};
 use super::journal::{self, Known};
 use super::line::{self, At, Sum};
@@ -43,12 +43,12 @@ impl Draft {
     }
 
     /// Adds a line.
-    pub(super) fn push(&mut self, line: &Line<'_>) -> Place {
+    pub(super) fn push(&mut self, line: &Line<'_>) -> Location {
         let begin = self.text.len();
         self.lines += 1;
         let at = At { file: self.before.file, line: self.before.lines + self.lines, before: self.sum };
         self.sum = line::push(&mut self.text, line, at);
-        Place { at, from: self.before.length + begin as u64, length: (self.text.len() - begin - 1) as u64 }
+        Location { at, from: self.before.length + begin as u64, length: (self.text.len() - begin - 1) as u64 }
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Adds a line to a file. Returns `None` if the file is removed.
-    fn push(&mut self, known: &Known, file: u64, line: &Line<'_>) -> Option<Place> {
+    fn push(&mut self, known: &Known, file: u64, line: &Line<'_>) -> Option<Location> {
         if self.removed.contains(&file) {
             return None;
         }
@@ -85,9 +85,9 @@ impl Plan {
         let skip = usize::try_from(from.saturating_sub(start)).unwrap_or(usize::MAX);
         for (kept, at) in row.records.iter_mut().zip(start..).skip(skip) {
             let KeptRecord::Fresh(record) = kept else { continue };
-            if let Some(place) = self.push(known, file, &Line::Record(Recorded::new(id, log, at, record))) {
+            if let Some(location) = self.push(known, file, &Line::Record(Recorded::new(id, log, at, record))) {
                 let (key, size) = (record.key.as_deref().map(Into::into), record.bytes.len() as u64);
-                *kept = KeptRecord::At { place, key, size };
+                *kept = KeptRecord::At { location, key, size };
             }
         }
     }
@@ -213,8 +213,8 @@ impl Planner<'_> {
                 Some(row) => {
                     let KeptPayload::Fresh(payload) = &row.payload else { continue };
                     let line = Line::Checkpoint(Checkpointed::new(seq, row, payload));
-                    if let Some(place) = self.plan.push(&self.index.known, file, &line) {
-                        Arc::make_mut(row).payload = KeptPayload::At(place);
+                    if let Some(location) = self.plan.push(&self.index.known, file, &line) {
+                        Arc::make_mut(row).payload = KeptPayload::At(location);
                     }
                 }
                 None if was && !self.ended.contains(&lineage) => {

@@ -8,8 +8,8 @@ use crate::backend::logs::BranchId;
 use crate::backend::tables::{Key, TaskRow, Undo};
 use crate::record::{ContractId, Seq};
 
-/// The numbers of everything that a batch added, changed or removed. Numbers up to [`Known::last`](super::journal::Known)
-/// existed before the batch.
+/// The numbers of everything that a batch added, changed or removed. Numbers up to
+/// [`Known::last`](super::journal::Known) existed before the batch.
 #[derive(Debug, Default)]
 pub(super) struct Touch {
     /// The checkpoints. A removed checkpoint comes with its lineage and its id.

@@ -168,16 +168,16 @@ fn spread(time: Duration) -> Duration {
 
 /// Returns a notice about unsafe settings of the server.
 fn notice(url: &Url, options: &Options, server: &Server) -> Option<Notice> {
-    let place = url.place();
+    let name = url.server_name();
     if options.durability == Durability::Full && !server.is_durable {
         let message = format!(
-            "{place} has fsync or full_page_writes off: a crash of its machine may lose or damage what was saved; turn them on"
+            "{name} has fsync or full_page_writes off: a crash of its machine may lose or damage what was saved; turn them on"
         );
         return Some(Notice { code: "FORKPOINT_SERVER_NOT_DURABLE", message });
     }
     if !url.is_local() && matches!(url.ssl(), SslMode::Require | SslMode::Prefer) {
         let message = format!(
-            "the certificate of {place} is not checked, so another machine could pretend to be it: use sslmode=verify-full"
+            "the certificate of {name} is not checked, so another machine could pretend to be it: use sslmode=verify-full"
         );
         return Some(Notice { code: "FORKPOINT_SERVER_NOT_VERIFIED", message });
     }

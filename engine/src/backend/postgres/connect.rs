@@ -72,7 +72,7 @@ pub(super) struct Connector {
     needs_writes: bool,
     tls: MakeRustlsConnect,
     /// The hosts and the database, for messages.
-    place: String,
+    server: String,
 }
 
 impl Connector {
@@ -116,7 +116,7 @@ impl Connector {
             prepares: url.prepares,
             needs_writes: sessions == TargetSessionAttrs::ReadWrite,
             tls: MakeRustlsConnect::new(client_config(url)?),
-            place: url.place(),
+            server: url.server_name(),
         })
     }
 
@@ -126,7 +126,7 @@ impl Connector {
 
     /// Returns an error if the store needs a server that accepts writes.
     pub(super) fn refuse_read_only(&self) -> Result<()> {
-        let message = || format!("cannot connect to {}: the database accepts no writes", self.place);
+        let message = || format!("cannot connect to {}: the database accepts no writes", self.server);
         if self.needs_writes { Err(Error::new(Code::Unavailable, message())) } else { Ok(()) }
     }
 
@@ -139,8 +139,8 @@ impl Connector {
         self.first.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn place(&self) -> &str {
-        &self.place
+    pub(super) fn server(&self) -> &str {
+        &self.server
     }
 
     /// Connects to the first host that accepts the connection. A silent host or address leaves time for the others.
@@ -152,16 +152,16 @@ impl Connector {
         let all = self.hosts.len();
         let first = if self.balance { random() } else { self.first.load(Ordering::Relaxed) };
         let mut failed: Option<Error> = None;
-        for place in 0..all {
-            let at = first.wrapping_add(place) % all;
-            let end = Instant::now() + share(patience.saturating_sub(begun.elapsed()), all - place);
+        for nth in 0..all {
+            let at = first.wrapping_add(nth) % all;
+            let end = Instant::now() + share(patience.saturating_sub(begun.elapsed()), all - nth);
             let left = || end.saturating_duration_since(Instant::now());
             let found = timeout(self.timeout.min(left()), addresses(&self.hosts[at])).await;
             let found = found.unwrap_or_else(|_| Err("its name server did not answer in time".to_owned()));
             let mut addresses = match found {
                 Ok(addresses) => addresses,
                 Err(why) => {
-                    failed.get_or_insert_with(|| unresolved(&why, &self.place));
+                    failed.get_or_insert_with(|| unresolved(&why, &self.server));
                     continue;
                 }
             };
@@ -182,19 +182,19 @@ impl Connector {
                         return Ok(connected);
                     }
                     Ok(Err(error)) => {
-                        let error = unreachable(&error, &self.place);
+                        let error = unreachable(&error, &self.server);
                         // A lasting error tells more than a host that is down.
                         if failed.as_ref().is_none_or(Error::retryable) {
                             failed = Some(error);
                         }
                     }
                     Err(_) => {
-                        failed.get_or_insert_with(|| late(&self.place));
+                        failed.get_or_insert_with(|| late(&self.server));
                     }
                 }
             }
         }
-        Err(failed.unwrap_or_else(|| late(&self.place)))
+        Err(failed.unwrap_or_else(|| late(&self.server)))
     }
 
     async fn connect_to(

@@ -10,36 +10,36 @@ use tokio_postgres::error::SqlState;
 
 use crate::error::{Code, Error};
 
-pub(super) fn lost(place: &str) -> Error {
-    Error::new(Code::Unavailable, format!("the connection to {place} was lost"))
+pub(super) fn lost(server: &str) -> Error {
+    Error::new(Code::Unavailable, format!("the connection to {server} was lost"))
 }
 
 /// The error of a server that did not answer in time.
-pub(super) fn late(place: &str) -> Error {
-    Error::new(Code::Unavailable, format!("{place} did not answer before the busy timeout"))
+pub(super) fn late(server: &str) -> Error {
+    Error::new(Code::Unavailable, format!("{server} did not answer before the busy timeout"))
 }
 
 /// The error of a host whose addresses cannot be found.
-pub(super) fn unresolved(why: &str, place: &str) -> Error {
-    Error::new(Code::Unavailable, format!("cannot connect to {place}: {why}"))
+pub(super) fn unresolved(why: &str, server: &str) -> Error {
+    Error::new(Code::Unavailable, format!("cannot connect to {server}: {why}"))
 }
 
 /// The error of a failed connection attempt.
-pub(super) fn unreachable(error: &tokio_postgres::Error, place: &str) -> Error {
+pub(super) fn unreachable(error: &tokio_postgres::Error, server: &str) -> Error {
     if let Some(told) = error.as_db_error() {
         // At login, only the URL's `options` can cause these errors, and the server's message would repeat the options.
         if let state @ ("42601" | "42704" | "22023") = told.code().code() {
-            let message = format!("{place} rejects the \"options\" of the URL (SQLSTATE {state})");
+            let message = format!("{server} rejects the \"options\" of the URL (SQLSTATE {state})");
             return Error::new(Code::InvalidArgument, message).lasting();
         }
-        return from_server(error, place);
+        return from_server(error, server);
     }
     let source = std::error::Error::source(error);
     let why = source.map_or_else(|| error.to_string(), ToString::to_string);
     let told = error.to_string();
     if why.contains("password missing") {
         let message = format!(
-            "{place} needs a password: pass it in the URL, in the option \"password\", in PGPASSWORD or in the \
+            "{server} needs a password: pass it in the URL, in the option \"password\", in PGPASSWORD or in the \
              password file"
         );
         return Error::new(Code::Unavailable, message).lasting();
@@ -50,7 +50,7 @@ pub(super) fn unreachable(error: &tokio_postgres::Error, place: &str) -> Error {
         .and_then(|source| source.downcast_ref::<std::io::Error>())
         .filter(|io| io.kind() == ErrorKind::InvalidData);
     let remedy = insecure.map_or("", remedy);
-    let refused = Error::new(Code::Unavailable, format!("cannot connect to {place}: {why}{remedy}"));
+    let refused = Error::new(Code::Unavailable, format!("cannot connect to {server}: {why}{remedy}"));
     // The settings of the server and of the URL do not match.
     let is_setting = why.contains("does not support TLS") || why.contains("channel binding");
     if insecure.is_some() || is_setting { refused.lasting() } else { refused }
@@ -75,14 +75,14 @@ fn remedy(error: &std::io::Error) -> &'static str {
     }
 }
 
-pub(super) fn from_server(error: &tokio_postgres::Error, place: &str) -> Error {
+pub(super) fn from_server(error: &tokio_postgres::Error, server: &str) -> Error {
     let Some(told) = error.as_db_error() else {
-        return lost(place);
+        return lost(server);
     };
     let state = told.code();
     let (code, lasting, remedy) = meaning(state);
     let remedy = if remedy.is_empty() { String::new() } else { format!(": {remedy}") };
-    let message = format!("{place}: {} (SQLSTATE {}){remedy}", told.message(), state.code());
+    let message = format!("{server}: {} (SQLSTATE {}){remedy}", told.message(), state.code());
     let error = Error::new(code, message);
     if lasting { error.lasting() } else { error }
 }

@@ -106,10 +106,10 @@ impl Wanted {
 const MAKE: &str = "INSERT INTO @lineage (lin, contract, name, grp, age_offset, status)
        SELECT lin, contract, name, '', 0, 0 FROM (
          SELECT nextval('@lineage_order') AS lin, contract, name FROM (
-           SELECT w.contract, w.name FROM unnest($1, $2) WITH ORDINALITY AS w(contract, name, place)
+           SELECT w.contract, w.name FROM unnest($1, $2) WITH ORDINALITY AS w(contract, name, ord)
            WHERE NOT EXISTS (
              SELECT 1 FROM @lineage AS l WHERE l.contract = w.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name)
-           ORDER BY w.place OFFSET 0) AS missing OFFSET 0) AS numbered
+           ORDER BY w.ord OFFSET 0) AS missing OFFSET 0) AS numbered
        ORDER BY contract, name ON CONFLICT DO NOTHING RETURNING lin";
 
 /// Locks lineages in the order of their numbers: by their names (`$1`, `$2`), by the ids of their checkpoints (`$3`,

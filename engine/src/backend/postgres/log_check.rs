@@ -133,9 +133,9 @@ pub(super) fn marks_of(open: &Transaction<'_>, of: &HeaderRow, marks: &[Mark]) -
     const SQL: &str = concat!(
         "SELECT m.branch, m.length, EXISTS (
            SELECT FROM @log_mark AS h WHERE h.branch = m.branch AND h.length = m.length AND h.seq = $3), e.start, t.tip
-         FROM unnest($1, $2) WITH ORDINALITY AS m(branch, length, place) ",
+         FROM unnest($1, $2) WITH ORDINALITY AS m(branch, length, ord) ",
         end!("m.branch"),
-        " ORDER BY m.place"
+        " ORDER BY m.ord"
     );
     let ends: Vec<(&str, End)> = marks.iter().filter_map(|mark| Some((&*mark.log, mark.end?))).collect();
     let lengths: Vec<i64> = ends.iter().map(|(_, end)| signed(end.length)).collect();

@@ -10,7 +10,7 @@ use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::logs::{Branch, BranchId, Branches, End, LogRows, Mark};
 use crate::backend::marks::{
-    damaged, head_sum, open_branch, open_head, open_place, open_record, record_sum, seal_record,
+    damaged, head_sum, open_branch, open_head, open_position, open_record, record_sum, seal_record,
 };
 use crate::backend::number::signed;
 use crate::codec::checksum::Sum;
@@ -137,12 +137,12 @@ impl LogRows for Logs<'_> {
                                    coalesce((SELECT max(length) FROM @log_mark WHERE branch = $1), 0),
                                    coalesce((SELECT max(start) FROM @log_branch WHERE parent = $1), 0))";
         let length = self.0.one(sql, values![id])?.map_or(0, |row| row.get(0));
-        Ok(Some(open_place(length)?).filter(|length| *length > 0))
+        Ok(Some(open_position(length)?).filter(|length| *length > 0))
     }
 
     fn tip(&self, id: BranchId) -> Result<Option<u64>> {
         let last = self.0.one("SELECT max(pos) FROM @record WHERE branch = $1", values![id])?;
-        last.and_then(|row| row.get::<_, Option<i64>>(0)).map(|last| Ok(open_place(last)? + 1)).transpose()
+        last.and_then(|row| row.get::<_, Option<i64>>(0)).map(|last| Ok(open_position(last)? + 1)).transpose()
     }
 
     fn head_with_tip(&self, lin: i64, log: &str) -> Result<(Option<End>, Option<u64>)> {
@@ -152,7 +152,7 @@ impl LogRows for Logs<'_> {
             of_log!()
         );
         let Some(row) = self.0.one(SQL, values![lin, log])? else { return Ok((None, None)) };
-        let last = row.get::<_, Option<i64>>(5).map(open_place).transpose()?;
+        let last = row.get::<_, Option<i64>>(5).map(open_position).transpose()?;
         Ok((Some(Self::head_of(&row)?.1), last.map(|last| last + 1)))
     }
 
@@ -179,12 +179,12 @@ impl LogRows for Logs<'_> {
     }
 
     fn with_keys<'k>(&self, id: BranchId, below: u64, keys: &[&'k str]) -> Result<HashSet<&'k str>> {
-        let sql = "SELECT w.place FROM unnest($2) WITH ORDINALITY AS w(key, place) CROSS JOIN LATERAL (
+        let sql = "SELECT w.ord FROM unnest($2) WITH ORDINALITY AS w(key, ord) CROSS JOIN LATERAL (
                      SELECT FROM @record AS r WHERE r.branch = $1 AND substr(sha256(r.key), 1, 16) = substr(sha256(w.key), 1, 16)
                        AND r.key = w.key AND r.key IS NOT NULL AND r.pos < $3 LIMIT 1) AS found";
         let wanted: Vec<Vec<u8>> = keys.iter().map(|key| key.as_bytes().to_vec()).collect();
         let found = row::numbers(&self.0.query(sql, values![id, wanted, signed(below)])?);
-        Ok(found.into_iter().filter_map(|place| keys.get(usize::try_from(place - 1).ok()?).copied()).collect())
+        Ok(found.into_iter().filter_map(|ord| keys.get(usize::try_from(ord - 1).ok()?).copied()).collect())
     }
 
     fn hold(&mut self, seq: Seq, end: End) -> Result<()> {

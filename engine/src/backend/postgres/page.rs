@@ -23,7 +23,7 @@ use crate::backend::page::Filler;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
 use crate::query::{MetaFilter, MetaKey, Of, Page, RowOrder};
-use crate::record::{Place, Seq, SortKey, Tuple, TuplePage};
+use crate::record::{Position, Seq, SortKey, Tuple, TuplePage};
 
 /// The number of rows that the server sends for a filter with a test.
 const TESTED: usize = 10_000;
@@ -63,15 +63,15 @@ macro_rules! ordered {
 macro_rules! find {
     ($from:expr, $after:expr, $ordered:expr) => {
         concat!(
-            "SELECT set_config('forkpoint.page', coalesce(string_agg(m.seq::text, ',' ORDER BY m.place) FILTER (WHERE m.passes), ''), true),
-               (array_agg(m.sort_key) FILTER (WHERE m.place = $4))[1], (array_agg(m.seq) FILTER (WHERE m.place = $4))[1] FROM (
-               SELECT m.*, sum(p.size) FILTER (WHERE m.passes) OVER (ORDER BY m.place) - p.size AS before FROM (
+            "SELECT set_config('forkpoint.page', coalesce(string_agg(m.seq::text, ',' ORDER BY m.ord) FILTER (WHERE m.passes), ''), true),
+               (array_agg(m.sort_key) FILTER (WHERE m.ord = $4))[1], (array_agg(m.seq) FILTER (WHERE m.ord = $4))[1] FROM (
+               SELECT m.*, sum(p.size) FILTER (WHERE m.passes) OVER (ORDER BY m.ord) - p.size AS before FROM (
                  SELECT l.* FROM (
-                   SELECT l.seq, l.sort_key, l.passes, row_number() OVER () AS place
+                   SELECT l.seq, l.sort_key, l.passes, row_number() OVER () AS ord
                    FROM (SELECT c.seq, c.sort_key, $5::bytea[] IS NULL OR c.meta LIKE ALL ($5) OR position($6 IN c.meta) > 0
                            OR substr(c.meta, greatest(1, octet_length(c.meta) - octet_length($9) + 1)) <> $9 AS passes
                          FROM ", $from, $after, $ordered, " OFFSET $10) AS l) AS l
-                 WHERE l.passes OR l.place = $4 LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
+                 WHERE l.passes OR l.ord = $4 LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
              WHERE m.before IS NULL OR m.before < $8"
         )
     };
@@ -80,14 +80,15 @@ macro_rules! find {
 /// Selects the rows that [`find`] has found.
 macro_rules! found {
     () => {
-        "unnest(string_to_array(current_setting('forkpoint.page'), ',')::bigint[]) WITH ORDINALITY AS found(seq, place)"
+        "unnest(string_to_array(current_setting('forkpoint.page'), ',')::bigint[]) WITH ORDINALITY AS found(seq, ord)"
     };
 }
 
 /// Leaves the save numbers of `$1` for the next statements, as [`find`] does. `$2` is the size of the page in bytes.
-const CHOSEN: &str = "SELECT set_config('forkpoint.page', string_agg(m.seq::text, ',' ORDER BY m.place), true), NULL::bytea, NULL::bigint
-     FROM (SELECT c.seq, c.place, sum(p.size) OVER (ORDER BY c.place) - p.size AS before
-           FROM unnest($1) WITH ORDINALITY AS c(seq, place) LEFT JOIN @payload AS p USING (seq)) AS m
+const CHOSEN: &str =
+    "SELECT set_config('forkpoint.page', string_agg(m.seq::text, ',' ORDER BY m.ord), true), NULL::bytea, NULL::bigint
+     FROM (SELECT c.seq, c.ord, sum(p.size) OVER (ORDER BY c.ord) - p.size AS before
+           FROM unnest($1) WITH ORDINALITY AS c(seq, ord) LEFT JOIN @payload AS p USING (seq)) AS m
      WHERE m.before IS NULL OR m.before < $2";
 
 const ROWS: &str = concat!(
@@ -96,7 +97,7 @@ const ROWS: &str = concat!(
     ", p.size FROM ",
     found!(),
     " JOIN @checkpoint AS c ON c.seq = found.seq LEFT JOIN @lineage AS l ON l.lin = c.lin
-      LEFT JOIN @payload AS p ON p.seq = c.seq ORDER BY found.place"
+      LEFT JOIN @payload AS p ON p.seq = c.seq ORDER BY found.ord"
 );
 const PAYLOADS: &str = chains!(concat!("SELECT found.seq FROM ", found!()), "$1");
 const WRITES: &str = concat!(
@@ -201,11 +202,11 @@ pub(super) fn page(
     let mut filler = Filler::new(page);
     if several::is_of(page) {
         filler.look_at_all();
-        let places = several::places(open, page, &filler)?;
-        if places.is_empty() {
+        let positions = several::positions(open, page, &filler)?;
+        if positions.is_empty() {
             return Ok(filler.finish(false));
         }
-        let seqs: Vec<Seq> = places.into_iter().map(|(_, seq)| seq).collect();
+        let seqs: Vec<Seq> = positions.into_iter().map(|(_, seq)| seq).collect();
         open.later(CHOSEN, values![seqs, signed(page.bytes as u64)]);
     } else {
         let mut values = parameters(page, index);
@@ -239,7 +240,7 @@ fn fill(open: &Transaction<'_>, cache: &PayloadCache, page: &Page, mut filler: F
     // The rows that the server left out because of their number may pass the test.
     let is_filled = is_filled || rows.len() > page.limit.max(1) && rows.len() >= most(page);
     for row in rows {
-        let place = row.as_ref().map_or_else(|_| Place::default(), |row| (row.header.sort_key.clone(), row.seq));
+        let position = row.as_ref().map_or_else(|_| Position::default(), |row| (row.header.sort_key.clone(), row.seq));
         // The server checks only the texts of the filter, not its test.
         let tuple = row.and_then(|row| {
             let wants = filler.wants(&row.header.meta, row.header.saved_at);
@@ -252,7 +253,7 @@ fn fill(open: &Transaction<'_>, cache: &PayloadCache, page: &Page, mut filler: F
             let writes = writes::merged(page.contract, &checkpoint.header.id, written)?;
             Ok(Some(Tuple { checkpoint, writes }))
         });
-        filler.add(place, tuple)?;
+        filler.add(position, tuple)?;
         if filler.is_full() {
             return Ok(filler.finish(true));
         }
@@ -279,13 +280,13 @@ fn parameters(page: &Page, index: Option<&MetaKey>) -> Vec<Value> {
     };
     let bytes = signed(page.bytes as u64);
     // The index has already excluded most rows that the filter would exclude.
-    let places = match index {
+    let entries = match index {
         Some(_) => page.limit,
-        None => page.places(),
+        None => page.entries(),
     };
-    let (places, limit) = (row::limit(places), row::limit(most(page)));
+    let (entries, limit) = (row::limit(entries), row::limit(most(page)));
     let skip = row::limit(page.skip);
-    let mut given = values![number(page.contract), sort_key, seq, places, all, or, limit, bytes, end, skip];
+    let mut given = values![number(page.contract), sort_key, seq, entries, all, or, limit, bytes, end, skip];
     match &page.of {
         Of::Contract => {}
         Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),

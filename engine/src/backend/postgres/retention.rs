@@ -66,8 +66,8 @@ impl PostgresCatalog<'_> {
         let (lins, most): (Vec<i64>, Vec<i64>) = lineages.iter().map(|(lin, limit)| (*lin, most(*limit))).unzip();
         let mut found = vec![Vec::new(); lineages.len()];
         for row in self.open.query(sql, values![lins, most])? {
-            let place = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or(usize::MAX);
-            if let Some(entries) = found.get_mut(place) {
+            let index = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or(usize::MAX);
+            if let Some(entries) = found.get_mut(index) {
                 entries.push(entry(&row, 1));
             }
         }
@@ -158,38 +158,38 @@ impl Catalog for PostgresCatalog<'_> {
 
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         let sql = "SELECT (SELECT count(*) FROM @checkpoint AS c WHERE c.lin = w.lin)
-                   FROM unnest($1) WITH ORDINALITY AS w(lin, place) ORDER BY w.place";
+                   FROM unnest($1) WITH ORDINALITY AS w(lin, ord) ORDER BY w.ord";
         let counts = row::numbers(&self.open.query(sql, values![lineages.to_vec()])?);
         Ok(counts.into_iter().map(|count| usize::try_from(count).unwrap_or(0)).collect())
     }
 
     fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
         self.grouped(
-            "SELECT w.place, e.seq, e.lin, e.saved_at FROM unnest($1, $2) WITH ORDINALITY AS w(lin, most, place)
+            "SELECT w.ord, e.seq, e.lin, e.saved_at FROM unnest($1, $2) WITH ORDINALITY AS w(lin, most, ord)
              CROSS JOIN LATERAL (
                SELECT c.seq, c.lin, c.saved_at, row_number() OVER () AS n FROM (
                  SELECT c.seq, c.lin, c.saved_at FROM @checkpoint AS c WHERE c.lin = w.lin ORDER BY CASE (
                    SELECT l.age_offset FROM @lineage AS l WHERE l.lin = w.lin) WHEN 0 THEN c.sort_key END, c.seq LIMIT w.most) AS c) AS e
-             ORDER BY w.place, e.n",
+             ORDER BY w.ord, e.n",
             lineages,
         )
     }
 
     fn newest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
         self.grouped(
-            "SELECT w.place, e.seq, e.lin, e.saved_at FROM unnest($1, $2) WITH ORDINALITY AS w(lin, most, place)
+            "SELECT w.ord, e.seq, e.lin, e.saved_at FROM unnest($1, $2) WITH ORDINALITY AS w(lin, most, ord)
              CROSS JOIN LATERAL (
                SELECT c.seq, c.lin, c.saved_at, row_number() OVER () AS n FROM (
                  SELECT c.seq, c.lin, c.saved_at FROM @checkpoint AS c WHERE c.lin = w.lin
                  ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT w.most) AS c) AS e
-             ORDER BY w.place, e.n",
+             ORDER BY w.ord, e.n",
             lineages,
         )
     }
 
     fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>> {
         let sql = "SELECT EXISTS (SELECT FROM @checkpoint AS c WHERE c.lin = w.lin AND c.flags & 1 = 1)
-                   FROM unnest($1) WITH ORDINALITY AS w(lin, place) ORDER BY w.place";
+                   FROM unnest($1) WITH ORDINALITY AS w(lin, ord) ORDER BY w.ord";
         Ok(self.open.query(sql, values![lineages.to_vec()])?.iter().map(|row| row.get(0)).collect())
     }
 

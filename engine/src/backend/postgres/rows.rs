@@ -66,7 +66,7 @@ impl Lineup for Of<'_> {
         Ok(found.map_or(0, |row| unsigned(row.get(0))))
     }
 
-    fn place(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
+    fn position(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
         let row = row::by_id(self.open, self.lineage.contract, id)?;
         Ok(row.filter(|row| row.lin == self.lineage.lin).map(|row| (row.header.sort_key, row.seq)))
     }
@@ -130,7 +130,7 @@ impl Lineup for Newest {
         Err(Error::poisoned())
     }
 
-    fn place(&self, _: &str) -> Result<Option<(SortKey, Seq)>> {
+    fn position(&self, _: &str) -> Result<Option<(SortKey, Seq)>> {
         Err(Error::poisoned())
     }
 

@@ -254,14 +254,14 @@ impl Session {
             let patience = self.left().max(LEAST_ANSWER_TIME);
             let left = || self.left().max(LEAST_ANSWER_TIME.saturating_sub(begun.elapsed()));
             let connected = self.in_time(patience, self.connector.connect(patience, &left)).await;
-            let mut connected = connected.unwrap_or_else(|| Err(late(self.connector.place())))?;
+            let mut connected = connected.unwrap_or_else(|| Err(late(self.connector.server())))?;
             let process = if self.connector.prepares() { direct::process(&connected.client).await } else { None };
             let process = process.map(i64::from);
             let given: [(&(dyn ToSql + Sync), Type); 1] = [(&process, Type::INT8)];
             let found = connected.client.query_typed(prepared::ASK, &given);
-            let found = self.in_time(patience, found).await.ok_or_else(|| late(self.connector.place()))?;
-            let found = found.map_err(|error| from_server(&error, self.connector.place()))?;
-            let found = found.first().ok_or_else(|| lost(self.connector.place()))?;
+            let found = self.in_time(patience, found).await.ok_or_else(|| late(self.connector.server()))?;
+            let found = found.map_err(|error| from_server(&error, self.connector.server()))?;
+            let found = found.first().ok_or_else(|| lost(self.connector.server()))?;
             if found.get(3) {
                 self.connector.refuse_read_only()?;
             }
@@ -290,8 +290,8 @@ impl Session {
 
     fn exchange(&self, statements: &[Statement], each: Option<Each<'_>>) -> Result<Vec<Vec<Row>>> {
         let client = self.client.borrow();
-        let place = self.connector.place();
-        let Some(connected) = client.as_ref() else { return Err(lost(place)) };
+        let server = self.connector.server();
+        let Some(connected) = client.as_ref() else { return Err(lost(server)) };
         let Connected { client, prepared, unreplicated, .. } = connected;
         let sent = self.runtime.block_on(async {
             let answers = answers(connected, statements, each);
@@ -304,7 +304,7 @@ impl Session {
             // Treat the commit as one whose answer was lost: the next attempt finds it, and waits for the replicas.
             Some(Ok(_)) if unreplicated.load(Ordering::Relaxed) => {
                 self.broken.set(true);
-                Err(lost(place))
+                Err(lost(server))
             }
             Some(Ok(rows)) => Ok(rows),
             Some(Err(error)) => {
@@ -317,15 +317,15 @@ impl Session {
                 }
                 if prepared.outdated(&error) {
                     self.outdated.set(true);
-                    return Err(Error::new(Code::Busy, format!("{place} has changed: try again")));
+                    return Err(Error::new(Code::Busy, format!("{server} has changed: try again")));
                 }
-                Err(from_server(&error, place))
+                Err(from_server(&error, server))
             }
             None => {
                 self.broken.set(true);
                 self.cancel(client);
                 self.connector.leave();
-                Err(late(place))
+                Err(late(server))
             }
         }
     }
@@ -357,12 +357,12 @@ impl Session {
 
     /// The error of a server that did not answer in time.
     pub(super) fn late(&self) -> Error {
-        late(self.connector.place())
+        late(self.connector.server())
     }
 
     /// The error of a lost connection.
     pub(super) fn lost(&self) -> Error {
-        lost(self.connector.place())
+        lost(self.connector.server())
     }
 
     /// Sends the end of a transaction without changes. Does not wait for the answer.

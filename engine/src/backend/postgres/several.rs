@@ -6,11 +6,11 @@ use super::like::containing;
 use super::prefix::begins_with_many;
 use super::transaction::Transaction;
 use super::value::values;
-use crate::backend::first::First;
 use crate::backend::page::Filler;
+use crate::backend::top_k::TopK;
 use crate::error::Result;
 use crate::query::{MetaFilter, Of, Page, Query, RowOrder};
-use crate::record::Place;
+use crate::record::Position;
 
 /// Returns the filter of a page over several lineages, and the prefix of their names.
 fn parts(page: &Page) -> Option<(&str, &MetaFilter)> {
@@ -20,7 +20,7 @@ fn parts(page: &Page) -> Option<(&str, &MetaFilter)> {
     }
 }
 
-/// Returns true if [`places`] finds the positions of the page.
+/// Returns true if [`positions`] finds the positions of the page.
 pub(super) fn is_of(page: &Page) -> bool {
     parts(page).is_some()
 }
@@ -35,7 +35,7 @@ pub(super) fn is_read_by(query: &Query) -> bool {
 }
 
 /// Returns the positions of the page, in order.
-pub(super) fn places(open: &Transaction<'_>, page: &Page, filler: &Filler<'_>) -> Result<Vec<Place>> {
+pub(super) fn positions(open: &Transaction<'_>, page: &Page, filler: &Filler<'_>) -> Result<Vec<Position>> {
     /// Reads the rows after `$6`, `$7` that have texts like all of `$3`, or the text `$4`, or do not end with `$5`.
     macro_rules! rows {
         ($behind:literal) => {
@@ -57,9 +57,9 @@ pub(super) fn places(open: &Transaction<'_>, page: &Page, filler: &Filler<'_>) -
     };
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], *seq)).unzip();
     let given = values![number(page.contract), prefix, containing(all), &or[..], &end[..], sort_key, seq];
-    let mut first = First::new(page);
+    let mut top = TopK::new(page);
     open.for_each(sql, given, &mut |row| {
-        first.add((row.get(0), row.get(1)), || filler.wants(row.get(2), row.get(3)));
+        top.add((row.get(0), row.get(1)), || filler.wants(row.get(2), row.get(3)));
     })?;
-    Ok(first.into_places())
+    Ok(top.into_positions())
 }

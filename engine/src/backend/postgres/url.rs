@@ -270,7 +270,7 @@ impl Url {
     pub fn identity(&self) -> String {
         format!(
             "{}, schema \"{}\"{}",
-            self.place(),
+            self.server_name(),
             self.schema,
             if self.prefix.is_empty() { String::new() } else { format!(", prefix \"{}\"", self.prefix) }
         )
@@ -300,7 +300,7 @@ impl Url {
     }
 
     /// The host and the database, for messages.
-    pub fn place(&self) -> String {
+    pub fn server_name(&self) -> String {
         let hosts: Vec<String> = self.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect();
         let database = self.database().unwrap_or_else(|| "postgres".to_owned());
         format!("the Postgres server at {}/{}", hosts.join(","), database.escape_debug())

@@ -58,7 +58,7 @@ pub(super) fn of(open: &Transaction<'_>, contract: ContractId, id: &str) -> Resu
 pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R]) -> Result<Vec<Write>> {
     let mut tasks: Vec<Task> = Vec::new();
     // The index of each task whose rows are merged.
-    let mut places: HashMap<(String, Option<i64>), usize> = HashMap::new();
+    let mut indexes: HashMap<(String, Option<i64>), usize> = HashMap::new();
     for row in rows {
         let row: &Row = row.borrow();
         let (task, claimed, claim) = (row::text(row, 2)?, row::opt_text(row, 4)?, row.get::<_, Option<i64>>(5));
@@ -78,11 +78,11 @@ pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R])
         // Writes that were already claimed when added are not merged. Other rows of a task belong together if the same
         // claim took them.
         let alone = claimed.is_some() && claim.is_none();
-        let held = if alone { None } else { places.get(&(task.clone(), claim)) };
+        let held = if alone { None } else { indexes.get(&(task.clone(), claim)) };
         match held.and_then(|at| tasks.get_mut(*at)) {
             None => {
                 if !alone {
-                    places.insert((task.clone(), claim), tasks.len());
+                    indexes.insert((task.clone(), claim), tasks.len());
                 }
                 tasks.push(Task { name: task, claimed, state, parts });
             }

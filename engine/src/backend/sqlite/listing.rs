@@ -11,7 +11,7 @@ use super::statement::{all, exists, first, one};
 use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::query::Of;
-use crate::record::{ContractId, Place, Seq, SortKey};
+use crate::record::{ContractId, Position, Seq, SortKey};
 
 /// The direction and the bounds of a listing.
 pub(super) enum Walk<'a> {
@@ -198,11 +198,11 @@ fn in_order(mut found: Vec<HeaderRow>, walk: &Walk<'_>) -> Vec<HeaderRow> {
 
 /// Returns the save number of the newest checkpoint of a lineage. The row is not read.
 pub(super) fn newest(connection: &Connection, lin: i64) -> Result<Option<Seq>> {
-    Ok(newest_place(connection, lin)?.map(|(_, seq)| seq))
+    Ok(newest_position(connection, lin)?.map(|(_, seq)| seq))
 }
 
 /// Returns the position of the newest checkpoint of a lineage, from the index alone.
-pub(super) fn newest_place(connection: &Connection, lin: i64) -> Result<Option<Place>> {
+pub(super) fn newest_position(connection: &Connection, lin: i64) -> Result<Option<Position>> {
     let sql = "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
                WHERE lin = ? ORDER BY sort_key DESC, seq DESC LIMIT 1";
     one(connection, sql, [lin], |row| Ok((SortKey(row.get(0)?), row.get(1)?)))

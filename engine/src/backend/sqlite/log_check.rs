@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, params};
 
-use super::log_rows::{branch, head, place, record};
+use super::log_rows::{branch, head, record, record_name};
 use super::logs::{Logs, present};
 use super::statement::{all, each, exists, first, one};
 use crate::backend::log_findings::{After, Checked, LogTable, corrupt, left_over, missing, of_branch, of_end, of_mark};
@@ -39,14 +39,14 @@ fn records(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<After
         let (num, branch, position) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let key_hash: Option<i64> = row.get(3)?;
         keys.push([num, 0, 0]);
-        let what = place(branch, position);
+        let what = record_name(branch, position);
         let read = record(row, branch, position).and_then(|(key, body)| open_record(key, &body, &what));
         if let Err(error) = read {
             findings.push(corrupt(&error));
             return Ok(());
         }
-        let by_place = "SELECT num FROM record INDEXED BY record_pos WHERE branch = ? AND pos = ?";
-        if one(connection, by_place, params![branch, position], first)? != Some(num) {
+        let by_position = "SELECT num FROM record INDEXED BY record_pos WHERE branch = ? AND pos = ?";
+        if one(connection, by_position, params![branch, position], first)? != Some(num) {
             findings.push(index(&format!("{what} is not found by its position")));
         }
         let by_key = "SELECT 1 FROM record INDEXED BY record_key WHERE branch = ? AND key_hash = ? AND +num = ?";
@@ -86,9 +86,9 @@ fn branches(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<Afte
         // The index by position is enough to find gaps, so read no records.
         let sql = "SELECT count(*), min(pos), max(pos) FROM record WHERE branch = ?";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        let places = one(connection, sql, [id], read)?.unwrap_or_default();
+        let records = one(connection, sql, [id], read)?.unwrap_or_default();
         let needed = Logs::new(connection).needed(id)?.map_or(0, signed);
-        findings.extend(of_branch(id, start, places, needed));
+        findings.extend(of_branch(id, start, records, needed));
         findings.iter_mut().skip(found).for_each(|finding| finding.contract = Some(branch.contract));
         Ok(())
     })?;

@@ -22,17 +22,17 @@ pub(super) fn head(row: &Row<'_>, lin: i64) -> Result<(String, End)> {
 pub(super) fn record(row: &Row<'_>, branch: BranchId, position: i64) -> Result<(Option<String>, Vec<u8>)> {
     let (key, body): (Option<String>, Vec<u8>) = (row.get(4)?, row.get(6)?);
     if (row.get::<_, BranchId>(1)?, row.get::<_, i64>(2)?) != (branch, position) {
-        return Err(misled(&place(branch, position)));
+        return Err(misled(&record_name(branch, position)));
     }
     let sum = record_sum(branch, position, key.as_deref(), &body);
     if sum != row.get::<_, i64>(5)? || key.as_deref().map(key_hash) != row.get(3)? {
-        return Err(damaged(&format!("{}, in row {}", place(branch, position), row.get::<_, i64>(0)?)));
+        return Err(damaged(&format!("{}, in row {}", record_name(branch, position), row.get::<_, i64>(0)?)));
     }
     Ok((key, body))
 }
 
 /// Names a record in messages.
-pub(super) fn place(branch: BranchId, position: i64) -> String {
+pub(super) fn record_name(branch: BranchId, position: i64) -> String {
     format!("the record at {position} of branch {branch}")
 }
 

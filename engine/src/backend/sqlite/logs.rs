@@ -11,10 +11,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Connection, Params, Row, params};
 
-use super::log_rows::{branch, branch_sum, head, key_hash, misled, place, record};
+use super::log_rows::{branch, branch_sum, head, key_hash, misled, record, record_name};
 use super::statement::{all, each, execute, exists, first, number, one};
 use crate::backend::logs::{Branch, BranchId, Branches, End, LogRows, with_ancestors};
-use crate::backend::marks::{decode_marks, head_sum, open_place, open_record, record_sum, seal_record};
+use crate::backend::marks::{decode_marks, head_sum, open_position, open_record, record_sum, seal_record};
 use crate::backend::number::{signed, unsigned};
 use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
@@ -203,7 +203,7 @@ impl Branches for Logs<'_> {
         all(self.connection, READ, params![id, signed(from), signed(to)], |row| {
             let position = row.get(7)?;
             let (key, body) = record(row, id, position)?;
-            open_record(key, &body, &place(id, position))
+            open_record(key, &body, &record_name(id, position))
         })
     }
 }
@@ -280,12 +280,12 @@ impl LogRows for Logs<'_> {
 
     fn needed(&self, id: BranchId) -> Result<Option<u64>> {
         let length = self.one(NEEDED, [id], first)?.unwrap_or_default();
-        Ok(Some(open_place(length)?).filter(|length| *length > 0))
+        Ok(Some(open_position(length)?).filter(|length| *length > 0))
     }
 
     fn tip(&self, id: BranchId) -> Result<Option<u64>> {
         let last = self.one(TIP, [id], first)?;
-        last.map(|last| Ok(open_place(last)? + 1)).transpose()
+        last.map(|last| Ok(open_position(last)? + 1)).transpose()
     }
 
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {

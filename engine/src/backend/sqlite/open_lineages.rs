@@ -19,7 +19,7 @@ type Counts = [u64; Status::ALL.len()];
 /// The maximum number of lineages of a contract to count.
 const COUNTED: u64 = 1_000_000;
 /// The number of positions in the table that an estimate samples. `ROWS` is the number of rows at each.
-const PLACES: u64 = 1_024;
+const SAMPLES: u64 = 1_024;
 const ROWS: usize = 16;
 
 /// Counts the lineages of a contract by status. Returns true if the numbers are estimates. `lineages` is the contract's
@@ -74,15 +74,15 @@ fn estimate(connection: &Connection, contract: ContractId, lineages: u64) -> Res
 fn sample(connection: &Connection, contract: ContractId) -> Result<Vec<(i64, Status)>> {
     let edge = |edge| number(connection, &format!("SELECT coalesce({edge}(lin), 0) FROM lineage"), []);
     let (first, last) = (edge("min")?, edge("max")?);
-    let apart = usize::try_from(last.abs_diff(first) / PLACES).unwrap_or(usize::MAX).max(ROWS);
+    let apart = usize::try_from(last.abs_diff(first) / SAMPLES).unwrap_or(usize::MAX).max(ROWS);
     let sql =
         format!("SELECT lin, contract, status & 7 FROM lineage NOT INDEXED WHERE lin >= ? ORDER BY lin LIMIT {ROWS}");
     let read = |row: &Row<'_>| Ok((row.get(0)?, ContractId(row.get(1)?), row.get(2)?));
     let mut found = Vec::new();
-    for place in (first..=last).step_by(apart) {
+    for start in (first..=last).step_by(apart) {
         // After a gap in the numbers, these rows may belong to the next position, so leave them out here.
-        let end = place.saturating_add_unsigned(apart as u64);
-        let rows: Vec<(i64, ContractId, u8)> = all(connection, &sql, [place], read)?;
+        let end = start.saturating_add_unsigned(apart as u64);
+        let rows: Vec<(i64, ContractId, u8)> = all(connection, &sql, [start], read)?;
         let own = rows.into_iter().filter(|(lin, of, _)| *of == contract && *lin < end);
         found.extend(own.map(|(lin, _, status)| (lin, Status::numbered(status).unwrap_or_default())));
     }

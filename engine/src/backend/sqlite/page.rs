@@ -14,18 +14,18 @@ use crate::backend::page::Filler;
 use crate::cache::PayloadCache;
 use crate::error::{Code, Result};
 use crate::query::{Of, Page, RowOrder};
-use crate::record::{Place, Seq, SortKey, Tuple, TuplePage};
+use crate::record::{Position, Seq, SortKey, Tuple, TuplePage};
 
 pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -> Result<TuplePage> {
     let mut filler = Filler::new(page);
     let indexed = indexed_sources(connection, page)?;
     let has_several = indexed.is_none() && several::has_several(connection, page)?;
     // An index has already excluded most entries that the filter would exclude.
-    let most = if indexed.is_some() || has_several { page.limit } else { page.places() };
+    let most = if indexed.is_some() || has_several { page.limit } else { page.entries() };
     let entries = if has_several {
         filler.look_at_all();
-        let places = several::places(connection, page, &filler)?;
-        Entries { ended: places.len() < most, runs: places.into_iter().map(Run::wanted).collect() }
+        let positions = several::positions(connection, page, &filler)?;
+        Entries { ended: positions.len() < most, runs: positions.into_iter().map(Run::wanted).collect() }
     } else {
         let sources = indexed.map_or_else(|| sources(connection, page.contract, &page.of), Ok)?;
         entries(connection, page, &filler, &sources, most)?
@@ -46,13 +46,13 @@ pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -
 
 /// Consecutive positions of a listing: a wanted position, or positions that the filter excludes.
 struct Run {
-    last: Place,
+    last: Position,
     /// The number of positions that the filter excludes. Their rows are not verified.
     left_out: usize,
 }
 
 impl Run {
-    fn wanted(last: Place) -> Self {
+    fn wanted(last: Position) -> Self {
         Self { last, left_out: 0 }
     }
 }
@@ -118,14 +118,14 @@ fn entries_by(
     let (mut found, mut wanted, mut in_order) = (0, 0, true);
     let mut runs: Vec<Run> = Vec::new();
     for source in sources {
-        let places = |columns| places(source, columns, page.order, page.after.is_some());
+        let select = |columns| select_entries(source, columns, page.order, page.after.is_some());
         let sql = match (&page.filter, metas) {
-            (Some(_), Metas::Direct) => places("sort_key, seq, meta, saved_at"),
+            (Some(_), Metas::Direct) => select("sort_key, seq, meta, saved_at"),
             (Some(_), Metas::Joined) => format!(
                 "SELECT i.sort_key, i.seq, c.meta, c.saved_at FROM ({}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq",
-                places("sort_key, seq")
+                select("sort_key, seq")
             ),
-            (None, _) => places("sort_key, seq"),
+            (None, _) => select("sort_key, seq"),
         };
         until(connection, &sql, params![source.one, sort_key, limit, source.text, seq, offset], |row| {
             let meta = if page.filter.is_some() { row.get_ref(2)?.as_bytes_or_null()? } else { None };
@@ -164,27 +164,32 @@ fn entries_by(
 }
 
 /// Converts an order of positions to the order of the page.
-fn direction(order: RowOrder, places: Ordering) -> Ordering {
+fn direction(order: RowOrder, ordering: Ordering) -> Ordering {
     match order {
-        RowOrder::NewestFirst => places.reverse(),
-        RowOrder::OldestFirst => places,
+        RowOrder::NewestFirst => ordering.reverse(),
+        RowOrder::OldestFirst => ordering,
     }
 }
 
 /// The statement that reads columns of a source from the page's beginning.
-fn places(source: &Source<'_>, columns: &str, order: RowOrder, has_place: bool) -> String {
+fn select_entries(source: &Source<'_>, columns: &str, order: RowOrder, is_continued: bool) -> String {
     let (behind, direction) = match order {
         RowOrder::NewestFirst => ("<", "DESC"),
         RowOrder::OldestFirst => (">", "ASC"),
     };
     // With one condition for both cases, SQLite would read the source from its start for each page.
-    let end = if has_place { &format!("(sort_key, seq) {behind} (?2, ?5)") } else { "?2 IS NULL AND ?5 IS NULL" };
+    let end = if is_continued { &format!("(sort_key, seq) {behind} (?2, ?5)") } else { "?2 IS NULL AND ?5 IS NULL" };
     let from = &source.from;
     format!("SELECT {columns} FROM {from} AND {end} ORDER BY sort_key {direction}, seq {direction} LIMIT ?3 OFFSET ?6")
 }
 
 /// Returns the checkpoint at a position. Returns `None` if it belongs to another contract.
-fn tuple(connection: &Connection, cache: &PayloadCache, page: &Page, (sort_key, seq): &Place) -> Result<Option<Tuple>> {
+fn tuple(
+    connection: &Connection,
+    cache: &PayloadCache,
+    page: &Page,
+    (sort_key, seq): &Position,
+) -> Result<Option<Tuple>> {
     let Page { contract, of, .. } = page;
     let row = row::read(connection, *seq)?.filter(|row| row.header.sort_key == *sort_key);
     let row = row.ok_or_else(|| index_damaged(&describe(of)))?;
@@ -231,7 +236,7 @@ mod tests {
         assert_eq!(all.len(), 6);
         let orders = [(RowOrder::NewestFirst, "sort_key<?"), (RowOrder::OldestFirst, "sort_key>?")];
         for (source, (order, bound)) in all.into_iter().flat_map(|source| orders.map(|of| (source.clone(), of))) {
-            let sql = format!("EXPLAIN QUERY PLAN {}", places(&source, "sort_key, seq", order, true));
+            let sql = format!("EXPLAIN QUERY PLAN {}", select_entries(&source, "sort_key, seq", order, true));
             let mut statement = connection.prepare(&sql).unwrap();
             let (one, text) = (source.one, source.text);
             let plan: Vec<String> = statement

@@ -26,7 +26,7 @@ const LONG_LOG: u64 = 16 << 20;
 pub(super) fn quick_check(connection: &Connection) -> Result<CheckPage> {
     let mut findings = pages(connection)?;
     if let Some(path) = connection.path().filter(|path| !path.is_empty()) {
-        findings.extend(place(Path::new(path)));
+        findings.extend(file_findings(Path::new(path)));
     }
     Ok(CheckPage { findings, ..CheckPage::default() })
 }
@@ -71,7 +71,7 @@ pub(super) fn damaged_pages(connection: &Connection, most: usize) -> rusqlite::R
     lines.filter(|line| !line.as_ref().is_ok_and(|line| line == "ok")).collect()
 }
 
-fn place(path: &Path) -> Vec<Finding> {
+fn file_findings(path: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(kind) = file::network(path) {
         let message =

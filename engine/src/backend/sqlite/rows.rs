@@ -35,7 +35,7 @@ impl Lineup for Of<'_> {
         Ok(unsigned(number(self.connection, sql, params![self.lineage.lin, sort_key.0, seq])?))
     }
 
-    fn place(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
+    fn position(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
         let row = row::by_id(self.connection, self.lineage.contract, id)?;
         Ok(row.filter(|row| row.lin == self.lineage.lin).map(|row| (row.header.sort_key, row.seq)))
     }

@@ -5,16 +5,16 @@ use rusqlite::{Connection, params};
 
 use super::listing::describe;
 use super::row::index_damaged;
-use crate::backend::first::First;
 use crate::backend::page::Filler;
+use crate::backend::top_k::TopK;
 use crate::error::Result;
 use crate::query::{Of, Page};
-use crate::record::{ContractId, Place};
+use crate::record::{ContractId, Position};
 
 /// Without a filter, a page over at most this many lineages uses a statement for each of them.
 const FEW: usize = 64;
 
-/// Returns true if [`places`] must find the page, because it covers several lineages.
+/// Returns true if [`positions`] must find the page, because it covers several lineages.
 pub(super) fn has_several(connection: &Connection, page: &Page) -> Result<bool> {
     let few = if page.filter.is_some() { 1 } else { FEW };
     match &page.of {
@@ -51,7 +51,7 @@ pub(super) fn end_of(prefix: &str) -> Option<String> {
 
 /// Returns the positions of the page, in order. They include skipped positions and those that the filter accepts. Their
 /// rows are not verified.
-pub(super) fn places(connection: &Connection, page: &Page, filler: &Filler<'_>) -> Result<Vec<Place>> {
+pub(super) fn positions(connection: &Connection, page: &Page, filler: &Filler<'_>) -> Result<Vec<Position>> {
     let Of::Lineages(prefix) = &page.of else { return Ok(Vec::new()) };
     let end = end_of(prefix);
     let columns = if page.filter.is_some() { ", c.meta, c.saved_at" } else { "" };
@@ -60,20 +60,20 @@ pub(super) fn places(connection: &Connection, page: &Page, filler: &Filler<'_>) 
          CROSS JOIN checkpoint AS c INDEXED BY checkpoint_lineage ON c.lin = l.lin
          WHERE l.contract = ?1 AND l.name >= ?2 AND l.name < coalesce(?3, x'')"
     );
-    let mut first = First::new(page);
+    let mut top = TopK::new(page);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![page.contract.0, prefix, end])?;
     while let Some(row) = rows.next()? {
-        let place = (row.get_ref(0)?.as_blob_or_null()?.unwrap_or_default(), row.get(1)?);
+        let position = (row.get_ref(0)?.as_blob_or_null()?.unwrap_or_default(), row.get(1)?);
         let (meta, saved_at) = match &page.filter {
             Some(_) => (row.get_ref(2)?.as_blob_or_null()?.unwrap_or_default(), row.get(3)?),
             None => Default::default(),
         };
-        first.add(place, || filler.wants(meta, saved_at));
+        top.add(position, || filler.wants(meta, saved_at));
     }
-    let places = first.into_places();
-    let is_twice = places.windows(2).any(|pair| pair[0] == pair[1]);
-    if is_twice { Err(index_damaged(&describe(&page.of))) } else { Ok(places) }
+    let positions = top.into_positions();
+    let is_twice = positions.windows(2).any(|pair| pair[0] == pair[1]);
+    if is_twice { Err(index_damaged(&describe(&page.of))) } else { Ok(positions) }
 }
 
 #[cfg(test)]

@@ -236,7 +236,7 @@ impl<'a> Writing<'a> {
         // lineage would create the lineage again.
         let origin = || parent.as_ref().map(|parent| Origin { id: parent.header.id.clone(), lin: parent.lin });
         let mut newest = match &known {
-            Some(lineage) => listing::newest_place(self.transaction, lineage.lin)?,
+            Some(lineage) => listing::newest_position(self.transaction, lineage.lin)?,
             None => None,
         };
         let begins = newest.is_none();
@@ -254,14 +254,14 @@ impl<'a> Writing<'a> {
             Err(error) => {
                 let damaged = self.damaged(header.contract, &header.id, error)?;
                 self.delete(&damaged, &[])?;
-                newest = listing::newest_place(self.transaction, lineage.lin)?;
+                newest = listing::newest_position(self.transaction, lineage.lin)?;
                 None
             }
             Ok(found) => found,
         };
         if let Some(old) = &replaced {
             self.delete(&[old.seq], std::slice::from_ref(old))?;
-            newest = listing::newest_place(self.transaction, lineage.lin)?;
+            newest = listing::newest_position(self.transaction, lineage.lin)?;
         }
         let bound = match &replaced {
             Some(old) if old.lin == lineage.lin => Some(Bound::Replaced(&old.header.sort_key)),

@@ -19,7 +19,7 @@ use crate::check::{CheckPage, Counted, Finding};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent, RowOrder};
 use crate::record::{
-    Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, OpenLineage, OpenLineages, Place, Seq,
+    Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, OpenLineage, OpenLineages, Position, Seq,
     SortKey, Stats, Status, TaskState, Tuple, TuplePage, Write,
 };
 use crate::retention;
@@ -55,7 +55,7 @@ impl<C: Contents> Tables<C> {
             }
             Query::Count { contract, of } => {
                 let order = self.order(*contract, of);
-                let has = |(_, seq): &&Place| self.rows.get(seq).is_some_and(|row| of.has(&row.header));
+                let has = |(_, seq): &&Position| self.rows.get(seq).is_some_and(|row| of.has(&row.header));
                 Answer::Count(order.iter().filter(has).count() as u64)
             }
             Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect::<Result<_>>()?),
@@ -219,8 +219,8 @@ impl<C: Contents> Tables<C> {
             filler.look_at_all();
         }
         let mut skip = page.skip;
-        for place in in_order(&orders, page) {
-            let Some(row) = self.rows.get(&place.1).filter(|row| page.of.has(&row.header)) else { continue };
+        for position in in_order(&orders, page) {
+            let Some(row) = self.rows.get(&position.1).filter(|row| page.of.has(&row.header)) else { continue };
             if skip > 0 {
                 skip -= 1;
                 continue;
@@ -232,7 +232,7 @@ impl<C: Contents> Tables<C> {
                 let writes = self.writes_to(page.contract, &row.header.id);
                 Ok(Tuple { checkpoint: self.whole_row(row)?, writes })
             };
-            filler.add(place.clone(), filler.wants(&row.header.meta, row.header.saved_at).then(read).transpose())?;
+            filler.add(position.clone(), filler.wants(&row.header.meta, row.header.saved_at).then(read).transpose())?;
         }
         Ok(filler.finish(false))
     }
@@ -360,29 +360,29 @@ impl<C: Contents> Tables<C> {
 }
 
 /// Returns the positions after the beginning of a page, in the order of the page.
-fn in_order<'a>(orders: &'a [Cow<'a, Ordered>], page: &'a Page) -> impl Iterator<Item = &'a Place> + 'a {
+fn in_order<'a>(orders: &'a [Cow<'a, Ordered>], page: &'a Page) -> impl Iterator<Item = &'a Position> + 'a {
     let end = || page.after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
     let mut sources: Vec<_> = orders
         .iter()
         .map(|order| match page.order {
-            RowOrder::NewestFirst => order.range::<Place, _>((Bound::Unbounded, end())),
-            RowOrder::OldestFirst => order.range::<Place, _>((end(), Bound::Unbounded)),
+            RowOrder::NewestFirst => order.range::<Position, _>((Bound::Unbounded, end())),
+            RowOrder::OldestFirst => order.range::<Position, _>((end(), Bound::Unbounded)),
         })
         .collect();
     let order = page.order;
     let mut next_of = move |source: usize| {
-        let place = match order {
+        let position = match order {
             RowOrder::NewestFirst => sources.get_mut(source)?.next_back(),
             RowOrder::OldestFirst => sources.get_mut(source)?.next(),
         };
-        place.map(|place| Reverse((InOrder { order, place: Prefixed::new(place) }, source)))
+        position.map(|position| Reverse((InOrder { order, position: Prefixed::new(position) }, source)))
     };
     // The first position of each source.
     let mut first: BinaryHeap<_> = (0..orders.len()).filter_map(&mut next_of).collect();
     iter::from_fn(move || {
-        let Reverse((InOrder { place, .. }, source)) = first.pop()?;
+        let Reverse((InOrder { position, .. }, source)) = first.pop()?;
         first.extend(next_of(source));
-        Some(place.place)
+        Some(position.position)
     })
 }
 
@@ -392,16 +392,16 @@ fn in_order<'a>(orders: &'a [Cow<'a, Ordered>], page: &'a Page) -> impl Iterator
 struct Prefixed<'a> {
     /// The first bytes of the sort key, as a big-endian integer. A shorter sort key is padded with zeros.
     prefix: u128,
-    place: &'a Place,
+    position: &'a Position,
 }
 
 impl<'a> Prefixed<'a> {
-    fn new(place: &'a Place) -> Self {
+    fn new(position: &'a Position) -> Self {
         let mut prefix = [0; size_of::<u128>()];
-        let SortKey(sort_key) = &place.0;
+        let SortKey(sort_key) = &position.0;
         let length = sort_key.len().min(prefix.len());
         prefix[..length].copy_from_slice(&sort_key[..length]);
-        Self { prefix: u128::from_be_bytes(prefix), place }
+        Self { prefix: u128::from_be_bytes(prefix), position }
     }
 }
 
@@ -410,10 +410,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_with_a_prefix_are_in_the_order_of_places() {
+    fn positions_with_a_prefix_are_in_the_order_of_positions() {
         let keys: [&[u8]; 7] = [b"", b"\0", b"\0\0", b"\0\x01", &[7; 16], &[7; 17], &[8; 15]];
-        let places: Vec<Place> = keys.iter().flat_map(|key| [1, 2].map(|seq| (SortKey(key.to_vec()), seq))).collect();
-        for (one, other) in places.iter().flat_map(|one| places.iter().map(move |other| (one, other))) {
+        let positions: Vec<Position> =
+            keys.iter().flat_map(|key| [1, 2].map(|seq| (SortKey(key.to_vec()), seq))).collect();
+        for (one, other) in positions.iter().flat_map(|one| positions.iter().map(move |other| (one, other))) {
             assert_eq!(Prefixed::new(one).cmp(&Prefixed::new(other)), one.cmp(other), "{one:?} {other:?}");
         }
     }

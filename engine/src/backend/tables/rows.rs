@@ -25,7 +25,7 @@ impl<C: Contents> Lineup for Of<'_, C> {
         Ok(self.lineage.order.range(..(sort_key.clone(), seq)).count() as u64)
     }
 
-    fn place(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
+    fn position(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
         let seq = self.tables.ids.get(&(self.lineage.contract, id.to_owned()));
         let found = seq.and_then(|seq| Some((*seq, self.tables.rows.get(seq)?)));
         let ours = found.filter(|(_, row)| row.header.lineage == self.lineage.name);

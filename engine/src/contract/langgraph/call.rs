@@ -14,7 +14,7 @@ use crate::op::Op;
 use crate::query::{
     ActivityOrder, Ancestors, Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, Recent, RowOrder, Rows, RowsFrom,
 };
-use crate::record::{self, Header, Labels, Place, Seq, SortKey, Status, Tuple, TuplePage};
+use crate::record::{self, Header, Labels, Position, Seq, SortKey, Status, Tuple, TuplePage};
 
 /// The calls. `ts/contracts/langgraph/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
@@ -321,7 +321,7 @@ struct NextPage {
     seq: Seq,
 }
 
-fn page_after((key, seq): Place) -> Result<NextPage> {
+fn page_after((key, seq): Position) -> Result<NextPage> {
     Ok(NextPage { key: key_text(key)?, seq })
 }
 
