@@ -4,7 +4,6 @@
 //! the calling thread.
 
 mod append;
-mod asked;
 mod backend;
 mod batch;
 mod check;
@@ -33,6 +32,7 @@ mod optimistic_rows;
 mod page;
 mod passfile;
 mod payloads;
+mod pipelined;
 mod point;
 mod prefix;
 mod prepared;

@@ -6,7 +6,7 @@ use super::logs::Logs;
 use super::retention::PostgresCatalog;
 use super::row;
 use super::transaction::Transaction;
-use super::{asked, check, checkpoint, export, listing, open_lineages, page, rows, schema, several, stats, writes};
+use super::{check, checkpoint, export, listing, open_lineages, page, pipelined, rows, schema, several, stats, writes};
 use crate::backend::ancestors;
 use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
@@ -19,10 +19,10 @@ use crate::retention::preview;
 /// True if a query is answered in one round trip. The end of its transaction is sent with its statements.
 pub(super) fn takes_one_round_trip(query: &Query) -> bool {
     match query {
-        Query::All(queries) => queries.iter().all(asked::is_asked),
+        Query::All(queries) => queries.iter().all(pipelined::is_pipelined),
         Query::Page(page) => !several::is_of(page),
         Query::Names { .. } | Query::Recent(_) | Query::Open { .. } => true,
-        query => asked::is_asked(query),
+        query => pipelined::is_pipelined(query),
     }
 }
 
@@ -63,11 +63,11 @@ impl Reading<'_> {
             {
                 listing::lineages_of_groups(self.open, *contract, group_prefix, *before, *limit).map(Answer::Lineages)
             }
-            query if asked::is_asked(query) => {
-                asked::answer_all(self.open, self.cache, [query])?.pop().ok_or_else(Error::poisoned)
+            query if pipelined::is_pipelined(query) => {
+                pipelined::answer_all(self.open, self.cache, [query])?.pop().ok_or_else(Error::poisoned)
             }
-            Query::All(queries) if queries.iter().all(asked::is_asked) => {
-                asked::answer_all(self.open, self.cache, queries).map(Answer::All)
+            Query::All(queries) if queries.iter().all(pipelined::is_pipelined) => {
+                pipelined::answer_all(self.open, self.cache, queries).map(Answer::All)
             }
             Query::All(queries) => {
                 queries.iter().map(|query| self.answer(query)).collect::<Result<_>>().map(Answer::All)

@@ -18,7 +18,7 @@ use crate::query::{Answer, LogRange, Pick, Query, Rows};
 use crate::record::Logged;
 
 /// A query whose statements are sent with the next round trip.
-enum Asked<'a> {
+enum Pipelined<'a> {
     Point(Point),
     Log(&'a LogRange),
     /// A checkpoint, and its records of this log.
@@ -33,7 +33,7 @@ enum Asked<'a> {
 }
 
 /// Returns true if a query can be pipelined with others.
-pub(super) fn is_asked(query: &Query) -> bool {
+pub(super) fn is_pipelined(query: &Query) -> bool {
     Point::is(query)
         || matches!(
             query,
@@ -49,28 +49,31 @@ pub(super) fn is_asked(query: &Query) -> bool {
         || matches!(query, Query::Rows(wanted) if rows::is_newest(wanted))
 }
 
-/// Answers queries for which [`is_asked`] is true.
+/// Answers queries for which [`is_pipelined`] is true.
 pub(super) fn answer_all<'a>(
     open: &Transaction<'_>,
     cache: &PayloadCache,
     queries: impl IntoIterator<Item = &'a Query>,
 ) -> Result<Vec<Answer>> {
-    let asked: Vec<(Asked<'_>, usize)> = queries
+    let pipelined: Vec<(Pipelined<'_>, usize)> = queries
         .into_iter()
         .map(|query| {
             let before = open.count();
-            let asked = Asked::ask(open, cache, query).ok_or_else(Error::poisoned)?;
-            Ok((asked, open.count() - before))
+            let pipelined = Pipelined::ask(open, cache, query).ok_or_else(Error::poisoned)?;
+            Ok((pipelined, open.count() - before))
         })
         .collect::<Result<_>>()?;
     let mut found = open.flush()?;
     // The answers may begin with that of the statement that begins the transaction.
-    let statements = asked.iter().map(|(_, count)| count).sum();
+    let statements = pipelined.iter().map(|(_, count)| count).sum();
     let mut found = found.split_off(found.len().saturating_sub(statements)).into_iter();
-    asked.into_iter().map(|(asked, count)| asked.answer(cache, found.by_ref().take(count).collect())).collect()
+    pipelined
+        .into_iter()
+        .map(|(pipelined, count)| pipelined.answer(cache, found.by_ref().take(count).collect()))
+        .collect()
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Pipelined<'a> {
     fn ask(open: &Transaction<'_>, cache: &PayloadCache, query: &'a Query) -> Option<Self> {
         match query {
             Query::Log(range) => {
