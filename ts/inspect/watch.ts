@@ -78,7 +78,7 @@ export async function* watch(
     const isGone = anchored && !isUnchanged && rows.length === found.rows.length && !seen.isEffect(after);
     if (isGone || isRemoval(page, found, rows, counted)) {
       yield { type: "changed" };
-      const back = await seen.placeAfterGoingBack(context, after);
+      const back = await seen.seqAfterRewind(context, after);
       if (back !== undefined) {
         [after, page, counted] = [back, undefined, null];
         continue;
@@ -132,13 +132,13 @@ class Seen {
    * If the database was restored to a state before the save number `after`, returns the number to continue from: that
    * of the newest seen checkpoint that still exists or, without one, the newest number.
    */
-  async placeAfterGoingBack(context: Context, after: number): Promise<number | undefined> {
+  async seqAfterRewind(context: Context, after: number): Promise<number | undefined> {
     const { rows, next } = await look(context, { after: 0, newestFirst: true, limit: KNOWN });
     const isAnother = rows.some((row) => this.#saved.has(row.seq) && !this.is(row));
     if (next >= after && !isAnother) return undefined;
-    const place = rows.find((row) => this.is(row))?.seq ?? next;
-    for (const seq of this.#saved.keys()) if (seq > place) this.#saved.delete(seq);
-    return place;
+    const newest = rows.find((row) => this.is(row))?.seq ?? next;
+    for (const seq of this.#saved.keys()) if (seq > newest) this.#saved.delete(seq);
+    return newest;
   }
 }
 
@@ -183,7 +183,7 @@ async function eventsOf(context: Context, rows: readonly Row[]): Promise<StoreEv
     context,
     rows.filter(({ effect }) => effect !== true),
   );
-  return Promise.all(rows.filter((row) => !isRenewal(row)).map((row) => eventOf(context, row, parents)));
+  return Promise.all(rows.filter((row) => !isRenewalOrDamaged(row)).map((row) => eventOf(context, row, parents)));
 }
 
 async function eventOf(context: Context, row: Row, parents: Parents): Promise<StoreEvent> {
@@ -194,7 +194,7 @@ async function eventOf(context: Context, row: Row, parents: Parents): Promise<St
 }
 
 /** Returns true for a renewed claim of an effect. Also true for a damaged effect. */
-function isRenewal({ effect, meta, savedAt }: Row): boolean {
+function isRenewalOrDamaged({ effect, meta, savedAt }: Row): boolean {
   if (effect !== true) return false;
   const { state, startedAt } = (meta ?? {}) as Partial<StoredEffect>;
   return state === undefined || (state === "running" && startedAt !== savedAt);

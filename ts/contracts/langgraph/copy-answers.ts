@@ -11,12 +11,12 @@ const NO_TASK = "00000000-0000-0000-0000-000000000000";
 /** The statuses of threads that may have an open question. */
 const OPEN: ReadonlySet<string> = new Set(["waiting", "failed"]);
 
-function isQuestion({ claimedBy, part }: FoundWrite): boolean {
+function isOpenQuestion({ claimedBy, part }: FoundWrite): boolean {
   return claimedBy === null && part.name === "__interrupt__";
 }
 
 /** True for an answer that a checkpoint has claimed. An unclaimed answer is copied like every other write. */
-function isAnswer({ task, claimedBy, part }: FoundWrite): boolean {
+function isClaimedAnswer({ task, claimedBy, part }: FoundWrite): boolean {
   return task === NO_TASK && claimedBy !== null && part.name === "__resume__";
 }
 
@@ -31,8 +31,8 @@ export async function copyAnswers(from: Engine, to: Engine, key: Key): Promise<v
   const read = ({ native }: Engine): Promise<FoundCheckpoint | null> =>
     inspect.find(native, "read", { ...key, id: row.id }, openCheckpoint);
   const [source, copy] = [await read(from), await read(to)];
-  if (source === null || copy === null || !copy.writes.some(isQuestion)) return;
-  const answer = source.writes.find(isAnswer);
+  if (source === null || copy === null || !copy.writes.some(isOpenQuestion)) return;
+  const answer = source.writes.find(isClaimedAnswer);
   if (answer === undefined) return;
   const of = { threadId: key.run, namespace: key.ns, id: row.id };
   await putWrites(to.native, of, { task: NO_TASK, path: "" }, [{ ...answer, claimedBy: null }], true);

@@ -226,10 +226,10 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
 /** Leaves out the answers that no checkpoint has claimed: an answer belongs to the thread that asked. */
 function withoutAnswers(writes: FoundWrite[]): FoundWrite[] {
   const stopped = new Set(writes.filter(({ part }) => part.name !== RESUME.channel).map(({ task }) => task));
-  const isAnswer = ({ task, claimedBy, part }: FoundWrite) =>
+  const isUnclaimedAnswer = ({ task, claimedBy, part }: FoundWrite) =>
     !claimedBy &&
     (part.name === ANSWERS.channel || (part.name === RESUME.channel && (task === NO_TASK || !stopped.has(task))));
-  return writes.filter((write) => !isAnswer(write));
+  return writes.filter((write) => !isUnclaimedAnswer(write));
 }
 
 /** Adds to `kept` the ancestors that the kept checkpoints depend on. */
