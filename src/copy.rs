@@ -13,7 +13,7 @@ use crate::store::NativeStore;
 use crate::values::thrown;
 use forkpoint_engine::contract;
 use forkpoint_engine::contract::response::Response;
-use forkpoint_engine::copy::{Convert, Copy, CopyOptions, Place, Value};
+use forkpoint_engine::copy::{Convert, Copy, CopyOptions, Location, Value};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::target::Target;
 
@@ -33,7 +33,7 @@ impl NativeCopy {
     ) -> napi::Result<Self, &'static str> {
         let convert = convert.map(in_javascript).transpose().map_err(|error| thrown(Error::invalid(error.reason)))?;
         let begin = || {
-            if Place::of(&from.target, from.store())?.is(&Place::of(&to.target, to.store())?) {
+            if Location::of(&from.target, from.store())?.is(&Location::of(&to.target, to.store())?) {
                 return Err(Error::invalid(
                     "the source and the destination are the same store: use another destination",
                 ));

@@ -13,7 +13,7 @@
 //! | `shared` | what all parts use: both stores, the options, the counts |
 //! | `side` | asks a store and waits for the answer |
 //! | `convert` | converts the serialized values of the source |
-//! | `place` | checks whether two stores are the same |
+//! | `location` | checks whether two stores are the same |
 //! | `items` | reads a store page by page |
 //! | `compare` | compares both stores, and finds the data that the destination already has |
 //! | `records` | compares the records of logs |
@@ -26,9 +26,9 @@ mod begin;
 mod compare;
 mod convert;
 mod items;
+mod location;
 mod logs;
 mod page;
-mod place;
 mod records;
 mod shared;
 mod side;
@@ -41,7 +41,7 @@ use serde::Serialize;
 
 use self::compare::{Comparison, There};
 pub use self::convert::{Convert, Value};
-pub use self::place::Place;
+pub use self::location::Location;
 use self::shared::Shared;
 pub use self::shared::{CopyOptions, Counts};
 pub use self::side::Name;

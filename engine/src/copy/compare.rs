@@ -56,12 +56,12 @@ pub(super) struct There {
 }
 
 /// The items of both stores.
-pub(super) struct Pair<T, Place> {
-    pub(super) from: Items<T, Place>,
-    pub(super) to: Items<T, Place>,
+pub(super) struct Pair<T, Position> {
+    pub(super) from: Items<T, Position>,
+    pub(super) to: Items<T, Position>,
 }
 
-impl<T: Item<Place>, Place: Clone> Pair<T, Place> {
+impl<T: Item<Position>, Position: Clone> Pair<T, Position> {
     pub(super) fn new() -> Self {
         Self { from: Items::after(None), to: Items::after(None) }
     }
@@ -91,11 +91,11 @@ impl Comparison {
     }
 
     /// Compares the items of the destination's next page. Returns false if there are no more.
-    fn page<T: Item<Place>, Place: Clone>(
+    fn page<T: Item<Position>, Position: Clone>(
         &mut self,
         shared: &Shared,
-        of: fn(&mut Self) -> &mut Pair<T, Place>,
-        compare: fn(&mut Self, &Shared, &mut Pair<T, Place>) -> Result<()>,
+        of: fn(&mut Self) -> &mut Pair<T, Position>,
+        compare: fn(&mut Self, &Shared, &mut Pair<T, Position>) -> Result<()>,
     ) -> Result<bool> {
         let mut pair = std::mem::replace(of(self), Pair::new());
         let is_at_end = pair.to.is_at_end(shared, &shared.to)?;
@@ -270,10 +270,10 @@ impl Comparison {
         while let Some(to) = pair.to.read.pop_front() {
             let from = loop {
                 match pair.from.take(shared, &shared.from)? {
-                    Some(from) if from.place() < to.place() => {
+                    Some(from) if from.position() < to.position() => {
                         self.missing(shared, &from.named(), "they are only in the source")?;
                     }
-                    found => break found.filter(|from| from.place() == to.place()),
+                    found => break found.filter(|from| from.position() == to.position()),
                 }
             };
             // The source may have another value or claim for a write.

@@ -16,9 +16,9 @@ const LINEAGES: usize = 256;
 const AT_ONCE: usize = 16;
 
 /// Items that were read from one store, and the position after them.
-pub(super) struct Items<T, Place> {
+pub(super) struct Items<T, Position> {
     pub(super) read: VecDeque<T>,
-    after: Option<Place>,
+    after: Option<Position>,
     /// The next page of the entire store. The store reads it while the previous page is used.
     next: Option<Pending>,
     /// True after an empty page: nothing more is read. Never true for lineages, which are read again.
@@ -26,23 +26,23 @@ pub(super) struct Items<T, Place> {
 }
 
 /// An item that is read in pages.
-pub(super) trait Item<Place>: Sized {
+pub(super) trait Item<Position>: Sized {
     /// True if the next page is requested in advance.
     const AHEAD: bool;
 
     /// The query for a page of the entire store.
-    fn query(after: Option<Place>, bytes: usize) -> Query;
+    fn query(after: Option<Position>, bytes: usize) -> Query;
     fn of(answer: Answer) -> Result<Vec<Self>>;
     /// Reads a page of one lineage.
-    fn of_lineage(shared: &Shared, side: &Side, lineage: &Name, after: Option<Place>) -> Result<Vec<Self>>;
-    fn place(&self) -> Place;
+    fn of_lineage(shared: &Shared, side: &Side, lineage: &Name, after: Option<Position>) -> Result<Vec<Self>>;
+    fn position(&self) -> Position;
     fn contract(&self) -> ContractId;
     /// The name of the item in messages.
     fn named(&self) -> String;
 }
 
-impl<T: Item<Place>, Place: Clone> Items<T, Place> {
-    pub(super) fn after(after: Option<Place>) -> Self {
+impl<T: Item<Position>, Position: Clone> Items<T, Position> {
+    pub(super) fn after(after: Option<Position>) -> Self {
         Self { read: VecDeque::new(), after, next: None, ended: false }
     }
 
@@ -62,7 +62,7 @@ impl<T: Item<Place>, Place: Clone> Items<T, Place> {
                 self.ended = T::AHEAD;
                 break;
             };
-            self.after = Some(last.place());
+            self.after = Some(last.position());
             if T::AHEAD && shared.only.is_none() {
                 self.next = Some(self.request(shared, side));
             }
@@ -112,7 +112,7 @@ impl Item<i64> for Start {
         Ok(vec![start])
     }
 
-    fn place(&self) -> i64 {
+    fn position(&self) -> i64 {
         self.position
     }
 
@@ -145,7 +145,7 @@ impl Item<Seq> for Saved {
         Ok(found.into_iter().map(saved).collect())
     }
 
-    fn place(&self) -> Seq {
+    fn position(&self) -> Seq {
         self.seq
     }
 
@@ -187,7 +187,7 @@ impl Item<(ContractId, String)> for Written {
         Ok(found.map(written).collect())
     }
 
-    fn place(&self) -> (ContractId, String) {
+    fn position(&self) -> (ContractId, String) {
         (self.contract, self.id.clone())
     }
 

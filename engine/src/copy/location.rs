@@ -9,7 +9,7 @@ use crate::target::Target;
 
 /// The location of a store's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// A store in memory, whose data end with it. The number is its address.
     Memory(usize),
     /// A file or a folder: its path without links, and its number in the file system if it has one.
@@ -19,7 +19,7 @@ pub enum Place {
     Server(String),
 }
 
-impl Place {
+impl Location {
     /// Returns the location of an open store.
     ///
     /// # Errors

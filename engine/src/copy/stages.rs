@@ -240,8 +240,8 @@ impl Copying {
                 && !pair.to.is_at_end(shared, &shared.to)?
                 && let Some(to) = pair.to.read.pop_front()
             {
-                if to.place() >= from.place() {
-                    if to.place() == from.place() {
+                if to.position() >= from.position() {
+                    if to.position() == from.position() {
                         there = to.writes;
                     } else {
                         pair.to.read.push_front(to);
