@@ -26,41 +26,41 @@ use self::statuses::*;
 use self::units::*;
 
 /// A database of one kind of backend. If the kind allows it, several backends can open the same database.
-struct Place {
+struct Subject {
     open: Box<dyn Fn() -> Box<dyn Backend>>,
     _folder: Option<TempDir>,
 }
 
-fn memory() -> Place {
-    Place { open: Box::new(|| Box::new(Memory::new())), _folder: None }
+fn memory() -> Subject {
+    Subject { open: Box::new(|| Box::new(Memory::new())), _folder: None }
 }
 
-fn file(journal: Journal, durability: Durability) -> Place {
+fn file(journal: Journal, durability: Durability) -> Subject {
     let (folder, path) = temporary("contract.db");
-    Place { open: Box::new(move || Box::new(sqlite(&path, journal, durability).unwrap())), _folder: Some(folder) }
+    Subject { open: Box::new(move || Box::new(sqlite(&path, journal, durability).unwrap())), _folder: Some(folder) }
 }
 
-fn text_files(durability: Durability) -> Place {
+fn text_files(durability: Durability) -> Subject {
     let folder = tempfile::tempdir().unwrap();
     let options = jsonl::Options { durability, ..jsonl::Options::new(folder.path().join("contract")) };
-    Place { open: Box::new(move || Box::new(Jsonl::open(&options).unwrap())), _folder: Some(folder) }
+    Subject { open: Box::new(move || Box::new(Jsonl::open(&options).unwrap())), _folder: Some(folder) }
 }
 
 #[cfg(all(feature = "postgres", unix))]
-fn server() -> Option<Place> {
+fn server() -> Option<Subject> {
     let (url, options) = common::postgres::server()?.options();
-    Some(Place { open: Box::new(move || Box::new(Postgres::open(&url, &options).unwrap())), _folder: None })
+    Some(Subject { open: Box::new(move || Box::new(Postgres::open(&url, &options).unwrap())), _folder: None })
 }
 
 /// Makes one test for each kind of backend and each behaviour.
 macro_rules! suite {
-    ($($kind:ident: $place:expr;)+) => {$(
+    ($($kind:ident: $subject:expr;)+) => {$(
         mod $kind {
             use super::*;
             each! {
                 |behaviour: fn(&mut dyn Backend)| {
-                    let Some(place) = $place else { return };
-                    behaviour(&mut *(place.open)());
+                    let Some(subject) = $subject else { return };
+                    behaviour(&mut *(subject.open)());
                 }:
                 a_payload_comes_back_exactly,
                 large_parts_come_back,
@@ -140,13 +140,13 @@ suite! {
 
 /// Makes the tests of several backends on one database.
 macro_rules! shared_suite {
-    ($($kind:ident: $place:expr;)+) => {$(
+    ($($kind:ident: $subject:expr;)+) => {$(
         mod $kind {
             use super::*;
             each! {
-                |behaviour: fn(&Place)| {
-                    let Some(place) = $place else { return };
-                    behaviour(&place);
+                |behaviour: fn(&Subject)| {
+                    let Some(subject) = $subject else { return };
+                    behaviour(&subject);
                 }:
                 a_condition_sees_what_another_backend_has_done,
                 the_bytes_of_a_unit_are_free_when_it_is_answered,
@@ -169,8 +169,8 @@ shared_suite! {
 }
 
 /// The owner of the bytes may free them as soon as the unit is answered, whatever the backend is asked later.
-fn the_bytes_of_a_unit_are_free_when_it_is_answered(place: &Place) {
-    let mut backend = (place.open)();
+fn the_bytes_of_a_unit_are_free_when_it_is_answered(subject: &Subject) {
+    let mut backend = (subject.open)();
     let users = Arc::new(());
     for length in [10, 5_000, 3 << 20] {
         let of = |name: &str| Part { bytes: lent(noise(1, length), &users).into(), ..part(name, "t", "") };
@@ -191,7 +191,7 @@ fn the_bytes_of_a_unit_are_free_when_it_is_answered(place: &Place) {
         // What was written before is there with what is written now.
         apply(&mut *backend, vec![write_to(&id, false, vec![write("task", 2, "small")])]).unwrap();
         backend.vacuum().unwrap();
-        for backend in [&mut backend, &mut (place.open)()] {
+        for backend in [&mut backend, &mut (subject.open)()] {
             let found = tuple(&mut **backend, &id).unwrap();
             let writes: Vec<_> = found.writes.iter().map(|write| write.part.bytes.len()).collect();
             assert_eq!((found.checkpoint.payload.parts[0].bytes.len(), writes), (length, vec![length, length, 5]));
@@ -569,7 +569,7 @@ fn vacuum_changes_nothing_that_can_be_asked(backend: &mut dyn Backend) {
 
 /// A worker that has lost its lease writes under the condition that the lease is still there. The lease's lineage is the
 /// one that the worker wrote last, so it still knows the lease as the newest checkpoint.
-fn a_condition_sees_what_another_backend_has_done(place: &Place) {
+fn a_condition_sees_what_another_backend_has_done(subject: &Subject) {
     let changes = {
         let late = || write_to("a", false, vec![write("task", 0, "too late")]);
         [
@@ -581,7 +581,7 @@ fn a_condition_sees_what_another_backend_has_done(place: &Place) {
             ("a removal", vec![remove("a")]),
         ]
     };
-    let (mut one, mut two) = ((place.open)(), (place.open)());
+    let (mut one, mut two) = ((subject.open)(), (subject.open)());
     let early = write("early", 0, "in time");
     save(&mut *one, [draft("run", "a")]);
     apply(&mut *one, vec![write_to("a", false, vec![early.clone()])]).unwrap();

@@ -126,7 +126,7 @@ impl Model {
                 }
                 let kept = self.pinned(header, logs)?;
                 let payload = self.whole_of(draft);
-                let header = Header { sort_key: self.place_of(draft), ..header.clone() };
+                let header = Header { sort_key: self.sort_key_of(draft), ..header.clone() };
                 let (contract, lineage) = (header.contract, header.lineage.clone());
                 self.insert(header, payload, kept, labels);
                 applied.lineage = self.begun(contract, &lineage).map(|begun| begun.position);
@@ -404,7 +404,7 @@ impl Model {
 
     /// Returns the sort key that the checkpoint gets. One whose order the store gives is not before the checkpoint that it
     /// replaces, or before the newest one of its lineage.
-    fn place_of(&self, Draft { header, order, .. }: &Draft) -> SortKey {
+    fn sort_key_of(&self, Draft { header, order, .. }: &Draft) -> SortKey {
         let Header { contract, lineage, id, sort_key: given, .. } = header;
         let newest_first = self.newest_first(*contract, |other| other.lineage == *lineage);
         let replaced = newest_first.iter().find(|row| row.header.id == *id);
@@ -1253,10 +1253,10 @@ fn age_offset(lineage: &str) -> u8 {
 fn step() -> impl Strategy<Value = Step> {
     let unit = || {
         let otherwise = || Just(Error::new(Code::Unsupported, "another state was expected"));
-        let (some_id, some_place) = (prop::option::of(id()), prop::option::of(sort_key()));
+        let (some_id, some_key) = (prop::option::of(id()), prop::option::of(sort_key()));
         let newest = made!(Expect::Newest { contract: contract(), lineage: run(), newest: some_id, or: id() });
         let newest_save =
-            made!(Expect::NewestSave { contract: contract(), lineage: run(), newest: some_place, or: sort_key() });
+            made!(Expect::NewestSave { contract: contract(), lineage: run(), newest: some_key, or: sort_key() });
         let must = prop_oneof![
             (0..6_i64).prop_map(Must::BeSavedSince),
             (0..6_i64).prop_map(Must::NotBeSavedSince),
@@ -1365,9 +1365,9 @@ impl Lineages {
 
 /// The position at which the last page of lineages ended. Positions differ between the backend and the model, so each
 /// of them continues from its own position.
-type Place = Option<i64>;
+type PageEnd = Option<i64>;
 
-fn page(answer: Answer, cursor: &mut Place) -> Vec<Lineage> {
+fn page(answer: Answer, cursor: &mut PageEnd) -> Vec<Lineage> {
     let page = answer.into_lineages().unwrap();
     *cursor = page.last().map(|last| last.position);
     page.into_iter().map(unplaced).collect()
@@ -1552,7 +1552,7 @@ fn check_in_time(
     let mut backend = open().unwrap();
     let mut lineages = Lineages::default();
     let as_stored = |found: u64, stored: u64| if records == Records::Any { found.min(stored) } else { found };
-    let (mut ours, mut theirs): (Place, Place) = (None, None);
+    let (mut ours, mut theirs): (PageEnd, PageEnd) = (None, None);
     let asks = everything().into_iter().map(Step::Ask).chain([Step::Stats(None), Step::Check(3)]);
     for step in steps.iter().cloned().chain([Step::Reopen]).chain(asks) {
         match step {

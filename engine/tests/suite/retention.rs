@@ -10,7 +10,7 @@ use forkpoint_engine::backend::sqlite::Options;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-struct Place {
+struct Stores {
     _folder: TempDir,
     path: PathBuf,
     /// A connection that caches payloads.
@@ -19,12 +19,12 @@ struct Place {
     cold: Sqlite,
 }
 
-fn place() -> Place {
+fn stores() -> Stores {
     let (folder, path) = temporary("agent.db");
     let options = Options { durability: Durability::Off, ..Options::new(&path) };
     let cold = Options { cache_bytes: 0, ..options.clone() };
     let (warm, cold) = (Sqlite::open(&options).unwrap(), Sqlite::open(&cold).unwrap());
-    Place { _folder: folder, path, warm, cold }
+    Stores { _folder: folder, path, warm, cold }
 }
 
 fn pruned(backend: &mut dyn Backend, rule: Rule, most: usize) -> Vec<Pruned> {
@@ -45,13 +45,13 @@ fn grow(backend: &mut dyn Backend, run: &str, steps: usize) -> Vec<Checkpoint> {
 
 #[test]
 fn only_what_stays_behind_a_removed_base_is_written_anew() {
-    let mut place = place();
-    let kept = grow(&mut place.warm, "run", 100);
-    let before = stored(&place.path);
+    let mut stores = stores();
+    let kept = grow(&mut stores.warm, "run", 100);
+    let before = stored(&stores.path);
     assert_eq!(before.values().filter(|row| row.base.is_none()).count(), 1, "one chain");
-    let batches = pruned(&mut place.warm, Rule::KeepLast(10), 500);
+    let batches = pruned(&mut stores.warm, Rule::KeepLast(10), 500);
     assert_eq!((batches.len(), batches[0].checkpoints), (1, 90));
-    let after = stored(&place.path);
+    let after = stored(&stores.path);
     assert_eq!(after.len(), 10);
     let (first, row) = after.first_key_value().unwrap();
     assert_eq!((*first, row.base), (91, None), "the oldest that stays is whole now");
@@ -59,65 +59,65 @@ fn only_what_stays_behind_a_removed_base_is_written_anew() {
         assert_eq!(row, &before[seq], "and no other was touched");
     }
     for made in &kept[90..] {
-        assert_eq!(get(&mut place.cold, &made.header.id).as_ref(), Some(made));
+        assert_eq!(get(&mut stores.cold, &made.header.id).as_ref(), Some(made));
     }
 }
 
 #[test]
 fn a_save_that_prunes_removes_no_more_than_it_must() {
-    let mut place = place();
+    let mut stores = stores();
     let mut state = noise(1, 40_000);
     for n in 0..30_u64 {
         state.extend(noise(n + 5, 20));
         let id = n.to_string();
         let made = draft("run", &id).parts(vec![part("state", "t", state.clone())]);
-        apply(&mut place.warm, vec![made.clone().put(), keep_last("run", 4)]).unwrap();
-        assert_eq!(get(&mut place.cold, &id), Some(made.0));
+        apply(&mut stores.warm, vec![made.clone().put(), keep_last("run", 4)]).unwrap();
+        assert_eq!(get(&mut stores.cold, &id), Some(made.0));
     }
-    assert_eq!(ids(&mut place.cold, lineage("run")), ["29", "28", "27", "26"]);
-    assert_eq!(stored(&place.path).values().filter(|row| row.base.is_none()).count(), 1);
+    assert_eq!(ids(&mut stores.cold, lineage("run")), ["29", "28", "27", "26"]);
+    assert_eq!(stored(&stores.path).values().filter(|row| row.base.is_none()).count(), 1);
 }
 
 #[test]
 fn a_dry_run_tells_what_is_removed_and_a_prune_what_is_freed() {
-    let mut place = place();
-    grow(&mut place.warm, "a", 50);
-    grow(&mut place.warm, "bb", 50);
-    let before = stats(&mut place.cold, 0).total().stored_bytes;
+    let mut stores = stores();
+    grow(&mut stores.warm, "a", 50);
+    grow(&mut stores.warm, "bb", 50);
+    let before = stats(&mut stores.cold, 0).total().stored_bytes;
     // Each run is a keyframe of 40,000 bytes with small deltas. The space of a keyframe is freed only when its whole
     // run is removed.
     let limit = before - 2_000;
-    let all = stored(&place.path);
+    let all = stored(&stores.path);
     let asked = Query::Prunable { contract: None, rules: vec![Rule::MaxBytes(limit)] };
-    let planned = place.cold.answer(&asked).unwrap().into_pruned().unwrap();
-    let done = pruned(&mut place.warm, Rule::MaxBytes(limit), 500);
+    let planned = stores.cold.answer(&asked).unwrap().into_pruned().unwrap();
+    let done = pruned(&mut stores.warm, Rule::MaxBytes(limit), 500);
     let bytes: i64 = done.iter().map(|batch| batch.bytes).sum();
-    let after = stats(&mut place.cold, 0).total().stored_bytes;
+    let after = stats(&mut stores.cold, 0).total().stored_bytes;
     assert_eq!(i64::try_from(before).unwrap() - i64::try_from(after).unwrap(), bytes, "the truth");
     // A dry run tells what the removed checkpoints took. Those that stay are stored again where it is needed.
-    let left = stored(&place.path);
+    let left = stored(&stores.path);
     let taken: usize = all.iter().filter(|(seq, _)| !left.contains_key(seq)).map(|(_, row)| row.body.len()).sum();
     assert_eq!(planned.bytes, i64::try_from(taken).unwrap());
     assert!(bytes <= planned.bytes, "{planned:?} {bytes}");
-    assert_eq!(stats(&mut place.cold, 0).total().lineages, 2, "each run keeps its newest");
+    assert_eq!(stats(&mut stores.cold, 0).total().lineages, 2, "each run keeps its newest");
 }
 
 #[test]
 fn vacuum_gives_the_room_back() {
-    let mut place = place();
+    let mut stores = stores();
     for run in 0..20 {
-        grow(&mut place.warm, &"x".repeat(run + 1), 3);
+        grow(&mut stores.warm, &"x".repeat(run + 1), 3);
     }
     let size = |path: &Path| std::fs::metadata(path).unwrap().len();
-    place.warm.vacuum().unwrap();
-    let before = size(&place.path);
-    pruned(&mut place.warm, Rule::KeepLast(0), 7);
-    place.warm.vacuum().unwrap();
-    assert!(size(&place.path) < before / 5, "{} of {before}", size(&place.path));
-    assert_eq!(common::integrity(&place.path), "ok");
+    stores.warm.vacuum().unwrap();
+    let before = size(&stores.path);
+    pruned(&mut stores.warm, Rule::KeepLast(0), 7);
+    stores.warm.vacuum().unwrap();
+    assert!(size(&stores.path) < before / 5, "{} of {before}", size(&stores.path));
+    assert_eq!(common::integrity(&stores.path), "ok");
     // The file keeps the numbers that identify it as a Forkpoint database.
-    drop(place.warm);
-    assert!(Sqlite::open(&Options::new(&place.path)).is_ok());
+    drop(stores.warm);
+    assert!(Sqlite::open(&Options::new(&stores.path)).is_ok());
 }
 
 #[derive(Clone, Debug)]
@@ -145,7 +145,7 @@ proptest! {
 
     #[test]
     fn whatever_is_pruned_what_is_kept_reads_back_exactly(steps in steps()) {
-        let mut place = place();
+        let mut stores = stores();
         let mut states: BTreeMap<u8, Vec<u8>> = BTreeMap::new();
         // The model lists checkpoints in save order, which is also the order of the ids.
         let mut kept: Vec<Checkpoint> = Vec::new();
@@ -170,7 +170,7 @@ proptest! {
                         texts(&run.to_string(), "log", &records),
                         made.clone().put(),
                     ];
-                    apply(&mut place.warm, unit).unwrap();
+                    apply(&mut stores.warm, unit).unwrap();
                     logs_kept.insert(made.0.header.id.clone(), log.clone());
                     kept.push(made.0);
                 }
@@ -187,28 +187,28 @@ proptest! {
                         (made.header.meta, made.logs) = (source.header.meta.clone(), source.logs.clone());
                         let Op::Fork(mut fork) = common::fork(&of, &id, &run.to_string()) else { unreachable!() };
                         fork.saved_at = n;
-                        apply(&mut place.warm, vec![Op::Fork(fork)]).unwrap();
+                        apply(&mut stores.warm, vec![Op::Fork(fork)]).unwrap();
                         logs.extend(logs_kept.get(&of).map(|log| (run.to_string(), log.clone())));
                         logs_kept.extend(logs_kept.get(&of).cloned().map(|log| (id.clone(), log)));
                     } else {
-                        apply(&mut place.warm, vec![Op::Put(Box::new(made.clone().into()))]).unwrap();
+                        apply(&mut stores.warm, vec![Op::Put(Box::new(made.clone().into()))]).unwrap();
                     }
                     kept.push(made);
                 }
                 Step::Prune { rule, most } => {
-                    let before = stats(&mut place.cold, 0).total();
-                    let listed = common::names(&mut place.cold, "").len();
-                    let batches = pruned(if n % 2 == 0 { &mut place.warm } else { &mut place.cold }, rule, most);
-                    let after = stats(&mut place.cold, 0).total();
+                    let before = stats(&mut stores.cold, 0).total();
+                    let listed = common::names(&mut stores.cold, "").len();
+                    let batches = pruned(if n % 2 == 0 { &mut stores.warm } else { &mut stores.cold }, rule, most);
+                    let after = stats(&mut stores.cold, 0).total();
                     let sum = |of: fn(&Pruned) -> i64| batches.iter().map(of).sum::<i64>();
                     let fewer = |before: u64, after: u64| before.cast_signed() - after.cast_signed();
                     prop_assert!(batches.iter().all(|batch| batch.checkpoints <= most as u64));
                     prop_assert_eq!(sum(|of| of.checkpoints.cast_signed()), fewer(before.checkpoints, after.checkpoints));
                     // A lineage that has only logs exists, but is not listed.
-                    let unlisted = listed - common::names(&mut place.cold, "").len();
+                    let unlisted = listed - common::names(&mut stores.cold, "").len();
                     prop_assert_eq!(batches.iter().map(|batch| batch.lineages).sum::<u64>(), unlisted as u64);
                     prop_assert_eq!(sum(|of| of.bytes), fewer(before.stored_bytes, after.stored_bytes));
-                    let ids: BTreeSet<String> = stored(&place.path).into_values().map(|row| row.id).collect();
+                    let ids: BTreeSet<String> = stored(&stores.path).into_values().map(|row| row.id).collect();
                     let mut newest: BTreeMap<&str, &str> = BTreeMap::new();
                     newest.extend(kept.iter().map(|row| (row.header.lineage.as_str(), row.header.id.as_str())));
                     let is_newest = |row: &Checkpoint| newest.values().any(|id| *id == row.header.id);
@@ -241,22 +241,22 @@ proptest! {
                 }
             }
         }
-        pruned(&mut place.warm, Rule::KeepLast(3), 4);
-        let ids: BTreeSet<String> = stored(&place.path).into_values().map(|row| row.id).collect();
+        pruned(&mut stores.warm, Rule::KeepLast(3), 4);
+        let ids: BTreeSet<String> = stored(&stores.path).into_values().map(|row| row.id).collect();
         for row in kept {
             let expected = ids.contains(&row.header.id).then_some(&row);
-            let (cold, warm) = (get(&mut place.cold, &row.header.id), get(&mut place.warm, &row.header.id));
+            let (cold, warm) = (get(&mut stores.cold, &row.header.id), get(&mut stores.warm, &row.header.id));
             prop_assert!(cold.as_ref() == expected && warm.as_ref() == expected, "{:?}", row.header.id);
         }
         for (run, records) in &logs {
-            prop_assert_eq!(&log(&mut place.cold, run, "log"), records);
+            prop_assert_eq!(&log(&mut stores.cold, run, "log"), records);
         }
         for (id, records) in logs_kept.iter().filter(|(id, _)| ids.contains(*id)) {
-            let row = get(&mut place.cold, id).unwrap();
+            let row = get(&mut stores.cold, id).unwrap();
             prop_assert_eq!(&row.logs, &[LogMark { log: "log".to_owned(), length: records.len() as u64 }]);
-            let found = log_at(&mut place.warm, &row.header.lineage, "log", id);
+            let found = log_at(&mut stores.warm, &row.header.lineage, "log", id);
             prop_assert_eq!(found.as_ref(), Some(records));
         }
-        prop_assert_eq!(common::integrity(&place.path), "ok");
+        prop_assert_eq!(common::integrity(&stores.path), "ok");
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn a_save_never_sorts_before_an_earlier_one(backend: &mut dyn Backend
         }
         let newest_first: Vec<String> = (0..6).rev().map(id).collect();
         assert_eq!(ids(backend, lineage(run)), newest_first);
-        // A repeated save stays at its place, and so do the others when one is removed.
+        // A repeated save stays at its position, and so do the others when one is removed.
         saved(backend, order, run, &id(5), 11.0);
         for (at, number) in [(0, 10.0), (2, 7.0), (1, 5.0), (1, 5.0), (4, 4.0)] {
             saved(backend, order, run, &id(at), number);

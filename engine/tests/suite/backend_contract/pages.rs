@@ -4,7 +4,7 @@ use crate::common::prelude::*;
 
 use super::tuple;
 
-fn page(of: &Of, after: Option<Place>, limit: usize) -> Page {
+fn page(of: &Of, after: Option<Position>, limit: usize) -> Page {
     Page { after, short_keys: limit.is_multiple_of(2), ..first_page(of.clone(), limit) }
 }
 

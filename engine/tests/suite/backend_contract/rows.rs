@@ -1,4 +1,4 @@
-//! Lists of checkpoints with their places and sizes, and what is saved by whatever process.
+//! Lists of checkpoints with their positions and sizes, and what is saved by whatever process.
 
 use crate::common::prelude::*;
 

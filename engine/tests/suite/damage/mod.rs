@@ -249,21 +249,21 @@ pub(crate) struct Known {
     pub(crate) questions: Vec<Question>,
     pub(crate) answers: Vec<Answer>,
     pub(crate) checkpoints: HashMap<(ContractId, String), Checkpoint>,
-    /// The place of each checkpoint in its lineage. A newer checkpoint has a greater place.
-    pub(crate) places: HashMap<(ContractId, String), usize>,
+    /// The position of each checkpoint in its lineage. A newer checkpoint has a greater position.
+    pub(crate) positions: HashMap<(ContractId, String), usize>,
 }
 
 impl Known {
     pub(crate) fn of(backend: &mut Sqlite) -> Self {
         let mut checkpoints = HashMap::new();
-        let mut places = HashMap::new();
+        let mut positions = HashMap::new();
         for contract in SPACES {
             for name in LINEAGES {
                 let all = Query::Whole { contract, of: lineage(name), prefix: Vec::new() };
                 let all = backend.answer(&all).unwrap().into_checkpoints().unwrap();
-                for (place, checkpoint) in all.into_iter().enumerate() {
+                for (position, checkpoint) in all.into_iter().enumerate() {
                     let key = (contract, checkpoint.header.id.clone());
-                    places.insert(key.clone(), place);
+                    positions.insert(key.clone(), position);
                     checkpoints.insert(key, checkpoint);
                 }
             }
@@ -272,7 +272,7 @@ impl Known {
             checkpoints.keys().cloned().chain([(common::CONTRACT_ID, "gone".to_owned())]).collect();
         let questions = questions(&ids.into_iter().collect::<Vec<_>>());
         let answers = questions.iter().map(|question| backend.answer(&question.query).unwrap()).collect();
-        Self { questions, answers, checkpoints, places }
+        Self { questions, answers, checkpoints, positions }
     }
 
     /// Returns true if a checkpoint with this header was saved.
@@ -283,10 +283,10 @@ impl Known {
 
     /// Returns true if `found` and `newest` are in the same lineage and `found` is older than `newest`.
     pub(crate) fn is_older(&self, found: &Header, newest: &Header, label: Option<&str>) -> bool {
-        let place = |header: &Header| self.places[&(header.contract, header.id.clone())];
+        let position = |header: &Header| self.positions[&(header.contract, header.id.clone())];
         self.knows(found)
             && (found.contract, &found.lineage) == (newest.contract, &newest.lineage)
-            && place(found) < place(newest)
+            && position(found) < position(newest)
             && label.is_none_or(|label| found.label == label)
     }
 }
@@ -394,7 +394,7 @@ pub(crate) fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict 
                 (found.position, &found.origin) == (whole.position, &whole.origin)
                     && (found.newest == whole.newest || known.is_older(&found.newest, &whole.newest, None))
             };
-            // A lineage whose newest checkpoint is lost has an earlier place.
+            // A lineage whose newest checkpoint is lost has an earlier position.
             let right = found.iter().all(|found| whole.iter().any(|whole| same(found, whole)));
             absent_if(right, &found)
         }

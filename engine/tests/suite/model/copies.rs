@@ -30,15 +30,15 @@ impl Backend for Shared {
     }
 }
 
-/// A place for data. Backends and stores can open it.
+/// The location of data. Backends and stores can open it.
 #[derive(Clone)]
-enum Place {
+enum Location {
     Memory(Shared),
     Sqlite(std::path::PathBuf),
     Jsonl(std::path::PathBuf),
 }
 
-impl Place {
+impl Location {
     fn memory() -> Self {
         Self::Memory(Shared(Arc::default()))
     }
@@ -111,7 +111,7 @@ fn copy(from: &Arc<Store>, to: &Arc<Store>, page_bytes: usize, cuts: &[bool]) {
 }
 
 fn check_copy(
-    (from, to): (Place, Place),
+    (from, to): (Location, Location),
     (first, then): (Vec<Step>, Vec<Step>),
     page_bytes: usize,
     cuts: &[bool],
@@ -135,7 +135,7 @@ fn check_copy(
     }
     asks.extend(everything().into_iter().map(Step::Ask));
     asks.extend(then);
-    let reopened = !matches!(to, Place::Memory(_));
+    let reopened = !matches!(to, Location::Memory(_));
     let mut opened = Some(to.backend());
     check_from(model, Records::Any, &asks, || opened.take().or_else(|| reopened.then(|| to.backend())))
 }
@@ -158,7 +158,7 @@ proptest! {
     fn a_copy_in_memory_answers_as_the_model(
         first in changes(), then in prop::collection::vec(step(), 0..20), page_bytes in page_bytes(), cuts in cuts()
     ) {
-        check_copy((Place::memory(), Place::memory()), (first, then), page_bytes, &cuts)?;
+        check_copy((Location::memory(), Location::memory()), (first, then), page_bytes, &cuts)?;
     }
 }
 
@@ -170,8 +170,8 @@ proptest! {
         first in changes(), then in prop::collection::vec(step(), 0..20), page_bytes in page_bytes(), cuts in cuts()
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let places =
-            (Place::in_folder(kinds.0, folder.path(), "from"), Place::in_folder(kinds.1, folder.path(), "to"));
-        check_copy(places, (first, then), page_bytes, &cuts)?;
+        let locations =
+            (Location::in_folder(kinds.0, folder.path(), "from"), Location::in_folder(kinds.1, folder.path(), "to"));
+        check_copy(locations, (first, then), page_bytes, &cuts)?;
     }
 }
