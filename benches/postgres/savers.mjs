@@ -54,7 +54,13 @@ async function one(databases, kind, threads, delayMs) {
   };
   const figures = await inDatabases(databases, work, { rounds: sized(3, 1), warm: sized(true, false) });
   const aim = (goal) => (kind === "a tenth new" ? { goal } : {});
-  const size = { stored: aim(3), values: null, log: null, sent: { ...aim(3), detail }, roundTrips: { most: 0.1, detail } };
+  const size = {
+    stored: aim(3),
+    values: null,
+    log: null,
+    sent: { ...aim(3), detail },
+    roundTrips: { most: 0.1, detail },
+  };
   // The document has the sizes of states that share something, and with a delay only the saves.
   const detail = delayMs > 0 || kind !== "a tenth new";
   const times = { saves: aim(2), loop: { detail: delayMs > 0 } };

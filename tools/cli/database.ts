@@ -146,7 +146,8 @@ function isFolderOfText(path: string): boolean {
 /** Returns true for a folder of text files that has lost its journal. The store reports this error. */
 function wasFolderOfText(path: string): boolean {
   return (
-    ["forkpoint.lock", `${JOURNAL}.old`].some((name) => existsSync(join(path, name))) && !existsSync(join(path, JOURNAL))
+    ["forkpoint.lock", `${JOURNAL}.old`].some((name) => existsSync(join(path, name))) &&
+    !existsSync(join(path, JOURNAL))
   );
 }
 

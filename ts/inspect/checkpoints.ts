@@ -52,8 +52,8 @@ export async function listCheckpoints(context: Context, key: Key, query: unknown
     infoOf(context, row, newestFirst ? rows[at + 1] : (shown[at - 1] ?? before), parents(row)),
   );
   const last = shown.at(-1);
-  const place = last === current ? CURRENT : last?.place;
-  return { items, cursor: rows.length > limit && place !== undefined ? place : null };
+  const next = last === current ? CURRENT : last?.cursor;
+  return { items, cursor: rows.length > limit && next !== undefined ? next : null };
 }
 
 /**

@@ -49,6 +49,6 @@ export async function* everyRow(
     const [page] = await readPages(context, [{ space, run, ns, from, newestFirst, limit: PAGE, sums: false }]);
     yield* page!.rows;
     if (page!.rows.length < PAGE) return;
-    from = { after: page!.rows.at(-1)!.place };
+    from = { after: page!.rows.at(-1)!.cursor };
   }
 }

@@ -47,8 +47,8 @@ export interface Row<P = Part> {
   /** The metadata as a serialized part, if only the contract's serializer can read it. */
   metadata: P | null;
   dependsOnParent: boolean;
-  /** The position in the contract's order. */
-  place: string;
+  /** The cursor of the checkpoint: the next page of a listing begins after it. */
+  cursor: string;
 }
 
 export interface RowPage<P = Part> {

@@ -45,7 +45,7 @@ export interface StoredEffect extends EffectEntry {
 
 export type Joins = engine.effect.Joins;
 
-/** The position of an effect: see `Place` in `engine/src/contract/effect.rs`. */
+/** The position of an effect: see `Position` in `engine/src/contract/effect.rs`. */
 export interface EffectSide {
   at: "here" | "before" | "beside" | "unknown" | "left";
   stored: boolean;

@@ -1,13 +1,13 @@
-//! The place of a checkpoint in its run, as text. A listing continues from it.
+//! The cursor of a listing: the position of a checkpoint in its order, as text. The listing continues after it.
 
 use crate::record::{Seq, SortKey};
 
-/// Writes a place in the order of a run as text.
-pub(super) fn show_place(sort_key: &SortKey, seq: Seq) -> String {
+/// Writes a position as a cursor.
+pub(super) fn format_cursor(sort_key: &SortKey, seq: Seq) -> String {
     format!("{seq}.{}", hex(&sort_key.0))
 }
 
-pub(super) fn parse_place(text: &str) -> Option<(SortKey, Seq)> {
+pub(super) fn parse_cursor(text: &str) -> Option<(SortKey, Seq)> {
     let (seq, digits) = text.split_once('.')?;
     Some((SortKey(from_hex(digits)?), seq.parse().ok()?))
 }
@@ -28,13 +28,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_comes_back() {
+    fn a_cursor_comes_back() {
         for sort_key in [vec![], vec![0], b"\x00\xff\x7f".to_vec()] {
             let sort_key = SortKey(sort_key);
-            assert_eq!(parse_place(&show_place(&sort_key, 70)), Some((sort_key, 70)));
+            assert_eq!(parse_cursor(&format_cursor(&sort_key, 70)), Some((sort_key, 70)));
         }
         for wrong in ["", "7", ".00", "7.0", "7.zz", "x.00", "7.é"] {
-            assert_eq!(parse_place(wrong), None, "{wrong}");
+            assert_eq!(parse_cursor(wrong), None, "{wrong}");
         }
     }
 }

@@ -103,7 +103,7 @@ enum Call {
         #[ts(optional)]
         tokens: Option<Vec<i64>>,
     },
-    /// The position of an effect relative to the checkpoint `at`. The response is a [`Place`].
+    /// The position of an effect relative to the checkpoint `at`. The response is a [`Position`].
     ///
     /// The effect began from the checkpoint `base`, when `newest` was the run's newest checkpoint. If `at` is not
     /// stored, it follows `from`, or the newest checkpoint. With `past`, `base` is a later checkpoint that the effect
@@ -156,7 +156,7 @@ struct Origin {
 /// The answer to [`Call::Place`].
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Place {
+struct Position {
     at: Side,
     /// True if the checkpoint `at` is stored.
     stored: bool,
@@ -213,7 +213,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(Unit { expect, ops: effects.into_iter().map(remove).collect::<Result<_>>()? })
         }
         Call::Place { of, base, newest, at, from, past, joins } => {
-            place(&of, &base, newest.as_deref(), &at, from.as_deref(), past, joins)?
+            position(&of, &base, newest.as_deref(), &at, from.as_deref(), past, joins)?
         }
     })
 }
@@ -288,7 +288,7 @@ fn origin_of(contract: &Contract, start: &Start) -> Option<Origin> {
     Some(Origin { run: run?, ns: ns.unwrap_or_default(), id: id? })
 }
 
-fn place(
+fn position(
     of: &Run,
     base: &str,
     newest: Option<&str>,
@@ -312,7 +312,7 @@ fn place(
         let history = History { rows: &rows, base: &base, origin: origin.as_deref(), past, joins };
         let (side, left) = history.side(newest.as_deref(), &at, stored, from.as_deref());
         let parent = left.and_then(|id| (contract.name_of)(None, Some(id.to_owned())).id);
-        Response::json(&Place { at: side, stored, parent }).map(Some)
+        Response::json(&Position { at: side, stored, parent }).map(Some)
     }))
 }
 

@@ -15,8 +15,8 @@ use self::remove::{Key, remove};
 use self::show::{Wait, shown_feed, shown_id, shown_open, shown_pages};
 use self::sift::{Sieve, sift};
 use super::call::{RawCall, Request};
+use super::cursor::parse_cursor;
 use super::entry::Names;
-use super::place::parse_place;
 use super::registry::{CONTRACTS, contract_of, named};
 use super::response::Response;
 use super::types::CallTypes;
@@ -92,7 +92,7 @@ struct Wanted {
 #[serde(rename_all = "camelCase")]
 enum From {
     End,
-    /// The checkpoint after the one with this place: see `ShownRow::place`.
+    /// The checkpoint after the one with this cursor: see `ShownRow::cursor`.
     After(String),
     /// The checkpoint at this position. Negative numbers count from the end.
     Step(i64),
@@ -170,9 +170,9 @@ impl Wanted {
         let contract = named(&space)?;
         let from = match from {
             From::End => RowsFrom::End,
-            From::After(place) => {
+            From::After(cursor) => {
                 let (sort_key, seq) =
-                    parse_place(&place).ok_or_else(|| Error::invalid("this is not a cursor of a listing"))?;
+                    parse_cursor(&cursor).ok_or_else(|| Error::invalid("this is not a cursor of a listing"))?;
                 RowsFrom::After(sort_key, seq)
             }
             From::Step(step) => RowsFrom::Step(step),
@@ -183,7 +183,7 @@ impl Wanted {
     }
 }
 
-/// A lineage in a listing, with its place in the order.
+/// A lineage in a listing, with its position in the order.
 struct Found {
     position: i64,
     lineage: Lineage,

@@ -52,7 +52,7 @@ export async function takeApprovals(engine: Engine, chat: string, { parts }: Sen
     const open = [...asked, ...stored.filter(isReleased)];
     const approvals = answers.map((answer) => match(chat, answer, parts, open));
     const taken = approvals.map(({ approvalId: id }) => ({ id, released: marks.has(id) }));
-    const fields = { chat, seen: found!.row.place, approvals: taken, by: thisProcess(), savedAt: Date.now() };
+    const fields = { chat, seen: found!.row.revision, approvals: taken, by: thisProcess(), savedAt: Date.now() };
     try {
       await chatCalls.call(engine.native, "take", fields);
       return approvals;

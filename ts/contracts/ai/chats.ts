@@ -24,9 +24,9 @@ import type {
 import { allChats, chatCursor, infoOf, listChats, versionCursor, versionsOf } from "./listing.js";
 import { Snapshot } from "./messages.js";
 import { filterOption, metadataOf, metadataOption } from "./metadata.js";
-import { Chats, newId, placeAfter, readChat, readRow, rowFields } from "./state.js";
+import { Chats, newId, revisionAfter, readChat, readRow, rowFields } from "./state.js";
 import { type ResumableStreamOptions, Streams } from "./streams.js";
-import { type Place, chatCalls } from "./wire.js";
+import { type Revision, chatCalls } from "./wire.js";
 
 export interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
   /** The number of newest versions to keep of a chat. 0 and 1: only the newest. Default: all. */
@@ -88,7 +88,7 @@ const leaseOf = (chat: string) => ({ space: chatCalls.name, run: chat, ns: "" })
  */
 export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends ContractStore {
   readonly #handle: StoreHandle;
-  #retention: SessionRetention<{ chat: string; place: Place }>;
+  #retention: SessionRetention<{ chat: string; revision: Revision }>;
   #streams: Streams;
   #chats: Chats;
 
@@ -106,14 +106,14 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
     this.#handle = handle;
     this.#chats = new Chats(own.keepVersions ?? undefined, handle.seen);
     this.#streams = new Streams(handle, own.makerTtlMs ?? MAKER_TTL);
-    this.#retention = SessionRetention.of<{ chat: string; place: Place }>(handle, own.ttlMs, {
+    this.#retention = SessionRetention.of<{ chat: string; revision: Revision }>(handle, own.ttlMs, {
       list: allChats,
-      changedAt: ({ place }) => place.updatedAt,
+      changedAt: ({ revision }) => revision.updatedAt,
       // Chats have no rules about numbers, and are listed in this order.
       savedAs: () => 0,
       groupOf: () => "",
       runOf: ({ chat }) => leaseOf(chat),
-      remove: (native, { chat, place }) => chatCalls.call(native, "remove", { chat, seen: place }),
+      remove: (native, { chat, revision }) => chatCalls.call(native, "remove", { chat, seen: revision }),
     });
   }
 
@@ -129,7 +129,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
         chat: id,
         version: 0,
         stream: null,
-        place: placeAfter(undefined),
+        revision: revisionAfter(undefined),
         metadata: metadataOf(metadata, engine.format),
       };
       const { fields, buffers } = rowFields(row, undefined);
@@ -272,7 +272,13 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
         if (source === null) throw new ForkpointError("NOT_FOUND", `chat ${quote(from)} not found: list the chats`);
         // The row's version may have been removed.
         const number = wanted ?? (await versionsOf(engine, from, { limit: 1 })).versions[0]?.version ?? 0;
-        const row = { ...source, chat: to, version: Math.min(number, 1), stream: null, place: placeAfter(undefined) };
+        const row = {
+          ...source,
+          chat: to,
+          version: Math.min(number, 1),
+          stream: null,
+          revision: revisionAfter(undefined),
+        };
         const { fields, buffers } = rowFields(row, undefined);
         try {
           await chatCalls.call(engine.native, "fork", { from, version: number, row: fields }, buffers);

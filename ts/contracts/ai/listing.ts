@@ -7,7 +7,7 @@ import { PAGE } from "../../store/page.js";
 import type { ChatInfo, ChatVersion } from "./contract.js";
 import type { MetadataFilter } from "./metadata.js";
 import { type Row, closeRow, openRow } from "./state.js";
-import { type Place, chatCalls } from "./wire.js";
+import { type Revision, chatCalls } from "./wire.js";
 
 const cursorLike =
   (pattern: RegExp): OptionParser<string | undefined> =>
@@ -17,7 +17,7 @@ const cursorLike =
     throw typeError(`${name} must be the cursor of an earlier page, but is ${show(value)}`);
   };
 
-/** The place of a row in the list. */
+/** The cursor of a row in the list. */
 export const chatCursor = cursorLike(/^\d{1,16}\.(?:[0-9a-f]{2}){16}$/);
 /** The number of a version. */
 export const versionCursor = cursorLike(/^[1-9]\d{0,15}$/);
@@ -51,8 +51,8 @@ export async function listChats(
   }
 }
 
-export function infoOf({ chat: id, stream, metadata, version, place }: Row): ChatInfo {
-  return { id, activeStreamId: stream, metadata: metadata.value, version, updatedAt: place.updatedAt };
+export function infoOf({ chat: id, stream, metadata, version, revision }: Row): ChatInfo {
+  return { id, activeStreamId: stream, metadata: metadata.value, version, updatedAt: revision.updatedAt };
 }
 
 export async function versionsOf(
@@ -68,7 +68,7 @@ export async function versionsOf(
 }
 
 /** Lists all chats, page by page. */
-export async function* allChats(engine: Engine): AsyncGenerator<{ chat: string; place: Place }> {
+export async function* allChats(engine: Engine): AsyncGenerator<{ chat: string; revision: Revision }> {
   for (let after: string | undefined; ;) {
     const { rows, next } = await pageOf(engine, after, 1_000, undefined);
     yield* rows;

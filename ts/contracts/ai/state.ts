@@ -11,7 +11,7 @@ import { readRecords } from "../shared/records.js";
 import { newVersion } from "../shared/version.js";
 import { KeptVersion, type Snapshot, type Version, joinRecords } from "./messages.js";
 import { NO_METADATA, type StoredMetadata, readMetadata } from "./metadata.js";
-import { type FoundRow, type Head, type NewRow, type Place, chatCalls } from "./wire.js";
+import { type FoundRow, type Head, type NewRow, type Revision, chatCalls } from "./wire.js";
 
 /** The number of chats that stay in memory. */
 const KEPT = 1_000;
@@ -19,7 +19,7 @@ const KEPT = 1_000;
 /** The row of a chat. */
 export interface Row extends Head {
   chat: string;
-  place: Place;
+  revision: Revision;
   /** The incarnation of the chat. A recreated chat has another one. Undefined: unknown. */
   incarnation?: Exact | undefined;
   metadata: StoredMetadata;
@@ -102,7 +102,7 @@ export class Chats {
     const isSame =
       row !== undefined && !isNew && head.stream === row.stream && (metadata === undefined || isEqual(metadata, row));
     if (isSame) {
-      const isCurrent = !mayBeOld || samePlace((await readRow(engine, chat))?.place, row.place);
+      const isCurrent = !mayBeOld || sameRevision((await readRow(engine, chat))?.revision, row.revision);
       if (!isCurrent) return undefined;
       this.#keep(chat, row, version);
       return number;
@@ -110,12 +110,12 @@ export class Chats {
     const next: Row = {
       chat,
       ...head,
-      place: placeAfter(row?.place),
+      revision: revisionAfter(row?.revision),
       incarnation: row?.incarnation,
       metadata: metadata ?? row?.metadata ?? NO_METADATA,
     };
     const plan = isNew ? snapshot.plan(version, shared, head.version) : undefined;
-    const { fields, buffers } = rowFields(next, row?.place);
+    const { fields, buffers } = rowFields(next, row?.revision);
     try {
       const keep = isNew ? this.#keepVersions : undefined;
       const all = [...buffers, ...(plan?.buffers ?? [])];
@@ -205,32 +205,32 @@ export const openRow = (
 });
 
 export function closeRow(row: OpenRow, { format }: Engine): Row {
-  const { chat, part, index, version, stream, place, incarnation } = row;
+  const { chat, part, index, version, stream, revision, incarnation } = row;
   // Copy the bytes, so that the row does not keep a large response in memory.
   const stored: Stored | undefined = part && { tag: part.tag, bytes: Uint8Array.prototype.slice.call(part.bytes) };
-  return { chat, version, stream, place, incarnation, metadata: readMetadata(stored, index, format) };
+  return { chat, version, stream, revision, incarnation, metadata: readMetadata(stored, index, format) };
 }
 
 /** The fields and the buffers of a row to store. */
 export function rowFields(
-  { chat, version, stream, place, metadata: { stored, index } }: Row,
-  seen: Place | undefined,
+  { chat, version, stream, revision, metadata: { stored, index } }: Row,
+  seen: Revision | undefined,
 ): { fields: NewRow; buffers: Uint8Array[] } {
   const metadata = stored && { name: "metadata", tag: stored.tag };
-  const fields = { chat, place, seen, head: { version, stream }, index, metadata, savedAt: Date.now() };
+  const fields = { chat, revision, seen, head: { version, stream }, index, metadata, savedAt: Date.now() };
   return { fields, buffers: stored ? [stored.bytes] : [] };
 }
 
 /** The name of an answer that has begun in a chat. */
 const streamName = (chat: string, stream: string): string => `${chat}\0${stream}`;
 
-/** Returns a new place. Its time never goes back. */
-export const placeAfter = (before: Place | undefined): Place => ({
+/** Returns a new revision. Its time never goes back. */
+export const revisionAfter = (before: Revision | undefined): Revision => ({
   updatedAt: Math.max(Date.now(), before?.updatedAt ?? 0),
   number: newVersion(),
 });
 
-const samePlace = (one: Place | undefined, other: Place): boolean =>
+const sameRevision = (one: Revision | undefined, other: Revision): boolean =>
   one !== undefined && one.updatedAt === other.updatedAt && one.number === other.number;
 
 function isEqual({ stored }: StoredMetadata, { metadata }: Row): boolean {

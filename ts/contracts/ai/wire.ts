@@ -4,7 +4,7 @@ import type { CallsOf } from "../../bridge/calls.js";
 import type * as engine from "../../bridge/calls.generated.js";
 import { Contract, type Exact, type PackedPart } from "../../bridge/wire.js";
 
-export type Place = engine.ai.Place;
+export type Revision = engine.ai.Revision;
 
 export type Head = engine.ai.Head;
 
@@ -14,7 +14,7 @@ export type NewVersion = engine.ai.NewVersion;
 
 export interface FoundRow extends Head {
   chat: string;
-  place: Place;
+  revision: Revision;
   index: string;
   /** The incarnation of the chat. Missing in a listing. */
   incarnation?: Exact;

@@ -5,7 +5,7 @@ import { stepOptions, throwIfStopped } from "../../store/retention.js";
 import { ids } from "../shared/recover-options.js";
 import { checkpointerOf } from "./checkpointer.js";
 import { headers } from "./list-checkpoints.js";
-import { placeOf } from "./wire.js";
+import { sortKeyOf } from "./wire.js";
 import { type Exporting, ThreadExport, type UnexportedThread } from "./thread-export.js";
 import type { SaverContext } from "./tuples.js";
 
@@ -93,7 +93,7 @@ async function threadsOf({ context, throwIfStopped: stop }: Exporting, wanted?: 
   const found = [];
   for (const threadId of wanted) {
     stop();
-    for await (const header of headers(context, threadId, 1)) found.push({ threadId, place: placeOf(header) });
+    for await (const header of headers(context, threadId, 1)) found.push({ threadId, sortKey: sortKeyOf(header) });
   }
-  return found.toSorted((a, b) => (a.place < b.place ? -1 : 1)).map(({ threadId }) => threadId);
+  return found.toSorted((a, b) => (a.sortKey < b.sortKey ? -1 : 1)).map(({ threadId }) => threadId);
 }

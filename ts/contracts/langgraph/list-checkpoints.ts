@@ -13,7 +13,16 @@ import { nameInConfig, idInConfig } from "./config.js";
 import { readAhead } from "./read-ahead.js";
 import { isJsonPlus, load } from "./serde.js";
 import { type SaverContext, byCodePoint, tupleOf } from "./tuples.js";
-import { type Found, type Header, type PagePlace, each, langgraph, openHeader, openPage, placeOf } from "./wire.js";
+import {
+  type Found,
+  type Header,
+  type PagePosition,
+  each,
+  langgraph,
+  openHeader,
+  openPage,
+  sortKeyOf,
+} from "./wire.js";
 
 interface Wanted {
   threadId: string | undefined;
@@ -68,8 +77,8 @@ export async function* list(
   let left = wanted.limit;
   // No number is greater than NaN.
   if (!(left > 0)) return;
-  const end = before === undefined ? undefined : await run((context) => placeIn(context, wanted, before));
-  const at = id === undefined ? undefined : await run((context) => placeIn(context, wanted, { id, namespace }));
+  const end = before === undefined ? undefined : await run((context) => positionIn(context, wanted, before));
+  const at = id === undefined ? undefined : await run((context) => positionIn(context, wanted, { id, namespace }));
   // A key with a NUL appended directly follows the key.
   const begin = at === undefined ? end : { key: `${at.key}\0` };
   const { next, needsMore } = pages(run, indexes, wanted, begin);
@@ -77,7 +86,7 @@ export async function* list(
     for (const found of page) {
       const { header } = found;
       // Checkpoints older than the wanted id follow it.
-      if (at !== undefined && placeOf(header) !== at.key) return;
+      if (at !== undefined && sortKeyOf(header) !== at.key) return;
       if (at !== undefined && (header.id !== id || (end !== undefined && byCodePoint(at.key, end.key) >= 0))) continue;
       if (namespace !== undefined && header.namespace !== namespace) continue;
       const tuple = await run(async (context) => {
@@ -92,8 +101,8 @@ export async function* list(
   }
 }
 
-/** Returns the place of a checkpoint. If the checkpoint is not stored, its id is the place. */
-async function placeIn(
+/** Returns the position of a checkpoint. If the checkpoint is not stored, its id is the position. */
+async function positionIn(
   { native }: Pick<SaverContext, "native">,
   { threadId, namespace = "" }: Wanted,
   of: { id: string; namespace: string | undefined },
@@ -101,12 +110,12 @@ async function placeIn(
   const unknown = { key: of.id };
   if (threadId === undefined) return unknown;
   // LangGraph asks a subgraph for the checkpoints before a checkpoint of the graph, and gives only the graph's id.
-  const places = { namespace: of.namespace ?? "", or: of.namespace ?? namespace };
-  return (await langgraph.call(native, "place", { threadId, ...places, id: of.id })) ?? unknown;
+  const namespaces = { namespace: of.namespace ?? "", or: of.namespace ?? namespace };
+  return (await langgraph.call(native, "place", { threadId, ...namespaces, id: of.id })) ?? unknown;
 }
 
-/** The place after which a listing begins. Without a save number, it begins after all checkpoints with this key. */
-type Begin = Pick<PagePlace, "key"> & Partial<PagePlace>;
+/** The position after which a listing begins. Without a save number, it begins after all checkpoints with this key. */
+type Begin = Pick<PagePosition, "key"> & Partial<PagePosition>;
 
 function sizeOf(page: Found[]): number {
   const sizes = page.flatMap(({ parts }) => parts.map(({ bytes }) => bytes.byteLength));
@@ -136,8 +145,8 @@ function pages(
     const page = await run(({ native, serde }) => {
       const texts = textsOf(filter, serde);
       const index = texts && indexOf(filter, indexes);
-      const place = { beforeKey: after?.key, beforeSeq: after?.seq };
-      const call = { threadId, namespace, ...place, texts, index, limit: size, looks };
+      const from = { beforeKey: after?.key, beforeSeq: after?.seq };
+      const call = { threadId, namespace, ...from, texts, index, limit: size, looks };
       return langgraph.find(native, "page", call, openPage);
     });
     after = page.next;
@@ -201,13 +210,13 @@ export async function* headers(
     const call = { threadId, before, limit: size };
     const found: Header[] = await langgraph.find(native, "list", call, each(openHeader));
     const full = found.length === size;
-    // Copies of a thread have the same places, and a full page may end between them. Drop the headers with the page's
-    // last place, and read that place again with the next page.
-    const last = full ? placeOf(found.at(-1)!) : undefined;
-    const whole = full ? found.filter((header) => placeOf(header) !== last) : found;
+    // Copies of a thread have the same positions, and a full page may end between them. Drop the headers with the
+    // page's last position, and read that position again with the next page.
+    const last = full ? sortKeyOf(found.at(-1)!) : undefined;
+    const whole = full ? found.filter((header) => sortKeyOf(header) !== last) : found;
     if (full && whole.length === 0) {
       size *= 2;
-      // All headers of the page have the same place. If the caller needs more of them, read a larger page.
+      // All headers of the page have the same position. If the caller needs more of them, read a larger page.
       if (left > found.length) continue;
     }
     for (const header of whole.length > 0 ? whole : found) {
@@ -216,7 +225,7 @@ export async function* headers(
       if (left <= 0) return;
     }
     if (!full) return;
-    before = whole.length > 0 ? placeOf(whole.at(-1)!) : last;
+    before = whole.length > 0 ? sortKeyOf(whole.at(-1)!) : last;
   }
 }
 

@@ -6,7 +6,7 @@ import { headers } from "./list-checkpoints.js";
 import { INSIDE } from "./shape.js";
 import { NO_NODES } from "./next.js";
 import { type Context, nextNodes, openJoins, outline, restOf, tasksOf } from "./tasks.js";
-import { type Found, placeOf } from "./wire.js";
+import { type Found, sortKeyOf } from "./wire.js";
 
 const START = "__start__";
 
@@ -20,7 +20,7 @@ export async function positionOf(context: Context, found: Found, shape: ProgramS
   const seen = new Set([""]);
   // Running subgraphs have saved after the newest checkpoint of the graph.
   for await (const header of headers(context, threadId)) {
-    if (placeOf(header) < root) break;
+    if (sortKeyOf(header) < root) break;
     const { namespace } = header;
     if (seen.has(namespace)) continue;
     seen.add(namespace);

@@ -5,7 +5,7 @@ import { type AnswerRecord, RESUME, idOf, keyOf, recordsOf } from "./answer-reco
 import { load } from "./serde.js";
 import { type Asked, type Context, type OpenTask, nextNodes, openTasks, outline, restOf, tasksOf } from "./tasks.js";
 import { headers } from "./list-checkpoints.js";
-import { type Found, placeOf } from "./wire.js";
+import { type Found, sortKeyOf } from "./wire.js";
 
 /** A task with a question, or a task whose subgraph has a question. */
 export interface Level {
@@ -128,7 +128,7 @@ class Reader {
     const newest: Found[] = [];
     const seen = new Set([""]);
     for await (const header of headers(this.#context, this.#threadId)) {
-      if (placeOf(header) < after) break;
+      if (sortKeyOf(header) < after) break;
       const { namespace } = header;
       if (seen.has(namespace)) continue;
       seen.add(namespace);

@@ -8,7 +8,7 @@ import { load } from "./serde.js";
 import { headers } from "./list-checkpoints.js";
 import { type Context, type Interrupt, nextNodes, outline, tasksOf } from "./tasks.js";
 import type { SaverContext } from "./tuples.js";
-import { type Found, placeOf } from "./wire.js";
+import { type Found, sortKeyOf } from "./wire.js";
 import type { RunStatus } from "../shared/recover-options.js";
 
 /** The status of a thread, read from its newest checkpoint. */
@@ -142,7 +142,7 @@ async function errorOf({ serde }: Pick<SaverContext, "serde">, stored: Stored): 
 async function asksInside(context: Context, { header: root }: Found): Promise<boolean> {
   const seen = new Set([""]);
   for await (const header of headers(context, root.threadId)) {
-    if (placeOf(header) < root.id) break;
+    if (sortKeyOf(header) < root.id) break;
     const { namespace } = header;
     if (seen.has(namespace)) continue;
     seen.add(namespace);

@@ -9,7 +9,7 @@ import type { RunStatus } from "../shared/recover-options.js";
 
 /** The fields of a checkpoint that can be read without its payload. */
 export interface Header<P = Part> extends CheckpointRef {
-  /** The place in the order of the thread: see {@link placeOf}. */
+  /** The position in the order of the thread: see {@link sortKeyOf}. */
   key?: string;
   parent: string | null;
   metadata: P;
@@ -43,8 +43,8 @@ export interface Found<P = Part> {
   incarnation?: Exact;
 }
 
-/** The place of a checkpoint in a listing. */
-export interface PagePlace {
+/** The position of a checkpoint in a listing. */
+export interface PagePosition {
   key: string;
   seq: Exact;
 }
@@ -52,7 +52,7 @@ export interface PagePlace {
 /** A page of checkpoints. The next page begins after `next`. */
 export interface FoundPage<P = Part> {
   found: Array<Found<P>>;
-  next: PagePlace | null;
+  next: PagePosition | null;
 }
 
 /** A thread in a listing: its root namespace. */
@@ -83,7 +83,7 @@ export type LanggraphCalls = CallsOf<
     get: Found<PackedPart> | null;
     outline: Found<PackedPart> | null;
     ancestors: Array<Found<PackedPart>>;
-    place: PagePlace | null;
+    place: PagePosition | null;
     list: Array<Header<PackedPart>>;
     page: FoundPage<PackedPart>;
     threads: Array<FoundThread<PackedPart>>;
@@ -106,7 +106,7 @@ export const langgraph = new Contract<LanggraphCalls>("langgraph", {
  * The sort key of a checkpoint in its thread, as a text that compares like its bytes. It is the checkpoint's id. If the
  * clock has stepped back, it is the id of an earlier checkpoint, so that later saves sort later.
  */
-export const placeOf = ({ key, id }: Pick<Header, "key" | "id">): string => key ?? id;
+export const sortKeyOf = ({ key, id }: Pick<Header, "key" | "id">): string => key ?? id;
 
 export const openHeader: Unpack<Header<PackedPart>, Header> = (header, part) => ({
   ...header,

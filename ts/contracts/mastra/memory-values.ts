@@ -31,7 +31,7 @@ export function messageDraft(engine: Engine, given: unknown, what: string): { me
 }
 
 export function messageOf(engine: Engine, row: Row): StorageMessage {
-  const { id, lineage, group, place } = row;
+  const { id, lineage, group, position } = row;
   const { role, type } = JSON.parse(row.meta) as { role: string; type?: string };
   return {
     id,
@@ -40,7 +40,7 @@ export function messageOf(engine: Engine, row: Row): StorageMessage {
     role,
     ...(type !== undefined && { type }),
     content: valueOf(engine, row),
-    createdAt: new Date(place.createdAt),
+    createdAt: new Date(position.createdAt),
   };
 }
 
@@ -56,9 +56,9 @@ export function threadDraft(engine: Engine, given: unknown): Draft {
 }
 
 export function threadOf(engine: Engine, row: Row): StorageThread {
-  const { id, group, place, savedAt } = row;
+  const { id, group, position, savedAt } = row;
   const rest = valueOf(engine, row) as object;
-  return { id, resourceId: group, ...rest, createdAt: new Date(place.createdAt), updatedAt: new Date(savedAt) };
+  return { id, resourceId: group, ...rest, createdAt: new Date(position.createdAt), updatedAt: new Date(savedAt) };
 }
 
 export function resourceDraft(engine: Engine, given: unknown): Draft {
@@ -71,9 +71,9 @@ export function resourceDraft(engine: Engine, given: unknown): Draft {
 }
 
 export function resourceOf(engine: Engine, row: Row): StorageResourceType {
-  const { id, place, savedAt } = row;
+  const { id, position, savedAt } = row;
   const rest = valueOf(engine, row) as object;
-  return { id, ...rest, createdAt: new Date(place.createdAt), updatedAt: new Date(savedAt) };
+  return { id, ...rest, createdAt: new Date(position.createdAt), updatedAt: new Date(savedAt) };
 }
 
 function timesOf(given: Record<string, unknown>, what: string): { createdAt: number; savedAt: number } {

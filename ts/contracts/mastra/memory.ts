@@ -241,7 +241,7 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
       return this.#handle.run(async (engine) => {
         const ids = requireIds(fieldsOf(args, ["messageIds"])["messageIds"], "messageIds");
         const found = await this.#rows.find(engine, "messages", [...new Set(ids)]);
-        const inOrder = found.toSorted((a, b) => a.place.createdAt - b.place.createdAt);
+        const inOrder = found.toSorted((a, b) => a.position.createdAt - b.position.createdAt);
         return { messages: await readInTurns(inOrder, (row) => messageOf(engine, row)) };
       });
     }

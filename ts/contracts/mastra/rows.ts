@@ -10,7 +10,7 @@ import type { Engine } from "../../store/engine.js";
 import { batches } from "../../store/page.js";
 import { newVersion, nextNumber } from "../shared/version.js";
 import { Turns } from "../shared/turns.js";
-import { type FoundRow, type Place, type Seen, type Source, type Table, memory } from "./wire.js";
+import { type FoundRow, type Position, type Seen, type Source, type Table, memory } from "./wire.js";
 
 /** A row that was read. */
 export interface Row extends Omit<FoundRow, "parts"> {
@@ -46,72 +46,72 @@ export interface Selection {
   count?: boolean;
 }
 
-/** The number of messages whose places stay in memory. */
+/** The number of messages whose positions stay in memory. */
 const KEPT = 10_000;
 /** The number of rows that a call reads or removes. */
 const PAGE = 500;
 
 export class Rows {
   readonly #turns = new Turns();
-  /** The places of messages, as last seen. A save expects the seen place, so an outdated one does no harm. */
-  readonly #places = new Map<string, Place>();
-  /** Saves messages. Replaces those with the same ids, in their places in the thread. */
+  /** The positions of messages, as last seen. A save expects the seen position, so an outdated one does no harm. */
+  readonly #positions = new Map<string, Position>();
+  /** Saves messages. Replaces those with the same ids, in their positions in the thread. */
   async saveMessages(engine: Engine, drafts: readonly Draft[]): Promise<void> {
     const numbers = drafts.map(() => nextNumber());
-    const known = new Map(drafts.map(({ id }) => [id, this.#places.get(id)]));
+    const known = new Map(drafts.map(({ id }) => [id, this.#positions.get(id)]));
     for (;;) {
       const seen = drafts.map(({ id }): Seen => (known.get(id) === undefined ? "none" : { at: known.get(id)! }));
-      const places = drafts.map(({ id, createdAt }, at) => {
+      const positions = drafts.map(({ id, createdAt }, at) => {
         const { createdAt: first = createdAt, number = numbers[at]! } = known.get(id) ?? {};
         return { createdAt: first, number, version: newVersion() };
       });
-      if (await this.save(engine, drafts, places, seen)) return;
+      if (await this.save(engine, drafts, positions, seen)) return;
       for (const { id } of drafts) known.set(id, undefined);
       const ids = [...known.keys()];
-      for (const { id, place } of await this.find(engine, "messages", ids)) known.set(id, place);
+      for (const { id, position } of await this.find(engine, "messages", ids)) known.set(id, position);
     }
   }
 
   /**
-   * Saves rows at their places, all or none. Sets the time of the change on the messages' threads. Returns false if
+   * Saves rows at their positions, all or none. Sets the time of the change on the messages' threads. Returns false if
    * another writer was faster.
    */
   async save(
     engine: Engine,
     drafts: readonly Draft[],
-    places: readonly Place[],
+    positions: readonly Position[],
     seen: readonly Seen[],
     touch = threadsOf(drafts),
   ): Promise<boolean> {
     const rows = drafts.map(({ table, id, lineage, group, meta, savedAt, part: { tag } }, at) => {
       const fields = { table, id, lineage, group, meta: JSON.stringify(meta), savedAt };
-      return { ...fields, place: places[at]!, seen: seen[at]!, part: { name: "content", tag } };
+      return { ...fields, position: positions[at]!, seen: seen[at]!, part: { name: "content", tag } };
     });
     const buffers = drafts.map(({ part }) => part.bytes);
     try {
       await memory.call(engine.native, "save", { rows, touch, savedAt: Date.now() }, buffers);
     } catch (error) {
-      for (const { id } of drafts) this.#places.delete(id);
+      for (const { id } of drafts) this.#positions.delete(id);
       if (isOvertaken(error)) return false;
       throw error;
     }
-    for (const { table, id, place } of rows) if (table === "messages") this.#keep(id, place);
+    for (const { table, id, position } of rows) if (table === "messages") this.#keep(id, position);
     return true;
   }
 
   /** Saves a row. Replaces any row with the same id. */
   put(engine: Engine, draft: Draft): Promise<boolean> {
-    const place = { createdAt: draft.createdAt, number: nextNumber(), version: newVersion() };
-    return this.#turns.alone(nameOf(draft), () => this.save(engine, [draft], [place], ["any"]));
+    const position = { createdAt: draft.createdAt, number: nextNumber(), version: newVersion() };
+    return this.#turns.alone(nameOf(draft), () => this.save(engine, [draft], [position], ["any"]));
   }
 
   /** Adds new rows without changing their threads. Returns false if a row exists. */
   add(engine: Engine, drafts: readonly Draft[]): Promise<boolean> {
-    const places = drafts.map(({ createdAt }) => ({ createdAt, number: nextNumber(), version: newVersion() }));
+    const positions = drafts.map(({ createdAt }) => ({ createdAt, number: nextNumber(), version: newVersion() }));
     return this.save(
       engine,
       drafts,
-      places,
+      positions,
       drafts.map(() => "none"),
       [],
     );
@@ -138,12 +138,12 @@ export class Rows {
     all: ReadonlyArray<[found: Row | undefined, draft: Draft]>,
     touch?: string[],
   ): Promise<boolean> {
-    const places = all.map(([found, { createdAt }]) => {
-      return { createdAt, number: found?.place.number ?? nextNumber(), version: newVersion() };
+    const positions = all.map(([found, { createdAt }]) => {
+      return { createdAt, number: found?.position.number ?? nextNumber(), version: newVersion() };
     });
-    const seen = all.map(([found]): Seen => (found === undefined ? "none" : { at: found.place }));
+    const seen = all.map(([found]): Seen => (found === undefined ? "none" : { at: found.position }));
     const drafts = all.map(([, draft]) => draft);
-    return this.save(engine, drafts, places, seen, touch ?? threadsOf(drafts));
+    return this.save(engine, drafts, positions, seen, touch ?? threadsOf(drafts));
   }
 
   /** Reads rows, in the order of their ids. Leaves out missing rows. */
@@ -171,7 +171,7 @@ export class Rows {
     const newestFirst = direction === "DESC";
     const begin = newestFirst ? before : from;
     const rows: Row[] = [];
-    const has = ({ place }: Row) => place.createdAt >= from && place.createdAt < before;
+    const has = ({ position }: Row) => position.createdAt >= from && position.createdAt < before;
     let total: number | undefined;
     let after: string | undefined;
     do {
@@ -188,7 +188,7 @@ export class Rows {
       const page = await memory.find(engine.native, "list", fields, ({ rows: found, ...rest }, part) => {
         return { ...rest, found: found.map(rowOf(source.table, part)) };
       });
-      // A row that was changed in between has a different place.
+      // A row that was changed in between has a different position.
       const isAgain = rows.length > 0 && page!.found[0]?.id === rows.at(-1)!.id;
       rows.push(...page!.found.slice(Number(isAgain)));
       total ??= page!.count ?? undefined;
@@ -259,16 +259,16 @@ export class Rows {
     };
   }
 
-  #keep(id: string, place: Place): void {
-    this.#places.delete(id);
-    this.#places.set(id, place);
-    if (this.#places.size > KEPT) this.#places.delete(this.#places.keys().next().value!);
+  #keep(id: string, position: Position): void {
+    this.#positions.delete(id);
+    this.#positions.set(id, position);
+    if (this.#positions.size > KEPT) this.#positions.delete(this.#positions.keys().next().value!);
   }
 }
 
 /** Compares rows by creation. */
 export const oldestFirst = (a: Row, b: Row): number =>
-  a.place.createdAt - b.place.createdAt || Number(a.place.number) - Number(b.place.number);
+  a.position.createdAt - b.position.createdAt || Number(a.position.number) - Number(b.position.number);
 
 /** Reads the value of a row. */
 export function valueOf(engine: Engine, { table, id, part }: Row): any {

@@ -103,5 +103,5 @@ const messagesOf = (thread: string): Source => ({ table: "messages", thread });
 const again = (row: Row): Draft => ({
   ...row,
   meta: JSON.parse(row.meta) as object,
-  createdAt: row.place.createdAt,
+  createdAt: row.position.createdAt,
 });

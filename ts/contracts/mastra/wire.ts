@@ -54,7 +54,7 @@ export const mastra = new Contract<MastraCalls>("mastra", {
 
 export type Table = engine.mastra_threads.Table;
 
-export type Place = engine.mastra_threads.Place;
+export type Position = engine.mastra_threads.Position;
 
 type RowFields = Omit<NewRow, "table" | "seen" | "part">;
 
@@ -74,7 +74,7 @@ export interface Source {
 
 export interface Page {
   rows: FoundRow[];
-  /** The place before the next page. Null: this is the last page. */
+  /** The position before the next page. Null: this is the last page. */
   next: string | null;
   /** The number of the listing's rows, if requested. */
   count: number | null;

@@ -12,7 +12,7 @@ pub(crate) type Ordered = BTreeSet<(SortKey, Seq)>;
 /// A contract, and an id or a name within it.
 pub(crate) type Key = (ContractId, String);
 
-/// A stored checkpoint, with its payload or the payload's position.
+/// A stored checkpoint, with its payload or the payload's location.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<P> {
     pub(crate) header: Header,

@@ -137,7 +137,6 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         step_name: save.step_name,
     };
     let (contract, lineage) = (CONTRACT_ID, save.run_id.clone());
-    let sort_key = SortKey::from_f64(save.step_index);
     let mut unit = Unit::default();
     if save.expects_parent {
         let (lineage, newest, or) = (lineage.clone(), save.expected_parent, save.id.clone());
@@ -145,11 +144,11 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     }
     let of_run = |position| is_incarnation(contract, lineage.clone(), position, "run", &lineage);
     unit.expect.extend(save.incarnation.map(of_run));
-    let place = place(save.step_index, save.created_at, save.stamp);
+    let sort_key = sort_key_of(save.step_index, save.created_at, save.stamp);
     if save.follows {
         let after = save.after_step.zip(save.after_created_at);
-        let newest = after.map(|(step, created_at)| self::place(step, created_at, save.after_stamp));
-        unit.expect.push(Expect::NewestSave { contract, lineage: lineage.clone(), newest, or: place.clone() });
+        let newest = after.map(|(step, created_at)| sort_key_of(step, created_at, save.after_stamp));
+        unit.expect.push(Expect::NewestSave { contract, lineage: lineage.clone(), newest, or: sort_key.clone() });
     }
     if save.rewind {
         if save.step_index < 0.0 {
@@ -157,11 +156,11 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
             let (contract, lineage) = (contract.effects(), lineage.clone());
             unit.ops.push(Op::RemoveFrom { contract, lineage, sort_key: SortKey::default() });
         }
-        unit.ops.push(Op::RemoveFrom { contract, lineage, sort_key: sort_key.clone() });
+        unit.ops.push(Op::RemoveFrom { contract, lineage, sort_key: SortKey::from_f64(save.step_index) });
     }
     let header = Header {
         parent: save.parent,
-        sort_key: place,
+        sort_key,
         saved_at: save.saved_at,
         age_offset: AGE_OFFSET,
         status: match save.steps {
@@ -177,7 +176,7 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
 }
 
 /// The sort key of a step: its index, its time, and the random number of its save.
-fn place(step_index: f64, created_at: f64, stamp: Option<u64>) -> SortKey {
+fn sort_key_of(step_index: f64, created_at: f64, stamp: Option<u64>) -> SortKey {
     let time = SortKey::from_f64(step_index).then(&SortKey::from_f64(created_at));
     stamp.map(SortKey::from_version).iter().fold(time, SortKey::then)
 }

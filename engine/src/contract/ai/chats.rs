@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::approvals;
-use super::rows::{self, ALL, FoundRow, NewRow, Place, has_place};
+use super::rows::{self, ALL, FoundRow, NewRow, Revision, has_revision};
 use crate::contract::call::{Buffers, PackedRecords, RawCall, Request};
+use crate::contract::cursor::{format_cursor, parse_cursor};
 use crate::contract::entry::{Contract, Names, Shown};
 use crate::contract::ids::damaged;
-use crate::contract::place::{parse_place, show_place};
 use crate::contract::response::{PackedPart, Response};
 use crate::contract::thread;
 use crate::contract::types::CallTypes;
@@ -71,7 +71,7 @@ enum Call {
         before: Option<u64>,
         limit: usize,
     },
-    /// Lists the rows of chats, the last saved first. The page begins after the place `after`.
+    /// Lists the rows of chats, the last saved first. The page begins after the cursor `after`.
     Rows {
         after: Option<String>,
         /// Texts that the index of the metadata must contain.
@@ -80,15 +80,15 @@ enum Call {
         key: Option<IndexedKey>,
         limit: usize,
     },
-    /// Removes a chat. With `seen`, only if its row still has this place.
+    /// Removes a chat. With `seen`, only if its row still has this revision.
     Remove {
         chat: String,
-        seen: Option<Place>,
+        seen: Option<Revision>,
     },
-    /// Marks approvals as taken. The row of the chat has the place `seen`.
+    /// Marks approvals as taken. The row of the chat has the revision `seen`.
     Take {
         chat: String,
-        seen: Place,
+        seen: Revision,
         approvals: Vec<approvals::Approval>,
         by: String,
         saved_at: i64,
@@ -229,7 +229,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             })
         }
         Call::Rows { after, texts, key, limit } => {
-            let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
+            let after = after.map(|after| parse_cursor(&after).ok_or_else(Error::poisoned)).transpose()?;
             // An index of a key covers all contracts. Without a key, the group finds the rows.
             let of = if key.is_some() { Of::Contract } else { Of::Group(ALL.to_owned()) };
             let key = key.map(|IndexedKey { key, value }| Box::new(MetaKey { begins: b"\0{".to_vec(), key, value }));
@@ -252,17 +252,17 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 }
                 Response::one(Some(answer.into_page()?), |page, response| {
                     let rows = page.tuples.into_iter().map(|tuple| FoundRow::read(tuple.checkpoint, response));
-                    let next = page.next.map(|(sort_key, seq)| show_place(&sort_key, seq));
+                    let next = page.next.map(|(sort_key, seq)| format_cursor(&sort_key, seq));
                     Ok(Found { rows: rows.collect::<Result<_>>()?, next })
                 })
             })
         }
         Call::Remove { chat, seen } => {
-            let expect = seen.map(|seen| has_place(&chat, Some(seen))).into_iter().collect();
+            let expect = seen.map(|seen| has_revision(&chat, Some(seen))).into_iter().collect();
             Request::Apply(Unit { expect, ..delete(&chat) })
         }
         Call::Take { chat, seen, approvals: taken, by, saved_at } => {
-            let is_seen = has_place(&chat, Some(seen));
+            let is_seen = has_revision(&chat, Some(seen));
             Request::Apply(approvals::take(&chat, is_seen, &taken, &by, saved_at)?)
         }
         Call::Taken { chat, approvals: taken } => Request::ask(approvals::query(&chat, taken), approvals::respond),

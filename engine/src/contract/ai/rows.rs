@@ -22,16 +22,16 @@ fn saved_last() -> SortKey {
     SortKey::from_f64(f64::MAX).then(&SortKey::from_version(0))
 }
 
-/// The place of a row: the time of the chat's last change, and a unique number. The meta of a row begins with it.
+/// The revision of a row: the time of the chat's last change, and a unique number. The meta of a row begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Place {
+pub(super) struct Revision {
     /// In ms since the epoch.
     updated_at: f64,
     number: u64,
 }
 
-impl Place {
+impl Revision {
     fn text(self) -> String {
         format!("{} {} ", self.updated_at, self.number)
     }
@@ -40,7 +40,7 @@ impl Place {
         Must::HaveMeta(self.text().into_bytes())
     }
 
-    /// Splits the place from the beginning of a row's meta.
+    /// Splits the revision from the beginning of a row's meta.
     fn take(text: &str) -> Option<(Self, &str)> {
         let (updated_at, rest) = text.split_once(' ')?;
         let (number, rest) = rest.split_once(' ')?;
@@ -48,7 +48,7 @@ impl Place {
     }
 }
 
-/// The part of a row's meta after the place. A NUL and the index of the metadata follow: a JSON object.
+/// The part of a row's meta after the revision. A NUL and the index of the metadata follow: a JSON object.
 #[derive(Debug, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Head {
@@ -63,9 +63,9 @@ struct Head {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NewRow {
     pub chat: String,
-    place: Place,
-    /// The place of the row that the change is based on. `None`: there was no row.
-    seen: Option<Place>,
+    revision: Revision,
+    /// The revision of the row that the change is based on. `None`: there was no row.
+    seen: Option<Revision>,
     head: Head,
     /// The index of the metadata, as JSON.
     index: String,
@@ -75,15 +75,15 @@ pub(super) struct NewRow {
 
 impl NewRow {
     pub(super) fn expect(&self) -> Expect {
-        has_place(&self.chat, self.seen)
+        has_revision(&self.chat, self.seen)
     }
 
     pub(super) fn put(self, buffers: &mut Buffers) -> Result<Op> {
-        let Self { chat, place, head, index, metadata, saved_at, .. } = self;
+        let Self { chat, revision, head, index, metadata, saved_at, .. } = self;
         check_id("the chat's id", &chat)?;
         let head = serde_json::to_string(&head)
             .map_err(|error| Error::invalid(format!("the row of the chat cannot be written: {error}")))?;
-        let meta = format!("{}{head}\0{index}", place.text()).into_bytes();
+        let meta = format!("{}{head}\0{index}", revision.text()).into_bytes();
         let header = Header {
             group: ALL.to_owned(),
             sort_key: saved_last(),
@@ -96,9 +96,9 @@ impl NewRow {
     }
 }
 
-/// The condition that the row of a chat has this place. `None`: the chat must not exist.
-pub(super) fn has_place(chat: &str, place: Option<Place>) -> Expect {
-    let must = place.map_or(Must::NotBeSavedSince(i64::MIN), Place::must);
+/// The condition that the row of a chat has this revision. `None`: the chat must not exist.
+pub(super) fn has_revision(chat: &str, revision: Option<Revision>) -> Expect {
+    let must = revision.map_or(Must::NotBeSavedSince(i64::MIN), Revision::must);
     let otherwise =
         Error::new(Code::Conflict, format!("chat {} was changed by another writer: try again", quote(chat)));
     Expect::Checkpoint { contract: ID, id: chat.to_owned(), must, otherwise }
@@ -107,7 +107,7 @@ pub(super) fn has_place(chat: &str, place: Option<Place>) -> Expect {
 #[derive(Serialize)]
 pub(super) struct FoundRow {
     chat: String,
-    place: Place,
+    revision: Revision,
     #[serde(flatten)]
     head: Head,
     index: String,
@@ -130,12 +130,12 @@ impl FoundRow {
     pub(super) fn read(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Self> {
         let mut meta = &header.meta[..];
         let mut read = || {
-            let (place, head) = Place::take(thread::take_text(&mut meta)?)?;
-            Some((place, serde_json::from_str(head).ok()?, String::from_utf8(meta.to_vec()).ok()?))
+            let (revision, head) = Revision::take(thread::take_text(&mut meta)?)?;
+            Some((revision, serde_json::from_str(head).ok()?, String::from_utf8(meta.to_vec()).ok()?))
         };
-        let (place, head, index) = read().ok_or_else(|| damaged(&header.id))?;
+        let (revision, head, index) = read().ok_or_else(|| damaged(&header.id))?;
         let (chat, metadata) = (header.id, response.parts(payload));
-        Ok(Self { chat, place, head, index, incarnation: None, metadata })
+        Ok(Self { chat, revision, head, index, incarnation: None, metadata })
     }
 }
 
@@ -144,13 +144,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_a_place_is_not_the_beginning_of_another_number() {
-        let place = Place { updated_at: 1_732_000_000_000.5, number: 7 };
-        let meta = format!("{}{{\"version\":3,\"stream\":null}}\0{{}}", place.text()).into_bytes();
+    fn the_number_of_a_revision_is_not_the_beginning_of_another_number() {
+        let revision = Revision { updated_at: 1_732_000_000_000.5, number: 7 };
+        let meta = format!("{}{{\"version\":3,\"stream\":null}}\0{{}}", revision.text()).into_bytes();
         let row = Header { meta, ..Header::new(ID, "chat", "chat") };
-        assert!(has_place("chat", Some(place)).check(Some(&row)).is_ok());
+        assert!(has_revision("chat", Some(revision)).check(Some(&row)).is_ok());
         for number in [0, 70] {
-            assert!(has_place("chat", Some(Place { number, ..place })).check(Some(&row)).is_err());
+            assert!(has_revision("chat", Some(Revision { number, ..revision })).check(Some(&row)).is_err());
         }
     }
 }

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use crate::contract::cursor::format_cursor;
 use crate::contract::effect;
 use crate::contract::entry::{Contract, Maker, Names, Shown};
 use crate::contract::fields::exact;
-use crate::contract::place::show_place;
 use crate::contract::registry::contract_of;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Error, Result};
@@ -56,8 +56,8 @@ struct ShownRow {
     meta: Option<serde_json::Value>,
     metadata: Option<PackedPart>,
     depends_on_parent: bool,
-    /// The place in the order of the contract, from which the next page continues.
-    place: String,
+    /// The cursor from which the next page continues.
+    cursor: String,
 }
 
 /// The recorded parent of a checkpoint. The run and the namespace are missing if they equal the checkpoint's.
@@ -114,7 +114,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         meta,
         metadata: serialized.map(|part| response.part(part)),
         depends_on_parent: header.depends_on_parent,
-        place: show_place(&header.sort_key, seq),
+        cursor: format_cursor(&header.sort_key, seq),
     })
 }
 

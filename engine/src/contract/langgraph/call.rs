@@ -48,8 +48,8 @@ enum Call {
         channels: Vec<String>,
         limit: usize,
     },
-    /// Finds the place of this checkpoint in the namespace or, if it is missing there, in the namespace `or`. A listing
-    /// of the earlier checkpoints begins at this place.
+    /// Finds the position of this checkpoint in the namespace or, if it is missing there, in the namespace `or`. A
+    /// listing of the earlier checkpoints begins at this position.
     Place {
         thread_id: String,
         namespace: String,
@@ -136,8 +136,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::ask(Query::All([namespace, or].map(rows).into()), |answer| {
                 let [first, second] = answer.into_all()?;
                 let found = first.into_rows()?.rows.into_iter().chain(second.into_rows()?.rows).next();
-                let place = found.map(|row| page_after((row.header.sort_key, row.seq))).transpose()?;
-                place.map(|place| Response::json(&place)).transpose()
+                let position = found.map(|row| page_after((row.header.sort_key, row.seq))).transpose()?;
+                position.map(|position| Response::json(&position)).transpose()
             })
         }
         Call::List { thread_id, before, limit } => {

@@ -272,7 +272,7 @@ pub(super) fn import(given: Import, buffers: &mut Buffers) -> Result<Unit> {
     }
     for given in puts {
         let Unit { expect, mut ops } = put(given, buffers)?;
-        // Imported checkpoints go to their place in the history, which may be before stored ones.
+        // Imported checkpoints go to their position in the history, which may be before stored ones.
         for op in &mut ops {
             if let Op::Put(draft) = op {
                 draft.order = Order::SortKey;

@@ -1,8 +1,8 @@
 //! The contract of `LangGraph`'s `BaseStore`: items by namespace and key.
 //!
 //! A lineage is a namespace, and a checkpoint is an item, so a namespace without items does not exist. The sort key of
-//! an item is its place: the time of its first save, and a number that orders items of the same time. An update keeps
-//! the place, so a search lists items of all namespaces by their first save.
+//! an item is its position: the time of its first save, and a number that orders items of the same time. An update
+//! keeps the position, so a search lists items of all namespaces by their first save.
 //!
 //! [`Header::meta`](crate::record::Header::meta) of an item is the JSON of its value, so that a search reads no
 //! payloads. If the value is large, or JSON does not store it exactly, it is the payload's only part, and the meta is a

@@ -3,17 +3,18 @@
 //! There are three tables. Each row is a checkpoint with the row's id. A message's lineage is its thread. A thread or a
 //! resource is alone in its lineage. The group of a message or a thread is its resource.
 //!
-//! The sort key of a row is its [`Place`]: its creation time, a number that orders rows of the same time, and a
-//! version, which differs after each change. A change expects the place that it read, so none undoes another. The save
-//! time of a thread or a resource is the time of its last change. A new message updates it without reading the thread.
+//! The sort key of a row is its [`Position`]: its creation time, a number that orders rows of the same time, and a
+//! version, which differs after each change. A change expects the position that it read, so none undoes another. The
+//! save time of a thread or a resource is the time of its last change. A new message updates it without reading the
+//! thread.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::contract::call::{Buffers, PartName, RawCall, Request};
+use crate::contract::cursor::{format_cursor, parse_cursor};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
-use crate::contract::place::{parse_place, show_place};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
@@ -61,7 +62,7 @@ enum Call {
         thread: Option<String>,
         resource: Option<String>,
         newest_first: bool,
-        /// The place after which the page begins.
+        /// The cursor after which the page begins.
         after: Option<String>,
         /// Without `after`, the page begins at this time, in ms since the epoch. A row of exactly this time is included
         /// only if the oldest rows come first.
@@ -113,7 +114,7 @@ struct Lineage {
 
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
-struct Place {
+struct Position {
     /// In ms since the epoch.
     created_at: f64,
     /// Orders rows that were created at the same time.
@@ -121,7 +122,7 @@ struct Place {
     version: u64,
 }
 
-impl Place {
+impl Position {
     fn sort_key(self) -> SortKey {
         let [number, version] = [self.number, self.version].map(SortKey::from_version);
         SortKey::from_f64(self.created_at).then(&number).then(&version)
@@ -149,8 +150,8 @@ enum Seen {
     Any,
     /// The row does not exist.
     None,
-    /// The row has this place.
-    At(Place),
+    /// The row has this position.
+    At(Position),
 }
 
 #[derive(Debug, Deserialize, TS)]
@@ -162,7 +163,7 @@ struct NewRow {
     lineage: String,
     /// The resource of a message or a thread. Empty: none.
     group: String,
-    place: Place,
+    position: Position,
     seen: Seen,
     /// JSON for the inspector.
     meta: String,
@@ -177,7 +178,7 @@ impl NewRow {
         let must = match seen {
             Seen::Any => return None,
             Seen::None => Must::NotBeSavedSince(i64::MIN),
-            Seen::At(place) => Must::HaveSortKey(place.sort_key()),
+            Seen::At(position) => Must::HaveSortKey(position.sort_key()),
         };
         let message = format!("{} {} was changed by another writer: try again", table.id_name(), quote(id));
         let (contract, id, otherwise) = (table.contract(), id.clone(), Error::new(Code::Conflict, message));
@@ -185,12 +186,12 @@ impl NewRow {
     }
 
     fn put(self, buffers: &mut Buffers) -> Result<Op> {
-        let Self { table, id, lineage, group, place, meta, saved_at, part, .. } = self;
+        let Self { table, id, lineage, group, position, meta, saved_at, part, .. } = self;
         check_id(table.id_name(), &id)?;
         check_id("threadId", &lineage)?;
         let header = Header {
             group,
-            sort_key: place.sort_key(),
+            sort_key: position.sort_key(),
             saved_at,
             exempt: true,
             meta: meta.into_bytes(),
@@ -250,7 +251,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 (None, None) => Of::Contract,
             };
             let count = count.then(|| Query::Count { contract, of: of.clone() });
-            let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
+            let after = after.map(|after| parse_cursor(&after).ok_or_else(Error::poisoned)).transpose()?;
             let after = after.or_else(|| from.map(|from| (SortKey::from_f64(from), Seq::MIN)));
             let order = if newest_first { RowOrder::NewestFirst } else { RowOrder::OldestFirst };
             let page = Page {
@@ -302,7 +303,7 @@ struct FoundRow {
     id: String,
     lineage: String,
     group: String,
-    place: Place,
+    position: Position,
     meta: String,
     saved_at: i64,
     parts: Vec<PackedPart>,
@@ -311,9 +312,9 @@ struct FoundRow {
 impl FoundRow {
     fn read(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Self> {
         let Header { id, lineage, group, sort_key, meta, saved_at, .. } = header;
-        let place = Place::read(&sort_key).ok_or_else(|| damaged(&id))?;
+        let position = Position::read(&sort_key).ok_or_else(|| damaged(&id))?;
         let meta = String::from_utf8(meta).map_err(|_| damaged(&id))?;
-        Ok(Self { id, lineage, group, place, meta, saved_at, parts: response.parts(payload) })
+        Ok(Self { id, lineage, group, position, meta, saved_at, parts: response.parts(payload) })
     }
 }
 
@@ -321,7 +322,7 @@ fn list(answer: Answer) -> Result<Option<Response>> {
     #[derive(Serialize)]
     struct List {
         rows: Vec<FoundRow>,
-        /// The next page begins after this place.
+        /// The cursor of the next page.
         next: Option<String>,
         count: Option<u64>,
     }
@@ -331,7 +332,7 @@ fn list(answer: Answer) -> Result<Option<Response>> {
     let count = answers.next().map(Answer::into_count).transpose()?;
     Response::one(Some(page), |page, response| {
         let rows = page.tuples.into_iter().map(|tuple| FoundRow::read(tuple.checkpoint, response));
-        let next = page.next.map(|(sort_key, seq)| show_place(&sort_key, seq));
+        let next = page.next.map(|(sort_key, seq)| format_cursor(&sort_key, seq));
         Ok(List { rows: rows.collect::<Result<_>>()?, next, count })
     })
 }
@@ -358,7 +359,7 @@ fn show_message(header: &Header) -> Result<Shown> {
     struct Meta {
         role: String,
     }
-    let Place { created_at, .. } = Place::read(&header.sort_key).ok_or_else(|| damaged(&header.id))?;
+    let Position { created_at, .. } = Position::read(&header.sort_key).ok_or_else(|| damaged(&header.id))?;
     let Meta { role } = serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))?;
     let group = (!header.group.is_empty()).then(|| header.group.clone());
     Ok(Shown { label: Some(role), group, at: Some(created_at), ..Shown::default() })

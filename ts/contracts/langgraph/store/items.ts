@@ -190,9 +190,9 @@ export class Items {
 
   #newItem(address: Address, { tag, inMeta }: EncodedValue, before: Found | undefined, now: number): NewItem {
     const isNew = before === undefined || before.hasExpired;
-    const place = isNew ? { createdAt: now, number: nextNumber() } : before.place;
+    const position = isNew ? { createdAt: now, number: nextNumber() } : before.position;
     const expiry = this.#ttl && { updatedAt: now, ttlMs: this.#ttl.ms };
-    return { ...address, place, seen: before === undefined ? "none" : { at: before.place }, expiry, tag, inMeta };
+    return { ...address, position, seen: before === undefined ? "none" : { at: before.position }, expiry, tag, inMeta };
   }
 
   /** Removes expired items in the background, if a sweep is due. */

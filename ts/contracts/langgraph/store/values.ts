@@ -65,9 +65,9 @@ function isSmall(value: object): boolean {
 }
 
 export function itemOf(engine: Engine, found: FoundItem<Part>): Item {
-  const { namespace, key, place, updatedAt } = found;
+  const { namespace, key, position, updatedAt } = found;
   const value = valueOf(engine, found);
-  return { value, key, namespace, createdAt: new Date(place.createdAt), updatedAt: new Date(updatedAt) };
+  return { value, key, namespace, createdAt: new Date(position.createdAt), updatedAt: new Date(updatedAt) };
 }
 
 function valueOf({ format }: Engine, { key, value, parts: [part] }: FoundItem<Part>): Record<string, any> {

@@ -9,10 +9,10 @@ import { Contract, type PackedPart } from "../../../bridge/wire.js";
 
 export type Address = engine.langgraph_store.Address;
 
-export type Place = engine.langgraph_store.Place;
+export type Position = engine.langgraph_store.Position;
 
 export interface FoundItem<P = PackedPart> extends Address {
-  place: Place;
+  position: Position;
   updatedAt: number;
   /** True if the item expires. A read may postpone that. */
   expires: boolean;

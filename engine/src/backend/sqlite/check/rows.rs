@@ -119,8 +119,8 @@ impl Check<'_> {
         {
             self.find_at(FindingCode::Index, row, "the index of its group does not lead to its row", REBUILD);
         }
-        let order = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_order WHERE sort_key = ? AND seq = ?";
-        if LateIndex::Order.exists(self.connection)? && !self.has_entry(order, params![header.sort_key.0, seq])? {
+        let in_order = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_order WHERE sort_key = ? AND seq = ?";
+        if LateIndex::Order.exists(self.connection)? && !self.has_entry(in_order, params![header.sort_key.0, seq])? {
             self.find_at(FindingCode::Index, row, "the index of the order does not lead to its row", REBUILD);
         }
         for index in MetaIndex::all(self.connection)? {

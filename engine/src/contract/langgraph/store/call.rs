@@ -7,8 +7,8 @@ use super::super::namespace::{Address, labels, name};
 use super::filter::{Condition, Verdict, decide};
 use super::item::{CONTRACT_ID, FoundItem, Meta, NewItem, VALUE};
 use crate::contract::call::{RawCall, Request};
+use crate::contract::cursor::{format_cursor, parse_cursor};
 use crate::contract::ids::damaged;
-use crate::contract::place::{parse_place, show_place};
 use crate::contract::response::Response;
 use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
@@ -41,7 +41,7 @@ enum Call {
         /// Texts in the JSON of a wanted value.
         texts: Vec<String>,
         conditions: Vec<Condition>,
-        /// The place after which the page begins.
+        /// The cursor after which the page begins.
         after: Option<String>,
         /// The number of wanted items to leave out.
         skip: usize,
@@ -55,7 +55,7 @@ enum Call {
     /// Lists expired items that were first saved before a time.
     Expired {
         before: i64,
-        /// The place after which the page begins.
+        /// The cursor after which the page begins.
         after: Option<String>,
         limit: usize,
         now: i64,
@@ -130,7 +130,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(Unit { expect, ops: puts.into_iter().chain(removed).chain(touched).collect() })
         }
         Call::Search { prefix, texts, conditions, after, skip, limit, now } => {
-            let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
+            let after = after.map(|after| parse_cursor(&after).ok_or_else(Error::poisoned)).transpose()?;
             let wanted = conditions.clone();
             let test = MetaTest::new(move |meta, saved_at| {
                 let Some(meta) = Meta::read(meta) else { return true };
@@ -163,7 +163,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             // The newest items come first, so the page begins after those that are too new.
             #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
             let first = (SortKey::from_f64(before as f64), Seq::MIN);
-            let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
+            let after = after.map(|after| parse_cursor(&after).ok_or_else(Error::poisoned)).transpose()?;
             let after = after.or(Some(first));
             let filter = Some(filter(Vec::new(), is_expired));
             let page = Page { order: RowOrder::NewestFirst, after, ..page(Of::Lineages(String::new()), filter, limit) };
@@ -215,7 +215,7 @@ fn search(answer: Answer, conditions: &[Condition], mut skip: usize, now: i64) -
             items.push(Found { unsure, item: FoundItem::read(checkpoint, now, response)? });
         }
         // An updated item keeps its sort key and gets another save number.
-        let next = page.next.map(|(sort_key, _)| show_place(&sort_key, Seq::MAX));
+        let next = page.next.map(|(sort_key, _)| format_cursor(&sort_key, Seq::MAX));
         Ok(FoundPage { items, skipped, next })
     })
 }
@@ -283,6 +283,6 @@ fn expired(answer: Answer) -> Result<Option<Response>> {
     };
     let page = answer.into_page()?;
     let items = page.tuples.into_iter().map(|tuple| listed(tuple.checkpoint.header)).collect::<Result<_>>()?;
-    let next = page.next.map(|(sort_key, seq)| show_place(&sort_key, seq));
+    let next = page.next.map(|(sort_key, seq)| format_cursor(&sort_key, seq));
     Response::json(&Expired { items, next }).map(Some)
 }

@@ -18,16 +18,16 @@ pub(super) const CONTRACT_ID: ContractId = ContractId(81);
 /// The part with the value of an item, if the value is not in the meta.
 pub(super) const VALUE: &str = "value";
 
-/// The place of an item in listings.
+/// The position of an item in listings.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Place {
+pub(super) struct Position {
     /// The time of the first save, in ms since the epoch.
     created_at: f64,
     number: u64,
 }
 
-impl Place {
+impl Position {
     fn sort_key(self) -> SortKey {
         SortKey::from_f64(self.created_at).then(&SortKey::from_version(self.number))
     }
@@ -85,8 +85,8 @@ impl<'a> Meta<'a> {
 enum Seen {
     /// There is no such item.
     None,
-    /// The item has this place.
-    At(Place),
+    /// The item has this position.
+    At(Position),
 }
 
 #[derive(Debug, Deserialize, TS)]
@@ -94,7 +94,7 @@ enum Seen {
 pub(super) struct NewItem {
     #[serde(flatten)]
     address: Address,
-    place: Place,
+    position: Position,
     /// The expected state of the item.
     seen: Seen,
     expiry: Option<Expiry>,
@@ -108,7 +108,7 @@ impl NewItem {
     pub(super) fn expect(&self) -> Expect {
         let must = match self.seen {
             Seen::None => Must::NotBeSavedSince(i64::MIN),
-            Seen::At(place) => Must::HaveSortKey(place.sort_key()),
+            Seen::At(position) => Must::HaveSortKey(position.sort_key()),
         };
         let message = format!("item {} was changed by another writer: try again", quote(&self.address.key));
         let (contract, id, otherwise) = (CONTRACT_ID, self.address.id(), Error::new(Code::Conflict, message));
@@ -116,7 +116,7 @@ impl NewItem {
     }
 
     pub(super) fn put(self, saved_at: i64, buffers: &mut Buffers) -> Result<Op> {
-        let Self { address, place, expiry, tag, in_meta, .. } = self;
+        let Self { address, position, expiry, tag, in_meta, .. } = self;
         let id = address.id();
         let lineage = name(&address.namespace);
         check_id("the namespace", &lineage)?;
@@ -124,7 +124,7 @@ impl NewItem {
         let part = buffers.part(VALUE, tag)?;
         let meta = Meta::write(expiry, in_meta.then_some(&part.bytes[..]));
         let header = Header {
-            sort_key: place.sort_key(),
+            sort_key: position.sort_key(),
             saved_at,
             exempt: true,
             meta,
@@ -140,7 +140,7 @@ impl NewItem {
 pub(super) struct FoundItem {
     #[serde(flatten)]
     address: Address,
-    place: Place,
+    position: Position,
     updated_at: i64,
     /// True if the item expires unless it is read.
     expires: bool,
@@ -165,8 +165,8 @@ impl FoundItem {
             };
             let updated_at = meta.expiry.map_or(saved_at, |expiry| expiry.updated_at);
             let (expires, has_expired) = (meta.expiry.is_some(), meta.has_expired(saved_at, now));
-            let (address, place) = (Address::read(&id)?, Place::read(&sort_key)?);
-            Some(Self { address, place, updated_at, expires, has_expired, value, parts: Vec::new() })
+            let (address, position) = (Address::read(&id)?, Position::read(&sort_key)?);
+            Some(Self { address, position, updated_at, expires, has_expired, value, parts: Vec::new() })
         };
         let item = read().ok_or_else(|| damaged(&id))?;
         Ok(Self { parts: response.parts(payload), ..item })
@@ -175,8 +175,8 @@ impl FoundItem {
 
 pub(super) fn show(header: &Header) -> Result<Shown> {
     let read =
-        || Some((Address::read(&header.id)?.key, Place::read(&header.sort_key)?, Meta::read(&header.meta)?.value));
-    let (key, Place { created_at, .. }, value) = read().ok_or_else(|| damaged(&header.id))?;
+        || Some((Address::read(&header.id)?.key, Position::read(&header.sort_key)?, Meta::read(&header.meta)?.value));
+    let (key, Position { created_at, .. }, value) = read().ok_or_else(|| damaged(&header.id))?;
     let meta = value.map(serde_json::from_slice).transpose().map_err(|_| damaged(&header.id))?;
     Ok(Shown { label: Some(key), at: Some(created_at), meta, ..Shown::default() })
 }
