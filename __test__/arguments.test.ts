@@ -6,10 +6,11 @@ import {
   ForkpointStorage,
   InMemoryStorage,
   StorageBackedCheckpointStore,
+  Workflow,
   WorkflowCheckpointStore,
 } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
-import { Checkpointer } from "forkpoint/tinyagents";
+import { Checkpointer, END, Graph } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, expectSound, failure, folder } from "./helpers.js";
 import { type Methods, variants, wrongAnswers } from "./hostile-values.js";
@@ -82,6 +83,56 @@ const threadCheckpoint = () => ({
   more: { a: 1 },
 });
 const config = () => ({ threadId: "thread", checkpointId: "id", namespace: ["sub"] });
+
+const policy = () => ({ maxRetries: 0, backoffMs: 0 });
+const workflowConfig = () => ({
+  name: "w",
+  initialState: { a: 1 },
+  retryPolicy: policy(),
+  register: false,
+  checkpointStore: new WorkflowCheckpointStore<object>("memory:"),
+  steps: [
+    { name: "s", run: () => ({ a: 2 }), retryPolicy: policy(), timeoutMs: 1000 },
+    { name: "c", condition: () => true, steps: [{ name: "i", run: () => ({}) }] },
+    { name: "p", parallel: [{ name: "q", run: () => ({}) }] },
+  ],
+});
+const graphConfig = () => ({
+  name: "g",
+  nodes: { a: { run: () => ({ n: 1 }), effectClass: "pure", retry: policy(), timeoutMs: 1000 }, b: () => ({}) },
+  edges: [
+    ["a", "b"],
+    ["b", END],
+  ],
+  entry: "a",
+  maxSupersteps: 10,
+  reducer: (state: object, update: object) => ({ ...state, ...update }),
+  checkpointer: new Checkpointer("memory:"),
+  durability: "sync",
+  checkpoint: "every_node",
+  memory: { consistency: "live" },
+});
+
+const callsOfWorkflow: Record<string, () => unknown[]> = {
+  run: () => [{ runId: `r-${Math.random()}`, initialState: { a: 1 }, signal: signal() }],
+  runWithCheckpoints: () => [{ runId: `r-${Math.random()}`, initialState: { a: 1 }, signal: signal() }],
+  listCheckpoints: () => ["run"],
+  replay: () => ["id", { signal: signal() }],
+  fork: () => ["id", (state: object) => state, { runId: "other", signal: signal() }],
+  stream: () => [{ runId: `r-${Math.random()}`, signal: signal() }],
+};
+const graphOptions = () => ({ threadId: `t-${Math.random()}`, signal: signal(), durability: "sync", runId: "r" });
+const graphCalls: Record<string, () => unknown[]> = {
+  invoke: () => [{ n: 0 }, graphOptions()],
+  stream: () => [{ n: 0 }, graphOptions()],
+  resume: () => ["t", { resume: 1 }, { signal: signal() }],
+  resumeFrom: () => ["t", "latest", { resume: 1 }, { signal: signal() }],
+  getState: () => ["t", "id", ["sub"]],
+  getStateHistory: () => ["t", { limit: 1, namespace: ["sub"] }],
+  updateState: () => ["t", { n: 1 }, "a"],
+  bulkUpdateState: () => ["t", [{ update: { n: 1 }, asNode: "a" }]],
+  forkState: () => ["t", "id", { n: 1 }],
+};
 
 const subjects: Record<string, Subject> = {
   Store: { open: (store) => store, calls: { ...common, lease: lease("langgraph", "ns") } },
@@ -213,7 +264,31 @@ const subjects: Record<string, Subject> = {
       vacuum: common.vacuum,
     },
   },
+  Workflow: { open: () => new Workflow(workflowConfig() as never) as never, calls: callsOfWorkflow },
+  Graph: { open: () => new Graph(graphConfig() as never) as never, calls: graphCalls },
 };
+
+describe.each<[string, () => object, new (config: never) => object]>([
+  ["Workflow", workflowConfig, Workflow as never],
+  ["Graph", graphConfig, Graph as never],
+])("%s", (_, config, Class) => {
+  test("the constructor throws an error of this package for hostile definitions", () => {
+    let [calls, refusals] = [0, 0];
+    const wrong: string[] = [];
+    for (const [what, value] of variants(config())) {
+      calls += 1;
+      try {
+        void new Class(value as never);
+      } catch (error) {
+        refusals += 1;
+        if (isForkpointError(error) && error.code === "INVALID_ARGUMENT") continue;
+        wrong.push(`${what}: ${(error as Error)?.stack?.slice?.(0, 500)}`);
+      }
+    }
+    expect(wrong, `${calls} calls`).toEqual([]);
+    expect(refusals).toBeGreaterThan(50);
+  });
+});
 
 test.each([
   ["CheckpointStore", CheckpointStore],
@@ -352,7 +427,7 @@ describe.each(Object.entries(subjects))("%s", (_, { open, calls }) => {
   });
 });
 
-const closable = Object.entries(subjects).filter(([name]) => !name.includes("Storage"));
+const closable = Object.entries(subjects).filter(([name]) => !/Storage|Workflow$|Graph/.test(name));
 
 test.each(closable)("every call of a %s that is closed rejects with CLOSED", async (_, { open, calls }) => {
   const store = await openStore("memory:");

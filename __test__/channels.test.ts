@@ -2,7 +2,7 @@
 // @module-tag threads
 import { AsyncLocalStorage } from "node:async_hooks";
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { tracingChannel } from "node:diagnostics_channel";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { SessionStore } from "forkpoint/helix";
 import { openInspector } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { checkpoint, failure, fixture, folder, holding, kinds, open, place, windows } from "./helpers.js";
+import { checkpoint, damage, failure, fixture, folder, holding, kinds, open, place, windows } from "./helpers.js";
 import { everything, isQuiet, kinds as channelKinds, listen } from "./listening.js";
 import { holdFile } from "./lock.js";
 
@@ -338,33 +338,25 @@ describe.each(kinds)("%s: the calls of", (kind) => {
     }
   });
 
-  test("all of them begin and end in order, with one context each", async () => {
+  test("all of them begin and end in order, with one context each, and with the error that the caller gets", async () => {
     const listening = listen();
     const store = open(place(kind));
     await Promise.all(Array.from({ length: 20 }, (_, n) => store.save(checkpoint({ id: `c${n}`, runId: `r${n}` }))));
-    await failure(store.fork("none"), "NOT_FOUND");
+    const error = await failure(store.fork("none"), "NOT_FOUND");
+    const failed = listening.ended("save").at(-1)!;
+    expect(failed).toMatchObject({ operation: "fork", space: "agentos", bytes: null });
+    expect([failed.error, "result" in failed, listening.failures]).toEqual([error, false, []]);
     const contexts = new Map<CallContext, string[]>();
     for (const { context, event } of listening.heard) contexts.set(context, [...(contexts.get(context) ?? []), event]);
     expect(contexts.size).toBe(23);
     for (const [context, events] of contexts) {
-      const failed = context.operation === "fork" ? ["error"] : [];
-      expect(events).toEqual(["start", "end", ...failed, "asyncStart", "asyncEnd"]);
+      const errors = context.operation === "fork" ? ["error"] : [];
+      expect(events).toEqual(["start", "end", ...errors, "asyncStart", "asyncEnd"]);
     }
     // What is only known at the end is not there at the start.
     for (const { event, before } of listening.heard) {
       if (event === "start") expect([before.result, before.error]).toEqual([undefined, undefined]);
     }
-  });
-
-  test("a save that fails, with the error that the caller gets", async () => {
-    const listening = listen();
-    const store = open(place(kind));
-    const error = await failure(store.fork("none"), "NOT_FOUND");
-    const [context] = listening.ended("save");
-    expect(context).toMatchObject({ operation: "fork", space: "agentos", bytes: null });
-    expect(context!.error).toBe(error);
-    expect("result" in context!).toBe(false);
-    expect(listening.failures).toEqual([]);
   });
 
   test("nothing that was stored is told, and nothing of it in errors", async () => {
@@ -473,12 +465,7 @@ describe("forkpoint:corrupt", () => {
     const before = new CheckpointStore(file);
     await before.save({ ...holding({ text: "needle", noise: randomBytes(4_000) }), id: "c1", runId: "r1" });
     await before.close();
-    const bytes = readFileSync(file);
-    const at = bytes.indexOf("needle");
-    expect(at).toBeGreaterThan(0);
-    bytes[at]! ^= 1;
-    writeFileSync(file, bytes);
-
+    damage(file, "needle");
     const listening = listen();
     const store = open(file);
     const error = await failure(store.latest("r1"), "CORRUPT");

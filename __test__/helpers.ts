@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -42,6 +42,15 @@ export function place(kind: Kind): string {
   if (kind === "memory") return "memory:";
   if (kind === "postgres") return makeDatabase!();
   return kind === "jsonl" ? `jsonl:${join(folder(), "agent")}` : join(folder(), "agent.db");
+}
+
+/** Changes a bit of a file where these bytes begin. They must not be compressed: short texts, or random bytes beside them. */
+export function damage(file: string, text: string | Uint8Array): void {
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf(text);
+  expect(at).toBeGreaterThan(0);
+  bytes[at]! ^= 1;
+  writeFileSync(file, bytes);
 }
 
 /** Opens a store that is closed when the running test ends, before its folder is removed. */

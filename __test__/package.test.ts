@@ -83,13 +83,6 @@ function tryOut(tarballs: string[]): void {
   expect(node(["import.mjs"], project)).toBe("hello\n");
   const required = `const { CheckpointStore } = require("forkpoint"); const same = require("forkpoint/agentos");
     if (same.CheckpointStore !== CheckpointStore) throw new Error("two copies");
-    if (require("forkpoint/agentium").Workflow.name !== "Workflow") throw new Error("no workflow");
-    if (require("forkpoint/helix").SessionStore.name !== "SessionStore") throw new Error("no session store");
-    if (require("forkpoint/claude-agent-sdk").SessionStore.name !== "SessionStore") throw new Error("no session store");
-    if (require("forkpoint/ai").ForkpointChats.name !== "ForkpointChats") throw new Error("no chats");
-    if (require("forkpoint/openai-agents").ForkpointSession.name !== "ForkpointSession") throw new Error("no session");
-    if (require("forkpoint/testing").withFaults({}, []) === undefined) throw new Error("no faults");
-    if (require("forkpoint/tinyagents").Checkpointer.name !== "Checkpointer") throw new Error("no checkpointer");
     (async () => {${use}})();`;
   writeFileSync(join(project, "require.cjs"), required);
   expect(node(["require.cjs"], project)).toBe("hello\n");
@@ -131,6 +124,9 @@ describe("the package", () => {
       .filter((path: string) => !/^dist\/([\w-]+\/)*[\w-]+\.m?js$/.test(path))
       .filter((path: string) => !/^docs\/[\w-]+\.md$|^examples\/(README\.md|\w+\/[\w-]+\.(mjs|jsx|html))$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
+    const types =
+      "agentium agentos ai claude-agent-sdk effects helix index inspect inspector langgraph mastra openai-agents otel " +
+      "shared studio testing tinyagents";
     expect(names.toSorted()).toEqual(
       [
         addon,
@@ -139,27 +135,9 @@ describe("the package", () => {
         "README.md",
         "dist/cli/LICENSES.txt",
         "dist/studio/LICENSES.txt",
-        ...[
-          "agentium",
-          "agentos",
-          "ai",
-          "claude-agent-sdk",
-          "effects",
-          "helix",
-          "index",
-          "inspect",
-          "inspector",
-          "langgraph",
-          "mastra",
-          "openai-agents",
-          "otel",
-          "shared",
-          "studio",
-        ].map((name) => `dist/types/${name}.d.ts`),
+        ...types.split(" ").map((name) => `dist/types/${name}.d.ts`),
         "dist/types/langgraph.d.mts",
         "dist/types/mastra.d.mts",
-        "dist/types/testing.d.ts",
-        "dist/types/tinyagents.d.ts",
         "index.d.ts",
         "package.json",
       ].toSorted(),

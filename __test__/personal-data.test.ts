@@ -21,15 +21,10 @@ forgets("AgentOS", "clear(runId)", {
 
 forgets("Agentium", "clear(runId)", {
   open: (target, options) => new WorkflowCheckpointStore<{ mail: string }>(target, options),
-  store: (store, person) =>
-    store.save({
-      id: `${person}:1`,
-      runId: person,
-      stepIndex: 0,
-      stepName: "ask",
-      state: { mail: mail(person) },
-      createdAt: Date.now(),
-    }),
+  store(store, person) {
+    const step = { id: `${person}:1`, runId: person, stepIndex: 0, stepName: "ask", createdAt: Date.now() };
+    return store.save({ ...step, state: { mail: mail(person) } });
+  },
   remove: (store, person) => store.clear(person),
 });
 

@@ -8,16 +8,8 @@ import { loadedBy } from "./loaded.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-const contracts = [
-  "",
-  "/agentos",
-  "/agentium",
-  "/ai",
-  "/claude-agent-sdk",
-  "/helix",
-  "/openai-agents",
-  "/tinyagents",
-].map((path) => `forkpoint${path}`);
+const names = "agentos agentium ai claude-agent-sdk helix openai-agents tinyagents".split(" ");
+const contracts = ["forkpoint", ...names.map((name) => `forkpoint/${name}`)];
 
 describe.each(["import", "require"])("%s", (how) => {
   it.each(contracts)("%s loads few files, and no slow module of Node", (entry) => {

@@ -8,4 +8,3 @@ import "../../../__test__/large.test.js";
 import "../../../__test__/loop.test.js";
 import "../../../__test__/queue.test.js";
 import "../../../__test__/retention.test.js";
-import "../../../__test__/small.test.js";
