@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { CheckpointStore } from "forkpoint";
 import { describe, expect, test } from "vitest";
 import { checkpoint, folder } from "../helpers.js";
-import { answer, cli, copies, expectSafe, inTerminal, json, refused } from "./run.js";
+import { answer, cli, copies, expectSafe, json, refused } from "./run.js";
 
 const usage = (input_tokens: number, output_tokens: number, more = {}) => ({ input_tokens, output_tokens, ...more });
 
@@ -135,16 +135,6 @@ describe("get --chat", () => {
     await store.close();
     expect((await json(["get", "long", "--chat", "--db", path])).messages).toHaveLength(2_500);
     expect((await answer(["get", "long", "--chat", "--db", path])).match(/message \d+/g)).toHaveLength(2_500);
-  });
-
-  test("fits a narrow terminal", async () => {
-    const { screen, code } = await inTerminal(["get", "chat", "--chat", "--color", "never", "--db", await chats()], {
-      columns: 40,
-    });
-    expect(code).toBe(0);
-    const body = screen.split("\n").filter((line) => line.startsWith("   ") || line.includes("refund"));
-    expect(body.length).toBeGreaterThan(5);
-    for (const line of body) expect(line.length, line).toBeLessThanOrEqual(40);
   });
 });
 

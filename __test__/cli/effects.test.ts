@@ -188,23 +188,6 @@ describe("settle", () => {
     await using store = await openStore(path);
     expect(await effects(store)(run, "ship", () => "again")).toBe("again");
   });
-
-  test("refuses an effect that a process runs, and a leased run", async () => {
-    const path = join(folder(), "agent.db");
-    await using store = await openStore(path);
-    const once = effects(store);
-    await new CheckpointStore(store).save(checkpoint({ id: "c", runId: "order-7" }));
-    let end = () => {};
-    const running = once(run, "ship", () => new Promise<number>((resolve) => (end = () => resolve(1))));
-    await expect.poll(async () => (await once.list(run)).length).toBe(1);
-    expect((await refused(settle(path, "ship", "--forget", "-y"), 5)).message).toContain("is running in process");
-    end();
-    await running;
-    const lease = await store.lease(run);
-    expect((await refused(settle(path, "ship", "--forget", "-y"), 5)).message).toContain("is leased by");
-    await lease.release();
-    await answer(settle(path, "ship", "--forget", "-y"));
-  });
 });
 
 test("rm and copy tell of effects", async () => {

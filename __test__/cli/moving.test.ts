@@ -7,7 +7,7 @@ import { CheckpointStore, openStore } from "forkpoint";
 import { SessionStore } from "forkpoint/helix";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { contentOf } from "../contents.js";
-import { checkpoint, folder, windows } from "../helpers.js";
+import { checkpoint, damage, folder, windows } from "../helpers.js";
 import { answer, bytesOf, cli, copies, filled, json, refused, withRun } from "./run.js";
 
 /** What all frameworks read from a database. A copy by run may store a message once for each session that has it. */
@@ -41,9 +41,7 @@ const withDamage = copies(async (path) => {
     }
   }
   await store.close();
-  const bytes = readFileSync(path);
-  bytes[bytes.indexOf(mark)]! ^= 1;
-  writeFileSync(path, bytes);
+  damage(path, mark);
 });
 
 describe("a damaged run", () => {
@@ -97,11 +95,7 @@ describe("a damaged run", () => {
       await sessions.appendMessages(id, [{ role: "user", content }]);
     }
     await sessions.close();
-    const bytes = readFileSync(path);
-    const at = bytes.indexOf("marker in the value");
-    expect(at).toBeGreaterThan(0);
-    bytes[at]! ^= 1;
-    writeFileSync(path, bytes);
+    damage(path, "marker in the value");
     const cwd = folder();
     const { code, stdout } = await cli(["export", "--out", "runs", "--skip-damaged", "--json", "--db", path], { cwd });
     expect({ code, damaged: JSON.parse(stdout).damaged }).toMatchObject({ code: 1, damaged: [{ run: "broken" }] });
@@ -284,30 +278,6 @@ describe("copy", () => {
     expect(await copy()).toBe("✓ nothing new to copy to jsonl:runs: 2 runs are already there; verified\n");
   });
 
-  test("brings everything to another kind of store, and back", async () => {
-    const path = await filled();
-    const cwd = folder();
-    const first = await json(["copy", "--to", "jsonl:runs", "--db", path], { cwd });
-    expect(first).toEqual({
-      runs: expect.any(Number),
-      checkpoints: (await json(["stats", "--db", path])).checkpoints,
-      effects: 0,
-      writes: (await json(["verify", "--db", path])).checked.writes,
-      skipped: 0,
-      verified: true,
-    });
-    const { stats, ...others } = await contents(path);
-    // Text files hold the values as text.
-    const copied = { ...others, stats: { ...stats, logicalBytes: expect.any(Number) as number } };
-    expect(await contents(`jsonl:${join(cwd, "runs")}`)).toEqual(copied);
-    expect((await json(["copy", "--to", "back.db", "--db", "jsonl:runs"], { cwd })).checkpoints).toBe(
-      first.checkpoints,
-    );
-    expect(await answer(["copy", "--to", "other.db", "--db", path], { cwd })).toMatch(
-      /^✓ copied .* to other\.db; verified\n$/,
-    );
-  });
-
   test("refuses a destination with something else, and itself", async () => {
     const [path, other] = [await withRun("one", 2), await withRun("two", 2)];
     const before = bytesOf(other);
@@ -382,22 +352,5 @@ describe("restore", () => {
       /^✓ restored new\.db: \d+ checkpoints, .* verified\n$/,
     );
     expect(await contents(join(cwd, "new.db"))).toEqual(await contents(path));
-  });
-
-  test("refuses what is no backup, and changes nothing", async () => {
-    const path = await filled();
-    const cwd = folder();
-    const before = await contents(path);
-    writeFileSync(join(cwd, "letter.txt"), "Dear reader, ".repeat(100));
-    await json(["backup", "damaged.db", "--db", path], { cwd });
-    const bytes = readFileSync(join(cwd, "damaged.db"));
-    bytes.fill(0, bytes.length - 4096);
-    writeFileSync(join(cwd, "damaged.db"), bytes);
-    for (const file of ["missing.db", "letter.txt", "damaged.db"]) {
-      expect((await cli(["restore", file, "--yes", "--db", path], { cwd })).code, file).not.toBe(0);
-    }
-    expect((await cli(["restore", path, "--yes", "--db", path], { cwd })).code).not.toBe(0);
-    expect((await cli(["restore", path, "--yes", "--db", `jsonl:${join(cwd, "texts")}`], { cwd })).code).not.toBe(0);
-    expect(await contents(path)).toEqual(before);
   });
 });

@@ -99,23 +99,4 @@ describe("tail", () => {
     }
     expect(events(await line)[0]!.checkpoint.run).toBe("run-1");
   });
-
-  test("prints a line for a human", async () => {
-    const path = await withRun("old", 2);
-    const lines = (await answer(["tail", "--no-follow", "--db", path])).trimEnd().split("\n");
-    expect(lines).toHaveLength(2);
-    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}agentos +old +step 1 +node-1 +old 1 +\d/);
-  });
-
-  test("ends when nobody reads any more", async () => {
-    const path = await withRun("old", 1);
-    const tail = start(["tail", "--json", "--db", path]);
-    await tail.lines(1);
-    tail.child.stdout.destroy();
-    const store = await opened(path);
-    const state = { ended: false };
-    void tail.ended.then(() => (state.ended = true));
-    for (let n = 0; !state.ended; n++) await store.save(checkpoint({ id: `new ${n}`, runId: "new", timestamp: n }));
-    expect(await tail.ended).toMatchObject({ code: 0, stderr: "" });
-  });
 });
