@@ -2,9 +2,9 @@
 import { CheckpointStore, type Store, type StoreOptions, openStore } from "forkpoint";
 import { ForkpointStorage, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
-import { openInspector } from "forkpoint/inspect";
+import { type Inspector, type RunInfo, type RunQuery, openInspector } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { checkpoint as session, texts } from "./helix/helpers.js";
 import { checkpoint } from "./helpers.js";
 
@@ -19,6 +19,19 @@ export async function opened(target: string, options?: StoreOptions): Promise<St
 export async function inspected(target: string, options?: StoreOptions) {
   const store = await opened(target, options);
   return { store, inspector: await openInspector(store, { write: true }) };
+}
+
+/** All runs that an inspector lists, page by page. */
+export async function allRuns(inspector: Inspector, query: RunQuery = {}): Promise<RunInfo[]> {
+  const runs: RunInfo[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await inspector.runs({ ...query, cursor });
+    expect(page.items.length).toBeLessThanOrEqual(query.limit ?? 100);
+    runs.push(...page.items);
+    cursor = page.cursor;
+  } while (cursor !== null);
+  return runs;
 }
 
 /** Fills a store with data of every framework. */

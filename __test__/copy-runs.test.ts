@@ -1,6 +1,5 @@
 // Tests copyStore with chosen runs: by run, into stores that hold other runs, with conflicts, forks, sessions and kills.
 import { randomBytes } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, type CopyProgress, type Store, copyStore, openStore } from "forkpoint";
 import { SessionStore } from "forkpoint/helix";
@@ -9,7 +8,7 @@ import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { contentOf, fill, opened } from "./contents.js";
 import { texts } from "./helix/helpers.js";
-import { checkpoint, everyKind, failure, folder, open, place, rejection, run } from "./helpers.js";
+import { checkpoint, damage, everyKind, failure, folder, open, place, rejection } from "./helpers.js";
 
 const nothing = { lineages: 0, checkpoints: 0, effects: 0, writes: 0, records: 0, bytes: 0, skipped: 0 };
 
@@ -210,11 +209,7 @@ describe("a run that the destination has with another content", () => {
     const state = { ...checkpoint().state, scratch: { noise } };
     await source.save(checkpoint({ id: "damaged", runId: "b", timestamp: 2, state }));
     await source.close();
-    const file = readFileSync(path);
-    const at = file.indexOf(noise.subarray(1000, 1016));
-    expect(at).toBeGreaterThan(0);
-    file[at]! ^= 1;
-    writeFileSync(path, file);
+    damage(path, noise.subarray(1000, 1016));
     await failure(copyStore(path, destination, { onConflict: "replace" }), "CORRUPT");
     expect((await new CheckpointStore(destination).latest("a"))!.id).toBe("mine");
   });
@@ -229,39 +224,6 @@ describe("a run that the destination has with another content", () => {
     }
     expect((await new CheckpointStore(destination).latest("another"))!.id).toBe("c");
   });
-});
-
-test("a copy by run that is killed again and again ends with the same runs", { timeout: 180_000 }, async () => {
-  const from = place("sqlite");
-  const store = open(from);
-  const noise = () => ({ ...checkpoint().state, scratch: { noise: randomBytes(1 << 20) } });
-  for (let n = 0; n < 24; n++) {
-    await store.save(checkpoint({ id: `c${n}`, runId: `run-${n % 3}`, timestamp: n, state: noise() }));
-  }
-  const to = place("sqlite");
-  const mine = open(to);
-  await mine.save(checkpoint({ id: "mine", runId: "mine" }));
-  await mine.close();
-  let kills = 0;
-  for (let cycle = 0; cycle < 12; cycle++) {
-    let lines = cycle % 3;
-    const wait = Math.random() * 40;
-    const ended = await run("copy.mjs", [from, to, "agentos"], (_, child) => {
-      if (lines-- === 0) setTimeout(() => child.kill("SIGKILL"), wait);
-    });
-    if (ended.signal === "SIGKILL") kills += 1;
-    expect(ended.errors).toBe("");
-  }
-  expect(kills).toBeGreaterThan(0);
-  const ended = await run("copy.mjs", [from, to, "agentos"]);
-  expect(ended).toMatchObject({ code: 0, errors: "" });
-  expect(ended.lines.at(-1)).toContain('"checkpoints":24,');
-  const copied = open(to);
-  for (const id of ["run-0", "run-1", "run-2"]) {
-    expect((await copied.listByRun(id)).map((one) => one.id)).toEqual((await store.listByRun(id)).map((one) => one.id));
-  }
-  expect((await copied.latest("mine"))!.id).toBe("mine");
-  expect(await copied.check()).toMatchObject({ ok: true, findings: [], checked: { checkpoints: 25 } });
 });
 
 test("an abort stops a copy by run, and a closed store ends it", async () => {

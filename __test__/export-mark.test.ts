@@ -129,20 +129,3 @@ describe("a folder without order.jsonl", () => {
     await failure(openStore(`jsonl:${path}`, { readOnly: true }), "NOT_FOUND");
   });
 });
-
-test("a run that differs stops a copy of runs before anything is changed", async () => {
-  const from = await filled(place("sqlite"), "a", "b", "c");
-  const to = await filled(place("sqlite"), "other");
-  const store = open(to);
-  await store.save(checkpoint({ id: "b of another program", runId: "b", timestamp: 1 }));
-  const stats = await store.stats();
-  const error = await failure(copyStore(from, to, { space: "agentos" }), "CONFLICT");
-  expect(error.message).toContain('run "b" of agentos');
-  expect(await store.stats()).toEqual(stats);
-  expect(await store.latest("a")).toBeNull();
-  expect(await copyStore(from, to, { space: "agentos", onConflict: "skip" })).toMatchObject({
-    lineages: 2,
-    skipped: 1,
-  });
-  expect(await store.latest("c")).not.toBeNull();
-});

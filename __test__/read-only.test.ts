@@ -1,6 +1,6 @@
 // Tests stores that are opened with readOnly: true.
 // @module-tag threads
-import { chmodSync, copyFileSync, readFileSync, readdirSync } from "node:fs";
+import { chmodSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, type Store, openStore } from "forkpoint";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -69,19 +69,4 @@ test("a database of mode 0444 is read, and a missing one is not made", async () 
     expect(await rejection(openStore(target, { readOnly: true }))).toMatchObject({ code: "NOT_FOUND" });
   }
   expect(readdirSync(path)).toEqual(["agent.db"]);
-});
-
-test("a database that was copied without its log is noticed", async () => {
-  const path = folder();
-  const store = await opened(join(path, "agent.db"));
-  await new CheckpointStore(store).save(checkpoint());
-  copyFileSync(join(path, "agent.db"), join(path, "copy.db"));
-  const error = await rejection(openStore(join(path, "copy.db"), { readOnly: true }));
-  expect(error).toMatchObject({ code: "NOT_FOUND", message: expect.stringContaining("copy.db-wal") });
-  const warned = new Promise<Error & { code?: string }>((resolve) => process.once("warning", resolve));
-  await opened(join(path, "copy.db"));
-  expect(await warned).toMatchObject({
-    code: "FORKPOINT_LOG_MISSING",
-    message: expect.stringContaining("copy.db-wal"),
-  });
 });

@@ -1,19 +1,14 @@
 // Tests how much was saved in each of the last hours, on every kind of store.
-import { CheckpointStore, openStore } from "forkpoint";
-import { openInspector } from "forkpoint/inspect";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { CheckpointStore } from "forkpoint";
+import { describe, expect, test } from "vitest";
+import { inspected } from "../contents.js";
 import { checkpoint, kinds, place, rejection } from "../helpers.js";
 
 const HOUR = 3_600_000;
 
 describe.each(kinds)("activity on %s", (kind) => {
   async function opened() {
-    const store = await openStore(place(kind));
-    const inspector = await openInspector(store);
-    onTestFinished(async () => {
-      await inspector.close();
-      await store.close();
-    });
+    const { store, inspector } = await inspected(place(kind));
     return { graphs: new CheckpointStore(store), inspector };
   }
 

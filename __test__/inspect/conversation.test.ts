@@ -4,12 +4,12 @@ import { ForkpointStorage } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import { type Conversation, type ConversationMessage, type Inspector, openInspector } from "forkpoint/inspect";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { opened } from "../contents.js";
 import { checkpoint, rejection } from "../helpers.js";
 
 /** Stores a value, and returns its conversation. */
 async function read(value: unknown, query?: Parameters<Inspector["conversation"]>[1]): Promise<Conversation> {
-  const store = await openStore("memory:");
-  onTestFinished(() => store.close());
+  const store = await opened("memory:");
   await new ForkpointStorage(store).set("values", "value", value as never);
   await using inspector = await openInspector(store);
   return (await inspector.conversation({ space: "storage", run: "value", ns: "values" }, query))!;
@@ -20,17 +20,8 @@ const messagesOf = async (...messages: unknown[]) => (await read({ messages })).
 /** A part in words: everything that it has. The result of a call follows it, and says where it is. */
 function shown(part: ConversationMessage["parts"][number]): string {
   const json = JSON.stringify;
-  const resultIn = ({
-    path,
-    parts,
-    isError,
-    added,
-  }: {
-    path: string;
-    parts: never[];
-    isError: boolean;
-    added: boolean;
-  }) => ` -> ${added ? "" : "old "}${isError ? "failed " : ""}${path} (${parts.map(shown).join("; ")})`;
+  const resultIn = ({ path, parts, isError, added }: any) =>
+    ` -> ${added ? "" : "old "}${isError ? "failed " : ""}${path} (${parts.map(shown).join("; ")})`;
   switch (part.type) {
     case "text":
     case "reasoning":
@@ -41,10 +32,10 @@ function shown(part: ConversationMessage["parts"][number]): string {
     case "value":
       return `value ${part.name} ${json(part.value)}`;
     case "result":
-      return `result ${part.id} ${part.name}${resultIn(part.result as never)}`;
+      return `result ${part.id} ${part.name}${resultIn(part.result)}`;
     case "call": {
       const { id, name, args, state, result } = part;
-      return `call ${id} ${name} ${json(args)} ${state}${result === null ? "" : resultIn(result as never)}`;
+      return `call ${id} ${name} ${json(args)} ${state}${result === null ? "" : resultIn(result)}`;
     }
   }
 }
@@ -340,8 +331,7 @@ describe("messages of", () => {
   });
 
   test("a session of Helix", async () => {
-    const store = await openStore("memory:");
-    onTestFinished(() => store.close());
+    const store = await opened("memory:");
     const sessions = new SessionStore(store);
     await sessions.createSession("s", { agentType: "writer" });
     await sessions.appendMessages("s", [
@@ -491,8 +481,7 @@ describe("what a step has added", () => {
   const said = (n: number, more = {}) => ({ role: n % 2 === 0 ? "user" : "assistant", content: `m ${n}`, ...more });
 
   async function steps(...states: unknown[][]): Promise<Inspector> {
-    const store = await openStore("memory:");
-    onTestFinished(() => store.close());
+    const store = await opened("memory:");
     const graphs = new CheckpointStore(store);
     for (const [n, messages] of states.entries()) {
       const state = { ...checkpoint().state, scratch: { messages } };
@@ -529,8 +518,7 @@ describe("what a step has added", () => {
   });
 
   test("is compared with the parent, also if that belongs to another run", async () => {
-    const store = await openStore("memory:");
-    onTestFinished(() => store.close());
+    const store = await opened("memory:");
     const graphs = new CheckpointStore(store);
     const state = { ...checkpoint().state, scratch: { messages: [said(0), said(1)] } };
     await graphs.save(checkpoint({ id: "s0", runId: "run", timestamp: 0, state }));

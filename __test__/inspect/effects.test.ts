@@ -1,6 +1,5 @@
 // The effects of runs in the inspector: lists, results, settling by hand, events, checks and copies.
 import { randomBytes } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, copyStore, openStore } from "forkpoint";
 import { type RunRef, effects } from "forkpoint/effects";
@@ -10,6 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { fill, opened } from "../contents.js";
 import {
   checkpoint,
+  damage,
   durable,
   everyKind,
   failure,
@@ -257,7 +257,7 @@ describe.each(everyKind.map((from, at) => [from, everyKind.at(at - 1)!] as const
 );
 
 describe("damage", () => {
-  /** A database with a thread and its effects, in which one byte of the text is another. */
+  /** A database with a thread and its effects, in which one bit of the text is another. */
   async function damaged(text: string): Promise<string> {
     const file = join(folder(), "agent.db");
     const of = { space: "tinyagents", run: "t", ns: ["inner"] };
@@ -269,11 +269,7 @@ describe("damage", () => {
         await once(of, key, () => ({ text: `needle ${key}`, noise: randomBytes(4000) }));
       expect(await store.check()).toMatchObject({ ok: true, findings: [] });
     }
-    const bytes = readFileSync(file);
-    const at = bytes.indexOf(text);
-    expect(at).toBeGreaterThan(0);
-    bytes[at + 3]! ^= 1;
-    writeFileSync(file, bytes);
+    damage(file, text.slice(3));
     return file;
   }
 

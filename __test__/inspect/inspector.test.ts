@@ -1,6 +1,6 @@
 // Tests the inspector on every kind of store, with the data of every framework.
 // @module-tag threads
-import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, type Store, isForkpointError, openStore } from "forkpoint";
 import { ForkpointStorage, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
@@ -18,26 +18,13 @@ import {
 } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { fill, opened } from "../contents.js";
-import { checkpoint, folder, kinds, place, rejection as failure, run } from "../helpers.js";
+import { allRuns, fill, opened } from "../contents.js";
+import { checkpoint, folder, kinds, place, rejection as failure } from "../helpers.js";
 
 async function inspect(target: string | Store, options?: InspectorOptions): Promise<Inspector> {
   const inspector = await openInspector(target, options);
   onTestFinished(() => inspector.close());
   return inspector;
-}
-
-/** All runs, page by page. */
-async function allRuns(inspector: Inspector, query: RunQuery = {}): Promise<RunInfo[]> {
-  const runs: RunInfo[] = [];
-  let cursor: string | null = null;
-  do {
-    const page = await inspector.runs({ ...query, cursor });
-    expect(page.items.length).toBeLessThanOrEqual(query.limit ?? 100);
-    runs.push(...page.items);
-    cursor = page.cursor;
-  } while (cursor !== null);
-  return runs;
 }
 
 const names = (runs: RunInfo[]) => runs.map(({ space, run, ns }) => [space, run, ns].join(" ").trim());
@@ -57,7 +44,7 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     return { store, inspector: await inspect(store, options) };
   }
 
-  test("says what the store holds", async () => {
+  test("says what the store holds, verifies it, and changes nothing unless it may write", async () => {
     const { store, inspector } = await filled();
     const { spaces, backend, write } = await inspector.info();
     expect({ backend, write }).toEqual({ backend: kind, write: false });
@@ -75,6 +62,21 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     expect(stats.largest[0]).toMatchObject({ space: "agentos", ns: null });
     // A space has the messages of its sessions, too.
     expect(spaces.reduce((sum, space) => sum + space.storedBytes, 0)).toBe(storedBytes + recordBytes);
+    const seen: number[] = [];
+    const report = await inspector.verify({ onProgress: (done, of) => seen.push(done / of) });
+    expect(report).toEqual(await store.check());
+    expect(seen.at(-1)).toBe(1);
+    expect(await inspector.verify({ runs: [{ space: "agentos", run: "run-1" }] })).toMatchObject({ ok: true });
+    expect(await inspector.verify({ quick: true })).toMatchObject({ ok: true });
+    expect(await failure(inspector.verify({ signal: AbortSignal.abort() }))).toMatchObject({ name: "AbortError" });
+    const ref = { space: "agentos", run: "run-1", id: "g4" };
+    for (const call of [
+      () => inspector.fork(ref),
+      () => inspector.remove(ref),
+      () => inspector.prune({ keepLastN: 1 }),
+      () => inspector.vacuum(),
+    ])
+      expect(await failure(call())).toMatchObject({ code: "UNSUPPORTED" });
   });
 
   test("lists runs in each order, page by page, each run once", async () => {
@@ -365,9 +367,15 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     expect(before).not.toEqual(await inspector.checkpoint(ref));
   });
 
-  test("removes runs and checkpoints", async () => {
+  test("prunes one space only, and removes runs and checkpoints", async () => {
     const { inspector } = await filled({ write: true });
     const run = { space: "agentos", run: "run-1" };
+    const removed = await inspector.prune({ keepLastN: 1, space: "agentium", dryRun: true });
+    expect(removed).toMatchObject({ removed: 4 });
+    expect(await inspector.prune({ keepLastN: 1, space: "agentium" })).toEqual(removed);
+    expect((await inspector.run({ space: "agentium", run: "w" }))!.checkpoints).toBe(1);
+    expect((await inspector.run(run))!.checkpoints).toBe(10);
+    await inspector.vacuum();
     expect(await inspector.remove(run, ["g1", "g4"])).toEqual({ removed: 2 });
     expect((await inspector.checkpoints(run)).items.map(({ id }) => id)).not.toContain("g4");
     expect(await failure(inspector.remove(run, ["g7", "g4"]))).toMatchObject({ code: "NOT_FOUND" });
@@ -380,40 +388,6 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     expect(await inspector.remove({ space: "storage", run: "key 3", ns: "namespace 1" })).toEqual({ removed: 1 });
     expect(await inspector.remove({ space: "agentos", run: "no such run" })).toEqual({ removed: 0 });
     expect((await inspector.verify()).ok).toBe(true);
-  });
-
-  test("changes nothing unless it may write", async () => {
-    const { inspector } = await filled();
-    const ref = { space: "agentos", run: "run-1", id: "g4" };
-    for (const call of [
-      () => inspector.fork(ref),
-      () => inspector.remove(ref),
-      () => inspector.prune({ keepLastN: 1 }),
-      () => inspector.vacuum(),
-    ]) {
-      expect(await failure(call())).toMatchObject({ code: "UNSUPPORTED" });
-    }
-  });
-
-  test("prunes one space only", async () => {
-    const { inspector } = await filled({ write: true });
-    const removed = await inspector.prune({ keepLastN: 1, space: "agentium", dryRun: true });
-    expect(removed).toMatchObject({ removed: 4 });
-    expect(await inspector.prune({ keepLastN: 1, space: "agentium" })).toEqual(removed);
-    expect((await inspector.run({ space: "agentium", run: "w" }))!.checkpoints).toBe(1);
-    expect((await inspector.run({ space: "agentos", run: "run-1" }))!.checkpoints).toBe(10);
-    await inspector.vacuum();
-  });
-
-  test("verifies what is stored", async () => {
-    const { store, inspector } = await filled();
-    const seen: number[] = [];
-    const report = await inspector.verify({ onProgress: (done, of) => seen.push(done / of) });
-    expect(report).toEqual(await store.check());
-    expect(seen.at(-1)).toBe(1);
-    expect(await inspector.verify({ runs: [{ space: "agentos", run: "run-1" }] })).toMatchObject({ ok: true });
-    expect(await inspector.verify({ quick: true })).toMatchObject({ ok: true });
-    expect(await failure(inspector.verify({ signal: AbortSignal.abort() }))).toMatchObject({ name: "AbortError" });
   });
 
   test("tells what is saved and removed", async () => {
@@ -499,49 +473,6 @@ describe.each(kinds)("an inspector of %s", (kind) => {
 });
 
 describe("a database that is only looked at", () => {
-  test("does not change, and no file appears", async () => {
-    const path = folder();
-    const store = await openStore(join(path, "agent.db"));
-    await fill(store);
-    await store.close();
-    const bytes = readFileSync(join(path, "agent.db"));
-    const inspector = await openInspector(join(path, "agent.db"));
-    const runs = await allRuns(inspector, { withWhy: true, withBytes: true });
-    expect(runs).toHaveLength(30);
-    expect((await inspector.verify()).ok).toBe(true);
-    expect(await inspector.forks({ space: "agentos", run: "run-1" })).toHaveLength(1);
-    expect(readdirSync(path)).toEqual(["agent.db"]);
-    await inspector.close();
-    expect(readdirSync(path)).toEqual(["agent.db"]);
-    expect(readFileSync(join(path, "agent.db"))).toEqual(bytes);
-  });
-
-  test("is not created", async () => {
-    const path = folder();
-    for (const target of [join(path, "none.db"), join(path, "none", "none.db"), `jsonl:${join(path, "none")}`]) {
-      expect(await failure(openInspector(target))).toMatchObject({ code: "NOT_FOUND" });
-    }
-    expect(readdirSync(path)).toEqual([]);
-  });
-
-  test("is followed while another process writes it", async () => {
-    const path = join(folder(), "agent.db");
-    await (await openStore(path)).close();
-    const inspector = await inspect(path);
-    const seen: string[] = [];
-    const stop = new AbortController();
-    const watching = (async () => {
-      for await (const event of inspector.watch({ signal: stop.signal })) {
-        if (event.type === "saved") seen.push(event.checkpoint.id);
-        if (seen.length === 50) stop.abort();
-      }
-    })();
-    const { code, errors } = await run("save-many.mjs", [path, "50"]);
-    expect({ code, errors }).toEqual({ code: 0, errors: "" });
-    await watching;
-    expect(seen).toEqual(Array.from({ length: 50 }, (_, n) => `c${n}`));
-  });
-
   test("that is damaged is found so, at a glance and as a whole", async () => {
     const path = join(folder(), "agent.db");
     const store = await openStore(path);

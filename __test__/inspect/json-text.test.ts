@@ -165,26 +165,8 @@ function completable(text: string): boolean {
   }
   const rest = closers.toReversed().join("");
   const words = ["true", "false", "null"].flatMap((word) => [1, 2, 3, 4].map((length) => word.slice(length)));
-  const middles = [
-    "",
-    "0",
-    ...words,
-    '"',
-    'n"',
-    '0"',
-    '00"',
-    '000"',
-    '0000"',
-    "1",
-    ":1",
-    '":1',
-    'n":1',
-    '0":1',
-    '00":1',
-    '000":1',
-    '0000":1',
-    '"":1',
-  ];
+  const inText = ["", "n", "0", "00", "000", "0000"].flatMap((begin) => [`${begin}"`, `${begin}":1`]);
+  const middles = ["", "0", ...words, "1", ":1", '"":1', ...inText];
   return middles.some((middle) => {
     try {
       JSON.parse(text + middle + rest);
@@ -195,25 +177,13 @@ function completable(text: string): boolean {
   });
 }
 
+const bidi = [0x61c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];
+const surrogates = [0xd800, 0xdbff, 0xdc00, 0xdfff];
 const unsafe = [
   ...Array.from({ length: 32 }, (_, code) => code),
   ...Array.from({ length: 33 }, (_, code) => 0x7f + code),
-  0x61c,
-  0x200e,
-  0x200f,
-  0x202a,
-  0x202b,
-  0x202c,
-  0x202d,
-  0x202e,
-  0x2066,
-  0x2067,
-  0x2068,
-  0x2069,
-  0xd800,
-  0xdbff,
-  0xdc00,
-  0xdfff,
+  ...bidi,
+  ...surrogates,
 ];
 const escape = (code: number) => `\\u${code.toString(16).padStart(4, "0")}`;
 

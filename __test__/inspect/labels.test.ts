@@ -6,19 +6,12 @@ import { SessionStore } from "forkpoint/helix";
 import { type Inspector, type RunQuery, openInspector } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, test } from "vitest";
-import { inspected as opened } from "../contents.js";
+import { allRuns, inspected as opened } from "../contents.js";
 import { checkpoint as session, texts } from "../helix/helpers.js";
 import { checkpoint, failure, folder, kinds, place, rejection } from "../helpers.js";
 
-async function found(inspector: Inspector, query: RunQuery): Promise<string[]> {
-  const runs: string[] = [];
-  for (let cursor: string | null = null; ;) {
-    const page = await inspector.runs({ ...query, cursor });
-    runs.push(...page.items.map(({ space, run, ns }) => [space, run, ns].join(" ").trim()));
-    cursor = page.cursor;
-    if (cursor === null) return runs;
-  }
-}
+const found = async (inspector: Inspector, query: RunQuery) =>
+  (await allRuns(inspector, query)).map(({ space, run, ns }) => [space, run, ns].join(" ").trim());
 
 const labelsOf = async (inspector: Inspector, space: string, run: string, ns?: string) =>
   (await inspector.run({ space, run, ns }))!.labels;
@@ -66,14 +59,8 @@ describe.each(kinds)("labels in %s", (kind) => {
     await new CheckpointStore(store).save(checkpoint({ id: "c1", runId: "run-1" }));
     await inspector.setLabels({ space: "agentos", run: "run-1" }, { region: "us", customer: "acme" });
     await new CheckpointStore(store).save(checkpoint({ id: "c2", runId: "run-1" }));
-    await new WorkflowCheckpointStore<object>(store).save({
-      id: "w1",
-      runId: "w",
-      stepIndex: 0,
-      stepName: "s",
-      state: {},
-      createdAt: 1,
-    });
+    const step = { id: "w1", runId: "w", stepIndex: 0, stepName: "s", state: {}, createdAt: 1 };
+    await new WorkflowCheckpointStore<object>(store).save(step);
     await new ForkpointStorage(store).set("notes", "key", { n: 1 });
     const threads = new Checkpointer<object>(store);
     await threads.put({ threadId: "t", state: {} });

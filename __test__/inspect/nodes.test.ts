@@ -1,18 +1,15 @@
 // The nodes that made a checkpoint, for the frameworks that the package has itself.
-import { CheckpointStore, openStore } from "forkpoint";
+import { CheckpointStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
-import { openInspector, stepName } from "forkpoint/inspect";
+import { stepName } from "forkpoint/inspect";
 import { Checkpointer, Command, Graph, START, Send } from "forkpoint/tinyagents";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
+import { inspected } from "../contents.js";
 import { checkpoint, kinds, place } from "../helpers.js";
 
 describe.each(kinds)("on %s", (kind) => {
-  async function opened() {
-    const store = await openStore(place(kind));
-    onTestFinished(() => store.close());
-    return { store, inspector: await openInspector(store) };
-  }
+  const opened = () => inspected(place(kind));
 
   it("TinyAgents: one for each task", async () => {
     const { store, inspector } = await opened();

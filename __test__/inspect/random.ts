@@ -32,50 +32,35 @@ const texts = ["", "text", "\u001b[31m", "\u202e", "\ud83d", "\u{1f600}", "line\
 const numbers = [0, -0, 1, -1.5, 1e300, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 2 ** 53];
 
 function primitive(below: Below): unknown {
-  switch (below(7)) {
-    case 0:
-      return pick(below, numbers);
-    case 1:
-      return below(2) === 0;
-    case 2:
-      return null;
-    case 3:
-      return undefined;
-    case 4:
-      return BigInt(below(1e9)) ** BigInt(below(5)) * (below(2) === 0 ? 1n : -1n);
-    default:
-      return pick(below, texts);
-  }
+  const text = () => pick(below, texts);
+  const sign = () => (below(2) === 0 ? 1n : -1n);
+  return pick<() => unknown>(below, [
+    () => pick(below, numbers),
+    () => below(2) === 0,
+    () => null,
+    () => undefined,
+    () => BigInt(below(1e9)) ** BigInt(below(5)) * sign(),
+    text,
+    text,
+  ])();
 }
 
 function native(below: Below): object {
   const bytes = Uint8Array.from({ length: 8 * below(4) }, () => below(256));
-  switch (below(12)) {
-    case 0:
-      return new Date(pick(below, [0, -1, 1.7e12, 8.64e15, -8.64e15, Number.NaN]));
-    case 1:
-      return new RegExp(pick(below, ["", "a/b", "[/]\\/", "(?<x>\\d+)\n"]), pick(below, ["", "gi", "su"]));
-    case 2:
-      return bytes.buffer;
-    case 3:
-      return Buffer.from(bytes);
-    case 4:
-      return new DataView(bytes.buffer);
-    case 5:
-      return new Float64Array(bytes.buffer);
-    case 6:
-      return new BigInt64Array(bytes.buffer);
-    case 7:
-      return new Int16Array(bytes.buffer, 0);
-    case 8:
-      return new Object(pick(below, [1, -0, "text", true, 5n]));
-    case 9:
-      return Object.assign([1, 2], { index: 0, "-1": "named" });
-    case 10:
-      return new TypeError("wrong");
-    default:
-      return bytes;
-  }
+  return pick<() => object>(below, [
+    () => new Date(pick(below, [0, -1, 1.7e12, 8.64e15, -8.64e15, Number.NaN])),
+    () => new RegExp(pick(below, ["", "a/b", "[/]\\/", "(?<x>\\d+)\n"]), pick(below, ["", "gi", "su"])),
+    () => bytes.buffer,
+    () => Buffer.from(bytes),
+    () => new DataView(bytes.buffer),
+    () => new Float64Array(bytes.buffer),
+    () => new BigInt64Array(bytes.buffer),
+    () => new Int16Array(bytes.buffer, 0),
+    () => new Object(pick(below, [1, -0, "text", true, 5n])),
+    () => Object.assign([1, 2], { index: 0, "-1": "named" }),
+    () => new TypeError("wrong"),
+    () => bytes,
+  ])();
 }
 
 /** Makes a value of all kinds that a store returns, with shared objects and cycles. */

@@ -3,19 +3,10 @@ import { CheckpointStore, copyStore } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { type Inspector, type RunQuery } from "forkpoint/inspect";
 import { describe, expect, test, vi } from "vitest";
-import { inspected as opened } from "../contents.js";
+import { allRuns, inspected as opened } from "../contents.js";
 import { checkpoint, kinds, place } from "../helpers.js";
 
-async function found(inspector: Inspector, query: RunQuery): Promise<string[]> {
-  const runs: string[] = [];
-  for (let cursor: string | null = null; ;) {
-    const page = await inspector.runs({ ...query, cursor });
-    expect(page.items.length).toBeLessThanOrEqual(query.limit ?? 100);
-    runs.push(...page.items.map(({ run }) => run));
-    cursor = page.cursor;
-    if (cursor === null) return runs;
-  }
-}
+const found = async (inspector: Inspector, query: RunQuery) => (await allRuns(inspector, query)).map(({ run }) => run);
 
 /** Compares each filter with the list of all runs. */
 async function expectComplete(inspector: Inspector, query: RunQuery, fits: (run: any) => boolean): Promise<number> {
@@ -48,14 +39,8 @@ describe.each(kinds)("a list in %s", (kind) => {
       await graphs.save(checkpoint({ id: `c${n}`, runId: `run-${n}`, timestamp: n, ...fields }));
     }
     await graphs.save(checkpoint({ id: "again", runId: "run-3", timestamp: 99, graphId: "billing" }));
-    await new WorkflowCheckpointStore<object>(store).save({
-      id: "w",
-      runId: "w",
-      stepIndex: 0,
-      stepName: "a",
-      state: {},
-      createdAt: 1,
-    });
+    const step = { id: "w", runId: "w", stepIndex: 0, stepName: "a", state: {}, createdAt: 1 };
+    await new WorkflowCheckpointStore<object>(store).save(step);
     for (const sort of ["active", "began"] as const) {
       for (const group of ["bill", "support", "none", ""]) {
         await expectComplete(inspector, { group, sort }, (run) => (run.group ?? "").startsWith(group));

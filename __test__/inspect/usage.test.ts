@@ -1,16 +1,13 @@
 // Tests the tokens and costs of runs: each message is counted once, whatever the steps and branches contain.
-import { CheckpointStore, type Store, openStore } from "forkpoint";
+import { CheckpointStore, type Store } from "forkpoint";
 import { type InspectorOptions, type ModelPrices, openInspector } from "forkpoint/inspect";
 import { ForkpointStorage } from "forkpoint/agentium";
 import { Checkpointer } from "forkpoint/tinyagents";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { opened as openedAt } from "../contents.js";
 import { checkpoint, rejection } from "../helpers.js";
 
-async function opened(): Promise<Store> {
-  const store = await openStore("memory:");
-  onTestFinished(() => store.close());
-  return store;
-}
+const opened = (): Promise<Store> => openedAt("memory:");
 
 /** Saves a run of AgentOS with these messages, step by step. */
 async function save(store: Store, runId: string, states: unknown[][], diagnostics: object[] = []): Promise<void> {

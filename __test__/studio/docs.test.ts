@@ -1,17 +1,15 @@
 // Tests docs/studio.md: its program compiles, runs and serves the studio as it says, its command starts one, the names in
 // its tables are those of the page, and its pictures are small.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { opened } from "../contents.js";
-import { folder, windows } from "../helpers.js";
+import { folder } from "../helpers.js";
 import { problemsOf, write } from "../pages.js";
 import { readPage, snippetsOf } from "../snippets.js";
-import { ask, saveRun } from "./helpers.js";
+import { ask } from "./helpers.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const guide = readFileSync(join(root, "docs/studio.md"), "utf8");
@@ -59,22 +57,6 @@ test("its program serves the studio to those whom it lets in", async () => {
   expect(await ask(port, "/studio/api/v1/info", { headers: user })).toMatchObject({ status: 200 });
   expect(await ask(port, "/studio/api/v1/info", { headers: host })).toMatchObject({ status: 403 });
   expect(await ask(port, "/studio/", { headers: { host: "other.example.com" } })).toMatchObject({ status: 403 });
-});
-
-test("its command prints the address of a studio, and Ctrl-C ends it", async () => {
-  const cwd = folder();
-  const store = await opened(join(cwd, "agent.db"));
-  await saveRun(store, "run", [1]);
-  const [, command, printed] = /^```console\n\$ npx forkpoint (.*)\n(.*)\n```$/m.exec(guide)!;
-  expect(printed).toMatch(/^http:\/\/127\.0\.0\.1:4650\/#token=[\w-]+…$/);
-  // Another program may have the port. Then the studio takes another.
-  const { child, lines } = serve([join(root, "dist/cli/main.js"), ...command!.split(" ")], cwd);
-  const { value: url } = await lines.next();
-  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{43}$/);
-  expect(await ask(Number(new URL(url).port), "/")).toMatchObject({ status: 200 });
-  const closed = once(child, "close");
-  child.kill("SIGINT");
-  expect(await closed).toEqual(windows ? [null, "SIGINT"] : [0, null]);
 });
 
 test("it names the options of the command and the keys of the page, all of them", () => {

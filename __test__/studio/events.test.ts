@@ -1,10 +1,8 @@
 // Tests the stream of events: what is saved by this and by another process, from where it goes on, and how it ends.
 import { request as httpRequest } from "node:http";
-import { join } from "node:path";
 import { CheckpointStore } from "forkpoint";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { opened } from "../contents.js";
-import { folder, run as runProgram } from "../helpers.js";
 import { type Running, errorOf, saveRun, start } from "./helpers.js";
 
 /** Waits until a check passes, also on a busy machine. */
@@ -127,17 +125,6 @@ describe("events", () => {
     await soon(() => expect(heard).toHaveLength(2));
     await new CheckpointStore(running.store).delete(ids[0]!);
     await soon(() => expect(heard.at(-1)).toEqual({ event: "changed", data: { type: "changed" } }));
-  });
-
-  test("tell what another process saves", async () => {
-    const path = join(folder(), "agent.db");
-    const running = await start(await opened(path));
-    await saveRun(running.store, "run", [1]);
-    const { heard } = await hear(running, "?since=0");
-    await soon(() => expect(heard).toHaveLength(1));
-    const { code, errors } = await runProgram("studio/save.mjs", [path, "other", "3"]);
-    expect({ code, errors }).toEqual({ code: 0, errors: "" });
-    await soon(() => expect(idsOf(heard).slice(1)).toEqual(["other-0", "other-1", "other-2"]));
   });
 
   test("end when the studio ends, and do not go on when the reader is gone", async () => {

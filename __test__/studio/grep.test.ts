@@ -50,19 +50,14 @@ test("takes all filters", async () => {
   expect(await runs("text=needle&limit=3")).toHaveLength(3);
 });
 
-test("refuses wrong parameters, other methods and requests without a token", async () => {
-  const { ask: asked, port } = await started(1);
+test("refuses wrong parameters", async () => {
+  const { ask: asked } = await started(1);
   for (const query of ["", "?text=", "?text=(&regex=1", "?text=a&limit=0", "?text=a&status=x", "?text=a&space=x"]) {
     const answer = await asked(`grep${query}`);
     expect([query, answer.status]).toEqual([query, 400]);
     expect(errorOf(answer).code).toBe("INVALID_ARGUMENT");
   }
-  expect(
-    (await asked("grep?text=a", { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }))
-      .status,
-  ).toBe(405);
   expect(await asked("grep?text=a", { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
-  expect((await ask(port, "/api/v1/grep?text=a")).status).toBe(403);
   const slow = linesOf((await asked(`grep?regex=1&text=${encodeURIComponent("^(\\w+\\s?)+:$")}`)).text);
   expect(slow.at(-1).type).toBe("done");
 });

@@ -60,10 +60,3 @@ test("answer stores one answer, and says what is wrong with others", async () =>
   expect([again.status, errorOf(again).code]).toEqual([409, "CONFLICT"]);
   expect((await graph.resume("t")).state.said).toEqual(new Date("2026-01-01T00:00:00.000Z"));
 });
-
-test("a read-only studio refuses answers", async () => {
-  const { store } = await asking("Refund?");
-  const studio = await start(store, { write: false });
-  const refused = await studio.post("answer", { ...run, approve: true });
-  expect([refused.status, errorOf(refused).code]).toEqual([403, "READ_ONLY"]);
-});

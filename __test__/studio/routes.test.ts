@@ -1,6 +1,5 @@
 // Tests the routes of the studio against real stores: what they answer, what they refuse, and how much they send.
 import { CheckpointStore } from "forkpoint";
-import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { openInspector } from "forkpoint/inspect";
 import { describe, expect, test } from "vitest";
 import { fill, opened } from "../contents.js";
@@ -18,12 +17,13 @@ function marksIn(value: unknown): Array<{ $type: "More"; path: unknown[]; count:
 }
 
 describe("what a store is", () => {
-  test("info and stats are what the inspector says", async () => {
+  test("info, stats and activity are what the inspector says", async () => {
     const store = await opened("memory:");
     await fill(store);
     const { get, inspector } = await start(store);
     expect(await get("info")).toEqual(await inspector.info());
     expect(await get("stats")).toEqual(await inspector.stats());
+    expect(await get("activity")).toEqual({ hours: await inspector.activity() });
     expect((await get("stats", { largest: 2 })).largest).toHaveLength(2);
   });
 
@@ -32,22 +32,6 @@ describe("what a store is", () => {
     expect(await get("info")).toMatchObject({ backend: "memory", spaces: [], write: true });
     expect(await get("runs")).toEqual({ runs: [], cursor: null });
     expect(await get("stats")).toMatchObject({ checkpoints: 0, largest: [] });
-    const { hours } = await get("activity");
-    expect(hours).toHaveLength(24);
-    expect(hours.every((hour: { saved: number }) => hour.saved === 0)).toBe(true);
-  });
-
-  test("activity counts what was saved in each of the last 24 hours", async () => {
-    const store = await opened("memory:");
-    await saveRun(store, "run", [1, 2, 3]);
-    const { get } = await start(store);
-    const { hours } = await get("activity");
-    const now = Date.now();
-    expect(hours.map(({ at }: { at: number }) => at)).toEqual(
-      hours.map((_: unknown, index: number) => hours[0].at + index * 3_600_000),
-    );
-    expect(now - hours[23].at).toBeLessThan(3_700_000);
-    expect(hours.reduce((sum: number, hour: { saved: number }) => sum + hour.saved, 0)).toBe(3);
   });
 });
 
@@ -69,35 +53,6 @@ describe("runs", () => {
       next = page.cursor;
     }
     expect(pages).toEqual((await inspector.runs({ limit: 1_000 })).items.map((each) => each.run));
-  });
-
-  test("have the version of their program, and are filtered by it", async () => {
-    const store = await opened("memory:");
-    const checkpointStore = new WorkflowCheckpointStore<object>(store);
-    for (const version of ["1", "2"]) {
-      const steps = [{ name: "a", run: () => {} }];
-      const workflow = new Workflow({ name: "w", version, initialState: {}, steps, checkpointStore, register: false });
-      await workflow.runWithCheckpoints({ runId: `run ${version}` });
-    }
-    const { get } = await start(store);
-    const { runs } = await get("runs", { version: "2" });
-    expect(runs).toMatchObject([{ run: "run 2", version: { version: "2", shape: expect.any(String) } }]);
-    expect(await get("runs", { version: "3" })).toEqual({ runs: [], cursor: null });
-    expect((await get("runs", { version: "" })).runs).toHaveLength(2);
-  });
-
-  test("have their labels, and are filtered by them", async () => {
-    const store = await opened("memory:");
-    const graphs = new CheckpointStore(store);
-    for (const n of [1, 2]) await graphs.save(checkpoint({ id: `c${n}`, runId: `run-${n}` }));
-    const inspector = await openInspector(store, { write: true });
-    await inspector.setLabels({ space: "agentos", run: "run-1" }, { customer: "acme", note: "a=b c" });
-    const { get } = await start(store);
-    const { runs } = await get("runs", { label: "note=a=b c" });
-    expect(runs).toMatchObject([{ run: "run-1", labels: { customer: "acme", note: "a=b c" } }]);
-    expect(await get("runs", { label: "customer=other" })).toEqual({ runs: [], cursor: null });
-    expect((await get("runs", { label: "" })).runs).toHaveLength(2);
-    expect((await get("run", { space: "agentos", run: "run-1" })).run.labels).toMatchObject({ customer: "acme" });
   });
 
   test("filters, and an empty filter is none", async () => {

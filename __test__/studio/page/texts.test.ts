@@ -8,21 +8,9 @@ import { changedWords } from "../../../tools/studio/page/words.js";
 describe("numbers", () => {
   test("sizes are decimal, with at most three digits", () => {
     const sizes = [0, 1, 999, 1_000, 1_234, 99_940, 99_960, 999_400, 999_600, 1_500_000, 2e9, 3e12, 5e15];
-    expect(sizes.map(bytes)).toEqual([
-      "0 B",
-      "1 B",
-      "999 B",
-      "1 KB",
-      "1.2 KB",
-      "99.9 KB",
-      "100 KB",
-      "999 KB",
-      "1 MB",
-      "1.5 MB",
-      "2 GB",
-      "3 TB",
-      "5000 TB",
-    ]);
+    expect(sizes.map(bytes)).toEqual(
+      "0 B, 1 B, 999 B, 1 KB, 1.2 KB, 99.9 KB, 100 KB, 999 KB, 1 MB, 1.5 MB, 2 GB, 3 TB, 5000 TB".split(", "),
+    );
   });
 
   test("durations have at most two units", () => {
@@ -35,15 +23,9 @@ describe("numbers", () => {
   test("how long ago", () => {
     const now = 1e12;
     const times = [-5_000, 0, 4_000, 12_000, 200_000, 7_200_000, 86_400_000 * 3];
-    expect(times.map((ms) => ago(now - ms, now))).toEqual([
-      "now",
-      "now",
-      "now",
-      "12 s ago",
-      "3 min ago",
-      "2 h ago",
-      "3 d ago",
-    ]);
+    expect(times.map((ms) => ago(now - ms, now))).toEqual(
+      "now, now, now, 12 s ago, 3 min ago, 2 h ago, 3 d ago".split(", "),
+    );
     expect(at(9e15)).toBe("9000000000000000");
   });
 
