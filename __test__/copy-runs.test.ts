@@ -168,18 +168,13 @@ describe("a run that the destination has with another content", () => {
     expect(await ids("a")).toEqual(["mine", "same"]);
   });
 
-  test("is skipped", async () => {
+  test.each([
+    ["skip", { checkpoints: 1, skipped: 1 }, ["mine", "same"]],
+    ["replace", { checkpoints: 3, skipped: 0 }, ["theirs", "same"]],
+  ] as const)("with onConflict: %s", async (onConflict, result, left) => {
     const { source, destination, ids } = await parted();
-    const result = await copyStore(source, destination, { onConflict: "skip" });
-    expect(result).toMatchObject({ checkpoints: 1, skipped: 1 });
-    expect([await ids("a"), await ids("b")]).toEqual([["mine", "same"], ["b1"]]);
-  });
-
-  test("is replaced", async () => {
-    const { source, destination, ids } = await parted();
-    const result = await copyStore(source, destination, { onConflict: "replace" });
-    expect(result).toMatchObject({ checkpoints: 3, skipped: 0 });
-    expect([await ids("a"), await ids("b")]).toEqual([["theirs", "same"], ["b1"]]);
+    expect(await copyStore(source, destination, { onConflict })).toMatchObject(result);
+    expect([await ids("a"), await ids("b")]).toEqual([left, ["b1"]]);
     expect(await destination.check()).toMatchObject({ ok: true, findings: [] });
   });
 

@@ -40,14 +40,11 @@ const use = `
   console.log(state.input);
 `;
 
+// integration/runtimes/types.test.ts has every entry.
 const typed = `
 import { CheckpointStore, openStore, type Checkpoint, type ICheckpointStore, type Store } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { CheckpointStore as Same, resumePlan } from "forkpoint/agentos";
-import { SessionStore as Transcripts } from "forkpoint/claude-agent-sdk";
-import { SessionStore, type SessionStateStore } from "forkpoint/helix";
-import { type KillReport, killEverywhere, withFaults } from "forkpoint/testing";
-import { Checkpointer, RESUME } from "forkpoint/tinyagents";
 
 const shared: Store = await openStore("typed.db", { durability: "normal" });
 const store: ICheckpointStore = new CheckpointStore(shared);
@@ -60,17 +57,7 @@ const workflow = new Workflow<{ n: number }>({
   checkpointStore: new WorkflowCheckpointStore(shared),
   steps: [{ name: "s", run: async ({ n }) => ({ n: n + 1 }) }],
 });
-const n: number = (await workflow.runWithCheckpoints()).state.n;
-const sessions: SessionStateStore = new SessionStore(shared, { now: () => 1 });
-console.log(n, await sessions.getMessageCount("session-1"));
-const mtimes: number[] = (await new Transcripts(shared).listSessions("-work")).map(({ mtime }) => mtime);
-console.log(mtimes);
-const threads = new Checkpointer<{ topic: string }>(shared, { expectedParent: true });
-const topic: string | undefined = (await threads.get("thread-1"))?.state.topic;
-console.log(topic, RESUME);
-const faulty: Same = withFaults(same, [{ on: "save", nth: 1, reject: "BUSY" }]);
-const report: Promise<KillReport> = killEverywhere("agent.mjs", { on: "save" }).then(({ unharmed }) => unharmed);
-console.log(faulty, report);
+console.log((await workflow.runWithCheckpoints()).state.n);
 // @ts-expect-error an option that is none
 await openStore("typed.db", { durabilty: "full" });
 `;

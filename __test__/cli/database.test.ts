@@ -129,36 +129,6 @@ describe("looking", () => {
     expect(readdirSync(dirname(path)).filter((name) => !/-(wal|shm)$/.test(name))).toEqual(["agent.db"]);
   });
 
-  test.each(["v1.sqlite"])("reads %s, and leaves its schema as it is", async (name) => {
-    const path = join(folder(), "agent.db");
-    copyFileSync(new URL(`../../engine/fixtures/format/${name}`, import.meta.url), path);
-    const before = bytesOf(path);
-    const { runs } = await json(["ls", "--all", "--all-ns", "--db", path]);
-    expect(runs.length).toBeGreaterThan(0);
-    for (const { space, run, ns } of runs) {
-      const of = ["--space", space, ...(ns === null ? [] : ["--ns", ns]), "--db", path, "--", run];
-      await json(["show", ...of]);
-      await json(["get", ...of]);
-    }
-    for (const args of [
-      ["stats"],
-      ["doctor"],
-      ["verify"],
-      ["export", "--space", "agentos", "--out", join(folder(), "runs")],
-    ]) {
-      await answer([...args, "--db", path]);
-    }
-    const [{ run, space }] = runs;
-    await answer(["prune", "--keep-last", "1", "--dry-run", "--db", path]);
-    await answer(["rm", run, "--space", space, "--dry-run", "--db", path]);
-    await answer(["vacuum", "--dry-run", "--db", path]);
-    await answer(["import", await withRun("x", 1), "--dry-run", "--db", path]);
-    await refused(["prune", "--keep-last", "1", "--db", path], 4);
-    await refused(["rm", run, "--space", space, "--db", path], 4);
-    await refused(["vacuum", "--db", path], 4);
-    expect(bytesOf(path)).toBe(before);
-  });
-
   test("reads a file that may not be written, in a folder that may not", async () => {
     const path = await filled();
     chmodSync(path, 0o444);

@@ -17,6 +17,7 @@ const COLUMNS = "80";
 const LONG = "3ada8f84-2978-4022-9ed1-c16648f948a0-of-a-customer-with-a-very-long-name";
 const WIDE = "スレッド-日本語のとても長い名前-1";
 const HOSTILE = "\u001b[2J\u202eevil";
+const CHARGE = "charge order 4711 of a customer with a very long name, and send the receipt";
 
 async function makeRich(path: string): Promise<void> {
   const store = await openStore(path);
@@ -36,9 +37,7 @@ async function makeRich(path: string): Promise<void> {
   await workflows.save({ id: "one", runId: "with-effects", stepIndex: 0, stepName: "charge", state: {}, createdAt: 1 });
   const run = { space: "agentium" as const, run: "with-effects" };
   const once = effects(store);
-  await once(run, "charge order 4711 of a customer with a very long name, and send the receipt", () => ({
-    receipt: 1,
-  }));
+  await once(run, CHARGE, () => ({ receipt: 1 }));
   await once(run, "mail", () => Promise.reject(new Error("the mail server answered 503: ".repeat(9)))).catch(() => {});
   await store.close();
 }
@@ -118,38 +117,17 @@ describe("at 80 columns", () => {
     expect(shown.find((line) => line.startsWith("LARGEST"))).toMatch(/CHECKPOINTS +SIZE/);
   });
 
-  test.each([
-    [["get", LONG]],
-    [["get", WIDE]],
-    [["get", "s", "--space", "helix"]],
-    [["get", "t0"]],
-    [
-      [
-        "get",
-        "with-effects",
-        "--effect",
-        "charge order 4711 of a customer with a very long name, and send the receipt",
-      ],
-    ],
-    [["diff", LONG]],
-    [["diff", WIDE]],
-    [["diff", "s", "--space", "helix"]],
-    [["diff", "t0"]],
-    [["diff", LONG, "--step", "0"]],
-    [["show", WIDE]],
-    [["show", HOSTILE]],
-    [["show", HOSTILE, "--tree"]],
-    [["show", "s", "--space", "helix"]],
-    [["show", "t0"]],
-    [["prune", "--keep-last", "2", "--dry-run"]],
-    [["rm", LONG, "--dry-run"]],
-    [["fork", LONG, "--dry-run"]],
-    [["label", LONG]],
-    [["verify"]],
-    [["verify", LONG]],
-    [["verify", "--repair-plan"]],
-    [["vacuum", "--dry-run"]],
-  ])("%j has no wider line", async (args) => {
+  const helix = ["s", "--space", "helix"];
+  const views = [
+    ...["get", "diff"].flatMap((name) => [[LONG], [WIDE], helix, ["t0"]].map((of) => [name].concat(of))),
+    ...[[WIDE], [HOSTILE], [HOSTILE, "--tree"], helix, ["t0"]].map((of) => ["show"].concat(of)),
+    ["get", "with-effects", "--effect", CHARGE],
+    ["diff", LONG, "--step", "0"],
+    ...[["prune", "--keep-last", "2"], ["rm", LONG], ["fork", LONG], ["vacuum"]].map((of) => of.concat("--dry-run")),
+    ["label", LONG],
+    ...[[], [LONG], ["--repair-plan"]].map((of) => ["verify"].concat(of)),
+  ];
+  test.each(views.map((args) => [args]))("%j has no wider line", async (args) => {
     expect((await lines(...args)).join("").length).toBeGreaterThan(8);
   });
 
