@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { folder } from "./helpers.js";
 
 interface Link {
@@ -15,13 +15,12 @@ interface Link {
 
 interface Links {
   relativeLinks(text: string, file: string): Link[];
-  withAbsoluteLinks(text: string, file: string, isInside: (path: string) => boolean, base: string): string;
   anchorsOf(text: string): Set<string>;
 }
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const script: string = "../scripts/links.mjs";
-const { relativeLinks, withAbsoluteLinks, anchorsOf } = (await import(script)) as Links;
+const { relativeLinks, anchorsOf } = (await import(script)) as Links;
 
 /** Returns the links of a folder's documents whose target is missing. */
 function brokenLinks(place: string, documents: string[]): { broken: string[]; count: number } {
@@ -83,30 +82,4 @@ it("every link in the package of a release leads into the package or is absolute
       expect(existsSync(join(root, path!)), `${document}: ${base}${path}`).toBe(true);
     }
   }
-});
-
-describe("the search for links", () => {
-  it("finds links of text and tables, and none in code", () => {
-    const text =
-      "[a](b.md#c) and `[no](x.md)`\n```ts\n[no](y.md)\n```\n| [d](../e.md) | [f](https://g.org) | [h](#i) |";
-    expect(relativeLinks(text, "docs/j.md")).toEqual([
-      { target: "b.md#c", path: "docs/b.md", anchor: "#c" },
-      { target: "../e.md", path: "e.md", anchor: "" },
-      { target: "#i", path: "docs/j.md", anchor: "#i" },
-    ]);
-    const absolute = withAbsoluteLinks(text, "docs/j.md", (path) => path.startsWith("docs/"), "https://r.org");
-    expect(absolute).toBe(text.replace("../e.md", "https://r.org/e.md"));
-  });
-
-  it("leads to the bytes of a picture, and not to the page about it", () => {
-    const text = "![a picture](images/a.webp) and [a file](../b.rs)";
-    expect(withAbsoluteLinks(text, "docs/c.md", () => false, "https://r.org/blob/v1")).toBe(
-      "![a picture](https://r.org/raw/v1/docs/images/a.webp) and [a file](https://r.org/blob/v1/b.rs)",
-    );
-  });
-
-  it("makes anchors as GitHub does", () => {
-    const text = "# What `save` does, and why\n## Ids\n```\n# no\n```\n### Ids\n## [A link](x.md): *b*";
-    expect([...anchorsOf(text)]).toEqual(["#what-save-does-and-why", "#ids", "#ids-1", "#a-link-b"]);
-  });
 });

@@ -97,7 +97,7 @@ let packed: string[];
 
 beforeAll(() => {
   packed = packWithAddon(folder());
-});
+}, 180_000);
 
 afterAll(() => {
   for (const made of folders) rmSync(made, { recursive: true, force: true });

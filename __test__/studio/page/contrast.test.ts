@@ -27,7 +27,7 @@ function luminance(colour: string): number {
   return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
 }
 
-export function contrast(a: string, b: string): number {
+function contrast(a: string, b: string): number {
   const [light, dark] = [luminance(a), luminance(b)].toSorted((x, y) => y - x);
   return (light! + 0.05) / (dark! + 0.05);
 }
@@ -71,10 +71,4 @@ describe.each(["light", "dark"] as const)("%s", (theme) => {
       expect(found, `${text} on ${ground}: ${found.toFixed(2)}`).toBeGreaterThanOrEqual(least);
     }
   });
-});
-
-test("the contrast of known colours", () => {
-  expect(contrast("#000000", "#ffffff")).toBeCloseTo(21, 5);
-  expect(contrast("#777777", "#ffffff")).toBeCloseTo(4.48, 2);
-  expect(contrast("#123456", "#123456")).toBe(1);
 });
