@@ -5,25 +5,13 @@ import { existsSync, symlinkSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CheckpointStore, type CopyProgress, type Store, copyStore, isForkpointError, openStore } from "forkpoint";
-import { ForkpointStorage, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { ForkpointStorage } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { contentOf, fill, opened } from "./contents.js";
 import { texts } from "./helix/helpers.js";
-import {
-  type Kind,
-  checkpoint,
-  everyKind,
-  failure,
-  folder,
-  open,
-  place,
-  rejection,
-  run,
-  windows,
-  wrongType,
-} from "./helpers.js";
+import { type Kind, checkpoint, everyKind, failure, folder, open, place, run, windows, wrongType } from "./helpers.js";
 import { type Methods, wrongAnswers } from "./hostile-values.js";
 
 /** The numbers that differ in a copy to this kind of store. */
@@ -104,42 +92,6 @@ test.each(everyKind)("a second copy to %s has what every framework has saved sin
   const first = seen.find(({ phase }) => phase === "copying")!;
   expect(first.checkpoints).toBeGreaterThan(20);
   expect(first.checkpoints).toBeLessThan(result.checkpoints);
-});
-
-test("a workflow that failed on one side is resumed on the other", async () => {
-  const [source, destination] = [await opened(place("sqlite")), await opened(place("jsonl"))];
-  const done: string[] = [];
-  let broken = true;
-  const workflow = (store: Store) =>
-    new Workflow<{ n: number }>({
-      name: "sum",
-      initialState: { n: 1 },
-      checkpointStore: new WorkflowCheckpointStore<{ n: number }>(store),
-      steps: [
-        {
-          name: "one",
-          run: (state) => {
-            done.push("one");
-            return { n: state.n + 1 };
-          },
-        },
-        {
-          name: "two",
-          run: (state) => {
-            if (broken) throw new Error("broken");
-            done.push("two");
-            return { n: state.n * 10 };
-          },
-        },
-      ],
-    });
-  await rejection(workflow(source).runWithCheckpoints({ runId: "r" }));
-  await copyStore(source, destination);
-  broken = false;
-  expect(await workflow(destination).runWithCheckpoints({ runId: "r", resume: true })).toMatchObject({
-    state: { n: 20 },
-  });
-  expect(done).toEqual(["one", "two"]);
 });
 
 /** The kinds of store that an interrupted copy is tested with. */

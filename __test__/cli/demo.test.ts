@@ -290,17 +290,6 @@ describe("the studio", () => {
     expect(readdirSync(cwd)).toContain(NAME);
   });
 
-  test("with --json is a part of the only line, and --write lets the page write", async () => {
-    const demo = start(["demo", "--json", "--studio", "--write", "--port", "0"], { cwd: folder() });
-    const [line] = await demo.lines(1);
-    const { url, write, path, runs } = JSON.parse(line!) as Record<string, unknown>;
-    expect({ write, path, runs }).toMatchObject({ write: true, path: NAME, runs: [{}, {}, {}] });
-    const headers = { authorization: `Bearer ${new URL(url as string).hash.slice("#token=".length)}` };
-    expect(await (await fetch(new URL("/api/v1/info", url as string), { headers })).json()).toMatchObject({ write });
-    demo.child.kill("SIGTERM");
-    expect((await demo.ended).stdout).toBe(`${line}\n`);
-  });
-
   test.runIf(process.platform === "linux")("starts by itself in a terminal, and Ctrl-C ends it", async () => {
     const cwd = folder();
     const options = { cwd, keys: "\u0003", when: "press Ctrl-C to stop" };

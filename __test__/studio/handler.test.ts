@@ -153,14 +153,6 @@ describe("studioHandler", () => {
     expect((await new CheckpointStore(store).latest("run"))!.id).toBe("run-0");
   });
 
-  test("says with every answer what went wrong with the store", async () => {
-    const store = await opened("memory:");
-    const { port } = await serve(store);
-    await store.close();
-    expect(errorOf(await ask(port, "/api/v1/info", { headers: host }))).toMatchObject({ status: 500, code: "CLOSED" });
-    expect(await ask(port, "/", { headers: host })).toMatchObject({ status: 200 });
-  });
-
   test("close() ends the streams of events", async () => {
     const store = await opened("memory:");
     const { port, studio } = await serve(store);
