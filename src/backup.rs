@@ -15,7 +15,6 @@ use forkpoint_engine::backend::sqlite::backup::{Progress, backup};
 use forkpoint_engine::backend::sqlite::restore::restore;
 use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::{Code, Error};
-use forkpoint_engine::store::Options;
 use forkpoint_engine::target::Target;
 
 /// The state that the working thread shares with JavaScript's thread.
@@ -35,7 +34,6 @@ enum Job {
 #[napi]
 pub struct NativeBackup {
     of: sqlite::Options,
-    store: Options,
     job: Job,
     shared: Arc<Shared>,
 }
@@ -80,13 +78,14 @@ impl NativeBackup {
 
     fn of(of: Result<sqlite::Options, String>, store: &NativeStore, job: Job) -> napi::Result<Self, &'static str> {
         let of = of.map_err(|message| thrown(Error::new(Code::Unsupported, message)))?;
-        Ok(Self { of, store: store.store().options().clone(), job, shared: Arc::default() })
+        let of = sqlite::Options { largest_payload: store.store().options().largest_payload(), ..of };
+        Ok(Self { of, job, shared: Arc::default() })
     }
 
     /// Runs the backup or restore on a thread of Node's thread pool. The outcome is a report in JSON.
     #[napi]
     pub fn run(&self) -> AsyncTask<Work> {
-        let (of, store, job) = (self.of.clone(), self.store.clone(), self.job.clone());
+        let (of, job) = (self.of.clone(), self.job.clone());
         let shared = Arc::clone(&self.shared);
         on_pool(move || {
             let mut watch = |progress| {
@@ -96,10 +95,10 @@ impl NativeBackup {
                 }
                 Ok(())
             };
-            store.within_limits(|| match &job {
+            match &job {
                 Job::Backup { to, overwrite } => Response::json(&backup(&of, to, *overwrite, &mut watch)?),
                 Job::Restore { from } => Response::json(&restore(from, &of, &mut watch)?),
-            })
+            }
         })
     }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use crate::codec::largest;
 use crate::record::{ContractId, PayloadKey, Seq};
 
 /// A raw payload, and how well deltas have worked for its lineage.
@@ -69,12 +70,32 @@ struct Entry {
 
 /// The payload cache of a store, shared by its threads. The least recently used entries are dropped first.
 #[derive(Clone, Debug)]
-pub struct PayloadCache(Arc<Mutex<Lru>>);
+pub struct PayloadCache {
+    lru: Arc<Mutex<Lru>>,
+    /// The maximum size, in bytes, of a payload that the holder of this cache saves or opens. A cached payload may be
+    /// larger.
+    largest: usize,
+}
 
 impl PayloadCache {
     /// Creates a cache of at most `capacity` bytes. 0 caches nothing.
     pub fn new(capacity: usize) -> Self {
-        Self(Arc::new(Mutex::new(Lru::new(capacity))))
+        Self { lru: Arc::new(Mutex::new(Lru::new(capacity))), largest: largest::MOST }
+    }
+
+    /// Returns this cache for a holder that saves and opens no payload of more than `largest` bytes.
+    pub(crate) fn up_to(&self, largest: usize) -> Self {
+        Self { lru: Arc::clone(&self.lru), largest: largest.min(self.largest) }
+    }
+
+    /// Returns an empty cache of at most `capacity` bytes for the same holder.
+    pub(crate) fn separate(&self, capacity: usize) -> Self {
+        Self { largest: self.largest, ..Self::new(capacity) }
+    }
+
+    /// The maximum size, in bytes, of a payload that the holder of this cache saves or opens. Default: 1 GiB.
+    pub(crate) fn largest(&self) -> usize {
+        self.largest
     }
 
     /// Returns true if a payload with this save number is cached. The database may now have another payload with this
@@ -120,8 +141,7 @@ impl PayloadCache {
         recent.filter_map(entry).collect()
     }
 
-    /// Drops everything, because the database went back in time.
-    #[cfg(feature = "postgres")]
+    /// Drops everything, because the database went back in time or is another one.
     pub(crate) fn clear(&self) {
         let mut cache = self.lock();
         *cache = Lru::new(cache.capacity);
@@ -134,7 +154,7 @@ impl PayloadCache {
 
     fn lock(&self) -> MutexGuard<'_, Lru> {
         // A panic in another thread leaves the cache usable, so ignore the poisoning of the lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lru.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::codec::largest;
 use crate::error::{Error, Result};
 use crate::record::{ContractId, Labels};
 use crate::retention::Policy;
@@ -96,14 +95,9 @@ impl Default for Options {
 
 impl Options {
     /// The maximum size in bytes of a payload that can be stored and read, with its part names and inherited parts.
-    pub(crate) fn largest_payload(&self) -> usize {
+    pub fn largest_payload(&self) -> usize {
         let parts = self.max_payload_bytes.max(Self::MAX_PAYLOAD_BYTES);
         parts + parts / 16
-    }
-
-    /// Runs work that opens payloads on another thread than the store's, with the store's size limit.
-    pub fn within_limits<T>(&self, work: impl FnOnce() -> T) -> T {
-        largest::within(self.largest_payload(), work)
     }
 
     /// The default of `max_payload_bytes`: 64 MiB.

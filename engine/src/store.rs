@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use crate::backend::{self, Access, Backend, Lazy, Opener, PreEncode, read_only};
 use crate::check::{CheckCursor, CheckPage};
-use crate::codec::largest;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::events::Events;
@@ -76,7 +75,7 @@ impl Store {
 
     /// Creates a store over backends that the caller provides. `open` is called up to three times: for saves and reads,
     /// for reads when calls first overlap, and for the first check. `pre_encoder`, if given, encodes large ops ahead of
-    /// time.
+    /// time. The backends have their own limit on the payloads that they open.
     pub fn with_backend(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
@@ -86,18 +85,12 @@ impl Store {
     }
 
     fn with_threads(
-        mut open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
+        open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
         sweeps_apart: bool,
         options: Options,
         deadline: Arc<Deadline>,
     ) -> Result<Self> {
-        let largest = options.largest_payload();
-        // Each thread opens its own backend.
-        let open = move || {
-            largest::set(largest);
-            open()
-        };
         let sweeper = Sweeper::new(options.retention);
         let events = sweeper.events();
         let reader = Reader::new(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline));
@@ -225,7 +218,7 @@ impl Store {
     pub fn answer_at_once(&self, query: &Query) -> Option<Answer> {
         match &self.engine {
             Engine::Inline(_) => None,
-            Engine::Threads(writer) => largest::within(self.options.largest_payload(), || writer.answer_at_once(query)),
+            Engine::Threads(writer) => writer.answer_at_once(query),
         }
     }
 

@@ -4,8 +4,8 @@
 use bytes::Bytes;
 
 use crate::cache::{CachedPayload, NewEntry, PayloadCache};
+use crate::codec::envelope;
 use crate::codec::plan::MAX_DEPTH;
-use crate::codec::{envelope, largest};
 use crate::error::{Code, Error, Result};
 use crate::record::{PayloadKey, Seq};
 
@@ -56,7 +56,7 @@ pub(crate) fn rebuild(
         let Some(Link { base, body }) = fetch(link)? else { break };
         bytes += body.len();
         // In a healthy chain, all deltas together take about as many bytes as the keyframe.
-        if bytes > largest::get().saturating_mul(4) {
+        if bytes > cache.largest().saturating_mul(4) {
             return Err(Error::new(Code::Corrupt, "the payload's bases are impossibly large: restore a backup"));
         }
         chain.push((link, body));
@@ -79,7 +79,7 @@ pub(crate) fn open(below: Option<&[u8]>, chain: &[(Seq, Vec<u8>)], cache: &Paylo
     };
     let opened = |below: Option<&[u8]>, chain: &[(Seq, Vec<u8>)]| {
         let bodies: Vec<&[u8]> = chain.iter().map(|(_, body)| &body[..]).collect();
-        envelope::open_on(below, &bodies).map(Bytes::from)
+        envelope::open_on(below, &bodies, cache.largest()).map(Bytes::from)
     };
     let keep = |chain: &[(Seq, Vec<u8>)], raw: &Bytes| {
         let key = chain.first().and_then(|(seq, body)| Some(PayloadKey { seq: *seq, sum: envelope::sum(body)? }));

@@ -76,8 +76,8 @@ pub(crate) trait Branches {
     /// A branch. `None` means that there is no such branch.
     fn branch(&self, id: BranchId) -> Result<Option<Branch>>;
     /// Returns the records of a branch from position `from` to position `to` (exclusive), in order. Missing records
-    /// are skipped.
-    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>>;
+    /// are skipped. A sealed record of more than `largest` bytes gives `UNSUPPORTED`.
+    fn read(&self, id: BranchId, from: u64, to: u64, largest: usize) -> Result<Vec<Record>>;
 }
 
 /// The log data that a backend stores: the logs, the branches, the records and the marks of checkpoints.
@@ -305,8 +305,8 @@ pub(crate) fn list(rows: &impl LogRows, lin: i64) -> Result<Vec<LogMark>> {
     Ok(rows.heads(lin)?.into_iter().map(shown).collect())
 }
 
-/// Reads the records that the query selects from a log with this end.
-pub(crate) fn read(rows: &impl Branches, end: Option<End>, range: &LogRange) -> Result<LogPage> {
+/// Reads the records that the query selects from a log with this end. Opens no record of more than `largest` bytes.
+pub(crate) fn read(rows: &impl Branches, end: Option<End>, range: &LogRange, largest: usize) -> Result<LogPage> {
     in_log(&range.lineage, &range.log, || {
         let length = length(end);
         let (start, to) = range.positions(length);
@@ -315,7 +315,7 @@ pub(crate) fn read(rows: &impl Branches, end: Option<End>, range: &LogRange) -> 
         for run in runs.into_iter().rev() {
             let (from, to) = (run.from, run.to.min(to));
             if from < to {
-                let found = rows.read(run.branch, from, to)?;
+                let found = rows.read(run.branch, from, to, largest)?;
                 if found.len() as u64 != to - from {
                     return Err(corrupt(&format!("some of the records {from} to {} are missing", to - 1)));
                 }

@@ -17,9 +17,9 @@ pub(crate) fn seal_record(record: &Record) -> Vec<u8> {
     envelope::seal(&frame::join(&Payload { parts: vec![part] }))
 }
 
-/// Opens an envelope that [`seal_record`] made. `what` names the record in errors.
-pub(crate) fn open_record(key: Option<String>, body: &[u8], what: &str) -> Result<Record> {
-    let open = || frame::split(&envelope::open(&[body])?.into());
+/// Opens an envelope of at most `largest` bytes that [`seal_record`] made. `what` names the record in errors.
+pub(crate) fn open_record(key: Option<String>, body: &[u8], what: &str, largest: usize) -> Result<Record> {
+    let open = || frame::split(&envelope::open_on(None, &[body], largest)?.into());
     let mut parts = open().map_err(|error| error.context(what))?.parts;
     match (parts.pop(), parts.is_empty()) {
         (Some(Part { tag, bytes, .. }), true) => Ok(Record { key, tag, bytes: bytes.into_joined() }),
@@ -124,6 +124,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::codec::largest;
 
     fn marks() -> impl Strategy<Value = Vec<Mark>> {
         let end = (any::<i64>(), 1..u64::MAX).prop_map(|(branch, length)| End { branch, length });
@@ -156,12 +157,13 @@ mod tests {
         #[test]
         fn a_record_comes_back(key in prop::option::of(".{0,8}"), tag in ".{0,4}", bytes in bytes()) {
             let record = Record { key: key.clone(), tag, bytes: bytes.into() };
-            prop_assert_eq!(open_record(key, &seal_record(&record), "a record").unwrap(), record);
+            prop_assert_eq!(open_record(key, &seal_record(&record), "a record", largest::MOST).unwrap(), record);
         }
 
         #[test]
         fn any_envelope_is_a_record_or_an_error(body in bytes(), sealed: bool) {
-            if let Err(error) = open_record(None, &if sealed { envelope::seal(&body) } else { body }, "a record") {
+            let body = if sealed { envelope::seal(&body) } else { body };
+            if let Err(error) = open_record(None, &body, "a record", largest::MOST) {
                 prop_assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}");
             }
         }

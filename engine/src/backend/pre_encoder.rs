@@ -38,24 +38,30 @@ impl PreEncoder {
             let raw = Bytes::from(frame::join(&draft.payload));
             // If the payload is too large for the cache, the cache cannot tell whether the lineage already has a newest
             // payload.
-            return self.cache.holds(raw.len()).then(|| encode(raw, newest, None)).flatten();
+            return self.cache.holds(raw.len()).then(|| self.encode_raw(raw, newest, None)).flatten();
         }
         let (tip, newest) = newest.filter(|(tip, _)| header.parent.as_ref() == Some(&tip.id))?;
         let whole = resolve_from_parent(draft, &frame::split(&newest.raw).ok()?)?;
         let parent = Some(tip.key);
-        encode(frame::join(&whole).into(), Some((tip, newest)), parent)
+        self.encode_raw(frame::join(&whole).into(), Some((tip, newest)), parent)
     }
-}
 
-/// Encodes a payload for storage, optimistically: `newest` must still be the newest payload of the lineage when the
-/// payload is stored. `None`: the payload must be the first of its lineage.
-fn encode(raw: Bytes, newest: Option<(LineageTip, CachedPayload)>, parent: Option<PayloadKey>) -> Option<Encoded> {
-    let (tip, newest) = newest.unzip();
-    let base = tip.map(|tip| Base { key: tip.key, depth: tip.depth, budget: tip.budget });
-    // The base is already loaded, so this function cannot fail.
-    let load = |_| Ok(newest.map(CachedPayload::into_base).unwrap_or_default());
-    let (row, misses) = plan(&raw, base, None, Effort::Full, load).ok()?;
-    Some(Encoded { raw, parent, base: base.map(|base| base.key), is_delta: row.base.is_some(), body: row.body, misses })
+    /// Encodes a payload for storage, optimistically: `newest` must still be the newest payload of the lineage when the
+    /// payload is stored. `None`: the payload must be the first of its lineage.
+    fn encode_raw(
+        &self,
+        raw: Bytes,
+        newest: Option<(LineageTip, CachedPayload)>,
+        parent: Option<PayloadKey>,
+    ) -> Option<Encoded> {
+        let (tip, newest) = newest.unzip();
+        let base = tip.map(|tip| Base { key: tip.key, depth: tip.depth, budget: tip.budget });
+        // The base is already loaded, so this function fails only if the payload is too large. The backend refuses it.
+        let load = |_| Ok(newest.map(CachedPayload::into_base).unwrap_or_default());
+        let (row, misses) = plan(&raw, base, None, Effort::Full, self.cache.largest(), load).ok()?;
+        let base = base.map(|base| base.key);
+        Some(Encoded { raw, parent, base, is_delta: row.base.is_some(), body: row.body, misses })
+    }
 }
 
 impl PreEncode for PreEncoder {

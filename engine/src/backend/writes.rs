@@ -97,10 +97,10 @@ pub(crate) fn seal(writes: Vec<(i64, Part)>) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// `INVALID_ARGUMENT` if all writes of the row together are too large to be read.
-pub(crate) fn seal_merged(writes: Vec<(i64, Part)>) -> Result<Vec<u8>> {
+/// `INVALID_ARGUMENT` if all writes of the row together take more than `largest` bytes.
+pub(crate) fn seal_merged(writes: Vec<(i64, Part)>, largest: usize) -> Result<Vec<u8>> {
     let frame = framed(writes);
-    frame::refuse_large(&frame)?;
+    frame::refuse_large(&frame, largest)?;
     Ok(envelope::seal(&frame))
 }
 
@@ -109,15 +109,16 @@ fn framed(writes: Vec<(i64, Part)>) -> Vec<u8> {
     frame::join(&Payload { parts: writes.into_iter().map(named).collect() })
 }
 
-/// Opens an envelope that [`seal`] made. The checkpoint's id and the task are for error messages.
-pub(crate) fn open(id: &str, task: &str, body: Vec<u8>) -> Result<Vec<(i64, Part)>> {
+/// Opens an envelope of at most `largest` bytes that [`seal`] made. The checkpoint's id and the task are for error
+/// messages.
+pub(crate) fn open(id: &str, task: &str, body: Vec<u8>, largest: usize) -> Result<Vec<(i64, Part)>> {
     let split = || -> Result<Vec<(i64, Part)>> {
         let damaged = || Error::new(Code::Corrupt, "the slot numbers of its writes cannot be read");
         let slot = |part: Part| {
             let (index, name) = part.name.split_once(' ').ok_or_else(damaged)?;
             Ok((index.parse().map_err(|_| damaged())?, Part { name: name.to_owned(), ..part }))
         };
-        frame::split(&envelope::open(&[body])?.into())?.parts.into_iter().map(slot).collect()
+        frame::split(&envelope::open_on(None, &[body], largest)?.into())?.parts.into_iter().map(slot).collect()
     };
     split().map_err(|error| error.context(&format!("the writes of task {task:?} to {id:?}")))
 }
@@ -127,6 +128,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::codec::largest;
 
     proptest! {
         #[test]
@@ -140,10 +142,11 @@ mod tests {
             ],
             sealed: bool,
         ) {
-            match open("id", "t", if sealed { envelope::seal(&raw) } else { raw }) {
+            let open = |body| open("id", "t", body, largest::MOST);
+            match open(if sealed { envelope::seal(&raw) } else { raw }) {
                 // A slot number in the input may have leading zeros, so the test encodes the writes again before
                 // comparing.
-                Ok(held) => prop_assert_eq!(open("id", "t", seal(held.clone())).unwrap(), held),
+                Ok(held) => prop_assert_eq!(open(seal(held.clone())).unwrap(), held),
                 Err(error) => prop_assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}"),
             }
         }

@@ -126,9 +126,9 @@ pub(crate) const MOST_CLAIMED: usize = 2 * largest::MOST;
 pub(crate) const CLAIM_END: usize = 29;
 
 /// Returns the length that an envelope claims for its content, from the first [`CLAIM_END`] bytes of the envelope.
-/// Returns `None` if they are damaged.
-pub(crate) fn claimed(sealed: &[u8]) -> Option<usize> {
-    Envelope::parse(sealed).ok().map(|envelope| envelope.size)
+/// Returns `None` if they are damaged, or if the payload is longer than `largest` bytes.
+pub(crate) fn claimed(sealed: &[u8], largest: usize) -> Option<usize> {
+    Envelope::parse(sealed, largest).ok().map(|envelope| envelope.size)
 }
 
 /// The error for a chain that claims more than [`MOST_CLAIMED`].
@@ -150,12 +150,14 @@ pub fn sum(sealed: &[u8]) -> Option<u64> {
 ///
 /// The payload's checksum is verified. Damage gives `CORRUPT`. A format of a later version gives `UNSUPPORTED`.
 pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
-    open_on(None, chain)
+    open_on(None, chain, largest::MOST)
 }
 
 /// Like [`open`]. If `below` is given, the last envelope of the chain is a delta against the raw bytes `below`.
-pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
-    let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
+///
+/// A payload of more than `largest` bytes, in the chain too, gives `UNSUPPORTED`.
+pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>], largest: usize) -> Result<Vec<u8>> {
+    let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref(), largest)).collect::<Result<Vec<_>>>()?;
     let Some(newest) = chain.first() else { return Err(corrupt("it is missing")) };
     // The sum of all claims must have a limit too.
     if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.size)) > MOST_CLAIMED {
@@ -201,7 +203,7 @@ struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    fn parse(sealed: &'a [u8]) -> Result<Self> {
+    fn parse(sealed: &'a [u8], largest: usize) -> Result<Self> {
         let mut rest = sealed;
         let cut_off = || corrupt("it is cut off");
         let format = *varint::take(&mut rest, 1).and_then(<[u8]>::first).ok_or_else(cut_off)?;
@@ -221,7 +223,7 @@ impl<'a> Envelope<'a> {
                 .ok_or_else(|| corrupt("its length is impossible"))
         };
         let raw = length()?;
-        largest::open(raw)?;
+        largest::open(raw, largest)?;
         let size = if is_delta { length()? } else { raw };
         if is_delta && size > raw.max(delta::SMALLEST) {
             return Err(corrupt("its delta is larger than the bytes that it produces"));

@@ -36,13 +36,13 @@ pub fn length(payload: &Payload) -> usize {
     varint::length(payload.parts.len() as u64) + descriptions + payload.len()
 }
 
-/// Refuses a frame that this thread could not read again.
+/// Refuses a frame that could not be opened again.
 ///
 /// # Errors
 ///
-/// `INVALID_ARGUMENT` if the frame is too long or has too many parts.
-pub(crate) fn refuse_large(frame: &[u8]) -> Result<()> {
-    largest::store(frame.len(), varint::read(&mut &*frame).unwrap_or(0))
+/// `INVALID_ARGUMENT` if the frame is longer than `largest` bytes or has too many parts.
+pub(crate) fn refuse_large(frame: &[u8], largest: usize) -> Result<()> {
+    largest::store(frame.len(), varint::read(&mut &*frame).unwrap_or(0), largest)
 }
 
 /// Splits a frame into its parts. The bytes of the parts are slices of `frame`, not copies.

@@ -99,7 +99,7 @@ impl Row {
 ///
 /// `encoded` was encoded ahead of time. Its delta is used only if it was made against the same base.
 ///
-/// `effort` decides whether a keyframe is compressed.
+/// `effort` decides whether a keyframe is compressed. `largest` is the maximum size of the payload, in bytes.
 ///
 /// `load` reads the raw bytes and the misses of the base. It is called only if a delta must be computed. If the base is
 /// damaged or has a later format, the payload becomes a keyframe, because a bad base must not prevent saves.
@@ -112,9 +112,10 @@ pub(crate) fn plan(
     base: Option<Base>,
     encoded: Option<&Encoded>,
     effort: Effort,
+    largest: usize,
     load: impl FnOnce(PayloadKey) -> Result<(Bytes, u32)>,
 ) -> Result<(Row, u32)> {
-    frame::refuse_large(raw)?;
+    frame::refuse_large(raw, largest)?;
     let mut misses = 0;
     if let Some(base) = base.filter(|base| raw.len() >= WORTH_A_DELTA && base.takes_more()) {
         let found = match encoded.filter(|encoded| encoded.base == Some(base.key)) {

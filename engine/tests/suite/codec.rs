@@ -122,7 +122,10 @@ impl Chain {
         }
         let Some((newest, older)) = self.payloads.split_first() else { return };
         for (at, below) in older.iter().enumerate() {
-            assert!(envelope::open_on(Some(below), &self.rows[..=at]).unwrap() == *newest, "on the payload {at} below");
+            assert!(
+                envelope::open_on(Some(below), &self.rows[..=at], usize::MAX).unwrap() == *newest,
+                "on the payload {at} below"
+            );
         }
     }
 }

@@ -52,7 +52,7 @@ const PATIENCE_AT_OPEN: Duration = Duration::from_secs(5);
 impl Postgres {
     /// Connects to the server. Creates the tables if they are missing.
     pub fn open(url: &Url, options: &Options) -> Result<Self> {
-        Self::open_with(url, options, PayloadCache::new(options.cache_bytes), Arc::default(), Arc::default())
+        Self::open_with(url, options, cache(options), Arc::default(), Arc::default())
     }
 
     /// Connects to the server. Other connections to the same tables share `cache` and `indexes`. `closing` is set when
@@ -269,9 +269,13 @@ impl Backend for Postgres {
     }
 }
 
+fn cache(options: &Options) -> PayloadCache {
+    PayloadCache::new(options.cache_bytes).up_to(options.largest_payload())
+}
+
 /// Returns the access of a store to a server.
 pub(crate) fn opener(url: &Url, options: &Options, deadline: &Arc<Deadline>) -> Opener {
-    let cache = PayloadCache::new(options.cache_bytes);
+    let cache = cache(options);
     let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
     let (url, options, deadline) = (url.clone(), options.clone(), Arc::clone(deadline));
     let indexes = Arc::<LateIndexes>::default();

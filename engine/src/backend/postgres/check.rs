@@ -49,21 +49,26 @@ const STAGES: [Stage; 8] = [
 ];
 
 /// Checks one page of about `limit` rows, starting at the cursor.
-pub(super) fn page(open: &Transaction<'_>, cursor: &CheckCursor, limit: usize) -> Result<CheckPage> {
+pub(super) fn page(
+    open: &Transaction<'_>,
+    cache: &PayloadCache,
+    cursor: &CheckCursor,
+    limit: usize,
+) -> Result<CheckPage> {
     let position = Position::read(&STAGES, cursor, || {
         let sql = "SELECT (SELECT count(*) FROM @checkpoint) + (SELECT count(*) FROM @write) + (SELECT count(*) FROM @record)";
         Ok(open.one(sql, values![])?.map_or(0, |row| row.get(0)))
     })?;
     let after = position.after;
     let limit = i64::try_from(limit.max(1)).unwrap_or(i64::MAX);
-    let mut check = Check { open, page: CheckPage::default() };
+    let mut check = Check { open, cache: cache.separate(CACHE_BYTES), page: CheckPage::default() };
     let last = match *position.stage {
         Stage::Checkpoints => check.checkpoints(after[0], limit)?,
         Stage::Payloads => check.payloads(after[0], limit)?,
         Stage::Writes => check.writes(after[0], limit)?,
         Stage::Statuses => check.statuses(after[0], limit)?,
         Stage::Logs(table) => {
-            let checked = log_check::page(open, table, after, limit)?;
+            let checked = log_check::page(open, table, after, limit, cache.largest())?;
             if table == LogTable::Records {
                 check.page.counted.records += checked.rows;
             }
@@ -81,6 +86,8 @@ fn last(rows: &[Row], limit: i64) -> Option<After> {
 
 struct Check<'a> {
     open: &'a Transaction<'a>,
+    /// A separate cache, so that payloads are read from the database.
+    cache: PayloadCache,
     page: CheckPage,
 }
 
@@ -109,7 +116,6 @@ impl Check<'_> {
              FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.seq > $1 ORDER BY c.seq LIMIT $2"
         );
         let rows = self.open.query(SQL, values![after, limit])?;
-        let cache = PayloadCache::new(CACHE_BYTES);
         let (mut together, mut bytes) = (Vec::new(), 0);
         for row in &rows {
             self.page.counted.checkpoints += 1;
@@ -122,17 +128,17 @@ impl Check<'_> {
             together.push(found);
             bytes += row.get::<_, Option<i64>>(16).map_or(0, unsigned);
             if bytes >= BYTES_TOGETHER {
-                self.load(&cache, &std::mem::take(&mut together))?;
+                self.load(&std::mem::take(&mut together))?;
                 bytes = 0;
             }
         }
-        self.load(&cache, &together)?;
+        self.load(&together)?;
         Ok(last(&rows, limit))
     }
 
     /// Rebuilds the payloads of these checkpoints, and verifies the logs that they name.
-    fn load(&mut self, cache: &PayloadCache, rows: &[HeaderRow]) -> Result<()> {
-        let payloads = payloads::load_all(self.open, cache, &rows.iter().collect::<Vec<_>>())?;
+    fn load(&mut self, rows: &[HeaderRow]) -> Result<()> {
+        let payloads = payloads::load_all(self.open, &self.cache, &rows.iter().collect::<Vec<_>>())?;
         for (found, payload) in rows.iter().zip(payloads) {
             let about = || About::from(&found.header);
             let what = |error: Error| error.context(&names::checkpoint(found.header.contract, &found.header.id));
@@ -202,7 +208,7 @@ impl Check<'_> {
             if row.get(4) {
                 self.page.findings.push(Finding::writes_of_none(contract, id.clone()));
             }
-            let found = writes::of(self.open, contract, &id);
+            let found = writes::of(self.open, contract, &id, self.cache.largest());
             self.damage(found, || About { contract: Some(contract), id: Some(id), ..About::default() })?;
         }
         Ok(last(&rows, limit))

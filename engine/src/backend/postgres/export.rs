@@ -16,7 +16,12 @@ const ROWS: i64 = 128;
 /// The number of payloads that a statement reads.
 const AT_ONCE: usize = 16;
 
-pub(super) fn saves(open: &Transaction<'_>, after: Option<Seq>, bytes: usize) -> Result<Vec<Saved>> {
+pub(super) fn saves(
+    open: &Transaction<'_>,
+    cache: &PayloadCache,
+    after: Option<Seq>,
+    bytes: usize,
+) -> Result<Vec<Saved>> {
     const SQL: &str = concat!(
         "SELECT ",
         columns!(),
@@ -24,7 +29,7 @@ pub(super) fn saves(open: &Transaction<'_>, after: Option<Seq>, bytes: usize) ->
     );
     // Many payloads of a page are deltas against payloads of the same page. A separate cache leaves the store's cache
     // to the store's saves.
-    let cache = PayloadCache::new(usize::MAX);
+    let cache = cache.separate(usize::MAX);
     let (mut found, mut size, mut next): (Vec<Saved>, usize, Seq) = (Vec::new(), 0, after.unwrap_or(Seq::MIN));
     loop {
         let rows = open.query(SQL, values![next, ROWS])?;
@@ -89,10 +94,12 @@ pub(super) fn read_start(found: &tokio_postgres::Row) -> Result<Start> {
     })
 }
 
+/// Opens no row of more than `largest` bytes.
 pub(super) fn all_writes(
     open: &Transaction<'_>,
     after: Option<&(ContractId, String)>,
     bytes: usize,
+    largest: usize,
 ) -> Result<Vec<Written>> {
     let sql = "SELECT contract, id FROM @write WHERE (contract, id) > ($1, $2) GROUP BY contract, id ORDER BY contract, id LIMIT $3";
     let (mut number, mut name) = match after {
@@ -105,7 +112,7 @@ pub(super) fn all_writes(
         for of in &rows {
             (number, name) = (of.get(0), of.get(1));
             let (contract, id) = (row::contract(of, 0)?, row::text(of, 1)?);
-            let writes = writes::of(open, contract, &id)?;
+            let writes = writes::of(open, contract, &id, largest)?;
             let written = Written { contract, id, writes };
             size += written.weight();
             found.push(written);

@@ -14,15 +14,21 @@ use crate::error::Result;
 use crate::record::ContractId;
 
 /// Checks a row. Returns its key.
-type CheckRow = fn(&Row) -> Result<(After, Vec<Finding>)>;
+type CheckRow<'a> = &'a dyn Fn(&Row) -> Result<(After, Vec<Finding>)>;
 
-/// Checks about `limit` rows, beginning after the key `after`.
-pub(super) fn page(open: &Transaction<'_>, table: LogTable, after: After, limit: i64) -> Result<Checked> {
-    let (sql, check): (&'static str, CheckRow) = match table {
-        LogTable::Records => (RECORDS, record),
-        LogTable::Branches => (BRANCHES, branch),
-        LogTable::Logs => (HEADS, head),
-        LogTable::Marks => (MARKS, |row| Ok(mark(row))),
+/// Checks about `limit` rows, beginning after the key `after`. Opens no record of more than `largest` bytes.
+pub(super) fn page(
+    open: &Transaction<'_>,
+    table: LogTable,
+    after: After,
+    limit: i64,
+    largest: usize,
+) -> Result<Checked> {
+    let (sql, check): (&'static str, CheckRow<'_>) = match table {
+        LogTable::Records => (RECORDS, &|row| record(row, largest)),
+        LogTable::Branches => (BRANCHES, &branch),
+        LogTable::Logs => (HEADS, &head),
+        LogTable::Marks => (MARKS, &|row| Ok(mark(row))),
     };
     let mut checked = Checked::default();
     for row in open.query(sql, values![after[0], after[1], limit])? {
@@ -50,9 +56,9 @@ macro_rules! end {
 const RECORDS: &str = "SELECT r.pos, r.key, r.sum, r.body, r.branch, b.branch IS NOT NULL FROM @record AS r
     LEFT JOIN @log_branch AS b USING (branch) WHERE (r.branch, r.pos) > ($1, $2) ORDER BY r.branch, r.pos LIMIT $3";
 
-fn record(row: &Row) -> Result<(After, Vec<Finding>)> {
+fn record(row: &Row, largest: usize) -> Result<(After, Vec<Finding>)> {
     let (pos, branch): (i64, i64) = (row.get(0), row.get(4));
-    let mut findings = Vec::from_iter(damage(Logs::record_of(branch, row))?.1);
+    let mut findings = Vec::from_iter(damage(Logs::record_of(branch, row, largest))?.1);
     if findings.is_empty() && !row.get::<_, bool>(5) {
         findings.push(left_over(&format!("the record at {pos} of branch {branch} has no branch")));
     }

@@ -91,9 +91,9 @@ impl Branches for Found<'_> {
         self.branches.get(&id).map(|row| Logs::branch_of(row)).transpose()
     }
 
-    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+    fn read(&self, id: BranchId, from: u64, to: u64, largest: usize) -> Result<Vec<Record>> {
         let found = self.records.range((id, signed(from))..(id, signed(to)));
-        found.map(|(_, row)| Logs::record_of(id, row)).collect()
+        found.map(|(_, row)| Logs::record_of(id, row, largest)).collect()
     }
 }
 
@@ -127,7 +127,7 @@ pub(super) fn ask(open: &Transaction<'_>, range: &LogRange) {
 }
 
 /// The answer to [`ask`]. Returns `None` if the checkpoint does not exist or does not name the log.
-pub(super) fn read(range: &LogRange, found: &[Vec<Row>]) -> Result<Option<LogPage>> {
+pub(super) fn read(range: &LogRange, found: &[Vec<Row>], largest: usize) -> Result<Option<LogPage>> {
     let [first, branches, records] = found else { return Ok(None) };
     let end = if range.at.is_none() {
         first.first().map(Logs::head_of).transpose()?.map(|(_, end)| end)
@@ -137,7 +137,7 @@ pub(super) fn read(range: &LogRange, found: &[Vec<Row>]) -> Result<Option<LogPag
         let Some(mark) = row.map(|row| mark(&row, &range.log)).transpose()?.flatten() else { return Ok(None) };
         mark.end
     };
-    log::read(&Found::new(branches, records), end, range).map(Some)
+    log::read(&Found::new(branches, records), end, range, largest).map(Some)
 }
 
 /// The mark of a log that a checkpoint names.
@@ -155,11 +155,17 @@ pub(super) fn ask_kept(open: &Transaction<'_>, contract: ContractId, pick: &Pick
 }
 
 /// The answer to [`ask_kept`]. `row` is the row of the checkpoint.
-pub(super) fn read_kept(row: &Row, log: &str, branches: &[Row], records: &[Row]) -> Result<Vec<Record>> {
+pub(super) fn read_kept(
+    row: &Row,
+    log: &str,
+    branches: &[Row],
+    records: &[Row],
+    largest: usize,
+) -> Result<Vec<Record>> {
     let row = HeaderRow::read_with_sum(row)?;
     let Some(mark) = mark(&row, log)? else { return Ok(Vec::new()) };
     let range = LogRange::kept(row.header.contract, &row.header.lineage, log, &row.header.id);
-    log::read(&Found::new(branches, records), mark.end, &range).map(|page| page.records)
+    log::read(&Found::new(branches, records), mark.end, &range, largest).map(|page| page.records)
 }
 
 /// Asks for the logs of a lineage.

@@ -47,13 +47,13 @@ impl Logs<'_> {
         open_branch(row.get(0), contract.into(), parent, start, is_whole)
     }
 
-    pub(super) fn record_of(branch: BranchId, row: &tokio_postgres::Row) -> Result<Record> {
+    pub(super) fn record_of(branch: BranchId, row: &tokio_postgres::Row, largest: usize) -> Result<Record> {
         let (position, key, body) = (row.get::<_, i64>(0), row::opt_text(row, 1)?, row.get::<_, Vec<u8>>(3));
         let what = || format!("the record at {position} of branch {branch}");
         if record_sum(OF_ANY_BRANCH, position, key.as_deref(), &body) != row.get::<_, i64>(2) {
             return Err(damaged(&what()));
         }
-        open_record(key, &body, &what())
+        open_record(key, &body, &what(), largest)
     }
 
     /// Copies the named records into new branches, and returns the marks of the copies.
@@ -85,10 +85,10 @@ impl Branches for Logs<'_> {
         self.0.one(sql, values![id])?.as_ref().map(Self::branch_of).transpose()
     }
 
-    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+    fn read(&self, id: BranchId, from: u64, to: u64, largest: usize) -> Result<Vec<Record>> {
         let sql = "SELECT pos, key, sum, body FROM @record WHERE branch = $1 AND pos >= $2 AND pos < $3 ORDER BY pos";
         let rows = self.0.query(sql, values![id, signed(from), signed(to)])?;
-        rows.iter().map(|row| Self::record_of(id, row)).collect()
+        rows.iter().map(|row| Self::record_of(id, row, largest)).collect()
     }
 }
 

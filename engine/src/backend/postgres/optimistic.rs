@@ -354,7 +354,7 @@ impl OptimisticWrite<'_> {
         }
         let replaces = old_head.map(|old| old.base.key.seq);
         let base = head.as_ref().filter(|_| replaces.is_none()).map(|head| head.base);
-        let planned = plan(&raw, base, encoded, Effort::Full, |key| {
+        let planned = plan(&raw, base, encoded, Effort::Full, self.cache.largest(), |key| {
             self.payload(key).map(CachedPayload::into_base).ok_or_else(unknown)
         });
         let (row, misses) = planned.map_err(|_| Unsupported)?;

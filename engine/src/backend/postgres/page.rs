@@ -250,7 +250,7 @@ fn fill(open: &Transaction<'_>, cache: &PayloadCache, page: &Page, mut filler: F
             }
             let checkpoint = whole(row.header, payload, row.logs.as_deref())?;
             let written = writes.get(checkpoint.header.id.as_bytes()).map(Vec::as_slice).unwrap_or_default();
-            let writes = writes::merged(page.contract, &checkpoint.header.id, written)?;
+            let writes = writes::merged(page.contract, &checkpoint.header.id, written, cache.largest())?;
             Ok(Some(Tuple { checkpoint, writes }))
         });
         filler.add(position, tuple)?;

@@ -69,11 +69,17 @@ impl<'a> Payloads<'a> {
         Self { open, cache, stored: BTreeMap::new(), stored_bytes: None }
     }
 
+    /// The maximum size of a payload, in bytes.
+    pub(super) fn largest(&self) -> usize {
+        self.cache.largest()
+    }
+
     /// Stores a payload. Returns it as a base for the next payload.
     pub(super) fn store(&mut self, new: New<'_>) -> Result<Base> {
         let New { seq, call, header, raw, encoded, base } = new;
-        let (row, misses) =
-            plan(&raw, base, encoded, Effort::Full, |key| self.load(key.seq, Some(key)).map(CachedPayload::into_base))?;
+        let (row, misses) = plan(&raw, base, encoded, Effort::Full, self.largest(), |key| {
+            self.load(key.seq, Some(key)).map(CachedPayload::into_base)
+        })?;
         let supersedes = base.map(|base| base.key.seq);
         let key = row.key(seq);
         let plan::Row { base, depth, budget, body } = row;

@@ -131,7 +131,7 @@ impl<'a> Pipelined<'a> {
         if let Self::Logged(point, log) = self {
             let logs = found.split_off(found.len().saturating_sub(2));
             let records = match (found.first().and_then(|rows| rows.first()), &logs[..]) {
-                (Some(row), [branches, records]) => log_read::read_kept(row, log, branches, records),
+                (Some(row), [branches, records]) => log_read::read_kept(row, log, branches, records, cache.largest()),
                 _ => Ok(Vec::new()),
             };
             // If the checkpoint is damaged too, report that first.
@@ -144,7 +144,7 @@ impl<'a> Pipelined<'a> {
         let number = || rows.first().map_or(0, |row| row.get(0));
         match self {
             Self::Point(point) => point.answer(cache, found),
-            Self::Log(range) => log_read::read(range, &found).map(Answer::Log),
+            Self::Log(range) => log_read::read(range, &found, cache.largest()).map(Answer::Log),
             Self::Logs => log_read::read_list(rows).map(Answer::Logs),
             Self::Logged(..) => Err(Error::poisoned()),
             Self::List => {

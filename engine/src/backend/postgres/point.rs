@@ -99,7 +99,7 @@ impl Point {
         let Some(row) = row.first() else { return Ok(self.none()) };
         let row = HeaderRow::read_with_sum(row)?;
         let payload = self.held.rebuild(cache, row.seq, Some(row.call), &chain);
-        self.whole(row, payload, &written)
+        self.whole(row, payload, &written, cache.largest())
     }
 
     fn ask_for_writes(&self, open: &Transaction<'_>) {
@@ -114,12 +114,12 @@ impl Point {
         if self.tuple { Answer::Tuple(None) } else { Answer::Checkpoint(None) }
     }
 
-    fn whole(&self, row: HeaderRow, payload: Result<CachedPayload>, written: &[Row]) -> Result<Answer> {
+    fn whole(&self, row: HeaderRow, payload: Result<CachedPayload>, written: &[Row], largest: usize) -> Result<Answer> {
         let checkpoint = whole(row.header, payload, row.logs.as_deref())?;
         if !self.tuple {
             return Ok(Answer::Checkpoint(Some(Box::new(checkpoint))));
         }
-        let writes = writes::merged(self.contract, &checkpoint.header.id, written)?;
+        let writes = writes::merged(self.contract, &checkpoint.header.id, written, largest)?;
         Ok(Answer::Tuple(Some(Box::new(Tuple { checkpoint, writes }))))
     }
 }
@@ -143,7 +143,7 @@ pub(super) fn answer_all(session: &Session, cache: &PayloadCache, points: &[Poin
         let Some(row) = row else { return Ok(point.none()) };
         let row = row?;
         let payload = payloads.next().unwrap_or_else(|| Err(Error::poisoned()));
-        point.whole(row, payload, &written)
+        point.whole(row, payload, &written, cache.largest())
     };
     Ok(points.iter().zip(read).map(answer).collect())
 }

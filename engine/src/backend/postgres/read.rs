@@ -93,7 +93,7 @@ impl Reading<'_> {
                 None => Ok(Answer::Lineages(Vec::new())),
             },
             Query::Check { cursor, limit } => {
-                check::page(self.open, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
+                check::page(self.open, self.cache, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
             // A quick check reads the pages of a file. The server checks its own pages.
             Query::QuickCheck => Ok(Answer::Checked(Box::default())),
@@ -101,9 +101,11 @@ impl Reading<'_> {
             Query::Stats { contract, largest, by_status } => {
                 stats::stats(self.open, *contract, *largest, *by_status).map(Answer::Stats)
             }
-            Query::Saves { after, bytes } => export::saves(self.open, *after, *bytes).map(Answer::Saves),
+            Query::Saves { after, bytes } => export::saves(self.open, self.cache, *after, *bytes).map(Answer::Saves),
             Query::Starts { after, limit } => export::starts(self.open, *after, *limit).map(Answer::Starts),
-            Query::Writes { after, bytes } => export::all_writes(self.open, after.as_ref(), *bytes).map(Answer::Writes),
+            Query::Writes { after, bytes } => {
+                export::all_writes(self.open, after.as_ref(), *bytes, self.cache.largest()).map(Answer::Writes)
+            }
             Query::LogRuns { contract, lineage, log, at } => {
                 let end = self.mark_of(*contract, lineage, log, at.as_deref())?.and_then(|mark| mark.end);
                 log::all_runs(&Logs(self.open), lineage, log, end).map(Answer::LogRuns)
@@ -130,7 +132,7 @@ impl Reading<'_> {
     fn tuple(&self, contract: ContractId, id: &str) -> Result<Option<Tuple>> {
         let Some(row) = row::by_id(self.open, contract, id)? else { return Ok(None) };
         let checkpoint = checkpoint::load(self.open, self.cache, row)?;
-        Ok(Some(Tuple { checkpoint, writes: writes::of(self.open, contract, id)? }))
+        Ok(Some(Tuple { checkpoint, writes: writes::of(self.open, contract, id, self.cache.largest())? }))
     }
 
     /// Returns the end of a log: its current end, or its end in the checkpoint `at`. Returns `None` if the checkpoint

@@ -147,7 +147,7 @@ impl Writing<'_> {
 
     fn expect(&self, expect: &Expect) -> Result<()> {
         if let Some((contract, id)) = expect.writes() {
-            return expect.check_writes(&writes::of(self.open, contract, id)?);
+            return expect.check_writes(&writes::of(self.open, contract, id, self.payloads.largest())?);
         }
         if let Some((contract, name)) = expect.line() {
             let found = self.known.lineage(self.open, contract, name)?.map(|line| line.lin);
@@ -256,7 +256,7 @@ impl Writing<'_> {
             }
             Op::Reopen { contract, id } => {
                 self.touched.add(*contract, id);
-                writes::reopen(open, self.call, *contract, id)?;
+                writes::reopen(open, self.call, *contract, id, self.payloads.largest())?;
             }
             Op::RemoveWrites { contract, prefix } => {
                 self.reduced.extend(writes::remove_prefix(open, *contract, prefix)?);

@@ -49,13 +49,13 @@ macro_rules! of_id {
 }
 
 /// Returns the writes to a checkpoint. Tasks are ordered by their first write, and the writes of a task by the first
-/// write to each slot.
-pub(super) fn of(open: &Transaction<'_>, contract: ContractId, id: &str) -> Result<Vec<Write>> {
+/// write to each slot. Opens no row of more than `largest` bytes.
+pub(super) fn of(open: &Transaction<'_>, contract: ContractId, id: &str, largest: usize) -> Result<Vec<Write>> {
     const SQL: &str = concat!("SELECT ", columns!(), " FROM @write AS w WHERE ", of_id!(), " ORDER BY num");
-    merged(contract, id, &open.query(SQL, values![number(contract), id])?)
+    merged(contract, id, &open.query(SQL, values![number(contract), id])?, largest)
 }
 
-pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R]) -> Result<Vec<Write>> {
+pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R], largest: usize) -> Result<Vec<Write>> {
     let mut tasks: Vec<Task> = Vec::new();
     // The index of each task whose rows are merged.
     let mut indexes: HashMap<(String, Option<i64>), usize> = HashMap::new();
@@ -73,7 +73,7 @@ pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R])
             );
             return Err(Error::new(Code::Corrupt, message));
         }
-        let parts = opened(id, &task, row.get(7))?;
+        let parts = opened(id, &task, row.get(7), largest)?;
         let state = u8::try_from(row.get::<_, i16>(9)).map(TaskState::numbered).unwrap_or_default();
         // Writes that were already claimed when added are not merged. Other rows of a task belong together if the same
         // claim took them.
@@ -270,7 +270,7 @@ pub(super) fn has_call(open: &Transaction<'_>, contract: ContractId, id: &str, c
 }
 
 /// Makes all writes of a checkpoint unclaimed again.
-pub(super) fn reopen(open: &Transaction<'_>, call: i64, contract: ContractId, id: &str) -> Result<()> {
+pub(super) fn reopen(open: &Transaction<'_>, call: i64, contract: ContractId, id: &str, largest: usize) -> Result<()> {
     // The statement returns the rows that it deletes, so a write that arrives in the meantime stays.
     const SQL: &str = concat!(
         "WITH gone AS (DELETE FROM @write WHERE ",
@@ -280,7 +280,7 @@ pub(super) fn reopen(open: &Transaction<'_>, call: i64, contract: ContractId, id
         columns!(),
         " FROM gone AS w ORDER BY num"
     );
-    let left = unclaimed(merged(contract, id, &open.query(SQL, values![number(contract), id])?)?);
+    let left = unclaimed(merged(contract, id, &open.query(SQL, values![number(contract), id])?, largest)?);
     add(open, call, (contract, id), &left, false, None);
     Ok(())
 }

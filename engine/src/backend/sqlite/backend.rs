@@ -323,9 +323,10 @@ impl Backend for Sqlite {
 pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadline>) -> Opener {
     let deadline = Arc::clone(deadline);
     if options.read_only {
-        let (path, cache_bytes, patience) = (path.to_owned(), options.cache_bytes, options.busy_timeout);
+        let (path, options) = (path.to_owned(), options.clone());
         let open = move || {
-            let opened = ReadOnly::open(&path, deadline.limit(patience), cache_bytes)?;
+            let cache = PayloadCache::new(options.cache_bytes).up_to(options.largest_payload());
+            let opened = ReadOnly::open_with(&path, deadline.limit(options.busy_timeout), cache)?;
             Ok(Box::new(opened) as Box<dyn Backend>)
         };
         return Opener { open: Arc::new(open), pre_encoder: None, sweeps_apart: false, reads_apart: true };
@@ -334,6 +335,7 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         durability: options.durability,
         busy_timeout: options.busy_timeout,
         cache_bytes: options.cache_bytes,
+        largest_payload: options.largest_payload(),
         // Otherwise, a limit on bytes would remove more because of uncompressed payloads.
         raw_in_a_hurry: options.retention.max_bytes.is_none(),
         secure_delete: options.secure_delete,
@@ -342,7 +344,7 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         ..Options::new(path)
     };
     let (cache, files) = (PayloadCache::new(sqlite.cache_bytes), StoreFiles::default());
-    let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
+    let pre_encoder = Arc::new(PreEncoder::new(cache.up_to(sqlite.largest_payload)));
     let open = move || {
         let sqlite = Options { busy_timeout: deadline.limit(sqlite.busy_timeout), ..sqlite.clone() };
         Ok(Box::new(Sqlite::open_in(&sqlite, cache.clone(), &files)?) as Box<dyn Backend>)

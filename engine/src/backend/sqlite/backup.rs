@@ -62,7 +62,7 @@ pub fn backup(
     refuse_taken(&to, &options.path, overwrite)?;
     let part = Part::new(&to)?;
     copy(options, &part.0, watch)?;
-    let checkpoints = finish(&part.0, watch)?;
+    let checkpoints = finish(&part.0, options.largest_payload, watch)?;
     let copied = File::open(&part.0).and_then(|file| file.sync_all().and_then(|()| file.metadata()));
     let bytes = copied.map_err(|error| failed(error, "the backup cannot be synced"))?.len();
     refuse_taken(&to, &options.path, overwrite)?;
@@ -210,8 +210,9 @@ pub(super) fn copy_pages(
 }
 
 /// Verifies a copy, and gives it a new log number. Returns the number of its checkpoints.
-fn finish(path: &Path, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<u64> {
-    let mut copy = Sqlite::open(&Options { journal: Some(Journal::Rollback), ..Options::new(path) })?;
+fn finish(path: &Path, largest_payload: usize, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<u64> {
+    let options = Options { journal: Some(Journal::Rollback), largest_payload, ..Options::new(path) };
+    let mut copy = Sqlite::open(&options)?;
     let checkpoints = verify(&mut copy, watch).map_err(|error| error.context("there is no backup"))?;
     // A new number, so that no log of the database is mistaken for the copy's log.
     copy.change(|transaction| {

@@ -61,7 +61,12 @@ enum Stage {
 }
 
 /// Checks one page of about `limit` rows, starting at the cursor. The caller holds a snapshot for the page.
-pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) -> Result<CheckPage> {
+pub(super) fn page(
+    connection: &Connection,
+    cache: &PayloadCache,
+    cursor: &CheckCursor,
+    limit: usize,
+) -> Result<CheckPage> {
     let position = Position::read(&STAGES, cursor, || match count_rows(connection) {
         // Count an unreadable table as 0. The check reports the damage when it reads the table.
         Err(error) if error.is_damage() => Ok(0),
@@ -69,7 +74,7 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
     })?;
     let limit = limit.max(1);
     // Use a separate cache, so that payloads are read from the database.
-    let cache = PayloadCache::new(CACHE_BYTES);
+    let cache = cache.separate(CACHE_BYTES);
     let mut check =
         Check { connection, cache, lists: HashMap::new(), claims: HashMap::new(), page: CheckPage::default() };
     let after = position.after[0];
@@ -190,7 +195,7 @@ impl Check<'_> {
 
     /// Checks one page of a log table.
     fn logs(&mut self, table: LogTable, after: After, limit: usize) -> Result<Option<After>> {
-        let found = log_check::page(self.connection, table, after, limit);
+        let found = log_check::page(self.connection, table, after, limit, self.cache.largest());
         let Some(checked) = self.damage(found, About::default)? else { return Ok(None) };
         if table == LogTable::Records {
             self.page.counted.records += checked.rows;

@@ -12,13 +12,14 @@ use super::wal_index::refuse_missing_log;
 use super::{locks, steps, vfs};
 use crate::error::{Code, Error, Result};
 
-pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection> {
+/// Connects to the file. `largest_payload` is in bytes.
+pub(super) fn connect(path: &Path, busy_timeout: Duration, largest_payload: usize) -> Result<Connection> {
     // NO_MUTEX is safe, because only one thread at a time uses a connection. Without the URI flag, SQLite takes every
     // path literally.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = Connection::open_with_flags_and_vfs(path, flags, vfs::name())?;
     steps::watch(&mut connection)?;
-    let configured = configure(&connection, busy_timeout);
+    let configured = configure(&connection, busy_timeout, largest_payload);
     // Release locks even after a failure: closing a connection does not release locks that it failed to unlock.
     locks::release(&connection, Journal::Wal);
     if let Err(error) = configured {
@@ -29,11 +30,11 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection>
     Ok(connection)
 }
 
-fn configure(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
+fn configure(connection: &Connection, busy_timeout: Duration, largest_payload: usize) -> rusqlite::Result<()> {
     connection.busy_timeout(busy_timeout)?;
     // Closing must not write to the file until it is known to be a Forkpoint database.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    set_limits_and_plans(connection)?;
+    set_limits_and_plans(connection, largest_payload)?;
     connection.execute_batch("PRAGMA mmap_size = 0; PRAGMA cache_size = -16384;")
 }
 

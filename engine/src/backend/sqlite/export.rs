@@ -11,10 +11,15 @@ use crate::cache::PayloadCache;
 use crate::error::Result;
 use crate::record::{ContractId, FirstCheckpoint, Labels, Origin, Saved, Seq, Start, Written};
 
-pub(super) fn saves(connection: &Connection, after: Option<Seq>, bytes: usize) -> Result<Vec<Saved>> {
+pub(super) fn saves(
+    connection: &Connection,
+    cache: &PayloadCache,
+    after: Option<Seq>,
+    bytes: usize,
+) -> Result<Vec<Saved>> {
     // Many payloads of a page are deltas against payloads of the same page. A separate cache leaves the store's cache
     // to the store's saves.
-    let cache = PayloadCache::new(usize::MAX);
+    let cache = cache.separate(usize::MAX);
     let sql = "SELECT seq FROM checkpoint NOT INDEXED WHERE seq > ? ORDER BY seq";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([after.unwrap_or(Seq::MIN)])?;
@@ -53,10 +58,12 @@ pub(super) fn starts(connection: &Connection, after: Option<i64>, limit: usize) 
     })
 }
 
+/// Opens no row of more than `largest` bytes.
 pub(super) fn writes(
     connection: &Connection,
     after: Option<&(ContractId, String)>,
     bytes: usize,
+    largest: usize,
 ) -> Result<Vec<Written>> {
     let sql = "SELECT DISTINCT contract, id FROM write INDEXED BY write_id WHERE (contract, id) > (?, ?)
                ORDER BY contract, id";
@@ -68,7 +75,7 @@ pub(super) fn writes(
         && let Some(row) = rows.next()?
     {
         let (contract, id) = (ContractId(row.get(0)?), row.get::<_, String>(1)?);
-        let writes = pending::of(connection, contract, &id)?;
+        let writes = pending::of(connection, contract, &id, largest)?;
         let written = Written { contract, id, writes };
         size += written.weight();
         found.push(written);

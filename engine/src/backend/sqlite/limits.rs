@@ -7,10 +7,10 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use super::steps;
-use crate::codec::largest;
 
 /// Configures every connection: protection against a hostile file, and statements that are planned once.
-pub(super) fn set_limits_and_plans(connection: &Connection) -> rusqlite::Result<()> {
+/// `largest_payload` is in bytes.
+pub(super) fn set_limits_and_plans(connection: &Connection, largest_payload: usize) -> rusqlite::Result<()> {
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
@@ -19,7 +19,9 @@ pub(super) fn set_limits_and_plans(connection: &Connection) -> rusqlite::Result<
     ] {
         connection.set_db_config(config, on)?;
     }
-    limit(connection)?;
+    // SQLite then refuses a text, a blob or a row that is larger, before allocating memory for it.
+    let most = i32::try_from(largest_payload + BESIDES_PAYLOAD).unwrap_or(i32::MAX);
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.execute_batch("PRAGMA temp_store = MEMORY")
 }
@@ -27,15 +29,8 @@ pub(super) fn set_limits_and_plans(connection: &Connection) -> rusqlite::Result<
 /// The maximum number of bytes of a row besides its payload.
 const BESIDES_PAYLOAD: usize = 16 << 20;
 
-/// Makes `SQLite` refuse a text, a blob or a row that is larger than this thread may store and open, before allocating
-/// memory for it.
-fn limit(connection: &Connection) -> rusqlite::Result<()> {
-    let most = i32::try_from(largest::get() + BESIDES_PAYLOAD).unwrap_or(i32::MAX);
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most).map(drop)
-}
-
 /// Opens a read-only connection to inspect a file of possibly another program. It takes no lock, creates no file, and
-/// does not see changes that are only in the WAL.
+/// does not see changes that are only in the WAL. It reads no payloads.
 ///
 /// Reads the file through `SQLite`, because closing any other descriptor would drop all locks of this process on the
 /// file (<https://www.sqlite.org/howtocorrupt.html>, section 2.2). `SQLite` closes its descriptors only when that is
@@ -60,7 +55,7 @@ pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
 /// Limits the work that the file can cause.
 fn limited(mut connection: Connection) -> rusqlite::Result<Connection> {
     steps::watch(&mut connection)?;
-    set_limits_and_plans(&connection)?;
+    set_limits_and_plans(&connection, 0)?;
     Ok(connection)
 }
 

@@ -13,14 +13,20 @@ use crate::check::{Finding, FindingCode, Severity};
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
 
-/// Checks at most `limit` rows, beginning after the key `after`.
-pub(super) fn page(connection: &Connection, table: LogTable, after: After, limit: usize) -> Result<Checked> {
+/// Checks at most `limit` rows, beginning after the key `after`. Opens no record of more than `largest` bytes.
+pub(super) fn page(
+    connection: &Connection,
+    table: LogTable,
+    after: After,
+    limit: usize,
+    largest: usize,
+) -> Result<Checked> {
     if !present(connection)? {
         return Ok(Checked::default());
     }
     let limit = signed(limit.max(1) as u64);
     let (keys, findings): (Vec<After>, _) = match table {
-        LogTable::Records => records(connection, after[0], limit)?,
+        LogTable::Records => records(connection, after[0], limit, largest)?,
         LogTable::Branches => branches(connection, after[0], limit)?,
         LogTable::Logs => heads(connection, after[0], limit)?,
         LogTable::Marks => marks(connection, after, limit)?,
@@ -32,7 +38,7 @@ pub(super) fn page(connection: &Connection, table: LogTable, after: After, limit
     Ok(Checked { rows, findings, next })
 }
 
-fn records(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
+fn records(connection: &Connection, after: i64, limit: i64, largest: usize) -> Result<(Vec<After>, Vec<Finding>)> {
     let sql = "SELECT num, branch, pos, key_hash, key, sum, body FROM record WHERE num > ? ORDER BY num LIMIT ?";
     let (mut keys, mut findings) = (Vec::new(), Vec::new());
     each(connection, sql, params![after, limit], |row| {
@@ -40,7 +46,7 @@ fn records(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<After
         let key_hash: Option<i64> = row.get(3)?;
         keys.push([num, 0, 0]);
         let what = record_name(branch, position);
-        let read = record(row, branch, position).and_then(|(key, body)| open_record(key, &body, &what));
+        let read = record(row, branch, position).and_then(|(key, body)| open_record(key, &body, &what, largest));
         if let Err(error) = read {
             findings.push(corrupt(&error));
             return Ok(());

@@ -199,11 +199,11 @@ impl Branches for Logs<'_> {
         self.one(sql, [id], |row| branch(row, id))
     }
 
-    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+    fn read(&self, id: BranchId, from: u64, to: u64, largest: usize) -> Result<Vec<Record>> {
         all(self.connection, READ, params![id, signed(from), signed(to)], |row| {
             let position = row.get(7)?;
             let (key, body) = record(row, id, position)?;
-            open_record(key, &body, &record_name(id, position))
+            open_record(key, &body, &record_name(id, position), largest)
         })
     }
 }

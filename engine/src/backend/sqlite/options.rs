@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::codec::largest;
 use crate::options::{BUSY_TIMEOUT, Durability, Migrate};
 
 /// The journal that makes commits atomic.
@@ -27,6 +28,9 @@ pub struct Options {
     pub journal: Option<Journal>,
     /// The size limit, in bytes, of the in-memory cache of recent payloads.
     pub cache_bytes: usize,
+    /// The maximum size of a payload that can be stored and opened, in bytes, with its part names and inherited parts.
+    /// Default: 1 GiB.
+    pub largest_payload: usize,
     /// True if small payloads may be stored raw under load. [`Backend::rest`](crate::backend::Backend::rest) compresses
     /// them.
     pub raw_in_a_hurry: bool,
@@ -47,6 +51,7 @@ impl Options {
             busy_timeout: BUSY_TIMEOUT,
             journal: None,
             cache_bytes: 64 << 20,
+            largest_payload: largest::MOST,
             raw_in_a_hurry: false,
             secure_delete: false,
             alone_in_process: false,

@@ -200,7 +200,7 @@ fn tuple(
         return Err(index_damaged(&describe(of)));
     }
     let checkpoint = payloads::checkpoint(connection, cache, row)?;
-    let writes = writes::of(connection, *contract, &checkpoint.header.id)?;
+    let writes = writes::of(connection, *contract, &checkpoint.header.id, cache.largest())?;
     Ok(Some(Tuple { checkpoint, writes }))
 }
 

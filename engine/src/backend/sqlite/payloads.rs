@@ -94,11 +94,16 @@ impl<'a> Payloads<'a> {
         }
     }
 
+    /// The maximum size of a payload, in bytes.
+    pub(super) fn largest(&self) -> usize {
+        self.cache.largest()
+    }
+
     /// Stores a checkpoint with its payload.
     pub(super) fn store(&mut self, new: New<'_>) -> Result<()> {
         let New { seq, lin, header, logs, raw, encoded, base, supersedes } = new;
         let base = base.map(|base| self.base(base)).transpose()?.flatten();
-        let (row, misses) = plan(&raw, base, encoded, self.effort, |key| {
+        let (row, misses) = plan(&raw, base, encoded, self.effort, self.largest(), |key| {
             self.cache.get(key).map_or_else(|| self.load(key.seq), Ok).map(CachedPayload::into_base)
         })?;
         let key = row.key(seq);
@@ -313,12 +318,12 @@ pub(super) fn sum(connection: &Connection, seq: Seq) -> Result<Option<u64>> {
 }
 
 /// Reads the base that a row names, and the length that its body claims, without the rest of the body. Returns `None`
-/// if the row is missing or damaged.
-pub(super) fn claim(connection: &Connection, seq: Seq) -> Result<Option<(Option<Seq>, usize)>> {
+/// if the row is missing or damaged, or if the payload is longer than `largest` bytes.
+pub(super) fn claim(connection: &Connection, seq: Seq, largest: usize) -> Result<Option<(Option<Seq>, usize)>> {
     let column: Option<Vec<u8>> = one(connection, "SELECT chain FROM checkpoint WHERE seq = ?", [seq], first)?;
     let Some(Ok(base)) = column.map(|column| Chain::named_base(seq, &column)) else { return Ok(None) };
     let head: Option<([u8; envelope::CLAIM_END], usize)> = head(connection, seq)?;
-    let claimed = head.and_then(|(head, length)| envelope::claimed(&head[..length]));
+    let claimed = head.and_then(|(head, length)| envelope::claimed(&head[..length], largest));
     Ok(claimed.map(|length| (base.filter(|base| *base < seq), length)))
 }
 

@@ -88,7 +88,7 @@ pub(super) fn compress(
             return Ok(true);
         }
         // A check reports a damaged payload.
-        let Ok(raw) = envelope::open(&[&body]) else { continue };
+        let Ok(raw) = envelope::open_on(None, &[&body], cache.largest()) else { continue };
         let row = Row::keyframe(&raw);
         if row.body.len() < body.len() {
             payloads.rewrite(seq, &row)?;

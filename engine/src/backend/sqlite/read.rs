@@ -22,7 +22,6 @@ use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
-use crate::codec::largest;
 use crate::error::{Code, Error, Result};
 use crate::query::{Answer, LogRange, MetaFilter, Of, Page, Pick, Query, Recent};
 use crate::record::{Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
@@ -124,8 +123,7 @@ pub(super) fn answer_at_once(
                 return Err(too_much());
             }
         }
-        let reading = Reading { connection: &snapshot, changes, cache };
-        largest::within(AT_ONCE_BYTES.min(largest::get()), || reading.answer(query))
+        Reading { connection: &snapshot, changes, cache: &cache.up_to(AT_ONCE_BYTES) }.answer(query)
     })
 }
 
@@ -254,19 +252,21 @@ impl Reading<'_> {
                 let logs = found.map(|row| log::list(&Logs::new(snapshot), row.lin)).transpose()?;
                 Ok(Answer::Logs(logs.unwrap_or_default()))
             }
-            Query::Saves { after, bytes } => export::saves(snapshot, *after, *bytes).map(Answer::Saves),
+            Query::Saves { after, bytes } => export::saves(snapshot, self.cache, *after, *bytes).map(Answer::Saves),
             Query::Starts { after, limit } => export::starts(snapshot, *after, *limit).map(Answer::Starts),
             Query::Start { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
                 Some(row) => export::starts(snapshot, Some(row.lin - 1), 1).map(Answer::Starts),
                 None => Ok(Answer::Starts(Vec::new())),
             },
-            Query::Writes { after, bytes } => export::writes(snapshot, after.as_ref(), *bytes).map(Answer::Writes),
+            Query::Writes { after, bytes } => {
+                export::writes(snapshot, after.as_ref(), *bytes, self.cache.largest()).map(Answer::Writes)
+            }
             Query::LogRuns { contract, lineage, log, at } => {
                 let end = self.mark_of(*contract, lineage, log, at.as_deref())?.and_then(|mark| mark.end);
                 log::all_runs(&Logs::new(snapshot), lineage, log, end).map(Answer::LogRuns)
             }
             Query::Check { cursor, limit } => {
-                check::page(snapshot, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
+                check::page(snapshot, self.cache, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
             Query::QuickCheck => quick_check::quick_check(snapshot).map(|page| Answer::Checked(Box::new(page))),
             Query::Stats { contract, largest, by_status } => {
@@ -300,14 +300,14 @@ impl Reading<'_> {
     /// Adds the pending writes of a checkpoint.
     fn tuple(&self, contract: ContractId, checkpoint: Option<Checkpoint>) -> Result<Option<Tuple>> {
         let Some(checkpoint) = checkpoint else { return Ok(None) };
-        let writes = writes::of(self.connection, contract, &checkpoint.header.id)?;
+        let writes = writes::of(self.connection, contract, &checkpoint.header.id, self.cache.largest())?;
         Ok(Some(Tuple { checkpoint, writes }))
     }
 
     fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
         // A payload is usually a delta against the previous one, so cache all of this answer. This takes no extra
         // memory, because the answer contains them anyway.
-        let cache = PayloadCache::new(usize::MAX);
+        let cache = self.cache.separate(usize::MAX);
         let rows = listing::rows(self.connection, contract, of, &Walk::Oldest { prefix })?;
         rows.into_iter().map(|row| payloads::checkpoint(self.connection, &cache, row)).collect()
     }
@@ -372,7 +372,7 @@ impl Reading<'_> {
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
         let mark = self.mark_of(range.contract, &range.lineage, &range.log, range.at.as_deref())?;
-        mark.map(|mark| log::read(&Logs::new(self.connection), mark.end, range)).transpose()
+        mark.map(|mark| log::read(&Logs::new(self.connection), mark.end, range, self.cache.largest())).transpose()
     }
 
     /// Returns the end of a log: its current end, or its end in the checkpoint `at`. Returns `None` if the checkpoint

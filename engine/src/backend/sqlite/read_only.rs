@@ -29,8 +29,6 @@ const ATTEMPTS: usize = 10;
 pub struct ReadOnly {
     path: PathBuf,
     busy_timeout: Duration,
-    /// The size limit of the payload cache, in bytes.
-    cache_bytes: usize,
     cache: PayloadCache,
     /// The database, and the identity of its file when it was opened.
     opened: Option<(Unchanged, Option<FileId>)>,
@@ -46,15 +44,13 @@ impl ReadOnly {
     /// `NOT_FOUND` if there is no file, or if it contains no Forkpoint data. `UNSUPPORTED` if the file belongs to
     /// another program or a newer version.
     pub fn open(path: &Path, busy_timeout: Duration, cache_bytes: usize) -> Result<Self> {
-        let cache = PayloadCache::new(cache_bytes);
-        let mut opened = Self {
-            path: path.to_owned(),
-            busy_timeout,
-            cache_bytes,
-            cache,
-            opened: None,
-            changes: Changes::of_new_connection(),
-        };
+        Self::open_with(path, busy_timeout, PayloadCache::new(cache_bytes))
+    }
+
+    /// Opens the database file with a payload cache that nobody shares.
+    pub(super) fn open_with(path: &Path, busy_timeout: Duration, cache: PayloadCache) -> Result<Self> {
+        let changes = Changes::of_new_connection();
+        let mut opened = Self { path: path.to_owned(), busy_timeout, cache, opened: None, changes };
         opened.refresh()?;
         Ok(opened)
     }
@@ -72,7 +68,7 @@ impl ReadOnly {
                     std::mem::forget(before);
                 }
                 // The cached payloads may belong to another file.
-                self.cache = PayloadCache::new(self.cache_bytes);
+                self.cache.clear();
             }
             let context = |error: Error| error.context(&format!("cannot open \"{}\"", self.path.display()));
             self.opened = Some(steps::within_schema(|| self.open_file()).map_err(context)?);
@@ -92,7 +88,7 @@ impl ReadOnly {
             }
             Err(error) => return Err(crate::backend::disk::failed(error, "the file cannot be read")),
         }
-        let database = Unchanged::open(&self.path, self.busy_timeout)?;
+        let database = Unchanged::open(&self.path, self.busy_timeout, self.cache.largest())?;
         // A file of an older format is read without upgrading it.
         if known_schema::inspect(database.connection())? == schema::State::Empty {
             drop(database);

@@ -18,6 +18,7 @@ use super::retention::pragma;
 use super::schema;
 use super::user_version::UserVersion;
 use super::verify::{Progress, Verify as _, verify};
+use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
 
 /// A finished restore.
@@ -43,7 +44,8 @@ pub fn restore(from: &Path, options: &Options, watch: &mut dyn FnMut(Progress) -
     if fs::canonicalize(from).is_ok_and(|from| fs::canonicalize(&options.path).is_ok_and(|to| from == to)) {
         return Err(Error::invalid("the backup is the database itself: pass the path of the backup first"));
     }
-    let mut source = ReadOnly::open(from, options.busy_timeout, 0)?;
+    let mut source =
+        ReadOnly::open_with(from, options.busy_timeout, PayloadCache::new(0).up_to(options.largest_payload))?;
     let checkpoints = verify(&mut source, watch).map_err(|error| error.context("the backup cannot be restored"))?;
     schema::require_writable(source.connection()?).map_err(|error| error.context("the backup cannot be restored"))?;
     let mut target = Sqlite::open(&Options { cache_bytes: 0, ..options.clone() })?;

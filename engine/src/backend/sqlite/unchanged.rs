@@ -36,11 +36,11 @@ pub(crate) struct Unchanged {
 }
 
 impl Unchanged {
-    /// Opens the database at this path, which must be a file.
-    pub(crate) fn open(path: &Path, busy_timeout: Duration) -> Result<Self> {
-        let shared = || connect(&format!("file:{}", escaped(path)), busy_timeout);
+    /// Opens the database at this path, which must be a file. `largest_payload` is in bytes.
+    pub(crate) fn open(path: &Path, busy_timeout: Duration, largest_payload: usize) -> Result<Self> {
+        let shared = || connect(&format!("file:{}", escaped(path)), busy_timeout, largest_payload);
         // If this process has the database open, all files that a reader needs exist.
-        unless_open_here(path, || Self::open_by_files(path, busy_timeout, shared))
+        unless_open_here(path, || Self::open_by_files(path, busy_timeout, largest_payload, shared))
             .unwrap_or_else(|| Ok(Self { connection: shared()?, stamp: None, _copy: None }))
     }
 
@@ -48,6 +48,7 @@ impl Unchanged {
     fn open_by_files(
         path: &Path,
         busy_timeout: Duration,
+        largest_payload: usize,
         shared: impl FnOnce() -> rusqlite::Result<Connection>,
     ) -> Result<Self> {
         let stamp = Stamp::of(path);
@@ -58,16 +59,16 @@ impl Unchanged {
             refuse_foreign(path)?;
         }
         if (wal && !has_index) || journal {
-            return Self::copied(path, stamp);
+            return Self::copied(path, stamp, largest_payload);
         }
         if is_wal(path) && !has_index {
             let uri = format!("file:{}?immutable=1", escaped(path));
-            let connection = connect(&uri, busy_timeout)?;
+            let connection = connect(&uri, busy_timeout, largest_payload)?;
             return Ok(Self { connection, stamp: Some(stamp), _copy: None });
         }
         match shared() {
             Ok(connection) => Ok(Self { connection, stamp: None, _copy: None }),
-            Err(error) if needs_to_write(&error) => Self::copied(path, stamp),
+            Err(error) if needs_to_write(&error) => Self::copied(path, stamp, largest_payload),
             Err(error) => Err(error.into()),
         }
     }
@@ -82,7 +83,7 @@ impl Unchanged {
     }
 
     /// Copies the database and its log to a temporary folder, and opens the copy.
-    fn copied(path: &Path, stamp: Stamp) -> Result<Self> {
+    fn copied(path: &Path, stamp: Stamp, largest_payload: usize) -> Result<Self> {
         let unreadable = |error: std::io::Error| {
             let message = format!(
                 "cannot copy \"{}\" to a temporary folder, which is needed because a process was killed while it wrote: \
@@ -105,17 +106,17 @@ impl Unchanged {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&copy, flags)?;
         steps::watch(&mut connection)?;
-        set_limits_and_plans(&connection)?;
+        set_limits_and_plans(&connection, largest_payload)?;
         Ok(Self { connection, stamp: Some(stamp), _copy: Some(folder) })
     }
 }
 
 /// Opens a read-only connection.
-fn connect(uri: &str, busy_timeout: Duration) -> rusqlite::Result<Connection> {
+fn connect(uri: &str, busy_timeout: Duration, largest_payload: usize) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let mut connection = Connection::open_with_flags(uri, flags)?;
     steps::watch(&mut connection)?;
-    set_limits_and_plans(&connection)?;
+    set_limits_and_plans(&connection, largest_payload)?;
     connection.busy_timeout(busy_timeout)?;
     // SQLite opens the file at the first read, so read now to detect a failure.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;

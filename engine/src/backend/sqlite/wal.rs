@@ -86,7 +86,8 @@ impl Drop for Checkpointer {
 }
 
 fn copy(path: &Path, files: Files, synchronous: &str, busy_timeout: Duration) -> Result<()> {
-    let connection = connect(path, busy_timeout)?;
+    // The connection reads no payloads.
+    let connection = connect(path, busy_timeout, 0)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
     // Open the log. If a file was replaced, the next commit of the store reports it.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;

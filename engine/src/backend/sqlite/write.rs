@@ -133,7 +133,7 @@ impl<'a> Writing<'a> {
 
     fn expect(&self, expect: &Expect) -> Result<()> {
         if let Some((contract, id)) = expect.writes() {
-            return expect.check_writes(&writes::of(self.transaction, contract, id)?);
+            return expect.check_writes(&writes::of(self.transaction, contract, id, self.payloads.largest())?);
         }
         if let Some((contract, name)) = expect.line() {
             return expect.check_line(lineage::find(self.transaction, contract, name)?.map(|line| line.lin));
@@ -164,12 +164,13 @@ impl<'a> Writing<'a> {
             Op::RemoveFrom { contract, lineage, sort_key } => self.remove_from(*contract, lineage, sort_key)?,
             Op::RemoveLineages { contract, prefix } => self.remove_lineages(*contract, prefix)?,
             Op::Write { contract, id, writes, replace, encoded } => {
-                writes::add(connection, *contract, id, writes, *replace, encoded.as_deref())?;
+                let largest = self.payloads.largest();
+                writes::add(connection, *contract, id, writes, *replace, encoded.as_deref(), largest)?;
             }
             Op::Claim { contract, id, claimed_by } => {
                 writes::claim(connection, *contract, id, claimed_by)?;
             }
-            Op::Reopen { contract, id } => writes::reopen(connection, *contract, id)?,
+            Op::Reopen { contract, id } => writes::reopen(connection, *contract, id, self.payloads.largest())?,
             Op::RemoveWrites { contract, prefix } => writes::remove_prefix(connection, *contract, prefix)?,
             Op::KeepLast { contract, lineage, keep, pinned } => self.keep_last(*contract, lineage, *keep, pinned)?,
             Op::SetLabels { contract, lineage, changes } => self.set_labels(*contract, lineage, changes)?,

@@ -31,10 +31,10 @@ pub(super) struct WriteRow {
 }
 
 impl WriteRow {
-    /// Reads the body of the row. Returns the index and the part of each write.
-    pub(super) fn open(&self, connection: &Connection) -> Result<Vec<(i64, Part)>> {
+    /// Reads the body of the row, of at most `largest` bytes. Returns the index and the part of each write.
+    pub(super) fn open(&self, connection: &Connection, largest: usize) -> Result<Vec<(i64, Part)>> {
         let body = one(connection, "SELECT body FROM write WHERE num = ?", [self.num], first)?;
-        open(&self.id, &self.task, body.unwrap_or_default())
+        open(&self.id, &self.task, body.unwrap_or_default(), largest)
     }
 }
 
@@ -111,20 +111,20 @@ fn of_task(connection: &Connection, contract: ContractId, id: &str, task: &str) 
 }
 
 /// Returns the writes to a checkpoint. Tasks are ordered by their first write, and the writes of a task by the first
-/// write to each slot.
-pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Write>> {
+/// write to each slot. Opens no row of more than `largest` bytes.
+pub(super) fn of(connection: &Connection, contract: ContractId, id: &str, largest: usize) -> Result<Vec<Write>> {
     let mut found = Vec::new();
     for row in rows(connection, contract, id)? {
         let (task, claimed, state) = (&row.task, &row.claimed, row.state);
         let write = |(index, part)| Write { task: task.clone(), index, claimed_by: claimed.clone(), state, part };
-        found.extend(row.open(connection)?.into_iter().map(write));
+        found.extend(row.open(connection, largest)?.into_iter().map(write));
     }
     Ok(found)
 }
 
 /// Adds writes to a checkpoint. If a slot already has an unclaimed write, `replace` decides whether the new write
 /// replaces it or is left out. `encoded` is the output of [`encode`](crate::backend::writes::encode) for all writes, if
-/// they were encoded ahead of time.
+/// they were encoded ahead of time. No row may take more than `largest` bytes.
 pub(super) fn add(
     connection: &Connection,
     contract: ContractId,
@@ -132,6 +132,7 @@ pub(super) fn add(
     writes: &[Write],
     replace: bool,
     encoded: Option<&[u8]>,
+    largest: usize,
 ) -> Result<()> {
     if answers(writes) {
         answer(connection, contract, id)?;
@@ -142,7 +143,7 @@ pub(super) fn add(
             None => of_task(connection, contract, id, group.task)?,
         };
         if let Some(row) = held {
-            let body = seal_merged(merge(row.open(connection)?, group.writes, replace))?;
+            let body = seal_merged(merge(row.open(connection, largest)?, group.writes, replace), largest)?;
             let state = row.state | group.state;
             let sum = claim_sum(row.num, None, state);
             execute(connection, "UPDATE write SET body = ?, claim_sum = ? WHERE num = ?", params![body, sum, row.num])?;
@@ -241,10 +242,10 @@ fn refresh(connection: &Connection, contract: ContractId, id: &str) -> Result<()
 }
 
 /// Makes all writes of a checkpoint unclaimed again.
-pub(super) fn reopen(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
-    let left = unclaimed(of(connection, contract, id)?);
+pub(super) fn reopen(connection: &Connection, contract: ContractId, id: &str, largest: usize) -> Result<()> {
+    let left = unclaimed(of(connection, contract, id, largest)?);
     remove(connection, contract, id)?;
-    add(connection, contract, id, &left, false, None)?;
+    add(connection, contract, id, &left, false, None, largest)?;
     refresh(connection, contract, id)
 }
 

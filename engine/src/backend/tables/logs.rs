@@ -14,7 +14,7 @@ impl<C: Contents> Branches for Tables<C> {
         Ok(self.branches.get(&id).map(|row| row.branch))
     }
 
-    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+    fn read(&self, id: BranchId, from: u64, to: u64, _: usize) -> Result<Vec<Record>> {
         let Some(row) = self.branches.get(&id) else { return Ok(Vec::new()) };
         let at = |position: u64| usize::try_from(position.saturating_sub(row.branch.start())).unwrap_or(usize::MAX);
         let to = at(to).min(row.records.len());

@@ -155,7 +155,8 @@ impl<C: Contents> Tables<C> {
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
         let LogRange { contract, lineage, log, at, .. } = range;
         let mark = self.mark_of(*contract, lineage, log, at.as_deref())?;
-        mark.map(|mark| logs::read(self, mark.end, range)).transpose()
+        // The records of tables are not sealed, so no limit applies.
+        mark.map(|mark| logs::read(self, mark.end, range, usize::MAX)).transpose()
     }
 
     /// Returns the end of a log: its current end, or its end in the checkpoint `at`. Returns `None` if the checkpoint

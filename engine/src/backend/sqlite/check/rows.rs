@@ -192,7 +192,7 @@ impl Check<'_> {
                 all = *known;
                 break;
             }
-            match payloads::claim(self.connection, seq) {
+            match payloads::claim(self.connection, seq, self.cache.largest()) {
                 Ok(Some((base, claimed))) => {
                     chain.push((seq, claimed));
                     next = base;
@@ -234,7 +234,7 @@ impl Check<'_> {
         let connection = self.connection;
         let Some(row) = self.damage(found, || writes::claims(connection, num))?.flatten() else { return Ok(()) };
         let about = || About { contract: Some(row.contract), lineage: None, id: Some(row.id.clone()) };
-        let opened = row.open(self.connection);
+        let opened = row.open(self.connection, self.cache.largest());
         self.damage(opened, about)?;
         let mut is_first = false;
         let leads_here = |found: Vec<i64>| {

@@ -1,6 +1,7 @@
 //! Reads the tables of a `SqliteSaver`.
 
 use crate::backend::sqlite::unchanged::Unchanged;
+use crate::codec::largest;
 use crate::error::{Code, Error, Result};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
@@ -146,7 +147,8 @@ fn open(path: &Path) -> Result<Unchanged> {
     if !path.is_file() {
         return Err(Error::new(Code::NotFound, format!("there is no file \"{shown}\" to import: check the path")));
     }
-    let file = Unchanged::open(path, PATIENCE).map_err(|error| error.context(&format!("cannot read \"{shown}\"")))?;
+    let file = Unchanged::open(path, PATIENCE, largest::MOST)
+        .map_err(|error| error.context(&format!("cannot read \"{shown}\"")))?;
     let begin = file.connection().execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema");
     begin.map_err(|error| failed(path, error))?;
     if is_known(file.connection()).map_err(|error| failed(path, error))? {
