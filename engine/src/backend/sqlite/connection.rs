@@ -17,9 +17,8 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration, largest_payload: usiz
     // NO_MUTEX is safe, because only one thread at a time uses a connection. Without the URI flag, SQLite takes every
     // path literally.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let mut connection = Connection::open_with_flags_and_vfs(path, flags, vfs::name())?;
-    steps::watch(&mut connection)?;
-    let configured = configure(&connection, busy_timeout, largest_payload);
+    let connection = Connection::open_with_flags_and_vfs(path, flags, vfs::name())?;
+    let configured = steps::within_schema(&connection, || configure(&connection, busy_timeout, largest_payload));
     // Release locks even after a failure: closing a connection does not release locks that it failed to unlock.
     locks::release(&connection, Journal::Wal);
     if let Err(error) = configured {

@@ -6,8 +6,6 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
-use super::steps;
-
 /// Configures every connection: protection against a hostile file, and statements that are planned once.
 /// `largest_payload` is in bytes.
 pub(super) fn set_limits_and_plans(connection: &Connection, largest_payload: usize) -> rusqlite::Result<()> {
@@ -49,12 +47,7 @@ pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     }
     uri.extend_from_slice(b"?immutable=1");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    limited(Connection::open_with_flags(OsString::from_vec(uri), flags)?)
-}
-
-/// Limits the work that the file can cause.
-fn limited(mut connection: Connection) -> rusqlite::Result<Connection> {
-    steps::watch(&mut connection)?;
+    let connection = Connection::open_with_flags(OsString::from_vec(uri), flags)?;
     set_limits_and_plans(&connection, 0)?;
     Ok(connection)
 }
@@ -64,5 +57,7 @@ fn limited(mut connection: Connection) -> rusqlite::Result<Connection> {
 #[cfg(not(unix))]
 pub(super) fn peek(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    limited(Connection::open_with_flags(path, flags)?)
+    let connection = Connection::open_with_flags(path, flags)?;
+    set_limits_and_plans(&connection, 0)?;
+    Ok(connection)
 }

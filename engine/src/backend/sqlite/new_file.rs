@@ -12,6 +12,7 @@ use super::identity::Claim;
 use super::limits::peek;
 use super::read_only::missing_log;
 use super::schema::{self, State};
+use super::steps;
 use crate::record::Notice;
 
 /// The suffix of the marker's name.
@@ -38,7 +39,10 @@ fn is_new(path: &Path) -> bool {
     // file.
     has(path, MARKER)
         || has(path, "-wal")
-        || !matches!(peek(path).map(|file| schema::inspect(&file)), Ok(Ok(State::Empty)))
+        || !matches!(
+            peek(path).map(|file| steps::within_schema(&file, || schema::inspect(&file))),
+            Ok(Ok(State::Empty))
+        )
 }
 
 /// Finishes a creation that [`begin`] started, even in a killed process. The tables exist by now.

@@ -47,7 +47,7 @@ impl Sqlite {
 
     /// Opens another connection of a store. All connections must use the files that the first one has found.
     pub(super) fn open_in(options: &Options, cache: PayloadCache, store: &StoreFiles) -> Result<Self> {
-        vfs::within(options.busy_timeout, || steps::within(|| Self::open_file(options, &cache, store)))
+        vfs::within(options.busy_timeout, || Self::open_file(options, &cache, store))
             .map_err(|error| file::lasting(error, &options.path))
             .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
     }
@@ -71,7 +71,9 @@ impl Sqlite {
             (Durability::Normal, _) => "NORMAL",
             (Durability::Off, _) => "OFF",
         };
-        let prepared = Self::prepare(&connection, &path, journal, synchronous, options);
+        let state = Self::inspect_to_write(&connection);
+        let prepared =
+            steps::within(&connection, || Self::prepare(&connection, state, &path, journal, synchronous, options));
         // Release locks even after a failure: closing a connection does not release locks that it failed to unlock.
         locks::release(&connection, journal);
         prepared?;
@@ -104,19 +106,21 @@ impl Sqlite {
 
     /// Determines the tables of a file. Fails if this release may not write to it.
     fn inspect_to_write(connection: &Connection) -> Result<schema::State> {
-        let state = known_schema::inspect(connection)?;
-        schema::require_writable(connection).map(|()| state)
+        steps::within_schema(connection, || {
+            let state = known_schema::inspect(connection)?;
+            schema::require_writable(connection).map(|()| state)
+        })
     }
 
-    /// Sets the journal, and creates the tables if they are missing.
+    /// Sets the journal, and creates the tables if they are missing. `state` is the outcome of the inspection.
     fn prepare(
         connection: &Connection,
+        state: Result<schema::State>,
         path: &Path,
         journal: Journal,
         synchronous: &str,
         options: &Options,
     ) -> Result<()> {
-        let state = steps::within_schema(|| Self::inspect_to_write(connection));
         // A database without its log may look damaged. A database without a log must get no WAL index.
         let has_log = || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
         if state.is_err() || has_log()? == "wal" {
@@ -152,8 +156,7 @@ impl Sqlite {
         let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a refused file. Ignore other errors
         // here: the real connection below reports them.
-        let peeked = || limits::peek(&path).map(|connection| Self::inspect_to_write(&connection));
-        let state = steps::within_schema(peeked);
+        let state = limits::peek(&path).map(|connection| Self::inspect_to_write(&connection));
         // If there is a log, it may contain newer tables. The real connection then decides, before it changes anything.
         if let Ok(Err(error)) = &state
             && error.code() == Code::Unsupported
@@ -174,7 +177,7 @@ impl Sqlite {
             }
         });
         checked.transpose()?;
-        let connection = steps::within_schema(|| connect(&path, options.busy_timeout, options.largest_payload))?;
+        let connection = connect(&path, options.busy_timeout, options.largest_payload)?;
         Ok((path, connection, claim, lacks_log))
     }
 }

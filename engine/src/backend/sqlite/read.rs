@@ -65,7 +65,7 @@ pub(super) fn answer_all(
 ) {
     let mut snapshot = None;
     for query in queries {
-        let answer = steps::within(|| {
+        let answer = steps::within(connection, || {
             let open = with_indexes(connection, snapshot.take(), query)?;
             Reading { connection: snapshot.insert(open), changes, cache }.answer(query)
         });
@@ -95,7 +95,7 @@ pub(super) fn answer_unchanged(
     query: &Query,
 ) -> Result<Answer> {
     let snapshot = Snapshot::begin(connection)?;
-    steps::within(|| Reading { connection: &snapshot, changes, cache }.answer(query))
+    steps::within(connection, || Reading { connection: &snapshot, changes, cache }.answer(query))
 }
 
 /// The maximum size of a payload for an answer on the calling thread, in bytes.
@@ -117,7 +117,7 @@ pub(super) fn answer_at_once(
         return Err(too_much());
     }
     let snapshot = Snapshot::begin(connection)?;
-    steps::within_little(|| {
+    steps::within_little(connection, || {
         for index in needed(&snapshot, query)? {
             if !index.exists(&snapshot)? {
                 return Err(too_much());

@@ -71,7 +71,7 @@ impl ReadOnly {
                 self.cache.clear();
             }
             let context = |error: Error| error.context(&format!("cannot open \"{}\"", self.path.display()));
-            self.opened = Some(steps::within_schema(|| self.open_file()).map_err(context)?);
+            self.opened = Some(self.open_file().map_err(context)?);
             self.changes = Changes::of_new_connection();
         }
         Ok(())
@@ -90,7 +90,8 @@ impl ReadOnly {
         }
         let database = Unchanged::open(&self.path, self.busy_timeout, self.cache.largest())?;
         // A file of an older format is read without upgrading it.
-        if known_schema::inspect(database.connection())? == schema::State::Empty {
+        let connection = database.connection();
+        if steps::within_schema(connection, || known_schema::inspect(connection))? == schema::State::Empty {
             drop(database);
             let why = unless_open_here(&self.path, || missing_log(&self.path)).flatten();
             let why = why.unwrap_or_else(|| "the file has no Forkpoint data yet".to_owned());

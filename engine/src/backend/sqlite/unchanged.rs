@@ -104,8 +104,7 @@ impl Unchanged {
             std::io::copy(&mut from, &mut to).map_err(unreadable)?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(&copy, flags)?;
-        steps::watch(&mut connection)?;
+        let connection = Connection::open_with_flags(&copy, flags)?;
         set_limits_and_plans(&connection, largest_payload)?;
         Ok(Self { connection, stamp: Some(stamp), _copy: Some(folder) })
     }
@@ -114,12 +113,11 @@ impl Unchanged {
 /// Opens a read-only connection.
 fn connect(uri: &str, busy_timeout: Duration, largest_payload: usize) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let mut connection = Connection::open_with_flags(uri, flags)?;
-    steps::watch(&mut connection)?;
+    let connection = Connection::open_with_flags(uri, flags)?;
     set_limits_and_plans(&connection, largest_payload)?;
     connection.busy_timeout(busy_timeout)?;
     // SQLite opens the file at the first read, so read now to detect a failure.
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    steps::within_schema(&connection, || connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
     Ok(connection)
 }
 
