@@ -12,7 +12,9 @@ const BYTES: u8 = 3;
 const NONE: u8 = 4;
 
 thread_local! {
-    /// A buffer that all checksums of this thread reuse, because a listing computes one for every row.
+    /// A buffer that all checksums of this thread reuse, because a listing computes one for every row. It is a thread
+    /// local, because dozens of functions would have to pass it. It is empty between two checksums, so no result
+    /// depends on it.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 

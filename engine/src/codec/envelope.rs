@@ -42,7 +42,8 @@ const LARGE: usize = 8192;
 const MOST_TO_COMBINE: usize = 32 << 20;
 
 // Each thread keeps its compressors and decompressors, because setting one up costs more than compressing a small
-// payload.
+// payload. They are thread locals, because all functions that save or read a payload, a write or a record would have to
+// pass them. Each call begins a new frame, so no result depends on earlier calls.
 thread_local! {
     /// For content below [`WORTH_TIME`].
     static QUICK: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };

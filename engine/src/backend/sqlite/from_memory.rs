@@ -10,7 +10,8 @@ use std::cell::Cell;
 use rusqlite::ffi::sqlite3_vfs;
 
 thread_local! {
-    /// True if reads of this thread must not wait for the disk.
+    /// True if reads of this thread must not wait for the disk. A thread local, because `SQLite` passes `pread` only
+    /// the number of a file, which does not tell the call that reads.
     static ONLY_MEMORY: Cell<bool> = const { Cell::new(false) };
 }
 

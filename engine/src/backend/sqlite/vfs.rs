@@ -28,7 +28,8 @@ use super::from_memory;
 const NAME: &CStr = c"forkpoint";
 
 thread_local! {
-    /// The time that `SQLite` may still sleep on this thread. `None`: no limit.
+    /// The time that `SQLite` may still sleep on this thread. `None`: no limit. A thread local, because `SQLite` passes
+    /// `xSleep` only the VFS, which all connections share.
     static LEFT: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 

@@ -166,6 +166,8 @@ const MARK_BITS: u32 = 12;
 
 thread_local! {
     /// A table that all encodings of this thread reuse. Setting up a table costs more than encoding a small payload.
+    /// It is a thread local, because each function between a connection and this file would have to pass it. A round
+    /// begins with an empty table, so no result depends on earlier rounds.
     static TABLE: RefCell<Table> = RefCell::default();
 }
 
