@@ -1,5 +1,5 @@
-// Writes ts/bridge/calls.generated.ts, the types of the calls' fields: `node scripts/calls.mjs`. scripts/compile.mjs
-// runs it first. The types are in a development build of the addon, made from the engine's Rust types.
+// Writes ts/bridge/calls.generated.ts, the types of the calls' fields and responses: `node scripts/calls.mjs`.
+// scripts/compile.mjs runs it first. The types are in a development build of the addon, made from the engine's Rust types.
 import { existsSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -2,6 +2,9 @@
 //! [`Query::Check`](crate::query::Query::Check) verifies one page at a time, so that other reads run between two
 //! pages.
 
+use serde::Serialize;
+use ts_rs::TS;
+
 use crate::error::shortened;
 use crate::record::{ContractId, Header, Status};
 
@@ -9,7 +12,8 @@ use crate::record::{ContractId, Header, Status};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckCursor(pub String);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Saved data cannot be read or is not found.
     Error,
@@ -122,16 +126,16 @@ impl From<&Header> for About {
 }
 
 /// The number of verified items of each kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, TS)]
 pub struct Counted {
     /// The number of checkpoints whose header and index entries were verified.
     pub checkpoints: u64,
     /// The number of payloads that were rebuilt through their chains and compared with their checksums.
     pub payloads: u64,
-    /// The number of verified rows of pending writes.
-    pub writes: u64,
     /// The number of verified records of logs.
     pub records: u64,
+    /// The number of verified rows of pending writes.
+    pub writes: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

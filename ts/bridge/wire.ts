@@ -1,7 +1,7 @@
 /**
  * The calls that TypeScript sends to the engine. A contract's calls are a type with one method per call: its
- * parameter holds the call's named fields, and it returns the response's type. The fields come from the `enum Call` of
- * each contract in the engine: see `calls.ts`.
+ * parameter holds the call's named fields, and it returns the response's type. Both come from the engine: see
+ * `calls.ts`.
  */
 
 import {
@@ -18,7 +18,6 @@ import type * as engine from "./calls.generated.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Bytes } from "./bytes.js";
 import type { Serialized, Stored } from "./serializer.js";
-import type { StoreWarning } from "./warnings.js";
 
 /** The result of a check. */
 export interface VerifyReport {
@@ -87,10 +86,13 @@ export interface NewPart extends Serialized {
 }
 
 /** A part in a response: its name, its format, the index of its buffer, and its range in that buffer. */
-export type PackedPart = [name: string, tag: string, buffer: number, start: number, length: number];
+export type PackedPart = engine.inspect.PackedPart;
+
+/** A response with its parts unpacked. */
+export type Unpacked<T> = T extends PackedPart ? Part : T extends object ? { [K in keyof T]: Unpacked<T[K]> } : T;
 
 /** Converts a response with parts to the caller's type. */
-export type Unpack<T, R> = (found: T, part: (packed: PackedPart) => Part) => R;
+export type Unpack<T, R = Unpacked<T>> = (found: T, part: (packed: PackedPart) => Part) => R;
 
 type Calls<C> = { [K in keyof C]: (fields: never) => unknown };
 type Fields<C extends Calls<C>, K extends keyof C> = Parameters<C[K]>[0];
@@ -329,72 +331,11 @@ function textOf(response: NonNullable<Response>): string {
 export type Rule = engine.store.Rule;
 export type Cursor = engine.store.Cursor;
 
-/** The removals of one batch. Without `next`, the rule is satisfied. */
-export interface Pruned {
-  checkpoints: number;
-  bytes: number;
-  lineages: number;
-  next: Cursor | null;
-}
-
-export interface FoundStats {
-  checkpoints: number;
-  lineages: number;
-  logicalBytes: number;
-  storedBytes: number;
-  records: number;
-  recordBytes: number;
-  effects: number;
-  effectBytes: number;
-  isEstimate: boolean;
-  fileBytes: number | null;
-  /** The size of the log of a SQLite database. */
-  logBytes: number | null;
-  /** The unused space in the file. */
-  freeBytes: number | null;
-  /** `space`, `run` and `ns` are the public names. */
-  largest: Array<{
-    space: string | null;
-    run: string | null;
-    ns: string | null;
-    lineage: string;
-    checkpoints: number;
-    logicalBytes: number;
-    storedBytes: number;
-  }>;
-}
-
-/** A page of a check. The last page has no `next`. */
-export interface CheckPage extends Omit<VerifyReport, "ok"> {
-  done: number;
-  of: number;
-  next: string | null;
-}
-
-/** The format of stored data, and the newest format that this release knows. */
-export interface Formats {
-  format: number;
-  newest: number;
-}
+export type Pruned = engine.store.Pruned;
+export type FoundStats = engine.store.FoundStats;
 
 /** The calls that every store supports. If `contract` is undefined, a call covers all contracts. */
-type StoreCalls = CallsOf<
-  engine.store.Call,
-  {
-    /** A warning about the open target, or null. */
-    ready: Pick<StoreWarning, "code" | "message"> | null;
-    close: null;
-    vacuum: null;
-    migrate: null;
-    /** Null for a store in memory. */
-    format: Formats | null;
-    prune: Pruned;
-    prunable: Pruned;
-    stats: FoundStats;
-    quickCheck: Pick<CheckPage, "checked" | "findings">;
-    check: CheckPage;
-  }
->;
+type StoreCalls = CallsOf<engine.store.Call, engine.store.Responses>;
 
 export const storeCalls = new Contract<StoreCalls>("store", {
   kinds: { ready: "open", close: null, prune: "prune", vacuum: "prune", migrate: "prune" },

@@ -65,24 +65,9 @@ export const TTL_MS = 30_000;
 
 type Holding = engine.lease.Holding;
 
-interface Found extends Holding {
-  id: string;
-  token: number;
-  savedAt: number;
-  valid: boolean;
-}
+type Found = engine.lease.Lease;
 
-type LeaseCalls = CallsOf<
-  engine.lease.Call,
-  {
-    read: { now: number; lease: Found | null };
-    clock: number;
-    held: Array<LeaseHolder | null>;
-    take: null;
-    renew: null;
-    release: null;
-  }
->;
+type LeaseCalls = CallsOf<engine.lease.Call, engine.lease.Responses>;
 
 const calls = new Calls<LeaseCalls>("lease", {
   kinds: { read: null, clock: null, held: null, take: null, renew: null, release: null },

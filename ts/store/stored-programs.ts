@@ -26,16 +26,7 @@ export interface PendingFork {
   id: string;
 }
 
-type ProgramCalls = CallsOf<
-  engine.program.Call,
-  {
-    describe: null;
-    read: Array<string | null>;
-    list: Array<{ id: string; savedAt: number; description: string }>;
-    end: null;
-    ended: string | null;
-  }
->;
+type ProgramCalls = CallsOf<engine.program.Call, engine.program.Responses>;
 
 const calls = new Contract<ProgramCalls>("program", {
   kinds: { describe: null, read: null, list: null, end: null, ended: null },

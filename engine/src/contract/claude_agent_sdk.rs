@@ -15,7 +15,7 @@ use super::call::{PackedRecords, RawCall, Request};
 use super::entry::{Contract, Names, Shown};
 use super::ids::{check_id, damaged};
 use super::incarnation::is_incarnation;
-use super::response::{PackedPart, Response, ResponseBuilder};
+use super::response::{Listed, PackedPart, Response, ResponseBuilder};
 use super::thread;
 use super::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
@@ -32,7 +32,7 @@ pub const CONTRACT: Contract = Contract {
     single: true,
     records_of: Some(|session, project, _| main_log(thread::lineage(project, session))),
     remove: Some(|session, project| delete(thread::lineage(project, session))),
-    call_types: CallTypes::of::<Call>(),
+    call_types: CallTypes::of::<Call, Responses>(),
     ..Contract::new("claude-agent-sdk", CONTRACT_ID, request, show)
 };
 
@@ -40,7 +40,6 @@ pub const CONTRACT: Contract = Contract {
 pub const MAIN: &str = "main";
 const SUBPATH: char = ':';
 
-/// The calls. `ts/contracts/claude-agent-sdk/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -72,6 +71,20 @@ enum Call {
     Sessions { project: Option<String>, before: Option<i64>, limit: usize },
     /// Lists the subpaths of a session.
     Subpaths { of: Session },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    append: (),
+    truncate: (),
+    remove: (),
+    remove_subpath: (),
+    entries: Option<Entries>,
+    session: Option<FoundRow>,
+    sessions: Vec<Listed<FoundRow>>,
+    subpaths: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, TS)]
@@ -210,28 +223,33 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
+/// The entries of a transcript.
+#[derive(Serialize, TS)]
+struct Entries {
+    /// The number of all entries of the transcript.
+    total: u64,
+    entries: Vec<PackedPart>,
+}
+
 fn entries(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        total: u64,
-        entries: Vec<PackedPart>,
-    }
     let page = answer.into_log()?.filter(|page| page.length > 0);
     Response::one(page, |page, response: &mut ResponseBuilder| {
-        Ok(Found { total: page.length, entries: response.records(page.records) })
+        Ok(Entries { total: page.length, entries: response.records(page.records) })
     })
 }
 
-/// A row in a response. `summary` is empty if unknown.
-#[derive(Serialize)]
+/// A row in a response.
+#[derive(Serialize, TS)]
 struct FoundRow {
     project: String,
     session: String,
     version: u64,
     mtime: i64,
+    /// The summary as JSON text. Empty: unknown.
     summary: String,
     /// The incarnation of the session, if it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "Exact")]
     incarnation: Option<i64>,
 }
 

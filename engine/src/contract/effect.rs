@@ -13,7 +13,7 @@ pub(super) mod stored;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use self::stored::{Address, Effect, Write, effect_id, key_of, list_query, listed, read};
+use self::stored::{Address, Effect, Effects, Entry, Write, effect_id, key_of, list_query, listed, read};
 use super::call::{PartName, RawCall, Request};
 use super::entry::{Contract, Names};
 use super::fields::exact;
@@ -31,7 +31,7 @@ use crate::record::{ContractId, Header, Listed, RowPage, SortKey, Start};
 
 /// The name of the calls of effects, instead of a contract's name.
 pub(super) const NAME: &str = "effect";
-pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call, Responses>();
 
 /// Extends a unit that removes runs: also removes their effects, and the entries of programs about them.
 pub(super) fn follow(unit: &mut Unit) {
@@ -70,7 +70,7 @@ struct Seen {
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Reads an effect. The response is a [`Found`].
+    /// Reads an effect.
     Find {
         effect: Address,
     },
@@ -80,8 +80,7 @@ enum Call {
         effect: Address,
         seen: Option<Seen>,
         token: i64,
-        #[ts(type = "object")]
-        entry: serde_json::Map<String, serde_json::Value>,
+        entry: Entry,
         result: Option<PartName>,
         saved_at: i64,
         /// If given, fails with `CONFLICT` unless this is the newest checkpoint of the run.
@@ -93,7 +92,7 @@ enum Call {
         incarnation: Option<i64>,
     },
     Write(Write),
-    /// Lists the effects of a run, without their results. The response is an [`Effects`](stored::Effects).
+    /// Lists the effects of a run, without their results.
     List {
         of: Run,
     },
@@ -103,7 +102,7 @@ enum Call {
         #[ts(optional)]
         tokens: Option<Vec<i64>>,
     },
-    /// The position of an effect relative to the checkpoint `at`. The response is a [`Position`].
+    /// The position of an effect relative to the checkpoint `at`.
     ///
     /// The effect began from the checkpoint `base`, when `newest` was the run's newest checkpoint. If `at` is not
     /// stored, it follows `from`, or the newest checkpoint. With `past`, `base` is a later checkpoint that the effect
@@ -119,6 +118,18 @@ enum Call {
     },
 }
 
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    find: Found,
+    begin: (),
+    write: (),
+    list: Effects,
+    remove: (),
+    place: Place,
+}
+
 /// The effects that a late caller shares. A caller is late if the run has moved on since the effects began.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -129,8 +140,8 @@ pub(super) enum Joins {
     Run,
 }
 
-/// The answer to [`Call::Find`].
-#[derive(Serialize)]
+/// The response to [`Call::Find`].
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Found {
     /// The time on the store's clock.
@@ -138,6 +149,7 @@ struct Found {
     /// The id of the run's newest checkpoint.
     newest: Option<String>,
     /// The incarnation of the run. `None`: nothing of the run is stored.
+    #[ts(type = "Exact | null")]
     incarnation: Option<i64>,
     origin: Option<Origin>,
     /// True if the run has an effect with the same key and the next number.
@@ -146,15 +158,15 @@ struct Found {
 }
 
 /// The checkpoint that a run was forked from, in another run.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 struct Origin {
     run: String,
     ns: String,
     id: String,
 }
 
-/// The answer to [`Call::Place`].
-#[derive(Debug, PartialEq, Eq, Serialize)]
+/// The response to [`Call::Place`].
+#[derive(Debug, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Position {
     at: Side,
@@ -164,7 +176,8 @@ struct Position {
     parent: Option<String>,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize)]
+/// The position of an effect relative to a checkpoint.
+#[derive(Debug, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 enum Side {
     /// The effect's checkpoint is `at` without successors, or is the parent of `at`, which is not stored yet.

@@ -23,7 +23,7 @@ pub struct Contract {
     pub(super) anchor: ContractId,
     /// Reads a call and returns the request to the engine.
     pub request: fn(RawCall<'_>) -> Result<Request>,
-    /// The types of its calls' fields in TypeScript.
+    /// The TypeScript types of its calls.
     pub(super) call_types: CallTypes,
     /// The contract's tool, which works without a store.
     pub tool: Option<ToolMaker>,

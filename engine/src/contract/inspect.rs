@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use self::read::{At, read};
+use self::read::{At, FoundCheckpoint, read};
 use self::remove::{Key, remove};
-use self::show::{Wait, shown_feed, shown_id, shown_open, shown_pages};
-use self::sift::{Sieve, sift};
+use self::show::{ShownFeed, ShownOpen, ShownPage, Wait, shown_feed, shown_id, shown_open, shown_pages};
+use self::sift::{Sieve, Sifted, sift};
 use super::call::{RawCall, Request};
 use super::cursor::parse_cursor;
 use super::entry::Names;
@@ -27,9 +27,8 @@ use crate::record::{FeedWait, LabelChanges, Labels, Lineage, Seq, Sizes, Status}
 
 /// The name of the inspector's calls, instead of a contract's name.
 pub(super) const NAME: &str = "inspect";
-pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call, Responses>();
 
-/// The calls. `ts/plugin/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -71,6 +70,24 @@ enum Call {
     /// Bytes that a checkpoint shares with the previous one in its run are not searched again. `before` precedes the
     /// first checkpoint. With `beside`, a separate thread reads them.
     Sift { checkpoints: Vec<At>, before: Option<At>, sieve: Sieve, beside: bool },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    spaces: Vec<Holding>,
+    recent: Vec<ShownRun>,
+    open: Vec<ShownOpen>,
+    set_labels: (),
+    began: Vec<ShownRun>,
+    namespaces: Vec<String>,
+    forks: Vec<ShownRun>,
+    rows: Vec<ShownPage>,
+    feed: ShownFeed,
+    remove: (),
+    read: Option<FoundCheckpoint>,
+    sift: Sifted,
 }
 
 /// A page of the checkpoints of a run.
@@ -190,7 +207,7 @@ struct Found {
 }
 
 /// A run in a listing. The next page continues from `position`.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 struct ShownRun {
     position: i64,
     space: &'static str,
@@ -201,21 +218,24 @@ struct ShownRun {
     status: Status,
 }
 
+/// The size of a contract's data.
+#[derive(Serialize, TS)]
+#[serde(rename_all = "camelCase")]
+struct Holding {
+    space: &'static str,
+    runs: u64,
+    /// The number of runs with each status.
+    #[ts(type = "Record<Status, number>")]
+    statuses: BTreeMap<Status, u64>,
+    checkpoints: u64,
+    logical_bytes: u64,
+    stored_bytes: u64,
+    /// The number of effects of these runs.
+    effects: u64,
+    is_estimate: bool,
+}
+
 fn spaces(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Holding {
-        space: &'static str,
-        runs: u64,
-        /// The number of runs with each status.
-        statuses: BTreeMap<Status, u64>,
-        checkpoints: u64,
-        logical_bytes: u64,
-        stored_bytes: u64,
-        /// The number of effects of these runs.
-        effects: u64,
-        is_estimate: bool,
-    }
     let stats = answer.into_stats()?;
     let spaces = CONTRACTS.iter().map(|contract| {
         let Sizes { lineages: runs, checkpoints, logical_bytes, stored_bytes, record_bytes, statuses, .. } =

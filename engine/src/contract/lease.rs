@@ -28,7 +28,7 @@ use crate::retention::{LEASES, Owned, is_valid};
 
 pub const CONTRACT: Contract = Contract {
     name_of,
-    call_types: CallTypes::of::<Call>(),
+    call_types: CallTypes::of::<Call, Responses>(),
     ..Contract::new("lease", CONTRACT_ID, request, |_| Ok(Shown::default()))
 };
 pub const CONTRACT_ID: ContractId = LEASES;
@@ -134,12 +134,12 @@ pub struct Expired {
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Reads the lease of a run. The response is a [`Found`].
+    /// Reads the lease of a run.
     Read { of: Run },
     /// Reads the store's clock. The response is a time in ms since the epoch.
     Clock {},
-    /// Reads the leases of runs of one contract. The response has one entry for each run, in the order of `runs`: a
-    /// [`Held`] or null.
+    /// Reads the leases of runs of one contract. The response has one entry for each run, in the order of `runs`. Null:
+    /// the run has no lease.
     Held { space: String, runs: Vec<String> },
     /// Takes the lease of a run, and replaces the lease `expired`. Fails with [`Code::Conflict`] if the run has another
     /// lease.
@@ -150,8 +150,20 @@ enum Call {
     Release { id: String },
 }
 
-/// The answer to [`Call::Read`].
-#[derive(Serialize)]
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    read: Found,
+    clock: i64,
+    held: Vec<Option<Held>>,
+    take: (),
+    renew: (),
+    release: (),
+}
+
+/// The response to [`Call::Read`].
+#[derive(Serialize, TS)]
 struct Found {
     /// The time on the store's clock.
     now: i64,
@@ -159,7 +171,7 @@ struct Found {
 }
 
 /// A lease in a response.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Lease {
     id: String,
@@ -172,7 +184,7 @@ struct Lease {
 }
 
 /// The holder of a lease, and the lease's end.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, TS)]
 struct Held {
     holder: String,
     until: i64,

@@ -247,7 +247,7 @@ pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
     }
 }
 
-/// The TypeScript types of all calls' fields and of all tools' messages. A release build has none.
+/// The TypeScript types of all calls and of all tools' messages. A release build has none.
 pub fn call_types() -> String {
     let of_all =
         [(store::NAME, store::CALL_TYPES), (inspect::NAME, inspect::CALL_TYPES), (effect::NAME, effect::CALL_TYPES)];

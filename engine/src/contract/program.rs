@@ -26,7 +26,7 @@ pub const CONTRACT: Contract = Contract {
     name_of,
     lineage_of: |run, ns| lineage(ns, run),
     id_of: |run, ns, _| lineage(ns, run),
-    call_types: CallTypes::of::<Call>(),
+    call_types: CallTypes::of::<Call, Responses>(),
     ..Contract::new("program", CONTRACT_ID, request, |_| Ok(Shown::default()))
 };
 pub const CONTRACT_ID: ContractId = ContractId(9);
@@ -57,6 +57,17 @@ enum Call {
     End { space: String, run: String, ended: String, saved_at: i64 },
     /// Reads the entry of [`Call::End`] for a run. The response is null if there is none.
     Ended { space: String, run: String },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    describe: (),
+    read: Vec<Option<String>>,
+    list: Vec<Described>,
+    end: (),
+    ended: Option<String>,
 }
 
 fn request(call: RawCall<'_>) -> Result<Request> {
@@ -108,7 +119,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
 }
 
 /// A description in a listing.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Described {
     id: String,

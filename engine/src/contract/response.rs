@@ -62,11 +62,11 @@ impl Response {
 }
 
 /// A lineage in a response.
-#[derive(Serialize)]
-struct Listed<T> {
+#[derive(Serialize, TS)]
+pub(crate) struct Listed<T> {
     /// The position after which the next page begins.
     cursor: String,
-    /// The save number of its newest checkpoint. Later saves have greater numbers.
+    /// The number of its last save. Later saves have greater numbers.
     saved: Seq,
     #[serde(flatten)]
     shown: T,
@@ -76,6 +76,7 @@ struct Listed<T> {
 ///
 /// This type has no named fields, unlike the other types, because they would double the cost of reading a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
+#[ts(type = "[name: string, tag: string, buffer: number, start: number, length: number]")]
 pub(crate) struct PackedPart(String, String, usize, usize, usize);
 
 /// A buffer with at least this many bytes is full. The next part goes into another buffer.

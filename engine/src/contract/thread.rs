@@ -42,6 +42,16 @@ impl CheckpointRef {
     }
 }
 
+/// The status of a thread at a checkpoint without stopped tasks: whether a node runs next.
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: the engine also has the statuses of stopped tasks")]
+pub(super) enum NewStatus {
+    Unknown,
+    Unfinished,
+    Finished,
+}
+
 /// Returns the prefix of all lineages and keys of a thread. It is never a prefix of another thread's.
 pub(crate) fn prefix(thread: &str) -> String {
     format!("{}:{thread}", thread.len())

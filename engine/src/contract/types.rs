@@ -1,5 +1,5 @@
-//! The TypeScript types of the calls' fields, made from the Rust types that read them. Only development builds contain
-//! them. `scripts/calls.mjs` writes them to a file.
+//! The TypeScript types of the calls, made from the Rust types of their fields and responses. Only development builds
+//! contain them. `scripts/calls.mjs` writes them to a file.
 
 #[cfg(debug_assertions)]
 use std::any::TypeId;
@@ -23,9 +23,10 @@ impl CallTypes {
         declare: None,
     };
 
-    /// The types of the calls of this enum.
-    pub(super) const fn of<Call: TS + 'static>() -> Self {
-        Self::tool::<(), Call, ()>()
+    /// The types of the calls of this enum, and of their responses. `Responses` has a field for each call, with the name
+    /// of the call and the type of the response. `()` becomes null.
+    pub(super) const fn of<Call: TS + 'static, Responses: TS + 'static>() -> Self {
+        Self::tool::<(), Call, Responses>()
     }
 
     /// The types of a tool: its selecting argument, its calls, and its answers.
@@ -47,11 +48,11 @@ impl CallTypes {
     }
 }
 
-/// Returns the types of these contracts as TypeScript: one namespace for each contract with calls. It has the type
-/// `Call`, and an inner namespace with the types of its tool.
+/// Returns the types of these contracts as TypeScript: one namespace for each contract with calls. It has the
+/// types `Call` and `Responses`, and an inner namespace with the types of its tool.
 pub(super) fn module(contracts: impl Iterator<Item = (&'static str, CallTypes, CallTypes)>) -> String {
     let mut text = String::from(
-        "// Made by scripts/calls.mjs from the engine's `enum Call` of each contract.\n\n\
+        "// Made by scripts/calls.mjs from the engine's types `Call` and `Responses` of each contract.\n\n\
          /** An integer of 64 bits. One that a double cannot hold is a text with its digits. */\n\
          type Exact = number | string;\n",
     );
@@ -68,16 +69,20 @@ pub(super) fn module(contracts: impl Iterator<Item = (&'static str, CallTypes, C
 /// Returns the declarations of these types and of the types that they use.
 #[cfg(debug_assertions)]
 fn declare<Which: TS + 'static, Call: TS + 'static, Answer: TS + 'static>() -> String {
-    let mut found = Declared { config: Config::new().with_large_int("number"), types: Vec::new() };
-    found.visit::<Which>();
-    found.visit::<Call>();
-    // A caller gives undefined for a field that is `None`. A field that may be null there has a type `null | ...`.
-    for (_, text) in &mut found.types {
-        *text = text.replace(" | null,", " | undefined,");
+    let (mut given, mut answered) = (Declared::new(), Declared::new());
+    given.visit::<Which>();
+    given.visit::<Call>();
+    answered.visit::<Answer>();
+    // A caller gives undefined for a field that is `None`, and an answer has null. A type of both allows both. A field
+    // that may be null in a call has a type `null | ...`.
+    for (id, text) in &mut given.types {
+        let none = if answered.has(*id) { " | null | undefined," } else { " | undefined," };
+        *text = text.replace(" | null,", none);
     }
-    found.visit::<Answer>();
-    found.types.sort_by(|(_, one), (_, other)| one.cmp(other));
-    found.types.into_iter().map(|(_, text)| text).collect()
+    answered.types.retain(|(id, _)| !given.has(*id));
+    let mut types: Vec<String> = given.types.into_iter().chain(answered.types).map(|(_, text)| text).collect();
+    types.sort();
+    types.concat()
 }
 
 #[cfg(debug_assertions)]
@@ -87,15 +92,27 @@ struct Declared {
 }
 
 #[cfg(debug_assertions)]
+impl Declared {
+    fn new() -> Self {
+        Self { config: Config::new().with_large_int("number"), types: Vec::new() }
+    }
+
+    fn has(&self, id: TypeId) -> bool {
+        self.types.iter().any(|(declared, _)| *declared == id)
+    }
+}
+
+#[cfg(debug_assertions)]
 impl TypeVisitor for Declared {
     fn visit<T: TS + 'static + ?Sized>(&mut self) {
-        let is_declared = |(id, _): &(TypeId, String)| *id == TypeId::of::<T>();
+        // One declaration serves all forms of a generic type.
+        let id = TypeId::of::<T::WithoutGenerics>();
         // Types without a path are Rust's own.
-        if T::output_path().is_none() || self.types.iter().any(is_declared) {
+        if T::output_path().is_none() || self.has(id) {
             return;
         }
         let docs = T::docs().unwrap_or_default();
-        self.types.push((TypeId::of::<T>(), format!("{docs}export {}\n", T::decl(&self.config))));
+        self.types.push((id, format!("{docs}export {}\n", T::decl(&self.config))));
         T::visit_dependencies(self);
     }
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 
 use serde::Serialize;
+use ts_rs::TS;
 
 use super::key::ContractId;
 use super::status::Status;
 
 /// The format of the stored data, and the newest format that this release knows. Each backend numbers its own formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, TS)]
 pub struct Formats {
     pub format: u32,
     pub newest: u32,

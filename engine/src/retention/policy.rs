@@ -92,7 +92,7 @@ pub struct Prune {
 }
 
 /// The result of a prune or of its preview.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, TS)]
 pub struct Pruned {
     /// The number of removed checkpoints.
     pub checkpoints: u64,

@@ -5,81 +5,35 @@
 
 import type { CallsOf } from "../../bridge/calls.js";
 import type * as engine from "../../bridge/calls.generated.js";
-import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
-import type { CheckpointSummary } from "./contract.js";
-import type { RunStatus } from "../shared/recover-options.js";
+import { Contract, type Unpack, type Unpacked } from "../../bridge/wire.js";
 
-export interface Found<P = Part> {
-  id: string;
-  runId: string;
-  /** The hash of the shape of the workflow that stored the checkpoint. Null: unknown. */
-  shape: string | null;
-  saved: SaveRef;
-  /** The incarnation of the run. Missing if the checkpoint was found by its id. */
-  incarnation?: Exact;
-  parts: P[];
-}
+export type Found = Unpacked<engine.agentium.Found>;
 
-/** Names a save. A restarted run uses its ids again, but never a stamp. */
-export interface SaveRef {
-  stepIndex: number;
-  createdAt: number;
-  /** A random number. Null: the writer set none. */
-  stamp: number | null;
-}
+/** Names a save. */
+export type SaveRef = engine.agentium.Saved;
 
-type AgentiumCalls = CallsOf<
-  engine.agentium.Call,
-  {
-    save: null;
-    delete: null;
-    clear: null;
-    load: Found<PackedPart> | null;
-    latest: Found<PackedPart> | null;
-    list: Array<Found<PackedPart>>;
-    timeline: CheckpointSummary[];
-    runs: Array<{
-      cursor: string;
-      runId: string;
-      checkpoints: number;
-      latest: CheckpointSummary;
-      status: RunStatus;
-      shape: string | null;
-    }>;
-  }
->;
+type AgentiumCalls = CallsOf<engine.agentium.Call, engine.agentium.Responses>;
 
 export const agentium = new Contract<AgentiumCalls>("agentium", {
   kinds: { save: "save", delete: "prune", clear: "prune" },
   subject: ({ runId, id, checkpointId }) => ({ run: runId, id: id ?? checkpointId }),
 });
 
-export const openFound: Unpack<Found<PackedPart>, Found> = (found, part) => ({
+export const openFound: Unpack<engine.agentium.Found> = (found, part) => ({
   ...found,
   parts: found.parts.map(part),
 });
 
-export interface FoundValue<P = Part> {
-  key: string;
-  parts: P[];
-}
+export type FoundValue = Unpacked<engine.storage.FoundValue>;
 
-type StorageCalls = CallsOf<
-  engine.storage.Call,
-  {
-    set: null;
-    delete: null;
-    get: FoundValue<PackedPart> | null;
-    list: Array<FoundValue<PackedPart>>;
-  }
->;
+type StorageCalls = CallsOf<engine.storage.Call, engine.storage.Responses>;
 
 export const storage = new Contract<StorageCalls>("storage", {
   kinds: { set: "save", delete: "prune" },
   subject: ({ namespace, key }) => ({ run: key, ns: namespace }),
 });
 
-export const openValue: Unpack<FoundValue<PackedPart>, FoundValue> = ({ key, parts }, part) => ({
+export const openValue: Unpack<engine.storage.FoundValue> = ({ key, parts }, part) => ({
   key,
   parts: parts.map(part),
 });

@@ -2,7 +2,7 @@
 
 import type { CallsOf } from "../../bridge/calls.js";
 import type * as engine from "../../bridge/calls.generated.js";
-import { Contract, type Exact, type PackedPart } from "../../bridge/wire.js";
+import { Contract } from "../../bridge/wire.js";
 
 export type Revision = engine.ai.Revision;
 
@@ -12,37 +12,9 @@ export type NewRow = engine.ai.NewRow;
 
 export type NewVersion = engine.ai.NewVersion;
 
-export interface FoundRow extends Head {
-  chat: string;
-  revision: Revision;
-  index: string;
-  /** The incarnation of the chat. Missing in a listing. */
-  incarnation?: Exact;
-  metadata: PackedPart[];
-}
+export type FoundRow = engine.ai.FoundRow;
 
-export interface FoundVersion {
-  version: number;
-  messages: number;
-  savedAt: number;
-}
-
-type ChatCalls = CallsOf<
-  engine.ai.Call,
-  {
-    save: null;
-    fork: null;
-    /** `version` is null if there is no such version. */
-    read: { row: FoundRow; version: number | null; records: PackedPart[] } | null;
-    row: FoundRow | null;
-    versions: FoundVersion[];
-    rows: { rows: FoundRow[]; next: string | null };
-    remove: null;
-    take: null;
-    taken: Array<{ approval: string; at: number; by: string; released: boolean }>;
-    release: null;
-  }
->;
+type ChatCalls = CallsOf<engine.ai.Call, engine.ai.Responses>;
 
 export const chatCalls = new Contract<ChatCalls>("ai", {
   kinds: { save: "save", fork: "save", take: "save", release: "save", remove: "prune" },
@@ -50,16 +22,7 @@ export const chatCalls = new Contract<ChatCalls>("ai", {
   counts: { read: ({ records }) => records.length, rows: ({ rows }) => rows.length },
 });
 
-type StreamCalls = CallsOf<
-  engine.ai_streams.Call,
-  {
-    begin: null;
-    append: null;
-    read: { ended: boolean; total: number; chunks: PackedPart[] } | null;
-    remove: null;
-    streams: Array<{ cursor: string; stream: string; savedAt: number; ended: boolean }>;
-  }
->;
+type StreamCalls = CallsOf<engine.ai_streams.Call, engine.ai_streams.Responses>;
 
 export const streamCalls = new Contract<StreamCalls>("ai-streams", {
   kinds: { begin: "save", append: "save", remove: "prune" },

@@ -2,29 +2,16 @@
 
 import type { CallsOf } from "../../bridge/calls.js";
 import type * as engine from "../../bridge/calls.generated.js";
-import { Contract, type Exact, type PackedPart } from "../../bridge/wire.js";
+import { Contract } from "../../bridge/wire.js";
 
 export type Of = engine.claude_agent_sdk.Session;
 
-export type Row = Omit<NewRow, "seen">;
+export type Row = Omit<engine.claude_agent_sdk.Row, "seen">;
 
-/** A session in a list. `saved` is the number of its last save. Later saves have greater numbers. */
-export type Listed = Of & Row & { cursor: string; saved: number };
+/** A session in a list. */
+export type Listed = engine.claude_agent_sdk.Responses["sessions"][number];
 
-type NewRow = engine.claude_agent_sdk.Row;
-type SessionCalls = CallsOf<
-  engine.claude_agent_sdk.Call,
-  {
-    append: null;
-    truncate: null;
-    remove: null;
-    removeSubpath: null;
-    entries: { total: number; entries: PackedPart[] } | null;
-    session: (Of & Row & { incarnation: Exact }) | null;
-    sessions: Listed[];
-    subpaths: string[];
-  }
->;
+type SessionCalls = CallsOf<engine.claude_agent_sdk.Call, engine.claude_agent_sdk.Responses>;
 
 export const claude = new Contract<SessionCalls>("claude-agent-sdk", {
   kinds: { append: "save", truncate: "save", remove: "prune", removeSubpath: "prune" },

@@ -5,13 +5,13 @@ import { idOrNull, requireId } from "../../store/ids.js";
 import { readRecord } from "../../store/options.js";
 import { detachBuffers } from "../../bridge/detach.js";
 import { type Format, deserialize } from "../../bridge/serializer.js";
-import type { NewPart, Unpack, PackedPart, Part } from "../../bridge/wire.js";
+import type { NewPart } from "../../bridge/wire.js";
 import { generateCheckpointId } from "./checkpoint-id.js";
 import type { Compared } from "./comparison.js";
 import { checkpointListOptions, count, finite } from "./options.js";
 import { type Context, type Edit, bytesOf, change, compare, expire, listPart, newRow, notFound } from "./sessions.js";
 import { type EncodedState, StoredState, encodeState, fieldsOf, partsOf, readMessages } from "./values.js";
-import { type CheckpointFields, type FoundCheckpoint, helix } from "./wire.js";
+import { type CheckpointFields, type FoundCheckpoint as Found, helix, openCheckpoint } from "./wire.js";
 import type { Checkpoint, CheckpointMeta, CheckpointPage } from "./contract.js";
 
 export interface EncodedCheckpoint extends CheckpointFields {
@@ -117,14 +117,6 @@ function namedMessages(
   return { messages: Math.min(messageCount, total), shared: false, counted: true };
 }
 
-type Found = FoundCheckpoint<Part>;
-
-const openFound: Unpack<FoundCheckpoint<PackedPart>, Found> = ({ parts, messages, ...fields }, part) => ({
-  ...fields,
-  parts: parts.map(part),
-  messages: messages && messages.map(part),
-});
-
 /** Finds a checkpoint. With a `sessionId`, a checkpoint of another session is not found. */
 export async function find(
   { engine: { native }, clock }: Context,
@@ -134,7 +126,7 @@ export async function find(
   const id = idOrNull(checkpointId, "checkpointId");
   const session = sessionId === undefined ? undefined : idOrNull(sessionId, "sessionId");
   if (id === null || session === null) return null;
-  const found = await helix.find(native, "load", { checkpointId: id }, openFound);
+  const found = await helix.find(native, "load", { checkpointId: id }, openCheckpoint);
   if (found === null || found.savedAt < clock.aliveSince()) return null;
   return session === undefined || found.sessionId === session ? found : null;
 }
@@ -143,7 +135,7 @@ export async function find(
 export async function findLatest(context: Context, sessionId: string): Promise<Found | null> {
   const { engine, clock } = context;
   const aliveSince = clock.aliveSince();
-  const newest = await helix.find(engine.native, "latest", { sessionId }, openFound);
+  const newest = await helix.find(engine.native, "latest", { sessionId }, openCheckpoint);
   if (newest === null || newest.savedAt >= aliveSince) return newest;
   // An older checkpoint may have been saved later, so it may not have expired.
   const { items } = await page(context, sessionId, { limit: 1 });

@@ -3,30 +3,18 @@
 import type { CallsOf } from "../../bridge/calls.js";
 import type * as engine from "../../bridge/calls.generated.js";
 import { Tool } from "../../bridge/native.js";
-import { type Unpack, type PackedPart, type Part, unpacked } from "../../bridge/wire.js";
+import { type Unpack, type Unpacked, unpacked } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
-import { type FoundWrite, type Header, langgraph } from "./wire.js";
+import { langgraph } from "./wire.js";
 
 /** A checkpoint of another saver, with the writes to it. */
-export interface SourceCheckpoint<P = Part> extends Pick<Header<P>, "namespace" | "id" | "parent" | "metadata"> {
-  /** True if `parts` has a part for each channel. Otherwise the only part contains the complete checkpoint. */
-  split: boolean;
-  parts: P[];
-  writes: Array<SourceWrite<P>>;
-}
+export type SourceCheckpoint = Unpacked<engine.langgraph.tool.FoundCheckpoint>;
 
 /** A write of another saver. The channel is the name of its part. */
-export type SourceWrite<P = Part> = Pick<FoundWrite<P>, "task" | "index" | "part">;
+export type SourceWrite = Unpacked<engine.langgraph.tool.FoundWrite>;
 
 /** The part of a page that belongs to a thread. */
-export interface SourceThread<P = Part> {
-  threadId: string;
-  checkpoints: Array<SourceCheckpoint<P>>;
-  /** The writes whose checkpoint does not exist. Only listed with the last checkpoint of the thread. */
-  orphans: Array<{ namespace: string; id: string; writes: Array<SourceWrite<P>> }>;
-  /** True if the page has the last checkpoint of the thread. */
-  ended: boolean;
-}
+export type SourceThread = Unpacked<engine.langgraph.tool.FoundThread>;
 
 /** The threads of another saver. They do not change while they are read. */
 export interface Source {
@@ -41,16 +29,7 @@ export interface Source {
   writes(checkpointRef: CheckpointRef): Promise<SourceWrite[]>;
 }
 
-type Calls = CallsOf<
-  engine.langgraph.tool.Call,
-  {
-    /** The last active thread comes last. */
-    threads: string[];
-    /** A page of the checkpoints of these threads. It begins after a namespace and an id of the first one. */
-    page: engine.langgraph.tool.FoundThread[];
-    writes: engine.langgraph.tool.FoundWrite[];
-  }
->;
+type Calls = CallsOf<engine.langgraph.tool.Call, engine.langgraph.tool.Responses>;
 
 /** The maximum number of threads that a page can begin. */
 const THREADS = 256;
@@ -99,9 +78,9 @@ export class SqliteSaver implements Source {
   }
 }
 
-const openWrite: Unpack<SourceWrite<PackedPart>, SourceWrite> = (write, part) => ({ ...write, part: part(write.part) });
+const openWrite: Unpack<engine.langgraph.tool.FoundWrite> = (write, part) => ({ ...write, part: part(write.part) });
 
-const openPage: Unpack<Array<SourceThread<PackedPart>>, SourceThread[]> = (page, part) =>
+const openPage: Unpack<engine.langgraph.tool.FoundThread[]> = (page, part) =>
   page.map((thread) => ({
     ...thread,
     checkpoints: thread.checkpoints.map((found) => ({

@@ -1,9 +1,10 @@
 /** Finds the nodes that run after a checkpoint. */
 
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import type * as engine from "../../bridge/calls.generated.js";
 
 /** The status at a checkpoint without stopped tasks: whether a node runs next. */
-export type NewStatus = "unfinished" | "finished" | "unknown";
+export type NewStatus = engine.langgraph.NewStatus;
 
 /** Keys of `versions_seen` that are not nodes. */
 export const NO_NODES = new Set(["__input__", "__interrupt__"]);

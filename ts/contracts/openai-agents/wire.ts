@@ -1,31 +1,18 @@
 /** The calls of the OpenAI Agents SDK's sessions and run states. `engine/src/contract/openai_agents` declares the same calls. */
 
-import type { CallsOf, Narrowed } from "../../bridge/calls.js";
+import type { CallsOf } from "../../bridge/calls.js";
 import type * as engine from "../../bridge/calls.generated.js";
-import { Contract, type PackedPart } from "../../bridge/wire.js";
-import type { EffectEntry, StoredEffect } from "../../store/effect-wire.js";
+import { Contract } from "../../bridge/wire.js";
 
-export type Row = Omit<NewRow, "seen">;
+export type Row = engine.openai_agents.FoundRow;
 
-/** A session in a list. `saved` is the number of its last save. Later saves have greater numbers. */
-export type Listed = Row & { cursor: string; saved: number };
-
-type NewRow = engine.openai_agents.Row;
+/** A session in a list. */
+export type Listed = engine.openai_agents.Responses["sessions"][number];
 
 /** The parameters of a session's change. */
 export type Change = Omit<Parameters<SessionCalls["change"]>[0], "row">;
 
-type SessionCalls = CallsOf<
-  engine.openai_agents.Call,
-  {
-    change: null;
-    fork: null;
-    remove: null;
-    read: (Row & { total: number; items: PackedPart[] }) | null;
-    applied: string | null;
-    sessions: Listed[];
-  }
->;
+type SessionCalls = CallsOf<engine.openai_agents.Call, engine.openai_agents.Responses>;
 
 export const sessionCalls = new Contract<SessionCalls>("openai-agents", {
   kinds: { change: "save", fork: "save", remove: "prune" },
@@ -34,24 +21,9 @@ export const sessionCalls = new Contract<SessionCalls>("openai-agents", {
 });
 
 /** A taken state: the effect that is written with the call. */
-export type Taken = Omit<engine.openai_agents_states.Write, "entry" | "result"> & {
-  entry: EffectEntry;
-  result: undefined;
-};
+export type Taken = engine.openai_agents_states.Write;
 
-type StateCalls = CallsOf<
-  Narrowed<
-    engine.openai_agents_states.Call,
-    { status: "waiting" | "finished" | "unfinished" | "unknown"; taken: Taken | undefined }
-  >,
-  {
-    save: null;
-    /** `now` is the time on the store's clock. */
-    newest: { id: string; session: string | null; parts: PackedPart[]; now: number; effects: StoredEffect[] } | null;
-    remove: null;
-    runs: Array<{ cursor: string; run: string; session: string | null }>;
-  }
->;
+type StateCalls = CallsOf<engine.openai_agents_states.Call, engine.openai_agents_states.Responses>;
 
 export const stateCalls = new Contract<StateCalls>("openai-agents-states", {
   kinds: { save: "save", remove: "prune" },

@@ -1,11 +1,11 @@
 /** Declares the engine's calls for TinyAgents' threads. See `engine/src/contract/tinyagents/call.rs`. */
 
-import type { CallsOf, Narrowed } from "../../bridge/calls.js";
+import type { CallsOf } from "../../bridge/calls.js";
 import type * as engine from "../../bridge/calls.generated.js";
-import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
+import { Contract, type Exact, type PackedPart, type Part, type Unpack, type Unpacked } from "../../bridge/wire.js";
 
 /** The status at a checkpoint without stopped tasks: whether a node runs next. */
-export type NewStatus = "unfinished" | "finished" | "unknown";
+export type NewStatus = engine.tinyagents.NewStatus;
 
 /** The place of a checkpoint. `namespace` is a JSON text. */
 export interface Place {
@@ -14,54 +14,15 @@ export interface Place {
   id: string;
 }
 
-/** A checkpoint without its state. `key` is the engine's id of the checkpoint. */
-export interface Header<P = Part> extends Place {
-  key: string;
-  parent: string | null;
-  metadata: P;
-  savedAt: number;
-  dependsOnParent: boolean;
-  status: NewStatus;
-  /** True if the id was put before. The writes then belong to the first checkpoint of this id. */
-  again: boolean;
-}
+export type Header = Unpacked<engine.tinyagents.FoundHeader>;
+export type FoundWrite = Unpacked<engine.tinyagents.FoundWrite>;
 
-/** A pending write. The name of its part is the node and the channel, as a JSON text. */
-export interface FoundWrite<P = Part> {
-  task: string;
-  index: number;
-  part: P;
-}
-
-export interface Found<P = Part> {
-  header: Header<P>;
-  parts: P[];
-  writes: Array<FoundWrite<P>>;
+export interface Found extends Unpacked<engine.tinyagents.Found> {
   /** The incarnation of the namespace. Missing if it was not read. */
   incarnation?: Exact | undefined;
 }
 
-/** The stored checkpoints of an id: the first one and, if the id was put again, the key of the last one. */
-interface FoundId<P> {
-  first: Found<P> | null;
-  later: string | null;
-  incarnation?: Exact;
-}
-
-type TinyagentsCalls = CallsOf<
-  Narrowed<engine.tinyagents.Call, { status: NewStatus; needs: "namespace" | undefined }>,
-  {
-    put: null;
-    putWrites: null;
-    get: FoundId<PackedPart> | null;
-    last: FoundId<PackedPart> | null;
-    load: FoundId<PackedPart> | null;
-    list: Array<Header<PackedPart>>;
-    namespaces: Array<{ cursor: string; threadId: string; namespace: string }>;
-    deleteThread: null;
-    delete: null;
-  }
->;
+type TinyagentsCalls = CallsOf<engine.tinyagents.Call, engine.tinyagents.Responses>;
 
 export const tinyagents = new Contract<TinyagentsCalls>("tinyagents", {
   kinds: { put: "save", putWrites: "save", deleteThread: "prune", delete: "prune" },
@@ -80,15 +41,19 @@ function threadOf(key: string): string | null {
   return rest === undefined ? null : Buffer.from(rest).toString("utf8", 0, Number(length));
 }
 
-const openHeader: Unpack<Header<PackedPart>, Header> = (header, part) => ({
+const openHeader: Unpack<engine.tinyagents.FoundHeader> = (header, part) => ({
   ...header,
   metadata: part(header.metadata),
 });
 
-export const openHeaders: Unpack<Array<Header<PackedPart>>, Header[]> = (headers, part) =>
+export const openHeaders: Unpack<engine.tinyagents.FoundHeader[]> = (headers, part) =>
   headers.map((header) => openHeader(header, part));
 
-export const openFound: Unpack<FoundId<PackedPart>, FoundId<Part>> = ({ first, later, ...rest }, part) => ({
+/** Adds the incarnation to the first checkpoint. */
+export const openFound = (
+  { first, later, ...rest }: engine.tinyagents.FoundId,
+  part: (packed: PackedPart) => Part,
+) => ({
   ...rest,
   first: first && {
     ...rest,

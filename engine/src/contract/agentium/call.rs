@@ -12,7 +12,6 @@ use crate::op::Op;
 use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, SortKey, Status};
 
-/// The calls. `ts/contracts/agentium/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -44,7 +43,21 @@ enum Call {
     },
 }
 
-pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    save: (),
+    delete: (),
+    clear: (),
+    load: Option<Found>,
+    latest: Option<Found>,
+    list: Vec<Found>,
+    timeline: Vec<Step>,
+    runs: Vec<FoundRun>,
+}
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call, Responses>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
@@ -80,16 +93,18 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-#[derive(Serialize)]
+/// A checkpoint.
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Found {
     id: String,
     run_id: String,
-    /// The hash of the shape of the workflow that stored the checkpoint.
+    /// The hash of the shape of the workflow that stored the checkpoint. `None`: unknown.
     shape: Option<String>,
     saved: Saved,
-    /// The incarnation of the run, if it was read.
+    /// The incarnation of the run. Missing if the checkpoint was found by its id.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "Exact")]
     incarnation: Option<i64>,
     parts: Vec<PackedPart>,
 }
@@ -105,18 +120,19 @@ fn found(answer: Answer, incarnation: Option<i64>) -> Result<Option<Response>> {
     Response::one(answer.into_checkpoint()?, |found, response| Ok(Found { incarnation, ..entry(*found, response)? }))
 }
 
+/// A run. `cursor` is the position from which the next page of the listing continues.
+#[derive(Serialize, TS)]
+#[serde(rename_all = "camelCase")]
+struct FoundRun {
+    cursor: String,
+    run_id: String,
+    checkpoints: u64,
+    latest: Step,
+    status: Status,
+    shape: Option<String>,
+}
+
 fn run_list(answer: Answer) -> Result<Option<Response>> {
-    /// A run. `cursor` is the position from which the next page of the listing continues.
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct FoundRun {
-        cursor: String,
-        run_id: String,
-        checkpoints: u64,
-        latest: Step,
-        status: Status,
-        shape: Option<String>,
-    }
     Response::list(answer.into_lineages()?, |run, _| {
         let run_id = run.newest.lineage.clone();
         let mut latest = step(run.newest)?;

@@ -23,7 +23,7 @@ pub const STATE: &str = "state";
 pub const REST: &str = "rest";
 
 /// The fields of a checkpoint that listings show without reading its payload.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_field_names, reason = "the names of the contract")]
 pub(super) struct Step {
@@ -53,12 +53,13 @@ impl Step {
     }
 }
 
-/// Identifies a save.
-#[derive(Serialize)]
+/// Identifies a save. A restarted run uses its ids again, but never a stamp.
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Saved {
     step_index: f64,
     created_at: f64,
+    /// A random number. `None`: the writer gave none.
     stamp: Option<u64>,
 }
 

@@ -20,14 +20,13 @@ pub const CONTRACT: Contract = Contract {
     name_of,
     lineage_of: |key, namespace| id(namespace, key),
     id_of: |key, namespace, _| id(namespace, key),
-    call_types: CallTypes::of::<Call>(),
+    call_types: CallTypes::of::<Call, Responses>(),
     ..Contract::new("storage", CONTRACT_ID, request, |_| Ok(Shown::default()))
 };
 pub const CONTRACT_ID: ContractId = ContractId(3);
 /// The part that holds the value.
 const VALUE: &str = "value";
 
-/// The calls. `ts/contracts/agentium/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -51,6 +50,16 @@ enum Call {
         namespace: String,
         prefix: String,
     },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    set: (),
+    delete: (),
+    get: Option<FoundValue>,
+    list: Vec<FoundValue>,
 }
 
 fn request(call: RawCall<'_>) -> Result<Request> {
@@ -79,19 +88,20 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-#[derive(Serialize)]
-struct Found {
+/// A value with its key.
+#[derive(Serialize, TS)]
+struct FoundValue {
     key: String,
     parts: Vec<PackedPart>,
 }
 
-fn entry(found: Checkpoint, response: &mut ResponseBuilder) -> Result<Found> {
+fn entry(found: Checkpoint, response: &mut ResponseBuilder) -> Result<FoundValue> {
     let Header { id, sort_key, .. } = found.header;
     let key = String::from_utf8(sort_key.0).map_err(|_| {
         let message = format!("the stored key of value {id:?} is damaged; restore the file from a backup");
         Error::new(Code::Corrupt, message)
     })?;
-    Ok(Found { key, parts: response.parts(found.payload) })
+    Ok(FoundValue { key, parts: response.parts(found.payload) })
 }
 
 /// Returns the engine's id of a value, which is unique for each pair of namespace and key.

@@ -13,7 +13,6 @@ use crate::op::Op;
 use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, SortKey, Status};
 
-/// The calls. `ts/contracts/agentos/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -58,7 +57,22 @@ enum Call {
     },
 }
 
-pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    save: (),
+    fork: (),
+    delete: (),
+    clear: (),
+    get: Option<Found>,
+    load: Option<Found>,
+    list: Columns<'static>,
+    forks: Vec<FoundRun>,
+    runs: Vec<FoundRun>,
+}
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call, Responses>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
@@ -98,19 +112,25 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
+/// A checkpoint.
+#[derive(Serialize, TS)]
+struct Found {
+    #[serde(flatten)]
+    metadata: Metadata,
+    status: Status,
+    /// The incarnation of the run. Missing if the checkpoint was found by its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "Exact")]
+    incarnation: Option<i64>,
+    /// The mark of the program that made the checkpoint: see `ts/store/mark.ts`. Missing if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    mark: Option<String>,
+    parts: Vec<PackedPart>,
+}
+
 /// `incarnation` is the incarnation of the run, if it was read.
 fn found(answer: Answer, incarnation: Option<i64>) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        #[serde(flatten)]
-        metadata: Metadata,
-        status: Status,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        incarnation: Option<i64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        mark: Option<String>,
-        parts: Vec<PackedPart>,
-    }
     Response::one(answer.into_checkpoint()?, |checkpoint, response| {
         let Checkpoint { header, payload, .. } = *checkpoint;
         let (status, mark) = (header.status, meta::mark(&header.meta));
@@ -119,7 +139,7 @@ fn found(answer: Answer, incarnation: Option<i64>) -> Result<Option<Response>> {
 }
 
 /// A listing as columns. JavaScript reads columns in half the time of a list with one object for each row.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Columns<'a> {
     /// The number of rows.
@@ -135,7 +155,7 @@ struct Columns<'a> {
 
 /// The values of one column. A value that all rows share is sent once, for example the graph's id in a listing of one
 /// graph.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 #[serde(untagged)]
 enum Column<T> {
     Same(T),
@@ -166,19 +186,22 @@ fn listed(answer: Answer) -> Result<Option<Response>> {
     Response::json(&columns).map(Some)
 }
 
+/// A run. `cursor` is the position from which the next page of the listing continues.
+#[derive(Serialize, TS)]
+#[serde(rename_all = "camelCase")]
+struct FoundRun {
+    cursor: String,
+    checkpoints: u64,
+    latest: Metadata,
+    status: Status,
+    forked_from: Option<String>,
+    /// The mark of the newest checkpoint: see `ts/store/mark.ts`. Missing if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    mark: Option<String>,
+}
+
 fn run_list(answer: Answer) -> Result<Option<Response>> {
-    /// A run. `cursor` is the position from which the next page of the listing continues.
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct FoundRun {
-        cursor: String,
-        checkpoints: u64,
-        latest: Metadata,
-        status: Status,
-        forked_from: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        mark: Option<String>,
-    }
     Response::list(answer.into_lineages()?, |run, _| {
         let (status, mark) = (run.status, meta::mark(&run.newest.meta));
         let (cursor, checkpoints, forked_from) = (run.position.to_string(), run.checkpoints, run.origin);

@@ -21,7 +21,7 @@ pub const STATE: &str = "state";
 pub const REST: &str = "rest";
 
 /// A checkpoint as listings show it: the contract's `CheckpointMetadata`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     pub id: String,

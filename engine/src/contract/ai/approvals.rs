@@ -64,21 +64,23 @@ pub(super) fn query(chat: &str, approvals: Vec<String>) -> Query {
     Query::All(approvals.into_iter().map(get).collect())
 }
 
+/// The mark of an approval.
+#[derive(Serialize, TS)]
+pub(super) struct FoundApproval {
+    approval: String,
+    /// In ms since the epoch.
+    at: i64,
+    by: String,
+    released: bool,
+}
+
 pub(super) fn respond(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        approval: String,
-        /// In ms since the epoch.
-        at: i64,
-        by: String,
-        released: bool,
-    }
     let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
     let found = answers.into_iter().map(Answer::into_checkpoint).collect::<Result<Vec<_>>>()?;
     Response::list(found.into_iter().flatten().collect(), |found, _| {
         let Header { id, saved_at: at, meta, sort_key, .. } = found.header;
         let (_, approval) = thread::split(&id).ok_or_else(|| damaged(&id))?;
         let by = String::from_utf8(meta).map_err(|_| damaged(&id))?;
-        Ok(Found { approval: approval.to_owned(), at, by, released: sort_key == released() })
+        Ok(FoundApproval { approval: approval.to_owned(), at, by, released: sort_key == released() })
     })
 }

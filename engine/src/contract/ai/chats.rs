@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::approvals;
+use super::approvals::{self, FoundApproval};
 use super::rows::{self, ALL, FoundRow, NewRow, Revision, has_revision};
 use crate::contract::call::{Buffers, PackedRecords, RawCall, Request};
 use crate::contract::cursor::{format_cursor, parse_cursor};
@@ -27,7 +27,7 @@ pub const CHATS: Contract = Contract {
     id_of: |chat, _, version| thread::lineage(chat, version),
     records_of: Some(|chat, _, key| LogRange::kept(CHATS_ID, chat, MESSAGES, key)),
     remove: Some(|chat, _| delete(chat)),
-    call_types: CallTypes::of::<Call>(),
+    call_types: CallTypes::of::<Call, Responses>(),
     ..Contract::new("ai", CHATS_ID, request, show)
 };
 pub const ROWS: Contract = Contract::new("ai/rows", rows::ID, request, |_| Ok(Shown::default()));
@@ -39,7 +39,6 @@ const PAGE_BYTES: usize = 4 << 20;
 /// The maximum number of rows that a filter checks for a page.
 const LOOKS: usize = 1_000;
 
-/// The calls. `ts/contracts/ai/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -104,6 +103,22 @@ enum Call {
         by: String,
         saved_at: i64,
     },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    save: (),
+    fork: (),
+    read: Option<FoundChat>,
+    row: Option<FoundRow>,
+    versions: Vec<FoundVersion>,
+    rows: FoundRows,
+    remove: (),
+    take: (),
+    taken: Vec<FoundApproval>,
+    release: (),
 }
 
 #[derive(Debug, Deserialize, TS)]
@@ -245,15 +260,10 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             let (bytes, looks, short_keys) = (PAGE_BYTES, LOOKS, true);
             let page = Page { contract, of, order, after, skip: 0, filter, limit, bytes, looks, short_keys };
             Request::ask(Query::Page(page), |answer| {
-                #[derive(Serialize)]
-                struct Found {
-                    rows: Vec<FoundRow>,
-                    next: Option<String>,
-                }
                 Response::one(Some(answer.into_page()?), |page, response| {
                     let rows = page.tuples.into_iter().map(|tuple| FoundRow::read(tuple.checkpoint, response));
                     let next = page.next.map(|(sort_key, seq)| format_cursor(&sort_key, seq));
-                    Ok(Found { rows: rows.collect::<Result<_>>()?, next })
+                    Ok(FoundRows { rows: rows.collect::<Result<_>>()?, next })
                 })
             })
         }
@@ -272,7 +282,16 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-#[derive(Serialize)]
+/// A page of rows.
+#[derive(Serialize, TS)]
+struct FoundRows {
+    rows: Vec<FoundRow>,
+    /// The next page begins after this place. `None` on the last page.
+    next: Option<String>,
+}
+
+/// A version in a listing.
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct FoundVersion {
     version: u64,
@@ -287,23 +306,25 @@ impl FoundVersion {
     }
 }
 
+/// A chat with the messages of a version.
+#[derive(Serialize, TS)]
+struct FoundChat {
+    row: FoundRow,
+    /// The version that was read. `None` if it does not exist.
+    version: Option<u64>,
+    records: Vec<PackedPart>,
+}
+
 fn read(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        row: FoundRow,
-        /// The version that was read. `None` if it does not exist.
-        version: Option<u64>,
-        records: Vec<PackedPart>,
-    }
     let [row, start, logged] = answer.into_all()?;
     let (incarnation, logged) = (start.into_position()?, logged.into_logged()?);
     Response::one(row.into_checkpoint()?, |row, response| {
         let row = FoundRow::read(*row, response)?.of(incarnation);
         let Some(logged) = logged else {
-            return Ok(Found { row, version: None, records: Vec::new() });
+            return Ok(FoundChat { row, version: None, records: Vec::new() });
         };
         let version = Some(FoundVersion::read(&logged.checkpoint.header)?.version);
-        Ok(Found { row, version, records: response.records(logged.records) })
+        Ok(FoundChat { row, version, records: response.records(logged.records) })
     })
 }
 

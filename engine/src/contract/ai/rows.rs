@@ -104,7 +104,8 @@ pub(super) fn has_revision(chat: &str, revision: Option<Revision>) -> Expect {
     Expect::Checkpoint { contract: ID, id: chat.to_owned(), must, otherwise }
 }
 
-#[derive(Serialize)]
+/// A row in a response.
+#[derive(Serialize, TS)]
 pub(super) struct FoundRow {
     chat: String,
     revision: Revision,
@@ -113,6 +114,7 @@ pub(super) struct FoundRow {
     index: String,
     /// The incarnation of the chat, if it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "Exact")]
     incarnation: Option<i64>,
     metadata: Vec<PackedPart>,
 }

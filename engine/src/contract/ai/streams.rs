@@ -6,7 +6,7 @@ use ts_rs::TS;
 use crate::contract::call::{PackedRecords, RawCall, Request};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
-use crate::contract::response::{PackedPart, Response};
+use crate::contract::response::{Listed, PackedPart, Response};
 use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, LogMust, Must, Op, Unit};
@@ -18,13 +18,12 @@ pub const STREAMS: Contract = Contract {
     single: true,
     records_of: Some(|stream, _, _| chunks(stream.to_owned())),
     remove: Some(|stream, _| remove(stream.to_owned())),
-    call_types: CallTypes::of::<Call>(),
+    call_types: CallTypes::of::<Call, Responses>(),
     ..Contract::new("ai-streams", STREAMS_ID, request, show)
 };
 
 const CHUNKS: &str = "chunks";
 
-/// The calls. `ts/contracts/ai/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -53,6 +52,17 @@ enum Call {
         before: Option<i64>,
         limit: usize,
     },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    begin: (),
+    append: (),
+    read: Option<FoundStream>,
+    remove: (),
+    streams: Vec<Listed<ListedStream>>,
 }
 
 /// The meta of a stream's checkpoint.
@@ -129,35 +139,39 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Streams { before, limit } => {
             let group_prefix = String::new();
             Request::ask(Query::Lineages { contract, group_prefix, before, limit }, |answer| {
-                #[derive(Serialize)]
-                #[serde(rename_all = "camelCase")]
-                struct Found {
-                    stream: String,
-                    saved_at: i64,
-                    ended: bool,
-                }
                 Response::lineages(answer, |header| {
                     let ended = Meta::read(&header)?.ended;
-                    Ok(Found { stream: header.id, saved_at: header.saved_at, ended })
+                    Ok(ListedStream { stream: header.id, saved_at: header.saved_at, ended })
                 })
             })
         }
     })
 }
 
+/// A stream in a listing.
+#[derive(Serialize, TS)]
+#[serde(rename_all = "camelCase")]
+struct ListedStream {
+    stream: String,
+    saved_at: i64,
+    ended: bool,
+}
+
+/// A part of the text of a stream.
+#[derive(Serialize, TS)]
+struct FoundStream {
+    ended: bool,
+    /// The number of chunks in the log.
+    total: u64,
+    chunks: Vec<PackedPart>,
+}
+
 fn read(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        ended: bool,
-        /// The number of chunks in the log.
-        total: u64,
-        chunks: Vec<PackedPart>,
-    }
     let [row, log] = answer.into_all()?;
     let page = log.into_log()?.unwrap_or_default();
     Response::one(row.into_headers()?.pop(), |header, response| {
         let Meta { ended } = Meta::read(&header)?;
-        Ok(Found { ended, total: page.length, chunks: response.records(page.records) })
+        Ok(FoundStream { ended, total: page.length, chunks: response.records(page.records) })
     })
 }
 

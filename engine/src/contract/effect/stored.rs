@@ -1,7 +1,7 @@
 //! The stored form of effects. Code that knows its contract uses it directly, without the list of contracts.
 
 use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::entry::Contract;
@@ -26,13 +26,86 @@ pub(super) struct Address {
     pub(super) branch: u32,
 }
 
-/// A stored effect. TypeScript writes and reads the other fields.
-#[derive(Debug, Deserialize, Serialize)]
-pub(super) struct Entry {
+/// A stored effect.
+#[derive(Debug, Deserialize, Serialize, TS)]
+pub(super) struct Keyed {
     key: String,
     branch: u32,
     #[serde(flatten)]
-    more: serde_json::Map<String, serde_json::Value>,
+    entry: Entry,
+}
+
+/// The fields of an effect that TypeScript writes and reads. In TypeScript, they have the type [`EffectEntry`].
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(super) struct Entry(serde_json::Map<String, serde_json::Value>);
+
+/// The stored data of an effect, without its result.
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: the engine does not read these fields")]
+struct EffectEntry {
+    state: EffectState,
+    idempotency_key: String,
+    /// The number of attempts.
+    attempts: u32,
+    holder: String,
+    /// The time at which a running effect counts as abandoned, in ms since the epoch on the store's clock.
+    until: i64,
+    /// The id of the checkpoint that the effect began from. Null: the run had none.
+    #[ts(type = "null | string")]
+    base: Option<String>,
+    /// The id of a stored ancestor, because `base` may not have been stored yet. Null: `newest`.
+    #[ts(type = "null | string")]
+    from: Option<String>,
+    /// The id of the run's newest checkpoint when the effect began.
+    #[ts(type = "null | string")]
+    newest: Option<String>,
+    started_at: i64,
+    #[ts(type = "null | number")]
+    ended_at: Option<i64>,
+    /// The error of the function, for people.
+    #[ts(type = "null | string")]
+    error: Option<String>,
+}
+
+/// - `"running"`: a process has begun it and has not recorded its end.
+/// - `"done"`: the result is recorded.
+/// - `"failed"`: the function threw. The next call runs it again.
+/// - `"error"`: the function threw, and the error is recorded in place of a result.
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: the engine does not read the state")]
+enum EffectState {
+    Running,
+    Done,
+    Failed,
+    Error,
+}
+
+impl TS for Entry {
+    type OptionInnerType = Self;
+    type WithoutGenerics = Self;
+
+    fn name(config: &Config) -> String {
+        EffectEntry::name(config)
+    }
+
+    fn inline(config: &Config) -> String {
+        EffectEntry::inline(config)
+    }
+
+    fn inline_flattened(config: &Config) -> String {
+        EffectEntry::inline_flattened(config)
+    }
+
+    fn visit_dependencies(visitor: &mut impl TypeVisitor) {
+        visitor.visit::<EffectEntry>();
+    }
+
+    fn visit_generics(visitor: &mut impl TypeVisitor) {
+        visitor.visit::<EffectEntry>();
+    }
 }
 
 /// Writes an effect during an attempt: the renewed claim, or the end. With `result`, the buffers have a part. Fails
@@ -42,8 +115,7 @@ pub(super) struct Entry {
 pub(in crate::contract) struct Write {
     pub(super) effect: Address,
     token: i64,
-    #[ts(type = "object")]
-    entry: serde_json::Map<String, serde_json::Value>,
+    entry: Entry,
     result: Option<PartName>,
     saved_at: i64,
 }
@@ -59,18 +131,20 @@ impl Write {
 }
 
 /// An effect in a response.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Effect {
+    /// A process that takes the effect over writes a greater token.
     token: i64,
     saved_at: i64,
     #[serde(flatten)]
-    entry: Entry,
+    keyed: Keyed,
+    /// The result. Empty in a list of effects.
     parts: Vec<PackedPart>,
 }
 
 /// The effects of a run.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 pub(in crate::contract) struct Effects {
     /// The time on the store's clock.
     now: i64,
@@ -86,18 +160,18 @@ impl Address {
         self,
         contract: &Contract,
         token: i64,
-        entry: serde_json::Map<String, serde_json::Value>,
+        entry: Entry,
         result: Option<PartName>,
         saved_at: i64,
         buffers: &mut Buffers,
     ) -> Result<Op> {
         let id = self.id()?;
         let lineage = (contract.lineage_of)(&self.of.run, &self.of.ns);
-        let entry = Entry { key: self.key, branch: self.branch, more: entry };
+        let keyed = Keyed { key: self.key, branch: self.branch, entry };
         let header = Header {
             sort_key: key_of(token),
             saved_at,
-            meta: serde_json::to_vec(&entry)
+            meta: serde_json::to_vec(&keyed)
                 .map_err(|error| Error::invalid(format!("an effect cannot be written: {error}")))?,
             ..Header::new(contract.id, lineage, id)
         };
@@ -138,10 +212,10 @@ pub(super) fn key_of(token: i64) -> SortKey {
 }
 
 pub(super) fn read(header: &Header, parts: Vec<PackedPart>) -> Result<Effect> {
-    let entry = serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))?;
+    let keyed = serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))?;
     let (token, _) = header.sort_key.split_f64().ok_or_else(|| damaged(&header.id))?;
     #[expect(clippy::cast_possible_truncation, reason = "a whole number, which `key_of` has written")]
-    Ok(Effect { token: token as i64, saved_at: header.saved_at, entry, parts })
+    Ok(Effect { token: token as i64, saved_at: header.saved_at, keyed, parts })
 }
 
 /// The query for the effects of a run. `contract` is the contract of the effects. [`listed`] reads the answer.

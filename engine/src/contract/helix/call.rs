@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::list::{Cursor, Listing, list};
+use super::list::{Cursor, Listing, Page, list};
 use super::meta::{Session, read_meta};
 use super::ops::{
     Branch, CONTRACT_ID, Change, MESSAGES, SESSIONS_ID, Save, append, branch, change, delete, expire, messages, save,
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
 use crate::record::{Checkpoint, LogPage, Logged, Record};
 
-/// The calls: see `ts/contracts/helix/wire.ts`. A session is alive if its last write was at or after `alive_since`.
+/// The calls. A session is alive if its last write was at or after `alive_since`.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -83,7 +83,26 @@ enum Call {
     },
 }
 
-pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    change: (),
+    branch: (),
+    append: (),
+    delete: (),
+    expire: (),
+    session: Option<FoundSession>,
+    sessions: Vec<ListedSession>,
+    messages: Option<Messages>,
+    compare: Option<Compared>,
+    save: (),
+    load: Option<FoundCheckpoint>,
+    latest: Option<FoundCheckpoint>,
+    list: Page,
+}
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call, Responses>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
@@ -130,32 +149,36 @@ fn start(session_id: &str) -> Query {
     Query::Start { contract: SESSIONS_ID, lineage: session_id.to_owned() }
 }
 
+/// A session with its state.
+#[derive(Serialize, TS)]
+struct FoundSession {
+    #[serde(flatten)]
+    session: Session,
+    #[ts(type = "Exact | null")]
+    incarnation: Option<i64>,
+    parts: Vec<PackedPart>,
+}
+
 fn found_session(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        #[serde(flatten)]
-        session: Session,
-        incarnation: Option<i64>,
-        parts: Vec<PackedPart>,
-    }
     let [session, start] = answer.into_all()?;
     let incarnation = start.into_position()?;
     Response::one(session.into_tuple()?, |found, response| {
         let parts = found.writes.into_iter().map(|write| response.part(write.part)).collect();
-        Ok(Found { session: Session::read(found.checkpoint.header)?, incarnation, parts })
+        Ok(FoundSession { session: Session::read(found.checkpoint.header)?, incarnation, parts })
     })
 }
 
+/// A session in a listing. The next page continues from `cursor`.
+#[derive(Serialize, TS)]
+struct ListedSession {
+    cursor: String,
+    #[serde(flatten)]
+    session: Session,
+}
+
 fn session_list(answer: Answer) -> Result<Option<Response>> {
-    /// The next page continues from `cursor`.
-    #[derive(Serialize)]
-    struct Listed {
-        cursor: String,
-        #[serde(flatten)]
-        session: Session,
-    }
     Response::list(answer.into_lineages()?, |found, _| {
-        Ok(Listed { cursor: found.position.to_string(), session: Session::read(found.newest)? })
+        Ok(ListedSession { cursor: found.position.to_string(), session: Session::read(found.newest)? })
     })
 }
 
@@ -166,19 +189,21 @@ fn row_and_log(answer: Answer) -> Result<(Option<Session>, LogPage)> {
     Ok((row, log.into_log()?.unwrap_or_default()))
 }
 
+/// Messages of a session. `saved_at` is the time of the session's last write.
+#[derive(Serialize, TS)]
+#[serde(rename_all = "camelCase")]
+struct Messages {
+    saved_at: i64,
+    /// The number of all messages of the session.
+    total: u64,
+    messages: Vec<PackedPart>,
+}
+
 fn found_messages(answer: Answer) -> Result<Option<Response>> {
-    /// Messages of a session. `saved_at` is the time of the session's last write.
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Found {
-        saved_at: i64,
-        total: u64,
-        messages: Vec<PackedPart>,
-    }
     let (Some(session), page) = row_and_log(answer)? else { return Ok(None) };
     let mut response = ResponseBuilder::default();
     let messages = response.records(page.records);
-    response.finish(&Found { saved_at: session.saved_at, total: page.length, messages }).map(Some)
+    response.finish(&Messages { saved_at: session.saved_at, total: page.length, messages }).map(Some)
 }
 
 /// A checkpoint, with the data that its writer knows.
@@ -209,19 +234,22 @@ impl Since {
     }
 }
 
+/// The result of a comparison.
+#[derive(Serialize, TS)]
+#[serde(rename_all = "camelCase")]
+struct Compared {
+    saved_at: i64,
+    version: u64,
+    total: u64,
+    /// True if the given messages equal the session's from the offset on.
+    same: bool,
+    /// False if the given checkpoint does not share the messages before the offset.
+    since: bool,
+    #[ts(type = "Exact | null")]
+    incarnation: Option<i64>,
+}
+
 fn compared(answer: Answer, offset: u64, since: Option<&Since>, given: &[Record]) -> Result<Option<Response>> {
-    /// The result of a comparison. `same`: the given messages equal the session's from the offset on. `since` is false
-    /// if the given checkpoint does not share the messages before the offset.
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Compared {
-        saved_at: i64,
-        version: u64,
-        total: u64,
-        same: bool,
-        since: bool,
-        incarnation: Option<i64>,
-    }
     let [session, named, start] = answer.into_all()?;
     let incarnation = start.into_position()?;
     let (Some(session), page) = row_and_log(session)? else { return Ok(None) };
@@ -237,23 +265,25 @@ fn checkpoint(pick: Pick) -> Request {
     Request::ask(Query::Logged { contract: CONTRACT_ID, pick, log: MESSAGES.to_owned() }, found_checkpoint)
 }
 
+/// A checkpoint.
+#[derive(Serialize, TS)]
+#[serde(rename_all = "camelCase")]
+struct FoundCheckpoint {
+    id: String,
+    session_id: String,
+    saved_at: i64,
+    step_count: f64,
+    timestamp: f64,
+    stream_sequence: f64,
+    message_count: f64,
+    /// True if `branchSession` made the checkpoint. Its state is then a copy of another session's state.
+    copied: bool,
+    parts: Vec<PackedPart>,
+    /// The messages that the checkpoint shares with its session. `None`: its parts hold the messages.
+    messages: Option<Vec<PackedPart>>,
+}
+
 fn found_checkpoint(answer: Answer) -> Result<Option<Response>> {
-    /// A checkpoint. `messages` are the session's messages, if the checkpoint shares them.
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Found {
-        id: String,
-        session_id: String,
-        saved_at: i64,
-        step_count: f64,
-        timestamp: f64,
-        stream_sequence: f64,
-        message_count: f64,
-        /// True if `branchSession` made the checkpoint. Its state is then a copy of another session's state.
-        copied: bool,
-        parts: Vec<PackedPart>,
-        messages: Option<Vec<PackedPart>>,
-    }
     Response::one(answer.into_logged()?, |found, response| {
         let Logged { checkpoint: Checkpoint { header, payload, logs }, records } = *found;
         let (meta, timestamp) = read_meta(&header)?;
@@ -261,7 +291,7 @@ fn found_checkpoint(answer: Answer) -> Result<Option<Response>> {
         let messages = meta.shares_messages.then(|| response.records(records));
         #[expect(clippy::cast_precision_loss, reason = "no log has 2^53 records")]
         let named = logs.first().map_or(0.0, |log| log.length as f64);
-        Ok(Found {
+        Ok(FoundCheckpoint {
             id: header.id,
             session_id: header.lineage,
             saved_at: header.saved_at,

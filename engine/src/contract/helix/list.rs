@@ -1,6 +1,7 @@
 //! Lists the checkpoints of a session, page by page.
 
 use serde::Serialize;
+use ts_rs::TS;
 
 use super::meta::read_meta;
 use super::ops::CONTRACT_ID;
@@ -42,26 +43,30 @@ pub(super) fn list(session_id: &str, listing: Listing) -> Request {
     Request::ask(Query::All(vec![count, list]), move |answer| summaries(answer, listing))
 }
 
+/// A checkpoint in a listing.
+#[derive(Serialize, TS)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    id: String,
+    step_count: f64,
+    timestamp: f64,
+    /// The store's sort number, if it differs: see [`Order::SaveOfNumber`](crate::record::Order::SaveOfNumber).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    place: Option<f64>,
+    status: Option<String>,
+}
+
+/// A page of a listing.
+#[derive(Serialize, TS)]
+pub(super) struct Page {
+    total: u64,
+    /// The number of checkpoints after the page.
+    rest: u64,
+    items: Vec<Summary>,
+}
+
 fn summaries(answer: Answer, listing: Listing) -> Result<Option<Response>> {
-    /// A checkpoint in a listing.
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Summary {
-        id: String,
-        step_count: f64,
-        timestamp: f64,
-        /// The store's sort number, if it differs: see [`Order::SaveOfNumber`](crate::record::Order::SaveOfNumber).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        place: Option<f64>,
-        status: Option<String>,
-    }
-    /// A page. `rest` is the number of checkpoints after the page.
-    #[derive(Serialize)]
-    struct Page {
-        total: u64,
-        rest: u64,
-        items: Vec<Summary>,
-    }
     let Listing { alive_since, offset, limit, cursor } = listing;
     let [count, headers] = answer.into_all()?;
     let (mut total, mut headers) = (count.into_count()?, headers.into_headers()?);

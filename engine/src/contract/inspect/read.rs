@@ -21,7 +21,16 @@ pub(super) struct At {
     pub(super) id: String,
 }
 
-#[derive(Serialize)]
+/// A checkpoint with its parts and its writes. `records` are its messages or entries.
+#[derive(Serialize, TS)]
+pub(super) struct FoundCheckpoint {
+    parts: Vec<PackedPart>,
+    writes: Vec<FoundWrite>,
+    records: Option<Vec<PackedPart>>,
+}
+
+/// A write to a checkpoint.
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct FoundWrite {
     task: String,
@@ -68,12 +77,6 @@ pub(super) fn read(at: &At) -> Result<Request> {
 }
 
 fn found(contract: &Contract, found: Option<Everything>) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        parts: Vec<PackedPart>,
-        writes: Vec<FoundWrite>,
-        records: Option<Vec<PackedPart>>,
-    }
     Response::one(found, |Everything { tuple: Tuple { checkpoint, writes }, records }, response| {
         let parts = response.parts(checkpoint.payload);
         let writes = match contract.take_paths {
@@ -85,6 +88,6 @@ fn found(contract: &Contract, found: Option<Everything>) -> Result<Option<Respon
             FoundWrite { task: write.task, index: write.index, claimed_by, path, part: response.part(write.part) }
         });
         let writes = writes.collect();
-        Ok(Found { parts, writes, records: records.map(|page| response.records(page.records)) })
+        Ok(FoundCheckpoint { parts, writes, records: records.map(|page| response.records(page.records)) })
     })
 }

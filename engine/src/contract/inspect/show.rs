@@ -27,13 +27,14 @@ pub(super) struct Wait {
     pub(super) up_to: Seq,
 }
 
-/// A checkpoint in a listing.
-#[derive(Serialize)]
+/// A checkpoint in a listing. The feed also has effects.
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct ShownRow {
     space: &'static str,
-    /// True if it is an effect. Its id is its key.
+    /// True if it is an effect. The id is then its key, and `meta` is its stored entry.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
     effect: bool,
     run: String,
     ns: Option<String>,
@@ -48,20 +49,23 @@ struct ShownRow {
     logical: u64,
     stored: u64,
     chain: u64,
-    /// The hash of the shape of the program that made the checkpoint.
+    /// The hash of the shape of the program that made the checkpoint. `None`: unknown, or in the metadata.
     shape: Option<String>,
-    /// The mark of the checkpoint: see `ts/store/mark.ts`.
+    /// The mark of the checkpoint, if it says more than `shape`: see `ts/store/mark.ts`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     mark: Option<String>,
+    #[ts(type = "Record<string, unknown> | null")]
     meta: Option<serde_json::Value>,
+    /// The metadata as a serialized part, if only the contract's serializer can read it.
     metadata: Option<PackedPart>,
     depends_on_parent: bool,
     /// The cursor from which the next page continues.
     cursor: String,
 }
 
-/// The recorded parent of a checkpoint. The run and the namespace are missing if they equal the checkpoint's.
-#[derive(Serialize)]
+/// The recorded parent of a checkpoint. `run` and `ns` are `None` if they equal the checkpoint's.
+#[derive(Serialize, TS)]
 struct Parent {
     id: String,
     run: Option<String>,
@@ -119,10 +123,13 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
 }
 
 /// A page of the checkpoints of a run.
-#[derive(Serialize)]
-struct ShownPage {
+#[derive(Serialize, TS)]
+pub(super) struct ShownPage {
+    /// The number of all checkpoints of the run.
     checkpoints: u64,
+    /// The checkpoint of another run from which the run began.
     origin: Option<Parent>,
+    /// The status of the run.
     status: Status,
     labels: Labels,
     rows: Vec<ShownRow>,
@@ -130,7 +137,7 @@ struct ShownPage {
 }
 
 /// Sums over all checkpoints of a run and the records of its logs.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 struct Sums {
     logical: u64,
     stored: u64,
@@ -160,24 +167,33 @@ pub(super) fn shown_pages(answer: Answer) -> Result<Option<Response>> {
     response.finish(&all).map(Some)
 }
 
+/// The open runs of a contract, or a sample of them.
+#[derive(Serialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ShownOpen {
+    /// The number of open runs.
+    count: u64,
+    /// True if `count` is an estimate.
+    is_estimate: bool,
+    /// At most the requested number of runs, an even sample of all.
+    runs: Vec<OpenRun>,
+}
+
+/// An open run, from its newest checkpoint.
+#[derive(Serialize, TS)]
+struct OpenRun {
+    ns: Option<String>,
+    status: Status,
+    /// The name of the program that made the checkpoint. `None`: unknown, or in the metadata.
+    program: Option<String>,
+    /// The hash of the shape of this program. `None`: unknown, or in the metadata.
+    shape: Option<String>,
+    /// The metadata with the shape, if only the contract's serializer can read it.
+    metadata: Option<PackedPart>,
+}
+
 /// The open runs of each contract, or a sample of them, with the programs that made them.
 pub(super) fn shown_open(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct ShownOpen {
-        count: u64,
-        is_estimate: bool,
-        runs: Vec<OpenRun>,
-    }
-    #[derive(Serialize)]
-    struct OpenRun {
-        ns: Option<String>,
-        status: Status,
-        program: Option<String>,
-        shape: Option<String>,
-        /// The metadata with the shape, if only the contract's serializer can read it.
-        metadata: Option<PackedPart>,
-    }
     let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
     Response::list(answers, |answer, response| {
         let OpenLineages { count, is_estimate, some } = answer.into_open()?;
@@ -193,16 +209,18 @@ pub(super) fn shown_open(answer: Answer) -> Result<Option<Response>> {
     })
 }
 
+/// A page of the feed. See [`FeedPage`].
+#[derive(Serialize, TS)]
+pub(super) struct ShownFeed {
+    rows: Vec<ShownRow>,
+    next: Seq,
+    wait: Option<Wait>,
+    checkpoints: Option<u64>,
+    removals: Option<i64>,
+    version: Option<i64>,
+}
+
 pub(super) fn shown_feed(page: FeedPage) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct ShownFeed {
-        rows: Vec<ShownRow>,
-        next: Seq,
-        wait: Option<Wait>,
-        checkpoints: Option<u64>,
-        removals: Option<i64>,
-        version: Option<i64>,
-    }
     let FeedPage { rows, next, wait, checkpoints, removals, version } = page;
     let mut response = ResponseBuilder::default();
     let is_beside = |row: &Listed| contract_of(row.header.contract).is_some_and(Contract::is_beside);

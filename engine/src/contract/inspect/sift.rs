@@ -120,9 +120,9 @@ struct Sifter {
     sifted: Sifted,
 }
 
-/// The response.
-#[derive(Default, Serialize)]
-struct Sifted {
+/// The result of a search.
+#[derive(Default, Serialize, TS)]
+pub(super) struct Sifted {
     /// The indexes of the checkpoints that may have the text.
     found: Vec<usize>,
     /// The number of parts that were not searched because no kind has their tag.

@@ -10,7 +10,7 @@ use super::namespace::{Address, labels, name, names};
 use crate::contract::call::{PartName, RawCall, Request};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
-use crate::contract::response::{PackedPart, Response};
+use crate::contract::response::{Listed, PackedPart, Response};
 use crate::contract::types::CallTypes;
 use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
@@ -22,11 +22,11 @@ pub const CONTRACT: Contract = Contract {
     name_of: |lineage, id| names(lineage, id.as_deref(), ".."),
     lineage_of: |run, _| if run.is_empty() { ".".to_owned() } else { format!("{run}..") },
     id_of: |run, _, key| if run.is_empty() { format!(".{key}") } else { format!("{run}..{key}") },
-    call_types: CallTypes::of::<Call>(),
+    call_types: CallTypes::of::<Call, Responses>(),
     ..Contract::new("langgraph-cache", ContractId(82), request, show)
 };
 
-/// The calls. `ts/contracts/langgraph/store/wire.ts` has the types of their responses. Times are in ms since the epoch.
+/// The calls. Times are in ms since the epoch.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -42,6 +42,18 @@ enum Call {
     Expired { limit: usize, now: i64 },
     /// Removes entries.
     Remove { of: Vec<Address> },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    find: Vec<Option<Vec<PackedPart>>>,
+    save: (),
+    clear: (),
+    namespaces: Vec<Listed<FoundNamespace>>,
+    expired: Vec<Address>,
+    remove: (),
 }
 
 #[derive(Debug, Deserialize, TS)]
@@ -87,13 +99,9 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Namespaces { before, limit } => {
             let query = Query::Lineages { contract, group_prefix: String::new(), before, limit };
             Request::ask(query, |answer| {
-                #[derive(Serialize)]
-                struct Found {
-                    namespace: Vec<String>,
-                }
                 Response::lineages(answer, |newest| {
                     let namespace = newest.lineage.strip_suffix('.').and_then(labels);
-                    Ok(Found { namespace: namespace.ok_or_else(|| damaged(&newest.id))? })
+                    Ok(FoundNamespace { namespace: namespace.ok_or_else(|| damaged(&newest.id))? })
                 })
             })
         }
@@ -112,6 +120,12 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(Unit::from(removed.collect::<Vec<_>>()))
         }
     })
+}
+
+/// A namespace in a listing.
+#[derive(Serialize, TS)]
+struct FoundNamespace {
+    namespace: Vec<String>,
 }
 
 fn found(answer: Answer, now: i64) -> Result<Option<Response>> {

@@ -7,7 +7,7 @@ use super::ops::{CONTRACT_ID, Import, Put, PutWrites, import, outline, put, put_
 use crate::contract::call::{RawCall, Request};
 use crate::contract::ids::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::contract::thread::{self, CheckpointRef};
+use crate::contract::thread::{self, CheckpointRef, NewStatus};
 use crate::contract::types::CallTypes;
 use crate::error::Result;
 use crate::op::Op;
@@ -16,7 +16,6 @@ use crate::query::{
 };
 use crate::record::{self, Header, Labels, Position, Seq, SortKey, Status, Tuple, TuplePage};
 
-/// The calls. `ts/contracts/langgraph/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -95,7 +94,26 @@ enum Call {
     },
 }
 
-pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    put: (),
+    copy: (),
+    put_writes: (),
+    import: (),
+    get: Option<Found>,
+    outline: Option<Found>,
+    ancestors: Vec<Found>,
+    place: Option<PagePlace>,
+    list: Vec<FoundHeader>,
+    page: FoundPage,
+    threads: Vec<FoundThread>,
+    delete_thread: (),
+    delete: (),
+}
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call, Responses>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
@@ -228,26 +246,32 @@ fn key_text(SortKey(key): SortKey) -> Result<String> {
     String::from_utf8(key).map_err(|error| damaged(&error.to_string()))
 }
 
-/// A checkpoint in a listing, without its payload.
-#[derive(Serialize)]
+/// The fields of a checkpoint that can be read without its payload.
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct FoundHeader {
     thread_id: String,
     namespace: String,
     id: String,
-    /// The sort key. Missing if it is the id.
+    /// The sort key of the checkpoint in its thread. Missing if it is the id.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     key: Option<String>,
     parent: Option<String>,
     metadata: PackedPart,
+    /// The mark of the program that made the checkpoint: see `ts/store/mark.ts`. Missing if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     mark: Option<String>,
     saved_at: i64,
+    /// True if the checkpoint cannot be read without its ancestors.
     depends_on_parent: bool,
+    /// The status at this checkpoint, unless a task has stopped.
+    #[ts(as = "NewStatus")]
     status: Status,
 }
 
-fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
+fn header(header: &Header, response: &mut ResponseBuilder) -> Result<FoundHeader> {
     let (metadata, mark) = read_meta(header)?;
     let of = thread::split_key(&header.id).ok_or_else(|| damaged(&header.id))?;
     let parent = match &header.parent {
@@ -255,7 +279,7 @@ fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
         None => None,
     };
     let key = (header.sort_key.0 != of.id.as_bytes()).then(|| key_text(header.sort_key.clone())).transpose()?;
-    Ok(Listed {
+    Ok(FoundHeader {
         thread_id: of.thread,
         namespace: of.namespace,
         id: of.id,
@@ -270,27 +294,34 @@ fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
 }
 
 /// A write in a response. The channel is the name of the write's part.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct FoundWrite {
     task: String,
     index: i64,
+    /// The id of the checkpoint that was made from the write. `None`: the write is pending.
     claimed_by: Option<String>,
+    /// The path of the task in the graph. Missing if `LangGraph` gave none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     path: Option<String>,
     part: PackedPart,
 }
 
 /// A checkpoint with its payload and its writes.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct Found {
-    header: Listed,
+    header: FoundHeader,
     parts: Vec<PackedPart>,
     writes: Vec<FoundWrite>,
+    /// True if it is the latest checkpoint of its namespace. Only for a call with `begins`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     is_latest: Option<bool>,
+    /// The incarnation of the namespace: see `docs/internals/meeting.md`. Only for a call with `begins`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "Exact")]
     incarnation: Option<i64>,
 }
 
@@ -309,15 +340,17 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
 }
 
 /// A page of checkpoints. The next page begins after `next`.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 struct FoundPage {
     found: Vec<Found>,
-    next: Option<NextPage>,
+    next: Option<PagePlace>,
 }
 
-#[derive(Serialize)]
-struct NextPage {
+/// The place of a checkpoint in a listing.
+#[derive(Serialize, TS)]
+struct PagePlace {
     key: String,
+    #[ts(type = "Exact")]
     seq: Seq,
 }
 
@@ -330,15 +363,16 @@ fn tuple_page(TuplePage { tuples, next }: TuplePage, response: &mut ResponseBuil
     Ok(FoundPage { found, next: next.map(page_after).transpose()? })
 }
 
+/// A thread in a listing: its root namespace. The next page of the listing continues after `cursor`.
+#[derive(Serialize, TS)]
+struct FoundThread {
+    cursor: String,
+    checkpoints: u64,
+    latest: FoundHeader,
+    status: Status,
+}
+
 fn thread_list(answer: Answer) -> Result<Option<Response>> {
-    /// The root namespace of a thread. The next page of the listing continues after `cursor`.
-    #[derive(Serialize)]
-    struct FoundThread {
-        cursor: String,
-        checkpoints: u64,
-        latest: Listed,
-        status: Status,
-    }
     Response::list(answer.into_recent()?, |lineage, response| {
         let latest = header(&lineage.newest, response)?;
         let (cursor, checkpoints, status) = (lineage.seq.to_string(), lineage.checkpoints, lineage.status);

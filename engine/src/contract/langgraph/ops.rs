@@ -6,7 +6,7 @@ use crate::contract::call::{Buffers, PartName};
 use crate::contract::entry::{Maker, Shown};
 use crate::contract::ids::{MAX_ID_BYTES, damaged};
 use crate::contract::incarnation::is_incarnation;
-use crate::contract::thread::{self, CheckpointRef, Needs};
+use crate::contract::thread::{self, CheckpointRef, Needs, NewStatus};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::record::{
@@ -58,6 +58,7 @@ pub struct Put {
     #[ts(type = "Exact | undefined")]
     pub incarnation: Option<i64>,
     /// The status of the thread at this checkpoint, unless a task has stopped.
+    #[ts(as = "NewStatus")]
     pub status: Status,
     /// True if the checkpoint claims the pending writes of its parent. A branch of the inspector leaves them pending.
     pub claims: bool,

@@ -15,7 +15,7 @@ use crate::contract::call::{Buffers, PartName, RawCall, Request};
 use crate::contract::cursor::{format_cursor, parse_cursor};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
-use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::response::{Listed, PackedPart, Response, ResponseBuilder};
 use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
@@ -25,7 +25,7 @@ use crate::record::{Checkpoint, ContractId, Header, Seq, SortKey};
 /// The messages of threads. The id makes them records: see [`ContractId::has_records`].
 pub const MESSAGES: Contract = Contract {
     remove: Some(|thread, _| delete(thread)),
-    call_types: CallTypes::of::<Call>(),
+    call_types: CallTypes::of::<Call, Responses>(),
     ..Contract::new("mastra-threads", ContractId(78), request, show_message)
 };
 pub const THREADS: Contract = Contract::new("mastra-threads/rows", ContractId(15), request, |_| Ok(Shown::default()));
@@ -35,7 +35,6 @@ pub const RESOURCES: Contract =
 /// The maximum number of bytes in a page of rows.
 const PAGE_BYTES: usize = 4 << 20;
 
-/// The calls. `ts/contracts/mastra/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -77,6 +76,19 @@ enum Call {
     Around { thread: String, id: String, before: usize, after: usize },
     /// Lists lineages, the last begun first. `before` is the cursor of the last lineage on the previous page.
     Lineages { table: Table, before: Option<i64>, limit: usize },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    save: (),
+    remove: (),
+    find: Vec<FoundRow>,
+    list: List,
+    older: Vec<String>,
+    around: (Vec<Neighbour>, Vec<Neighbour>),
+    lineages: Vec<Listed<FoundLineage>>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, TS)]
@@ -287,17 +299,20 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Lineages { table, before, limit } => {
             let (contract, group_prefix) = (table.contract(), String::new());
             Request::ask(Query::Lineages { contract, group_prefix, before, limit }, |answer| {
-                #[derive(Serialize)]
-                struct Found {
-                    lineage: String,
-                }
-                Response::lineages(answer, |newest| Ok(Found { lineage: newest.lineage }))
+                Response::lineages(answer, |newest| Ok(FoundLineage { lineage: newest.lineage }))
             })
         }
     })
 }
 
-#[derive(Serialize)]
+/// A lineage in a response.
+#[derive(Serialize, TS)]
+struct FoundLineage {
+    lineage: String,
+}
+
+/// A row in a response: see [`NewRow`].
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct FoundRow {
     id: String,
@@ -318,14 +333,17 @@ impl FoundRow {
     }
 }
 
+/// A page of a listing.
+#[derive(Serialize, TS)]
+struct List {
+    rows: Vec<FoundRow>,
+    /// The next page begins after this place. `None` on the last page.
+    next: Option<String>,
+    /// The number of the listing's rows, if requested.
+    count: Option<u64>,
+}
+
 fn list(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct List {
-        rows: Vec<FoundRow>,
-        /// The cursor of the next page.
-        next: Option<String>,
-        count: Option<u64>,
-    }
     let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
     let mut answers = answers.into_iter();
     let page = answers.next().ok_or_else(Error::poisoned)?.into_page()?;
@@ -337,12 +355,14 @@ fn list(answer: Answer) -> Result<Option<Response>> {
     })
 }
 
+/// A message near another one.
+#[derive(Serialize, TS)]
+struct Neighbour {
+    id: String,
+    group: String,
+}
+
 fn around(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Neighbour {
-        id: String,
-        group: String,
-    }
     let [before, after] = answer.into_all()?;
     let rows = |answer: Answer| -> Result<Vec<Neighbour>> {
         // The first row is the message itself, so skip it.

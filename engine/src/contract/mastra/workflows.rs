@@ -12,7 +12,7 @@ use ts_rs::TS;
 use crate::contract::call::{PartName, RawCall, Request};
 use crate::contract::entry::{Contract, Names, Shown};
 use crate::contract::ids::{check_id, damaged};
-use crate::contract::response::{PackedPart, Response};
+use crate::contract::response::{Listed, PackedPart, Response};
 use crate::contract::thread;
 use crate::contract::types::CallTypes;
 use crate::error::{Error, Result};
@@ -24,11 +24,10 @@ pub const CONTRACT_ID: ContractId = ContractId(13);
 pub const CONTRACT: Contract = Contract {
     name_of,
     lineage_of: |run, workflow| thread::lineage(workflow, run),
-    call_types: CallTypes::of::<Call>(),
+    call_types: CallTypes::of::<Call, Responses>(),
     ..Contract::new("mastra", CONTRACT_ID, request, show)
 };
 
-/// The calls. `ts/contracts/mastra/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -56,6 +55,18 @@ enum Call {
     Named { run: String, after: Option<Seq>, looks: usize },
     /// Removes a run. With `newest`, only if this is its newest checkpoint.
     Remove { of: Run, newest: Option<String> },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    save: (),
+    snapshots: Vec<Snapshot>,
+    runs: Vec<Listed<FoundRun>>,
+    select: Selected,
+    named: Selected,
+    remove: (),
 }
 
 #[derive(Debug, Deserialize, TS)]
@@ -172,11 +183,14 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-#[derive(Serialize)]
+/// A run in a response.
+#[derive(Serialize, TS)]
 struct FoundRun {
     workflow: String,
     run: String,
+    /// The id of the newest checkpoint.
     id: String,
+    /// The status in Mastra's words.
     status: String,
     #[serde(flatten)]
     meta: Meta,
@@ -193,7 +207,8 @@ impl FoundRun {
     }
 }
 
-#[derive(Serialize)]
+/// The runs that match a filter.
+#[derive(Serialize, TS)]
 struct Selected {
     /// The number of matching runs.
     total: usize,
@@ -215,17 +230,19 @@ fn select(lineages: Vec<Lineage>, filter: &Filter, looks: usize, most: Option<us
     Response::json(&Selected { total, runs, next }).map(Some)
 }
 
+/// A run with its snapshot.
+#[derive(Serialize, TS)]
+struct Snapshot {
+    #[serde(flatten)]
+    run: FoundRun,
+    parts: Vec<PackedPart>,
+}
+
 fn snapshots(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        #[serde(flatten)]
-        run: FoundRun,
-        parts: Vec<PackedPart>,
-    }
     let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
     let found = answers.into_iter().map(Answer::into_checkpoint).collect::<Result<Vec<_>>>()?;
     Response::list(found.into_iter().flatten().collect(), |found, response| {
-        Ok(Found { parts: response.parts(found.payload), run: FoundRun::read(found.header)? })
+        Ok(Snapshot { parts: response.parts(found.payload), run: FoundRun::read(found.header)? })
     })
 }
 

@@ -6,7 +6,7 @@ use ts_rs::TS;
 use crate::contract::call::{Buffers, PackedRecords, RawCall, Request};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
-use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::response::{Listed, PackedPart, Response, ResponseBuilder};
 use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
@@ -18,14 +18,13 @@ pub const SESSIONS: Contract = Contract {
     single: true,
     records_of: Some(|session, _, _| items(session.to_owned())),
     remove: Some(|session, _| delete(session.to_owned())),
-    call_types: CallTypes::of::<Call>(),
+    call_types: CallTypes::of::<Call, Responses>(),
     ..Contract::new("openai-agents", SESSIONS_ID, request, |header| Ok(show(header)))
 };
 
 pub const ITEMS: &str = "items";
 const OPERATIONS: &str = "operations";
 
-/// The calls. `ts/contracts/openai-agents/wire.ts` has the types of their responses.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -51,6 +50,18 @@ enum Call {
     Applied { session: String, operation: String },
     /// Lists sessions, the last begun first. `before` is the cursor of the last session on the previous page.
     Sessions { before: Option<i64>, limit: usize },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    change: (),
+    fork: (),
+    remove: (),
+    read: Option<FoundSession>,
+    applied: Option<String>,
+    sessions: Vec<Listed<FoundRow>>,
 }
 
 /// The row that a change stores.
@@ -192,7 +203,8 @@ pub fn items(session: String) -> LogRange {
     LogRange::whole(SESSIONS_ID, session, ITEMS)
 }
 
-#[derive(Serialize)]
+/// A row in a response.
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 struct FoundRow {
     session: String,
@@ -207,19 +219,22 @@ impl FoundRow {
     }
 }
 
+/// A session with its last items.
+#[derive(Serialize, TS)]
+struct FoundSession {
+    #[serde(flatten)]
+    row: FoundRow,
+    /// The number of all items of the session.
+    total: u64,
+    items: Vec<PackedPart>,
+}
+
 fn read(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        #[serde(flatten)]
-        row: FoundRow,
-        total: u64,
-        items: Vec<PackedPart>,
-    }
     let [row, log] = answer.into_all()?;
     let page = log.into_log()?.unwrap_or_default();
     Response::one(row.into_headers()?.pop(), |header, response: &mut ResponseBuilder| {
         let items = response.records(page.records);
-        Ok(Found { row: FoundRow::read(header)?, total: page.length, items })
+        Ok(FoundSession { row: FoundRow::read(header)?, total: page.length, items })
     })
 }
 

@@ -16,12 +16,14 @@ use crate::query::{ActivityOrder, Query, Recent};
 use crate::record::{ContractId, Header, Labels, SortKey, Status};
 
 pub const STATES_ID: ContractId = ContractId(12);
-pub const STATES: Contract =
-    Contract { call_types: CallTypes::of::<Call>(), ..Contract::new("openai-agents-states", STATES_ID, request, show) };
+pub const STATES: Contract = Contract {
+    call_types: CallTypes::of::<Call, Responses>(),
+    ..Contract::new("openai-agents-states", STATES_ID, request, show)
+};
 /// The contract for the taking of states.
 pub const EFFECTS: Contract = STATES.effects("openai-agents-states/effects");
 
-/// The calls: see `ts/contracts/openai-agents/wire.ts`. [`Call::Save`] and [`Call::Remove`] fail with
+/// The calls. [`Call::Save`] and [`Call::Remove`] fail with
 /// [`Code::Conflict`](crate::error::Code::Conflict) if another process has taken the state `taken`.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
@@ -42,6 +44,36 @@ enum Call {
     Remove { run: String, taken: Option<effect::Write> },
     /// Lists the runs, the last saved first. `before` is the cursor of the last run on the previous page.
     Runs { before: Option<i64>, limit: usize },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    save: (),
+    newest: Option<FoundState>,
+    remove: (),
+    runs: Vec<FoundRun>,
+}
+
+/// A saved state.
+#[derive(Serialize, TS)]
+struct FoundState {
+    id: String,
+    session: Option<String>,
+    parts: Vec<PackedPart>,
+    /// The effects of the run, and the time on the store's clock.
+    #[serde(flatten)]
+    effects: effect::Effects,
+}
+
+/// A run in a listing.
+#[derive(Serialize, TS)]
+struct FoundRun {
+    /// The position after which the next page begins.
+    cursor: String,
+    run: String,
+    session: Option<String>,
 }
 
 #[derive(Debug, Deserialize, Serialize, TS)]
@@ -74,15 +106,6 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(unit)
         }
         Call::Newest { run } => {
-            #[derive(Serialize)]
-            struct Found {
-                id: String,
-                session: Option<String>,
-                parts: Vec<PackedPart>,
-                /// The effects of the run, and the time on the store's clock.
-                #[serde(flatten)]
-                effects: effect::Effects,
-            }
             let of = Run { space: STATES.name.to_owned(), run: run.clone(), ns: String::new() };
             let newest = Query::Newest { contract, lineage: run, label: None };
             Request::ask(Query::All(vec![newest, effect::list_query(&EFFECTS, &of)]), |answer| {
@@ -90,7 +113,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 Response::one(newest.into_checkpoint()?, |found, response| {
                     let session = Meta::read(&found.header)?.session;
                     let (parts, effects) = (response.parts(found.payload), effect::listed(effects)?);
-                    Ok(Found { id: found.header.id, session, parts, effects })
+                    Ok(FoundState { id: found.header.id, session, parts, effects })
                 })
             })
         }
@@ -103,12 +126,6 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             Request::Apply(Unit { expect: taken.expect, ops: vec![removed] })
         }
         Call::Runs { before, limit } => {
-            #[derive(Serialize)]
-            struct Listed {
-                cursor: String,
-                run: String,
-                session: Option<String>,
-            }
             let recent = Recent {
                 contracts: vec![contract],
                 named_as_group: false,
@@ -123,7 +140,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 Response::list(answer.into_recent()?, |found, _| {
                     let newest = found.newest;
                     let session = Meta::read(&newest)?.session;
-                    Ok(Listed { cursor: found.seq.to_string(), run: newest.lineage, session })
+                    Ok(FoundRun { cursor: found.seq.to_string(), run: newest.lineage, session })
                 })
             })
         }

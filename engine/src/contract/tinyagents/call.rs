@@ -7,14 +7,14 @@ use super::ops::{CONTRACT_ID, Put, metadata, put, put_writes, state_of};
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::ids::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::contract::thread::{self, CheckpointRef, Needs};
+use crate::contract::thread::{self, CheckpointRef, Needs, NewStatus};
 use crate::contract::types::CallTypes;
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{Answer, Of, Page, Pick, Query, RowOrder};
 use crate::record::{self, Header, Status, Tuple};
 
-/// The calls. `ts/contracts/tinyagents/wire.ts` has the types of their responses. A namespace is a JSON text.
+/// The calls. A namespace is a JSON text.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -83,7 +83,22 @@ impl GivenWrite {
     }
 }
 
-pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    put: (),
+    put_writes: (),
+    get: Option<FoundId>,
+    last: Option<FoundId>,
+    load: Option<FoundId>,
+    list: Vec<FoundHeader>,
+    namespaces: Vec<FoundNamespace>,
+    delete_thread: (),
+    delete: (),
+}
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call, Responses>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
@@ -152,31 +167,35 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-/// A checkpoint in a listing, without its payload. `key` is the engine's id of the checkpoint.
-#[derive(Serialize)]
+/// A checkpoint without its state.
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct FoundHeader {
+    /// The engine's id of the checkpoint.
     key: String,
     thread_id: String,
+    /// A JSON text.
     namespace: String,
     id: String,
     parent: Option<String>,
     metadata: PackedPart,
     saved_at: i64,
     depends_on_parent: bool,
+    /// The status at this checkpoint, unless a task has stopped.
+    #[ts(as = "NewStatus")]
     status: Status,
-    /// True if the id was put before.
+    /// True if the id was put before. The writes then belong to the first checkpoint of this id.
     again: bool,
 }
 
-fn shown(header: Header, response: &mut ResponseBuilder) -> Result<Listed> {
+fn shown(header: Header, response: &mut ResponseBuilder) -> Result<FoundHeader> {
     let damaged = || damaged(&header.id);
     let (thread, namespace) = thread::split(&header.lineage).ok_or_else(damaged)?;
     let parent = match &header.parent {
         Some(key) => Some(thread::split_key(key).ok_or_else(damaged)?.id),
         None => None,
     };
-    Ok(Listed {
+    Ok(FoundHeader {
         metadata: response.part(metadata(&header)?),
         key: header.id,
         thread_id: thread.to_owned(),
@@ -190,29 +209,30 @@ fn shown(header: Header, response: &mut ResponseBuilder) -> Result<Listed> {
     })
 }
 
-/// A write in a response. `part.name` is the node and the channel, as a JSON text.
-#[derive(Serialize)]
+/// A write in a response. The name of its part is the node and the channel, as a JSON text.
+#[derive(Serialize, TS)]
 struct FoundWrite {
     task: String,
     index: i64,
     part: PackedPart,
 }
 
-/// A checkpoint with its payload and its writes. `later` is the engine's id of a later checkpoint with the same id.
-#[derive(Serialize)]
+/// A checkpoint with its payload and its writes.
+#[derive(Serialize, TS)]
 struct Found {
-    header: Listed,
+    header: FoundHeader,
     parts: Vec<PackedPart>,
     writes: Vec<FoundWrite>,
 }
 
 /// The checkpoints of an id: the first one, and the engine's id of the last one if there are several.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 struct FoundId {
     first: Option<Found>,
     later: Option<String>,
-    /// The incarnation of the namespace, if it was read.
+    /// The incarnation of the namespace. Missing if it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "Exact")]
     incarnation: Option<i64>,
 }
 
@@ -248,18 +268,19 @@ fn with_later(answer: Answer) -> Result<Option<Response>> {
     response.finish(&FoundId { first, later, incarnation }).map(Some)
 }
 
+/// A namespace of a thread. `cursor` is the position from which the next page of the listing continues.
+#[derive(Serialize, TS)]
+#[serde(rename_all = "camelCase")]
+struct FoundNamespace {
+    cursor: String,
+    thread_id: String,
+    namespace: String,
+}
+
 fn namespace_list(answer: Answer) -> Result<Option<Response>> {
-    /// A namespace of a thread. `cursor` is the position from which the next page of the listing continues.
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Listed {
-        cursor: String,
-        thread_id: String,
-        namespace: String,
-    }
     Response::list(answer.into_lineages()?, |found, _| {
         let (thread, namespace) = thread::split(&found.newest.lineage).ok_or_else(|| damaged(&found.newest.id))?;
         let (thread_id, namespace) = (thread.to_owned(), namespace.to_owned());
-        Ok(Listed { cursor: found.position.to_string(), thread_id, namespace })
+        Ok(FoundNamespace { cursor: found.position.to_string(), thread_id, namespace })
     })
 }

@@ -4,7 +4,7 @@ use crate::contract::call::{Buffers, PartName};
 use crate::contract::entry::{Names, Shown};
 use crate::contract::ids::{MAX_ID_BYTES, damaged};
 use crate::contract::incarnation::is_incarnation;
-use crate::contract::thread::{self, CheckpointRef, Needs};
+use crate::contract::thread::{self, CheckpointRef, Needs, NewStatus};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::record::{ContractId, Header, Part, Status, TaskState, Write};
@@ -50,6 +50,7 @@ pub(super) struct Put {
     #[ts(type = "Exact | undefined")]
     incarnation: Option<i64>,
     /// The status of the thread at this checkpoint, unless a task has stopped.
+    #[ts(as = "NewStatus")]
     status: Status,
 }
 

@@ -1,7 +1,6 @@
 /** Reads and writes the items of a store. */
 
 import { isOvertaken } from "../../../bridge/errors.js";
-import type { Part } from "../../../bridge/wire.js";
 import type { Engine } from "../../../store/engine.js";
 import type { StoreHandle } from "../../../store/handle.js";
 import { Expiry } from "../../shared/expiry.js";
@@ -9,7 +8,7 @@ import { nextNumber } from "../../shared/version.js";
 import { Lanes } from "./lanes.js";
 import { type CheckNamespace, type Fields, type Operation, isPut, readOperation } from "./operations.js";
 import { type EncodedValue, type Item, itemOf } from "./values.js";
-import { type Address, type FoundItem, type NewItem, storeCalls } from "./wire.js";
+import { type Address, type FoundItem as Found, type NewItem, storeCalls } from "./wire.js";
 
 /** How long items are kept, and whether a read restarts this time. */
 export interface Ttl {
@@ -21,7 +20,6 @@ type Put = Extract<Operation, { kind: "put" }>;
 type Search = Extract<Operation, { kind: "search" }>;
 type List = Extract<Operation, { kind: "list" }>;
 type SearchItem = Item & { score: undefined };
-type Found = FoundItem<Part>;
 
 /** The number of items or namespaces in a page. */
 const PAGE = 1_000;

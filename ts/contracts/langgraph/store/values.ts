@@ -4,7 +4,6 @@ import { ForkpointError, isArray, quote, show, typeError } from "../../../bridge
 import { lostInJson } from "../../../bridge/exact-json.js";
 import { type Serialized, deserialize, isCustom } from "../../../bridge/serializer.js";
 import { isSmallJson, plainCopy } from "../../../bridge/snapshot.js";
-import type { Part } from "../../../bridge/wire.js";
 import type { Engine } from "../../../store/engine.js";
 import type { FoundItem } from "./wire.js";
 
@@ -64,13 +63,13 @@ function isSmall(value: object): boolean {
   }
 }
 
-export function itemOf(engine: Engine, found: FoundItem<Part>): Item {
+export function itemOf(engine: Engine, found: FoundItem): Item {
   const { namespace, key, position, updatedAt } = found;
   const value = valueOf(engine, found);
   return { value, key, namespace, createdAt: new Date(position.createdAt), updatedAt: new Date(updatedAt) };
 }
 
-function valueOf({ format }: Engine, { key, value, parts: [part] }: FoundItem<Part>): Record<string, any> {
+function valueOf({ format }: Engine, { key, value, parts: [part] }: FoundItem): Record<string, any> {
   if (value !== null) return value;
   if (part !== undefined) return deserialize(format, part.tag, part.bytes, `item ${quote(key)}`);
   throw new ForkpointError("CORRUPT", `the value of item ${quote(key)} is missing: restore a backup`);

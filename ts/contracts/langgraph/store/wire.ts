@@ -5,22 +5,13 @@
 
 import type { CallsOf } from "../../../bridge/calls.js";
 import type * as engine from "../../../bridge/calls.generated.js";
-import { Contract, type PackedPart } from "../../../bridge/wire.js";
+import { Contract, type Unpacked } from "../../../bridge/wire.js";
 
 export type Address = engine.langgraph_store.Address;
 
 export type Position = engine.langgraph_store.Position;
 
-export interface FoundItem<P = PackedPart> extends Address {
-  position: Position;
-  updatedAt: number;
-  /** True if the item expires. A read may postpone that. */
-  expires: boolean;
-  hasExpired: boolean;
-  /** The value, unless the part holds it. */
-  value: Record<string, unknown> | null;
-  parts: P[];
-}
+export type FoundItem = Unpacked<engine.langgraph_store.FoundItem>;
 
 export type NewItem = engine.langgraph_store.NewItem;
 
@@ -31,19 +22,7 @@ export type Match = engine.langgraph_store.Match;
 
 export type Expired = engine.langgraph_store.Listed;
 
-type StoreCalls = CallsOf<
-  engine.langgraph_store.Call,
-  {
-    /** Null: the item does not exist. */
-    find: Array<FoundItem | null>;
-    save: null;
-    search: { items: Array<FoundItem & { unsure: boolean }>; skipped: number; next: string | null };
-    namespaces: { found: string[][]; unsure: string[][]; next: string | null };
-    alive: boolean[];
-    expired: { items: Expired[]; next: string | null };
-    expire: null;
-  }
->;
+type StoreCalls = CallsOf<engine.langgraph_store.Call, engine.langgraph_store.Responses>;
 
 export const storeCalls = new Contract<StoreCalls>("langgraph-store", {
   kinds: { save: "save", expire: "prune" },
@@ -56,18 +35,7 @@ export const storeCalls = new Contract<StoreCalls>("langgraph-store", {
   },
 });
 
-type CacheCalls = CallsOf<
-  engine.langgraph_cache.Call,
-  {
-    /** Null: the entry does not exist or has expired. */
-    find: Array<PackedPart[] | null>;
-    save: null;
-    clear: null;
-    namespaces: Array<{ namespace: string[]; cursor: string }>;
-    expired: Address[];
-    remove: null;
-  }
->;
+type CacheCalls = CallsOf<engine.langgraph_cache.Call, engine.langgraph_cache.Responses>;
 
 export const cacheCalls = new Contract<CacheCalls>("langgraph-cache", {
   kinds: { save: "save", clear: "prune", remove: "prune" },

@@ -28,7 +28,7 @@ enum Which {
 }
 
 pub(in crate::contract::langgraph) const TOOL: ToolMaker =
-    ToolMaker { make: tool, types: CallTypes::tool::<Which, Call, FoundThread>() };
+    ToolMaker { make: tool, types: CallTypes::tool::<Which, Call, Responses>() };
 
 fn tool(which: &str) -> Result<Box<dyn Tool>> {
     let Which::SqliteSaver { path } = read_json(which)?;
@@ -39,22 +39,21 @@ fn tool(which: &str) -> Result<Box<dyn Tool>> {
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Lists all threads, or the existing threads of `of`. The last active thread comes last.
-    Threads {
-        of: Option<Vec<String>>,
-    },
+    Threads { of: Option<Vec<String>> },
     /// Reads a page of the checkpoints of these threads, with their writes. The page begins after a namespace and an id
     /// of the first thread. With `split`, checkpoints are split into parts where possible.
-    Page {
-        threads: Vec<String>,
-        namespace: String,
-        id: String,
-        split: bool,
-    },
-    Writes {
-        thread_id: String,
-        namespace: String,
-        id: String,
-    },
+    Page { threads: Vec<String>, namespace: String, id: String, split: bool },
+    /// Reads the writes to a checkpoint, which need not exist.
+    Writes { thread_id: String, namespace: String, id: String },
+}
+
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    threads: Vec<String>,
+    page: Vec<FoundThread>,
+    writes: Vec<FoundWrite>,
 }
 
 /// The part of a page that belongs to a thread.

@@ -21,7 +21,7 @@ const LOOKS: usize = 10_000;
 /// The maximum number of bytes in a page of items.
 const PAGE_BYTES: usize = 4 << 20;
 
-/// The calls. `ts/contracts/langgraph/store/wire.ts` has the types of their responses. Times are in ms since the epoch.
+/// The calls. Times are in ms since the epoch.
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -106,7 +106,20 @@ fn page(of: Of, filter: Option<MetaFilter>, limit: usize) -> Page {
     Page { contract, of, order, after, skip: 0, filter, limit, bytes, looks: LOOKS, short_keys: false }
 }
 
-pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call>();
+#[derive(TS)]
+#[ts(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
+struct Responses {
+    find: Vec<Option<FoundItem>>,
+    save: (),
+    search: SearchPage,
+    namespaces: NamespacePage,
+    alive: Vec<bool>,
+    expired: ExpiredPage,
+    expire: (),
+}
+
+pub(super) const CALL_TYPES: CallTypes = CallTypes::of::<Call, Responses>();
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
@@ -182,20 +195,26 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
+/// An item that a search has found.
+#[derive(Serialize, TS)]
+struct SearchedItem {
+    /// True if TypeScript must filter the value again.
+    unsure: bool,
+    #[serde(flatten)]
+    item: FoundItem,
+}
+
+/// A page of a search.
+#[derive(Serialize, TS)]
+struct SearchPage {
+    items: Vec<SearchedItem>,
+    /// The number of items that were left out: see the call's `skip`.
+    skipped: usize,
+    /// The next page begins after this place. `None` on the last page.
+    next: Option<String>,
+}
+
 fn search(answer: Answer, conditions: &[Condition], mut skip: usize, now: i64) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        /// True if TypeScript must filter the value again.
-        unsure: bool,
-        #[serde(flatten)]
-        item: FoundItem,
-    }
-    #[derive(Serialize)]
-    struct FoundPage {
-        items: Vec<Found>,
-        skipped: usize,
-        next: Option<String>,
-    }
     Response::one(Some(answer.into_page()?), |page, response| {
         let (mut items, mut skipped) = (Vec::new(), 0);
         for checkpoint in page.tuples.into_iter().map(|tuple| tuple.checkpoint) {
@@ -212,11 +231,11 @@ fn search(answer: Answer, conditions: &[Condition], mut skip: usize, now: i64) -
                 skipped += 1;
                 continue;
             }
-            items.push(Found { unsure, item: FoundItem::read(checkpoint, now, response)? });
+            items.push(SearchedItem { unsure, item: FoundItem::read(checkpoint, now, response)? });
         }
         // An updated item keeps its sort key and gets another save number.
         let next = page.next.map(|(sort_key, _)| format_cursor(&sort_key, Seq::MAX));
-        Ok(FoundPage { items, skipped, next })
+        Ok(SearchPage { items, skipped, next })
     })
 }
 
@@ -235,6 +254,17 @@ fn verdict_on(Checkpoint { header, payload, .. }: &Checkpoint, conditions: &[Con
     })
 }
 
+/// A page of namespaces.
+#[derive(Default, Serialize, TS)]
+struct NamespacePage {
+    /// The namespaces, cut to at most `max_depth` labels.
+    found: Vec<Vec<String>>,
+    /// Namespaces whose newest item has expired.
+    unsure: Vec<Vec<String>>,
+    /// The cursor of the next page. `None` on the last page.
+    next: Option<String>,
+}
+
 fn namespaces(
     answer: Answer,
     matching: &[Match],
@@ -242,17 +272,9 @@ fn namespaces(
     limit: usize,
     now: i64,
 ) -> Result<Option<Response>> {
-    #[derive(Default, Serialize)]
-    struct Listing {
-        /// The namespaces, cut to at most `max_depth` labels.
-        found: Vec<Vec<String>>,
-        /// Namespaces whose newest item has expired.
-        unsure: Vec<Vec<String>>,
-        next: Option<String>,
-    }
     let lineages = answer.into_lineages()?;
     let next = lineages.last().filter(|_| lineages.len() >= limit).map(|last| last.position.to_string());
-    let mut listing = Listing { next, ..Listing::default() };
+    let mut listing = NamespacePage { next, ..NamespacePage::default() };
     for Lineage { newest, .. } in lineages {
         let read = || Some((labels(&newest.lineage)?, Meta::read(&newest.meta)?));
         let (mut namespace, meta) = read().ok_or_else(|| damaged(&newest.id))?;
@@ -271,12 +293,15 @@ fn namespaces(
     Response::json(&listing).map(Some)
 }
 
+/// A page of expired items.
+#[derive(Serialize, TS)]
+struct ExpiredPage {
+    items: Vec<Listed>,
+    /// The next page begins after this place. `None` on the last page.
+    next: Option<String>,
+}
+
 fn expired(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Expired {
-        items: Vec<Listed>,
-        next: Option<String>,
-    }
     let listed = |Header { id, saved_at, .. }: Header| {
         let address = Address::read(&id).ok_or_else(|| damaged(&id))?;
         Ok(Listed { address, saved_at })
@@ -284,5 +309,5 @@ fn expired(answer: Answer) -> Result<Option<Response>> {
     let page = answer.into_page()?;
     let items = page.tuples.into_iter().map(|tuple| listed(tuple.checkpoint.header)).collect::<Result<_>>()?;
     let next = page.next.map(|(sort_key, seq)| format_cursor(&sort_key, seq));
-    Response::json(&Expired { items, next }).map(Some)
+    Response::json(&ExpiredPage { items, next }).map(Some)
 }

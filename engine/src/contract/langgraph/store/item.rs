@@ -135,17 +135,18 @@ impl NewItem {
 }
 
 /// An item in a response.
-#[derive(Serialize)]
+#[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FoundItem {
     #[serde(flatten)]
     address: Address,
     position: Position,
     updated_at: i64,
-    /// True if the item expires unless it is read.
+    /// True if the item expires. A read may postpone that.
     expires: bool,
     has_expired: bool,
-    /// The value, if it is in the meta.
+    /// The value, if it is in the meta. `None`: a part holds it.
+    #[ts(type = "Record<string, unknown> | null")]
     value: Option<Box<RawValue>>,
     parts: Vec<PackedPart>,
 }
