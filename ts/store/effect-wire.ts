@@ -6,7 +6,13 @@ import { Contract, type Unpacked } from "../bridge/wire.js";
 
 export type EffectAddress = engine.effect.Address;
 
-export type EffectState = engine.effect.EffectState;
+/**
+ * - `"running"`: a process has begun it and has not recorded its end.
+ * - `"done"`: the result is recorded.
+ * - `"failed"`: the function threw. The next call runs it again.
+ * - `"error"`: the function threw, and the error is recorded in place of a result.
+ */
+export type EffectState = "running" | "done" | "failed" | "error";
 
 /** The stored data of an effect, without its result. */
 export type EffectEntry = engine.effect.EffectEntry;

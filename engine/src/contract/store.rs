@@ -211,6 +211,7 @@ struct FoundRef {
     /// The key of the effect, if the damage is in an effect. `id` is then `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "string | null")]
+    #[expect(clippy::option_option, reason = "missing, null or a key")]
     effect: Option<Option<String>>,
     id: Option<String>,
     ns: Option<String>,

@@ -69,17 +69,18 @@ struct EffectEntry {
     error: Option<String>,
 }
 
-/// - `"running"`: a process has begun it and has not recorded its end.
-/// - `"done"`: the result is recorded.
-/// - `"failed"`: the function threw. The next call runs it again.
-/// - `"error"`: the function threw, and the error is recorded in place of a result.
+/// The state of an effect. The public type `EffectState` in `ts/store/effect-wire.ts` has the same words.
 #[derive(TS)]
 #[ts(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its type is used: the engine does not read the state")]
 enum EffectState {
+    /// A process has begun it and has not recorded its end.
     Running,
+    /// The result is recorded.
     Done,
+    /// The function threw. The next call runs it again.
     Failed,
+    /// The function threw, and the error is recorded in place of a result.
     Error,
 }
 

@@ -94,7 +94,7 @@ struct Responses {
     expire: (),
     session: Option<FoundSession>,
     sessions: Vec<ListedSession>,
-    messages: Option<Messages>,
+    messages: Option<FoundMessages>,
     compare: Option<Compared>,
     save: (),
     load: Option<FoundCheckpoint>,
@@ -192,7 +192,7 @@ fn row_and_log(answer: Answer) -> Result<(Option<Session>, LogPage)> {
 /// Messages of a session. `saved_at` is the time of the session's last write.
 #[derive(Serialize, TS)]
 #[serde(rename_all = "camelCase")]
-struct Messages {
+struct FoundMessages {
     saved_at: i64,
     /// The number of all messages of the session.
     total: u64,
@@ -203,7 +203,7 @@ fn found_messages(answer: Answer) -> Result<Option<Response>> {
     let (Some(session), page) = row_and_log(answer)? else { return Ok(None) };
     let mut response = ResponseBuilder::default();
     let messages = response.records(page.records);
-    response.finish(&Messages { saved_at: session.saved_at, total: page.length, messages }).map(Some)
+    response.finish(&FoundMessages { saved_at: session.saved_at, total: page.length, messages }).map(Some)
 }
 
 /// A checkpoint, with the data that its writer knows.
