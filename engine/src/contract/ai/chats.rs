@@ -286,7 +286,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
 #[derive(Serialize, TS)]
 struct FoundRows {
     rows: Vec<FoundRow>,
-    /// The next page begins after this place. `None` on the last page.
+    /// The next page begins after this cursor. `None` on the last page.
     next: Option<String>,
 }
 

@@ -105,7 +105,7 @@ struct Responses {
     get: Option<Found>,
     outline: Option<Found>,
     ancestors: Vec<Found>,
-    place: Option<PagePlace>,
+    place: Option<NextPage>,
     list: Vec<FoundHeader>,
     page: FoundPage,
     threads: Vec<FoundThread>,
@@ -343,12 +343,12 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
 #[derive(Serialize, TS)]
 struct FoundPage {
     found: Vec<Found>,
-    next: Option<PagePlace>,
+    next: Option<NextPage>,
 }
 
 /// The place of a checkpoint in a listing.
 #[derive(Serialize, TS)]
-struct PagePlace {
+struct NextPage {
     key: String,
     #[ts(type = "Exact")]
     seq: Seq,

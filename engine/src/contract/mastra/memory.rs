@@ -337,7 +337,7 @@ impl FoundRow {
 #[derive(Serialize, TS)]
 struct List {
     rows: Vec<FoundRow>,
-    /// The next page begins after this place. `None` on the last page.
+    /// The next page begins after this cursor. `None` on the last page.
     next: Option<String>,
     /// The number of the listing's rows, if requested.
     count: Option<u64>,

@@ -210,7 +210,7 @@ struct SearchPage {
     items: Vec<SearchedItem>,
     /// The number of items that were left out: see the call's `skip`.
     skipped: usize,
-    /// The next page begins after this place. `None` on the last page.
+    /// The next page begins after this cursor. `None` on the last page.
     next: Option<String>,
 }
 
@@ -297,7 +297,7 @@ fn namespaces(
 #[derive(Serialize, TS)]
 struct ExpiredPage {
     items: Vec<Listed>,
-    /// The next page begins after this place. `None` on the last page.
+    /// The next page begins after this cursor. `None` on the last page.
     next: Option<String>,
 }
 
