@@ -127,7 +127,7 @@ struct Responses {
     write: (),
     list: Effects,
     remove: (),
-    place: Place,
+    place: Position,
 }
 
 /// The effects that a late caller shares. A caller is late if the run has moved on since the effects began.

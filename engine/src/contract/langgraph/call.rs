@@ -346,7 +346,7 @@ struct FoundPage {
     next: Option<NextPage>,
 }
 
-/// The place of a checkpoint in a listing.
+/// The position of a checkpoint in a listing.
 #[derive(Serialize, TS)]
 struct NextPage {
     key: String,
