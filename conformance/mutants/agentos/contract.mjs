@@ -2,22 +2,16 @@
 import { ReferenceStore } from "./reference.mjs";
 
 /** Returns a mutant whose stored checkpoints lack or change something. */
-const storing = (change) => ({
-  store: class extends ReferenceStore {
-    put(checkpoint) {
-      super.put(change(checkpoint));
-    }
-  },
-});
+const storing = (change) =>
+  class extends ReferenceStore {
+    put = (checkpoint) => super.put(change(checkpoint));
+  };
 
 /** Returns a mutant whose metadata lacks or changes something. */
-const describing = (change) => ({
-  store: class extends ReferenceStore {
-    describe(row) {
-      return { ...super.describe(row), ...change(row) };
-    }
-  },
-});
+const describing = (change) =>
+  class extends ReferenceStore {
+    describe = (row) => ({ ...super.describe(row), ...change(row) });
+  };
 
 const known =
   "id graphId runId nodeId timestamp state memorySnapshot nodeResults visitedNodes skippedNodes pendingEdges";
@@ -28,52 +22,34 @@ export const contract = {
   "agentos/unknown-fields": storing((checkpoint) =>
     Object.fromEntries(Object.entries(checkpoint).filter(([key]) => known.split(" ").includes(key))),
   ),
-  "agentos/missing": {
-    store: class extends ReferenceStore {
-      read(row) {
-        return row && super.read(row);
-      }
-    },
+  "agentos/missing": class extends ReferenceStore {
+    read = (row) => row && super.read(row);
   },
-  "agentos/latest-takes-any-text": {
-    store: class extends ReferenceStore {
-      async latest(runId) {
-        if (!/^[0-9a-f-]{36}$/.test(runId)) throw new Error(`invalid input syntax for type uuid: "${runId}"`);
-        return super.latest(runId);
-      }
-    },
+  "agentos/latest-takes-any-text": class extends ReferenceStore {
+    async latest(runId) {
+      if (!/^[0-9a-f-]{36}$/.test(runId)) throw new Error(`invalid input syntax for type uuid: "${runId}"`);
+      return super.latest(runId);
+    }
   },
-  "agentos/latest": {
-    store: class extends ReferenceStore {
-      async latest(runId) {
-        return this.read(this.select((row) => row.runId === runId).at(-1));
-      }
-    },
+  "agentos/latest": class extends ReferenceStore {
+    latest = async (runId) => this.read(this.select((row) => row.runId === runId).at(-1));
   },
-  "agentos/load-node": {
-    store: class extends ReferenceStore {
-      async load(runId) {
-        return super.load(runId);
-      }
-    },
+  "agentos/load-node": class extends ReferenceStore {
+    load = async (runId) => super.load(runId);
   },
-  "agentos/save-again": {
-    store: class extends ReferenceStore {
-      put(checkpoint) {
-        if (!this.rows.has(checkpoint.id)) super.put(checkpoint);
-      }
-    },
+  "agentos/save-again": class extends ReferenceStore {
+    put(checkpoint) {
+      if (!this.rows.has(checkpoint.id)) super.put(checkpoint);
+    }
   },
   // As the sample of the guide does: ON CONFLICT (id) DO UPDATE SET payload.
-  "agentos/save-again-elsewhere": {
-    store: class extends ReferenceStore {
-      put(checkpoint) {
-        const before = this.rows.get(checkpoint.id);
-        super.put(checkpoint);
-        const { runId, graphId, nodeId, timestamp } = before ?? checkpoint;
-        Object.assign(this.rows.get(checkpoint.id), { runId, graphId, nodeId, timestamp });
-      }
-    },
+  "agentos/save-again-elsewhere": class extends ReferenceStore {
+    put(checkpoint) {
+      const before = this.rows.get(checkpoint.id);
+      super.put(checkpoint);
+      const { runId, graphId, nodeId, timestamp } = before ?? checkpoint;
+      Object.assign(this.rows.get(checkpoint.id), { runId, graphId, nodeId, timestamp });
+    }
   },
   "agentos/saves-at-once": {
     around(store) {
@@ -92,124 +68,90 @@ export const contract = {
   "agentos/state-size": describing(({ checkpoint }) => ({ stateSize: JSON.stringify(checkpoint).length })),
   "agentos/has-memory-snapshot": describing(() => ({ hasMemorySnapshot: false })),
 
-  "agentos/newest-first": {
-    store: class extends ReferenceStore {
-      select(isWanted) {
-        return super.select(isWanted).toReversed();
-      }
-    },
+  "agentos/newest-first": class extends ReferenceStore {
+    select = (isWanted) => super.select(isWanted).toReversed();
   },
-  "agentos/latest-by-time": {
-    store: class extends ReferenceStore {
-      async load(runId, nodeId) {
-        const isWanted = (row) => row.runId === runId && (nodeId === undefined || row.nodeId === nodeId);
-        return this.read(this.select(isWanted)[0]);
-      }
-    },
+  "agentos/latest-by-time": class extends ReferenceStore {
+    async load(runId, nodeId) {
+      const isWanted = (row) => row.runId === runId && (nodeId === undefined || row.nodeId === nodeId);
+      return this.read(this.select(isWanted)[0]);
+    }
   },
-  "agentos/latest-of-equal-times": {
-    store: class extends ReferenceStore {
-      async load(runId, nodeId) {
-        const isWanted = (row) => row.runId === runId && (nodeId === undefined || row.nodeId === nodeId);
-        const rows = this.select(isWanted);
-        return this.read(rows.findLast(({ timestamp }) => timestamp === rows[0].timestamp));
-      }
-    },
+  "agentos/latest-of-equal-times": class extends ReferenceStore {
+    async load(runId, nodeId) {
+      const isWanted = (row) => row.runId === runId && (nodeId === undefined || row.nodeId === nodeId);
+      const rows = this.select(isWanted);
+      return this.read(rows.findLast(({ timestamp }) => timestamp === rows[0].timestamp));
+    }
   },
-  "agentos/list-of-equal-times": {
-    store: class extends ReferenceStore {
-      async list(...of) {
-        return (await super.list(...of)).toSorted(
-          (one, other) => other.timestamp - one.timestamp || (one.id < other.id ? 1 : -1),
-        );
-      }
-    },
+  "agentos/list-of-equal-times": class extends ReferenceStore {
+    async list(...of) {
+      return (await super.list(...of)).toSorted(
+        (one, other) => other.timestamp - one.timestamp || (one.id < other.id ? 1 : -1),
+      );
+    }
   },
-  "agentos/save-again-is-newest": {
-    store: class extends ReferenceStore {
-      put(checkpoint) {
-        const before = this.rows.get(checkpoint.id);
-        super.put(checkpoint);
-        if (before !== undefined) this.rows.get(checkpoint.id).order = before.order;
-      }
-    },
+  "agentos/save-again-is-newest": class extends ReferenceStore {
+    put(checkpoint) {
+      const before = this.rows.get(checkpoint.id);
+      super.put(checkpoint);
+      if (before !== undefined) this.rows.get(checkpoint.id).order = before.order;
+    }
   },
   "agentos/fractions": storing((checkpoint) => ({ ...checkpoint, timestamp: Math.trunc(checkpoint.timestamp) })),
-  "agentos/limit": {
-    store: class extends ReferenceStore {
-      async list(graphId, { limit, runId } = {}) {
-        const listed = await super.list(graphId, { limit });
-        return listed.filter((one) => runId === undefined || one.runId === runId);
-      }
-    },
+  "agentos/limit": class extends ReferenceStore {
+    async list(graphId, { limit, runId } = {}) {
+      const listed = await super.list(graphId, { limit });
+      return listed.filter((one) => runId === undefined || one.runId === runId);
+    }
   },
-  "agentos/no-default-limit": {
-    store: class extends ReferenceStore {
-      limited(rows, limit = 100) {
-        return super.limited(rows, limit);
-      }
-    },
+  "agentos/no-default-limit": class extends ReferenceStore {
+    limited = (rows, limit = 100) => super.limited(rows, limit);
   },
-  "agentos/limit-of-zero": {
-    store: class extends ReferenceStore {
-      limited(rows, limit) {
-        return limit === undefined ? rows : rows.slice(0, Math.max(limit, 0));
-      }
-    },
+  "agentos/limit-of-zero": class extends ReferenceStore {
+    limited = (rows, limit) => (limit === undefined ? rows : rows.slice(0, Math.max(limit, 0)));
   },
 
-  "agentos/delete": {
-    store: class extends ReferenceStore {
-      gone = new Set();
-      async delete(checkpointId) {
-        this.gone.add(checkpointId);
-      }
-      async get(checkpointId) {
-        return this.gone.has(checkpointId) ? null : super.get(checkpointId);
-      }
-    },
+  "agentos/delete": class extends ReferenceStore {
+    gone = new Set();
+    async delete(checkpointId) {
+      this.gone.add(checkpointId);
+    }
+    get = async (checkpointId) => (this.gone.has(checkpointId) ? null : super.get(checkpointId));
   },
-  "agentos/delete-only-one": {
-    store: class extends ReferenceStore {
-      async delete(checkpointId) {
-        const runId = this.rows.get(checkpointId)?.runId;
-        for (const row of this.select((one) => one.runId === runId)) this.rows.delete(row.id);
-      }
-    },
+  "agentos/delete-only-one": class extends ReferenceStore {
+    async delete(checkpointId) {
+      const runId = this.rows.get(checkpointId)?.runId;
+      for (const row of this.select((one) => one.runId === runId)) this.rows.delete(row.id);
+    }
   },
-  "agentos/delete-missing": {
-    store: class extends ReferenceStore {
-      async delete(checkpointId) {
-        if (!this.rows.has(checkpointId)) throw new Error(`checkpoint ${checkpointId} not found`);
-        return super.delete(checkpointId);
-      }
-    },
+  "agentos/delete-missing": class extends ReferenceStore {
+    async delete(checkpointId) {
+      if (!this.rows.has(checkpointId)) throw new Error(`checkpoint ${checkpointId} not found`);
+      return super.delete(checkpointId);
+    }
   },
-  "agentos/delete-then-save": {
-    store: class extends ReferenceStore {
-      gone = new Set();
-      async delete(checkpointId) {
-        this.gone.add(checkpointId);
-        return super.delete(checkpointId);
-      }
-      put(checkpoint) {
-        if (!this.gone.has(checkpoint.id)) super.put(checkpoint);
-      }
-    },
+  "agentos/delete-then-save": class extends ReferenceStore {
+    gone = new Set();
+    async delete(checkpointId) {
+      this.gone.add(checkpointId);
+      return super.delete(checkpointId);
+    }
+    put(checkpoint) {
+      if (!this.gone.has(checkpoint.id)) super.put(checkpoint);
+    }
   },
   // Forks hold the id of their source, and read its state.
-  "agentos/delete-forked": {
-    store: class extends ReferenceStore {
-      sources = new Map();
-      async fork(checkpointId, patch) {
-        const runId = await super.fork(checkpointId, patch);
-        this.sources.set(this.select((row) => row.runId === runId)[0].id, checkpointId);
-        return runId;
-      }
-      async delete(checkpointId) {
-        await super.delete(checkpointId);
-        for (const [fork, source] of this.sources) if (source === checkpointId) await this.delete(fork);
-      }
-    },
+  "agentos/delete-forked": class extends ReferenceStore {
+    sources = new Map();
+    async fork(checkpointId, patch) {
+      const runId = await super.fork(checkpointId, patch);
+      this.sources.set(this.select((row) => row.runId === runId)[0].id, checkpointId);
+      return runId;
+    }
+    async delete(checkpointId) {
+      await super.delete(checkpointId);
+      for (const [fork, source] of this.sources) if (source === checkpointId) await this.delete(fork);
+    }
   },
 };

@@ -2,37 +2,31 @@
 import { ReferenceStore } from "./reference.mjs";
 
 /** Returns a mutant that does something else with patches. */
-const merging = (merge) => ({
-  store: class extends ReferenceStore {
-    merge(...of) {
-      return merge.call(this, (...more) => super.merge(...more), ...of);
-    }
-  },
-});
+const merging = (merge) =>
+  class extends ReferenceStore {
+    merge = (...of) => merge.call(this, (...more) => super.merge(...more), ...of);
+  };
 
 /** Returns a mutant that changes the fork's checkpoint after it was made. */
-const forking = (change) => ({
-  store: class extends ReferenceStore {
+const forking = (change) =>
+  class extends ReferenceStore {
     async fork(checkpointId, patch) {
       const runId = await super.fork(checkpointId, patch);
       const [row] = this.select((one) => one.runId === runId);
       change({ row, patch, source: this.rows.get(checkpointId) });
       return runId;
     }
-  },
-});
+  };
 
 export const forks = {
   "agentos/fork": forking(({ row: { checkpoint } }) => {
     checkpoint.nodeResults = {};
   }),
-  "agentos/fork-fresh-ids": {
-    store: class extends ReferenceStore {
-      async fork(checkpointId, patch) {
-        this.made = 0;
-        return super.fork(checkpointId, patch);
-      }
-    },
+  "agentos/fork-fresh-ids": class extends ReferenceStore {
+    async fork(checkpointId, patch) {
+      this.made = 0;
+      return super.fork(checkpointId, patch);
+    }
   },
   "agentos/fork-time": forking(({ row, source }) => {
     row.timestamp = source.timestamp;
@@ -49,30 +43,23 @@ export const forks = {
   "agentos/fork-leaves-source": forking(({ row, source }) => {
     source.checkpoint.state = row.checkpoint.state;
   }),
-  "agentos/fork-missing": {
-    store: class extends ReferenceStore {
-      async fork(checkpointId, patch) {
-        return this.rows.has(checkpointId) ? super.fork(checkpointId, patch) : this.newId();
-      }
-    },
+  "agentos/fork-missing": class extends ReferenceStore {
+    fork = async (checkpointId, patch) =>
+      this.rows.has(checkpointId) ? super.fork(checkpointId, patch) : this.newId();
   },
-  "agentos/fork-is-deep": {
-    store: class extends ReferenceStore {
-      async fork(checkpointId, patch) {
-        const runId = await super.fork(checkpointId, patch);
-        const [row] = this.select((one) => one.runId === runId);
-        const { state } = this.rows.get(checkpointId).checkpoint;
-        row.checkpoint.state = { ...state, scratch: { ...state.scratch, ...patch?.scratch } };
-        return runId;
-      }
-      read(row) {
-        return row?.checkpoint ?? null;
-      }
-    },
+  "agentos/fork-is-deep": class extends ReferenceStore {
+    async fork(checkpointId, patch) {
+      const runId = await super.fork(checkpointId, patch);
+      const [row] = this.select((one) => one.runId === runId);
+      const { state } = this.rows.get(checkpointId).checkpoint;
+      row.checkpoint.state = { ...state, scratch: { ...state.scratch, ...patch?.scratch } };
+      return runId;
+    }
+    read = (row) => row?.checkpoint ?? null;
   },
   "agentos/fork-copies-patch": {
     isRaw: true,
-    ...forking(({ row, patch }) => {
+    store: forking(({ row, patch }) => {
       row.checkpoint.state.scratch = { ...row.checkpoint.state.scratch, ...patch?.scratch };
     }),
   },

@@ -2,21 +2,18 @@
 import { ReferenceStore } from "./reference.mjs";
 
 /** Returns a mutant whose stored states are something else. */
-const storing = (change) => ({
-  store: class extends ReferenceStore {
-    put(checkpoint) {
-      super.put({ ...checkpoint, state: change(checkpoint.state) });
-    }
-  },
-});
+const storing = (change) =>
+  class extends ReferenceStore {
+    put = (checkpoint) => super.put({ ...checkpoint, state: change(checkpoint.state) });
+  };
 
 /** Returns a value with other texts in it. */
 const withTexts = (change) => (value) =>
   JSON.parse(JSON.stringify(value), (_, part) => (typeof part === "string" ? change(part) : part));
 
 /** Returns a mutant that sees an id as something else, wherever it is given. */
-const naming = (field, change) => ({
-  store: class extends ReferenceStore {
+const naming = (field, change) =>
+  class extends ReferenceStore {
     named = {
       id: (id) => id,
       runId: (id) => id,
@@ -31,17 +28,12 @@ const naming = (field, change) => ({
       this.rows.delete(checkpoint.id);
       this.rows.set(row.id, row);
     }
-    async get(checkpointId) {
-      return super.get(this.named.id(checkpointId));
-    }
-    async load(runId, nodeId) {
-      return super.load(this.named.runId(runId), this.named.nodeId(nodeId));
-    }
+    get = async (checkpointId) => super.get(this.named.id(checkpointId));
+    load = async (runId, nodeId) => super.load(this.named.runId(runId), this.named.nodeId(nodeId));
     async list(graphId, { runId, ...others } = {}) {
       return super.list(this.named.graphId(graphId), { ...others, runId: this.named.runId(runId) });
     }
-  },
-});
+  };
 
 /** Returns true if the text is like the pattern of SQL. */
 function isLike(text, pattern) {
@@ -63,28 +55,18 @@ export const hostile = {
     ...state,
     scratch: withTexts((text) => text.split("\0")[0])(state.scratch),
   })),
-  "agentos/undefined": {
-    store: class extends ReferenceStore {
-      put(checkpoint) {
-        if (Object.values(checkpoint.state).includes(undefined)) throw new Error("cannot store undefined");
-        super.put(checkpoint);
-      }
-    },
+  "agentos/undefined": class extends ReferenceStore {
+    put(checkpoint) {
+      if (Object.values(checkpoint.state).includes(undefined)) throw new Error("cannot store undefined");
+      super.put(checkpoint);
+    }
   },
   "agentos/keys": storing((state) => ({ ...state, scratch: assigned(state.scratch) })),
-  "agentos/rich-values": {
-    store: class extends ReferenceStore {
-      put(checkpoint) {
-        super.put(JSON.parse(JSON.stringify(checkpoint, asJson)));
-      }
-    },
+  "agentos/rich-values": class extends ReferenceStore {
+    put = (checkpoint) => super.put(JSON.parse(JSON.stringify(checkpoint, asJson)));
   },
-  "agentos/circular": {
-    store: class extends ReferenceStore {
-      describe(row) {
-        return { ...super.describe(row), stateSize: JSON.stringify(row.checkpoint.state).length };
-      }
-    },
+  "agentos/circular": class extends ReferenceStore {
+    describe = (row) => ({ ...super.describe(row), stateSize: JSON.stringify(row.checkpoint.state).length });
   },
   "agentos/nested": storing(function cut(value, depth = 0) {
     if (typeof value !== "object" || value === null) return value;
@@ -92,67 +74,49 @@ export const hostile = {
     if (Array.isArray(value)) return value.map((part) => cut(part, depth + 1));
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, cut(part, depth + 1)]));
   }),
-  "agentos/large": {
-    store: class extends ReferenceStore {
-      put(checkpoint) {
-        if (JSON.stringify(checkpoint.state).length > 1_000_000) throw new Error("the item is larger than 1 MB");
-        super.put(checkpoint);
-      }
-    },
+  "agentos/large": class extends ReferenceStore {
+    put(checkpoint) {
+      if (JSON.stringify(checkpoint.state).length > 1_000_000) throw new Error("the item is larger than 1 MB");
+      super.put(checkpoint);
+    }
   },
   // As files on some systems do.
   "agentos/ids-of-checkpoints": naming("id", (id) => id.toLowerCase()),
   "agentos/ids-of-runs": naming("runId", (id) => id.trim()),
   "agentos/ids-of-nodes": naming("nodeId", (id) => id.normalize("NFC")),
-  "agentos/ids-of-graphs": {
-    store: class extends ReferenceStore {
-      async list(graphId, { limit, runId } = {}) {
-        const isWanted = (row) => isLike(row.graphId, graphId) && (runId === undefined || row.runId === runId);
-        return this.limited(this.select(isWanted), limit).map((row) => this.describe(row));
-      }
-    },
+  "agentos/ids-of-graphs": class extends ReferenceStore {
+    async list(graphId, { limit, runId } = {}) {
+      const isWanted = (row) => isLike(row.graphId, graphId) && (runId === undefined || row.runId === runId);
+      return this.limited(this.select(isWanted), limit).map((row) => this.describe(row));
+    }
   },
-  "agentos/ids-unknown": {
-    store: class extends ReferenceStore {
-      async get(checkpointId) {
-        const byId = Object.fromEntries(this.select(() => true).map((row) => [row.id, row.checkpoint]));
-        const found = byId[checkpointId];
-        return found === undefined ? null : typeof found === "function" ? {} : this.copy(found);
-      }
-    },
+  "agentos/ids-unknown": class extends ReferenceStore {
+    async get(checkpointId) {
+      const byId = Object.fromEntries(this.select(() => true).map((row) => [row.id, row.checkpoint]));
+      const found = byId[checkpointId];
+      return found === undefined ? null : typeof found === "function" ? {} : this.copy(found);
+    }
   },
   // As UTF-8 does.
   "agentos/ids-odd": naming("id", (id) => Buffer.from(id).toString()),
-  "agentos/empty-filters": {
-    store: class extends ReferenceStore {
-      async load(runId, nodeId) {
-        return super.load(runId, nodeId || undefined);
-      }
-    },
+  "agentos/empty-filters": class extends ReferenceStore {
+    load = async (runId, nodeId) => super.load(runId, nodeId || undefined);
   },
 
-  "agentos/runs-apart": {
-    store: class extends ReferenceStore {
-      async latest() {
-        return this.read(this.select(() => true)[0]);
-      }
-    },
+  "agentos/runs-apart": class extends ReferenceStore {
+    latest = async () => this.read(this.select(() => true)[0]);
   },
-  "agentos/graphs-apart": {
-    store: class extends ReferenceStore {
-      async list(graphId, { limit, runId } = {}) {
-        const isWanted = (row) => row.graphId.startsWith(graphId) && (runId === undefined || row.runId === runId);
-        return this.limited(this.select(isWanted), limit).map((row) => this.describe(row));
-      }
-    },
+  "agentos/graphs-apart": class extends ReferenceStore {
+    async list(graphId, { limit, runId } = {}) {
+      const isWanted = (row) => row.graphId.startsWith(graphId) && (runId === undefined || row.runId === runId);
+      return this.limited(this.select(isWanted), limit).map((row) => this.describe(row));
+    }
   },
-  "agentos/joined-ids-apart": {
-    store: class extends ReferenceStore {
-      async load(runId, nodeId) {
-        if (nodeId === undefined) return super.load(runId);
-        return this.read(this.select((row) => `${row.runId}:${row.nodeId}` === `${runId}:${nodeId}`)[0]);
-      }
-    },
+  "agentos/joined-ids-apart": class extends ReferenceStore {
+    async load(runId, nodeId) {
+      if (nodeId === undefined) return super.load(runId);
+      return this.read(this.select((row) => `${row.runId}:${row.nodeId}` === `${runId}:${nodeId}`)[0]);
+    }
   },
   "agentos/snapshot": {
     isRaw: true,
@@ -172,11 +136,7 @@ export const hostile = {
       },
     }),
   },
-  "agentos/reads-are-copies": {
-    store: class extends ReferenceStore {
-      read(row) {
-        return row?.checkpoint ?? null;
-      }
-    },
+  "agentos/reads-are-copies": class extends ReferenceStore {
+    read = (row) => row?.checkpoint ?? null;
   },
 };

@@ -7,12 +7,14 @@ import { processes } from "./processes.mjs";
 import { ReferenceStore, changes } from "./reference.mjs";
 
 /**
- * What a mutant has: the class of its `store`, the `faults` of its file, how calls are put there (`encode`, `decode`, `at`),
- * methods `around` those of the store, or all of it (`open`). `isRaw`: its arguments are not copied when it is called.
+ * A mutant is the class of its store, or has some of these: the class of its `store`, the `faults` of its file, how calls are put
+ * there (`encode`, `decode`, `at`), methods `around` those of the store, or all of it (`open`). `isRaw`: its arguments are not
+ * copied when it is called.
  */
 export const mutants = { ...contract, ...forks, ...hostile, ...processes };
 
-const wrong = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const found = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const wrong = typeof found === "function" ? { store: found } : found;
 
 export const name = "reference";
 

@@ -50,27 +50,19 @@ export const processes = {
   "agentos/reopen-deleted": { faults: { forgets: (method) => method === "delete" } },
 
   "agentos/race-of-saves": { open: wholeFile },
-  "agentos/race-has-one-order": {
-    store: class extends ReferenceStore {
-      compare(one, other) {
-        return other.timestamp - one.timestamp || mixed(one) - mixed(other);
-      }
-    },
+  "agentos/race-has-one-order": class extends ReferenceStore {
+    compare = (one, other) => other.timestamp - one.timestamp || mixed(one) - mixed(other);
   },
   // Each process has rows of its own, and all of them are read.
-  "agentos/race-of-one-id": {
-    store: class extends ReferenceStore {
-      put(checkpoint) {
-        const { id, nodeId } = checkpoint;
-        super.put(checkpoint);
-        const row = this.rows.get(id);
-        this.rows.delete(id);
-        this.rows.set(`${id} of ${nodeId}`, row);
-      }
-      async get(checkpointId) {
-        return this.read(this.select((row) => row.id === checkpointId)[0]);
-      }
-    },
+  "agentos/race-of-one-id": class extends ReferenceStore {
+    put(checkpoint) {
+      const { id, nodeId } = checkpoint;
+      super.put(checkpoint);
+      const row = this.rows.get(id);
+      this.rows.delete(id);
+      this.rows.set(`${id} of ${nodeId}`, row);
+    }
+    get = async (checkpointId) => this.read(this.select((row) => row.id === checkpointId)[0]);
   },
   "agentos/race-of-forks": { faults: { unlockedMs: 10 } },
 

@@ -2,31 +2,22 @@
 import { ReferenceStore } from "./reference.mjs";
 
 /** A store whose entries are written in another way. */
-const writes = (change) => ({
-  store: class extends ReferenceStore {
-    textOf(entry) {
-      return super.textOf(change(entry));
-    }
-  },
-});
+const writes = (change) =>
+  class extends ReferenceStore {
+    textOf = (entry) => super.textOf(change(entry));
+  };
 
 /** A store that loads what `change` makes of the entries. */
-const loads = (change) => ({
-  store: class extends ReferenceStore {
-    async load(key) {
-      return change(await super.load(key));
-    }
-  },
-});
+const loads = (change) =>
+  class extends ReferenceStore {
+    load = async (key) => change(await super.load(key));
+  };
 
 /** A store that adds the entries that `choose` returns. */
-const adds = (choose) => ({
-  store: class extends ReferenceStore {
-    fresh(log, texts) {
-      return choose(log, texts, (...of) => super.fresh(...of));
-    }
-  },
-});
+const adds = (choose) =>
+  class extends ReferenceStore {
+    fresh = (log, texts) => choose(log, texts, (...of) => super.fresh(...of));
+  };
 
 /** Changes each text in a JSON value, also keys. */
 const inTexts = (change) => (entry) =>
@@ -56,13 +47,11 @@ export const entries = {
     (found) => found && found.map(({ type, uuid, timestamp, message }) => ({ type, uuid, timestamp, message })),
   ),
   "claude-agent-sdk/load-unknown": loads((found) => found ?? []),
-  "claude-agent-sdk/append-empty": {
-    store: class extends ReferenceStore {
-      async append(key, given) {
-        if (!this.logs.has(this.idOf(key))) this.logs.set(this.idOf(key), this.begin(key));
-        return super.append(key, given);
-      }
-    },
+  "claude-agent-sdk/append-empty": class extends ReferenceStore {
+    async append(key, given) {
+      if (!this.logs.has(this.idOf(key))) this.logs.set(this.idOf(key), this.begin(key));
+      return super.append(key, given);
+    }
   },
   "claude-agent-sdk/entries-without-uuid": adds((log, texts, fresh) => fresh(log, [...new Set(texts)])),
   "claude-agent-sdk/uuid-retry": adds((_, texts) => texts),
@@ -90,26 +79,22 @@ export const entries = {
     },
   },
   "claude-agent-sdk/load-all": loads((found) => found && found.slice(0, 1_000)),
-  "claude-agent-sdk/append-large": {
-    store: class extends ReferenceStore {
-      async append(key, given) {
-        if (given.length > 4_096) throw new RangeError("too many entries");
-        return super.append(key, given);
-      }
-    },
+  "claude-agent-sdk/append-large": class extends ReferenceStore {
+    async append(key, given) {
+      if (given.length > 4_096) throw new RangeError("too many entries");
+      return super.append(key, given);
+    }
   },
   "claude-agent-sdk/entry-json": writes(withoutNulls),
   "claude-agent-sdk/entry-text": writes(inTexts((text) => text.replaceAll("\0", ""))),
   "claude-agent-sdk/entry-lone-surrogate": writes(inTexts((text) => text.toWellFormed())),
   "claude-agent-sdk/entry-prototype": writes(assigned),
-  "claude-agent-sdk/entry-large": {
-    store: class extends ReferenceStore {
-      textOf(entry) {
-        const text = super.textOf(entry);
-        if (text.length > 1_048_576) throw new RangeError("an entry is too large");
-        return text;
-      }
-    },
+  "claude-agent-sdk/entry-large": class extends ReferenceStore {
+    textOf(entry) {
+      const text = super.textOf(entry);
+      if (text.length > 1_048_576) throw new RangeError("an entry is too large");
+      return text;
+    }
   },
   "claude-agent-sdk/entry-not-json": {
     wrap: (store) => ({

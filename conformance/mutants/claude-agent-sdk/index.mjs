@@ -9,12 +9,13 @@ import { retention } from "./retention.mjs";
 import { summaries } from "./summaries.mjs";
 
 /**
- * Each mutant has the class of its store, the faults of its file, or a function that wraps the store: `wrap(store, target)` returns
- * the methods that are other ones.
+ * Each mutant is the class of its store, or has that as `store`, the faults of its file, or a function that wraps the store:
+ * `wrap(store, target)` returns the methods that are other ones.
  */
 export const mutants = { ...entries, ...summaries, ...lists, ...keys, ...retention, ...processes };
 
-const wrong = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const found = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const wrong = typeof found === "function" ? { store: found } : found;
 
 export const name = "reference";
 

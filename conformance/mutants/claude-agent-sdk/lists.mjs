@@ -2,23 +2,19 @@
 import { ReferenceStore, isSameSession } from "./reference.mjs";
 
 /** A store that lists what `change` makes of the subpaths. */
-const subkeys = (change) => ({
-  store: class extends ReferenceStore {
-    async listSubkeys(key) {
-      return change(await super.listSubkeys(key), key, this);
-    }
-  },
-});
+const subkeys = (change) =>
+  class extends ReferenceStore {
+    listSubkeys = async (key) => change(await super.listSubkeys(key), key, this);
+  };
 
 /** A store that takes other transcripts for those of a project. */
-const mains = (choose) => ({
-  store: class extends ReferenceStore {
+const mains = (choose) =>
+  class extends ReferenceStore {
     async listSessions(projectKey) {
       const found = choose([...this.logs.values()], projectKey, super.mains(projectKey));
       return found.map(({ key: { sessionId }, mtime }) => ({ sessionId, mtime }));
     }
-  },
-});
+  };
 
 /** A pattern as SQL's LIKE takes it. */
 const likeOf = (text) =>
@@ -38,16 +34,12 @@ export const lists = {
     return ofProject.filter(({ key }, at) => ofProject.findIndex((log) => isSameSession(log.key, key)) === at);
   }),
   "claude-agent-sdk/list-all": mains((_, _projectKey, found) => found.slice(0, 100)),
-  "claude-agent-sdk/keys-wildcards": {
-    store: class extends ReferenceStore {
-      async listSessions(projectKey) {
-        const like = likeOf(projectKey);
-        const found = [...this.logs.values()].filter(
-          ({ key }) => key.subpath === undefined && like.test(key.projectKey),
-        );
-        return found.map(({ key: { sessionId }, mtime }) => ({ sessionId, mtime }));
-      }
-    },
+  "claude-agent-sdk/keys-wildcards": class extends ReferenceStore {
+    async listSessions(projectKey) {
+      const like = likeOf(projectKey);
+      const found = [...this.logs.values()].filter(({ key }) => key.subpath === undefined && like.test(key.projectKey));
+      return found.map(({ key: { sessionId }, mtime }) => ({ sessionId, mtime }));
+    }
   },
   "claude-agent-sdk/list-subkeys": subkeys((found, key, { logs }) =>
     [...logs.values()]

@@ -53,9 +53,7 @@ export const processes = {
   },
   "claude-agent-sdk/restart-uuid": {
     store: class extends ReferenceStore {
-      fresh(_, texts) {
-        return texts;
-      }
+      fresh = (_, texts) => texts;
     },
     wrap(store) {
       const seen = new Set();
@@ -82,9 +80,7 @@ export const processes = {
   },
   "claude-agent-sdk/race-uuid": {
     store: class extends ReferenceStore {
-      fresh(_, texts) {
-        return texts;
-      }
+      fresh = (_, texts) => texts;
     },
     wrap: (store) => ({
       async append(key, entries) {

@@ -2,22 +2,16 @@
 import { ReferenceStore, fold } from "./reference.mjs";
 
 /** A store whose summaries are made in another way. */
-const folds = (summaryAfter) => ({
-  store: class extends ReferenceStore {
-    summaryAfter(log, entries) {
-      return summaryAfter(log, entries, (...of) => super.summaryAfter(...of));
-    }
-  },
-});
+const folds = (summaryAfter) =>
+  class extends ReferenceStore {
+    summaryAfter = (log, entries) => summaryAfter(log, entries, (...of) => super.summaryAfter(...of));
+  };
 
 /** A store whose times are other ones. */
-const times = (mtimeAfter) => ({
-  store: class extends ReferenceStore {
-    mtimeAfter(log, entries) {
-      return mtimeAfter(this, super.mtimeAfter(log, entries), entries, log);
-    }
-  },
-});
+const times = (mtimeAfter) =>
+  class extends ReferenceStore {
+    mtimeAfter = (log, entries) => mtimeAfter(this, super.mtimeAfter(log, entries), entries, log);
+  };
 
 const mainOf = ({ projectKey, sessionId }) => ({ projectKey, sessionId });
 
@@ -31,34 +25,28 @@ export const summaries = {
     ...folded(log, entries),
     mtime: log.mtime - 1,
   })),
-  "claude-agent-sdk/summary-per-session": {
-    store: class extends ReferenceStore {
-      async listSessionSummaries() {
-        return [...this.logs.values()].map(({ summary }) => summary).filter((summary) => summary !== undefined);
-      }
-    },
+  "claude-agent-sdk/summary-per-session": class extends ReferenceStore {
+    async listSessionSummaries() {
+      return [...this.logs.values()].map(({ summary }) => summary).filter((summary) => summary !== undefined);
+    }
   },
-  "claude-agent-sdk/summary-of-subpath": {
-    store: class extends ReferenceStore {
-      add(log, texts) {
-        super.add(log, texts);
-        const main = this.logs.get(this.idOf(mainOf(log.key)));
-        if (main === undefined || main === log) return;
-        main.summary = super.summaryAfter(
-          main,
-          texts.map((text) => JSON.parse(text)),
-        );
-      }
-    },
+  "claude-agent-sdk/summary-of-subpath": class extends ReferenceStore {
+    add(log, texts) {
+      super.add(log, texts);
+      const main = this.logs.get(this.idOf(mainOf(log.key)));
+      if (main === undefined || main === log) return;
+      main.summary = super.summaryAfter(
+        main,
+        texts.map((text) => JSON.parse(text)),
+      );
+    }
   },
-  "claude-agent-sdk/summary-of-repeats": {
-    store: class extends ReferenceStore {
-      async append(key, entries) {
-        await super.append(key, entries);
-        const log = this.logs.get(this.idOf(key));
-        if (log?.summary !== undefined) log.summary = this.summaryAfter(log, entries);
-      }
-    },
+  "claude-agent-sdk/summary-of-repeats": class extends ReferenceStore {
+    async append(key, entries) {
+      await super.append(key, entries);
+      const log = this.logs.get(this.idOf(key));
+      if (log?.summary !== undefined) log.summary = this.summaryAfter(log, entries);
+    }
   },
   "claude-agent-sdk/mtime-whole-ms": times((_, mtime) => mtime + 0.25),
   "claude-agent-sdk/mtime-of-storage": times(
@@ -66,21 +54,17 @@ export const summaries = {
   ),
   "claude-agent-sdk/mtime-later": times((_, mtime, _entries, log) => log.mtime || mtime),
   "claude-agent-sdk/mtime-grows": times(({ now }) => Math.floor(now() / 100) * 100),
-  "claude-agent-sdk/mtime-of-subpath": {
-    store: class extends ReferenceStore {
-      changed({ key, mtime }) {
-        const main = this.logs.get(this.idOf(mainOf(key)));
-        if (main !== undefined) main.mtime = mtime;
-      }
-    },
+  "claude-agent-sdk/mtime-of-subpath": class extends ReferenceStore {
+    changed({ key, mtime }) {
+      const main = this.logs.get(this.idOf(mainOf(key)));
+      if (main !== undefined) main.mtime = mtime;
+    }
   },
-  "claude-agent-sdk/mtime-of-nothing": {
-    store: class extends ReferenceStore {
-      async append(key, entries) {
-        await super.append(key, entries);
-        const log = this.logs.get(this.idOf(key));
-        if (log !== undefined) log.mtime = this.now() + 1;
-      }
-    },
+  "claude-agent-sdk/mtime-of-nothing": class extends ReferenceStore {
+    async append(key, entries) {
+      await super.append(key, entries);
+      const log = this.logs.get(this.idOf(key));
+      if (log !== undefined) log.mtime = this.now() + 1;
+    }
   },
 };

@@ -2,33 +2,24 @@
 import { ReferenceStore } from "./reference.mjs";
 
 /** A store that compares in another way. */
-const comparing = (operate) => ({
-  store: class extends ReferenceStore {
-    operate(...of) {
-      return operate((...same) => super.operate(...same), ...of);
-    }
-  },
-});
+const comparing = (operate) =>
+  class extends ReferenceStore {
+    operate = (...of) => operate((...same) => super.operate(...same), ...of);
+  };
 
 const orders = new Set(["$gt", "$gte", "$lt", "$lte"]);
 
 export const filters = {
   "langgraph-store/filter-equal": comparing((operate, name, found, wanted) => !wanted || operate(name, found, wanted)),
   "langgraph-store/filter-types": comparing((operate, name, found, wanted) => operate(name, `${found}`, `${wanted}`)),
-  "langgraph-store/filter-all-keys": {
-    store: class extends ReferenceStore {
-      matches(value, filter) {
-        const keys = Object.keys(filter);
-        return keys.length === 0 || keys.some((key) => this.meets(this.at(value, key), filter[key]));
-      }
-    },
+  "langgraph-store/filter-all-keys": class extends ReferenceStore {
+    matches(value, filter) {
+      const keys = Object.keys(filter);
+      return keys.length === 0 || keys.some((key) => this.meets(this.at(value, key), filter[key]));
+    }
   },
-  "langgraph-store/filter-eq-ne": {
-    store: class extends ReferenceStore {
-      meets(found, wanted) {
-        return super.meets(found, wanted?.$ne === undefined ? wanted : { $ne: wanted.$ne });
-      }
-    },
+  "langgraph-store/filter-eq-ne": class extends ReferenceStore {
+    meets = (found, wanted) => super.meets(found, wanted?.$ne === undefined ? wanted : { $ne: wanted.$ne });
   },
   // As SQL compares NULL.
   "langgraph-store/filter-ne-missing": comparing(
@@ -51,30 +42,16 @@ export const filters = {
     (operate, name, found, wanted) => wanted.length === 0 || operate(name, found, wanted),
   ),
   "langgraph-store/filter-objects": comparing((_, name, found, wanted) => name === "$eq" && found === wanted),
-  "langgraph-store/filter-unknown-operator": {
-    store: class extends ReferenceStore {
-      checkFilter() {}
-      at(value, key) {
-        return key === "$or" ? undefined : super.at(value, key);
-      }
-      operate(name, found, wanted) {
-        return name === "$near" || super.operate(name, found, wanted);
-      }
-    },
+  "langgraph-store/filter-unknown-operator": class extends ReferenceStore {
+    checkFilter() {}
+    at = (value, key) => (key === "$or" ? undefined : super.at(value, key));
+    operate = (name, found, wanted) => name === "$near" || super.operate(name, found, wanted);
   },
-  "langgraph-store/filter-refuses-operators": {
-    store: class extends ReferenceStore {
-      checkFilter() {}
-      operate(name, found, wanted) {
-        return name === "$eq" && super.operate(name, found, wanted);
-      }
-    },
+  "langgraph-store/filter-refuses-operators": class extends ReferenceStore {
+    checkFilter() {}
+    operate = (name, found, wanted) => name === "$eq" && super.operate(name, found, wanted);
   },
-  "langgraph-store/filter-any-key": {
-    store: class extends ReferenceStore {
-      at(value, key) {
-        return key.split(".").reduce((inner, part) => inner?.[part], value);
-      }
-    },
+  "langgraph-store/filter-any-key": class extends ReferenceStore {
+    at = (value, key) => key.split(".").reduce((inner, part) => inner?.[part], value);
   },
 };

@@ -3,13 +3,12 @@ import { ReferenceStore } from "./reference.mjs";
 import { json } from "./wrong.mjs";
 
 /** A store that changes values before it keeps them. */
-const keeping = (kept) => ({
-  store: class extends ReferenceStore {
+const keeping = (kept) =>
+  class extends ReferenceStore {
     write(operation) {
       super.write(operation.value === null ? operation : { ...operation, value: kept(operation.value) });
     }
-  },
-});
+  };
 
 /** Changes all texts of a value. */
 const texts = (value, change) => {
@@ -20,20 +19,16 @@ const texts = (value, change) => {
 };
 
 export const hostile = {
-  "langgraph-store/any-label": {
-    store: class extends ReferenceStore {
-      checkNamespace(namespace) {
-        super.checkNamespace(namespace);
-        if (namespace.some((label) => /[%_\\]/.test(label))) throw new Error("no wildcards");
-      }
-    },
+  "langgraph-store/any-label": class extends ReferenceStore {
+    checkNamespace(namespace) {
+      super.checkNamespace(namespace);
+      if (namespace.some((label) => /[%_\\]/.test(label))) throw new Error("no wildcards");
+    }
   },
-  "langgraph-store/any-key": {
-    store: class extends ReferenceStore {
-      write(operation) {
-        if (operation.key !== "") super.write(operation);
-      }
-    },
+  "langgraph-store/any-key": class extends ReferenceStore {
+    write(operation) {
+      if (operation.key !== "") super.write(operation);
+    }
   },
   "langgraph-store/json-values": keeping((value) =>
     Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null)),
@@ -46,38 +41,30 @@ export const hostile = {
   "langgraph-store/nul-characters": keeping((value) => texts(value, (text) => text.replaceAll("\0", ""))),
   "langgraph-store/lone-surrogates": keeping((value) => texts(value, (text) => text.toWellFormed())),
   "langgraph-store/beyond-json": keeping(json),
-  "langgraph-store/large-values": {
-    store: class extends ReferenceStore {
-      check(operation) {
-        super.check(operation);
-        if (JSON.stringify(operation.value)?.length > 1_000_000) throw new Error("the value is too large");
-      }
-    },
+  "langgraph-store/large-values": class extends ReferenceStore {
+    check(operation) {
+      super.check(operation);
+      if (JSON.stringify(operation.value)?.length > 1_000_000) throw new Error("the value is too large");
+    }
   },
-  "langgraph-store/put-refuses-namespaces": {
-    store: class extends ReferenceStore {
-      checkNamespace(namespace) {
-        if (namespace[0] !== "langgraph") super.checkNamespace(namespace);
-      }
-    },
+  "langgraph-store/put-refuses-namespaces": class extends ReferenceStore {
+    checkNamespace(namespace) {
+      if (namespace[0] !== "langgraph") super.checkNamespace(namespace);
+    }
   },
-  "langgraph-store/namespace-errors": {
-    store: class extends ReferenceStore {
-      checkNamespace(namespace) {
-        try {
-          super.checkNamespace(namespace);
-        } catch (cause) {
-          throw new Error("wrong namespace", { cause });
-        }
+  "langgraph-store/namespace-errors": class extends ReferenceStore {
+    checkNamespace(namespace) {
+      try {
+        super.checkNamespace(namespace);
+      } catch (cause) {
+        throw new Error("wrong namespace", { cause });
       }
-    },
+    }
   },
-  "langgraph-store/reads-of-refused-namespaces": {
-    store: class extends ReferenceStore {
-      check(operation) {
-        super.check(operation);
-        if ("namespace" in operation) this.checkNamespace(operation.namespace);
-      }
-    },
+  "langgraph-store/reads-of-refused-namespaces": class extends ReferenceStore {
+    check(operation) {
+      super.check(operation);
+      if ("namespace" in operation) this.checkNamespace(operation.namespace);
+    }
   },
 };

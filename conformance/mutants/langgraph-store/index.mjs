@@ -10,7 +10,7 @@ import { ReferenceStore, changes } from "./reference.mjs";
 import { changed } from "./wrong.mjs";
 
 /**
- * A mutant has one or more of these:
+ * A mutant is the class of its store, or has one or more of these:
  * - `store`: its class.
  * - `faults`: those of its file, see `durable`.
  * - `changes`: the names of more methods that change something.
@@ -19,7 +19,8 @@ import { changed } from "./wrong.mjs";
  */
 export const mutants = { ...contract, ...filters, ...isolation, ...hostile, ...processes };
 
-const wrong = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const found = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const wrong = typeof found === "function" ? { store: found } : found;
 
 /** Takes the arguments of the moment of the call. */
 const copying = (store) =>

@@ -3,61 +3,39 @@ import { ReferenceStore } from "./reference.mjs";
 import { changed, sleep } from "./wrong.mjs";
 
 export const isolation = {
-  "langgraph-store/search-whole-labels": {
-    store: class extends ReferenceStore {
-      isBelow(namespace, prefix) {
-        return namespace.join(":").startsWith(prefix.join(":"));
-      }
-    },
+  "langgraph-store/search-whole-labels": class extends ReferenceStore {
+    isBelow = (namespace, prefix) => namespace.join(":").startsWith(prefix.join(":"));
   },
-  "langgraph-store/search-no-patterns": {
-    store: class extends ReferenceStore {
-      isBelow(namespace, prefix) {
-        return prefix.every((label, at) => label === "%" || label === namespace[at]);
-      }
-    },
+  "langgraph-store/search-no-patterns": class extends ReferenceStore {
+    isBelow = (namespace, prefix) => prefix.every((label, at) => label === "%" || label === namespace[at]);
   },
-  "langgraph-store/list-whole-labels": {
-    store: class extends ReferenceStore {
-      satisfies(namespace, { matchType, path }) {
-        const [all, part] = [namespace.join(":"), path.join(":")];
-        return matchType === "prefix" ? all.startsWith(part) : all.endsWith(part);
-      }
-    },
+  "langgraph-store/list-whole-labels": class extends ReferenceStore {
+    satisfies(namespace, { matchType, path }) {
+      const [all, part] = [namespace.join(":"), path.join(":")];
+      return matchType === "prefix" ? all.startsWith(part) : all.endsWith(part);
+    }
   },
-  "langgraph-store/one-key-in-namespaces": {
-    store: class extends ReferenceStore {
-      write(operation) {
-        super.write(operation);
-        if (operation.value !== null) return;
-        // Deletes what is below, too.
-        for (const [id, { namespace, key }] of this.items)
-          if (key === operation.key && this.isBelow(namespace, operation.namespace)) this.items.delete(id);
-      }
-    },
+  "langgraph-store/one-key-in-namespaces": class extends ReferenceStore {
+    write(operation) {
+      super.write(operation);
+      if (operation.value !== null) return;
+      // Deletes what is below, too.
+      for (const [id, { namespace, key }] of this.items)
+        if (key === operation.key && this.isBelow(namespace, operation.namespace)) this.items.delete(id);
+    }
   },
-  "langgraph-store/joined-labels": {
-    store: class extends ReferenceStore {
-      id(namespace, key) {
-        return JSON.stringify([namespace.join(","), key]);
-      }
-    },
+  "langgraph-store/joined-labels": class extends ReferenceStore {
+    id = (namespace, key) => JSON.stringify([namespace.join(","), key]);
   },
-  "langgraph-store/joined-keys": {
-    store: class extends ReferenceStore {
-      async batch(operations) {
-        const writes = operations.filter((one) => "value" in one);
-        const last = new Map(writes.map((one) => [`${one.namespace.join(":")}:${one.key}`, one]));
-        return await super.batch(operations.filter((one) => !writes.includes(one) || [...last.values()].includes(one)));
-      }
-    },
+  "langgraph-store/joined-keys": class extends ReferenceStore {
+    async batch(operations) {
+      const writes = operations.filter((one) => "value" in one);
+      const last = new Map(writes.map((one) => [`${one.namespace.join(":")}:${one.key}`, one]));
+      return await super.batch(operations.filter((one) => !writes.includes(one) || [...last.values()].includes(one)));
+    }
   },
-  "langgraph-store/exact-keys": {
-    store: class extends ReferenceStore {
-      id(namespace, key) {
-        return super.id(namespace, key).normalize();
-      }
-    },
+  "langgraph-store/exact-keys": class extends ReferenceStore {
+    id = (namespace, key) => super.id(namespace, key).normalize();
   },
   "langgraph-store/put-copies": {
     // Hands out the caller's own objects.

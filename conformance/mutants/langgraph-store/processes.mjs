@@ -37,9 +37,7 @@ export const processes = {
       replace(items) {
         this.items = new Map(items);
       }
-      all() {
-        return [...this.items];
-      }
+      all = () => [...this.items];
     },
     changes: ["replace"],
     wrap: (store) =>
@@ -52,15 +50,13 @@ export const processes = {
         },
       }),
   },
-  "langgraph-store/race-for-item": {
-    // Each process has a row of its own.
-    store: class extends ReferenceStore {
-      write({ namespace, key, value }) {
-        const now = new Date(this.now());
-        const item = { namespace, key, value, createdAt: now, updatedAt: now };
-        this.items.set(JSON.stringify([namespace, key, value.who]), item);
-      }
-    },
+  // Each process has a row of its own.
+  "langgraph-store/race-for-item": class extends ReferenceStore {
+    write({ namespace, key, value }) {
+      const now = new Date(this.now());
+      const item = { namespace, key, value, createdAt: now, updatedAt: now };
+      this.items.set(JSON.stringify([namespace, key, value.who]), item);
+    }
   },
   "langgraph-store/race-with-batch": {
     wrap: (store) =>

@@ -6,12 +6,13 @@ import { processes } from "./processes.mjs";
 import { ReferenceSaver, changes } from "./reference.mjs";
 
 /**
- * Each mutant has the class of its store, the faults or the encoding of its file, or what is done around the store or before it
- * is opened.
+ * Each mutant is the class of its store, or has that as `store`, the faults or the encoding of its file, or what is done around
+ * the store or before it is opened.
  */
 export const mutants = { ...contract, ...order, ...hostile, ...processes };
 
-const wrong = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const found = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const wrong = typeof found === "function" ? { store: found } : found;
 
 export const name = "reference";
 

@@ -6,17 +6,13 @@ const less = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 /** Returns a class in which writes are in another order. */
 const writesBy = (compare) =>
   class extends ReferenceSaver {
-    writesOf(...place) {
-      return super.writesOf(...place).toSorted(compare);
-    }
+    writesOf = (...place) => super.writesOf(...place).toSorted(compare);
   };
 
 /** Returns a class whose `find` has other arguments. */
 const finds = (change) =>
   class extends ReferenceSaver {
-    find(config, options = {}) {
-      return super.find(...change.call(this, config, options));
-    }
+    find = (config, options = {}) => super.find(...change.call(this, config, options));
   };
 
 /** Returns a class in which names are changed before they are used. */
@@ -41,9 +37,7 @@ const renames = (rename) =>
       );
     }
 
-    deleteThread(thread) {
-      return super.deleteThread(rename(thread));
-    }
+    deleteThread = (thread) => super.deleteThread(rename(thread));
   };
 
 /** Returns a class in which values that are put are changed. */
@@ -74,77 +68,49 @@ const asText = (value) =>
 const well = (text) => text.toWellFormed();
 
 export const order = {
-  "langgraph/latest": {
-    store: class extends ReferenceSaver {
-      rows(thread, ns) {
-        return super.rows(thread, ns).toReversed();
-      }
-    },
+  "langgraph/latest": class extends ReferenceSaver {
+    rows = (thread, ns) => super.rows(thread, ns).toReversed();
   },
-  "langgraph/latest-clock": {
-    // It goes by the ids.
-    store: class extends ReferenceSaver {
-      rows(thread, ns) {
-        return super.rows(thread, ns).toSorted((a, b) => less(b.id, a.id));
-      }
-    },
+  // It goes by the ids.
+  "langgraph/latest-clock": class extends ReferenceSaver {
+    rows = (thread, ns) => super.rows(thread, ns).toSorted((a, b) => less(b.id, a.id));
   },
-  "langgraph/list-order": {
-    store: class extends ReferenceSaver {
-      order(a, b) {
-        return -super.order(a, b);
-      }
-    },
+  "langgraph/list-order": class extends ReferenceSaver {
+    order = (a, b) => -super.order(a, b);
   },
-  "langgraph/list-order-everywhere": {
-    store: class extends ReferenceSaver {
-      order(a, b) {
-        return less(a.thread, b.thread) || less(a.ns, b.ns) || super.order(a, b);
-      }
-    },
+  "langgraph/list-order-everywhere": class extends ReferenceSaver {
+    order = (a, b) => less(a.thread, b.thread) || less(a.ns, b.ns) || super.order(a, b);
   },
-  "langgraph/list-limit": {
-    store: finds((config, { limit, ...rest }) => [config, { ...rest, limit: limit && limit + 1 }]),
+  "langgraph/list-limit": finds((config, { limit, ...rest }) => [config, { ...rest, limit: limit && limit + 1 }]),
+  "langgraph/list-limit-zero": finds((config, { limit, ...rest }) => [config, limit ? { ...rest, limit } : rest]),
+  "langgraph/list-before": class extends ReferenceSaver {
+    async find(config, options = {}) {
+      const [thread, ns = ""] = this.place(config);
+      const end = options.before?.configurable?.checkpoint_id;
+      // It begins after the place of a checkpoint that need not be there.
+      const isKnown = end === undefined || this.checkpoints.has(this.key(thread, ns, end));
+      return isKnown ? await super.find(config, options) : [];
+    }
   },
-  "langgraph/list-limit-zero": {
-    store: finds((config, { limit, ...rest }) => [config, limit ? { ...rest, limit } : rest]),
+  "langgraph/list-before-none": finds(function (config, options) {
+    const id = options.before && (options.before.configurable?.checkpoint_id ?? "");
+    return [config, id === undefined ? options : { ...options, before: { configurable: { checkpoint_id: id } } }];
+  }),
+  "langgraph/list-before-elsewhere": class extends ReferenceSaver {
+    async find(config, options = {}) {
+      const found = await super.find(
+        { ...config, configurable: { ...config.configurable, checkpoint_ns: undefined } },
+        options,
+      );
+      const ns = config.configurable?.checkpoint_ns;
+      return found.filter((each) => ns === undefined || each.configurable.checkpoint_ns === ns);
+    }
   },
-  "langgraph/list-before": {
-    store: class extends ReferenceSaver {
-      async find(config, options = {}) {
-        const [thread, ns = ""] = this.place(config);
-        const end = options.before?.configurable?.checkpoint_id;
-        // It begins after the place of a checkpoint that need not be there.
-        const isKnown = end === undefined || this.checkpoints.has(this.key(thread, ns, end));
-        return isKnown ? await super.find(config, options) : [];
-      }
-    },
-  },
-  "langgraph/list-before-none": {
-    store: finds(function (config, options) {
-      const id = options.before && (options.before.configurable?.checkpoint_id ?? "");
-      return [config, id === undefined ? options : { ...options, before: { configurable: { checkpoint_id: id } } }];
-    }),
-  },
-  "langgraph/list-before-elsewhere": {
-    store: class extends ReferenceSaver {
-      async find(config, options = {}) {
-        const found = await super.find(
-          { ...config, configurable: { ...config.configurable, checkpoint_ns: undefined } },
-          options,
-        );
-        const ns = config.configurable?.checkpoint_ns;
-        return found.filter((each) => ns === undefined || each.configurable.checkpoint_ns === ns);
-      }
-    },
-  },
-  "langgraph/filter-limit": {
-    store: class extends ReferenceSaver {
-      async find(config, { filter, ...options } = {}) {
-        const found = await super.find(config, options);
-        return found.filter((each) => this.passes(this.row(each).metadata, filter ?? {}));
-      }
-    },
+  "langgraph/filter-limit": class extends ReferenceSaver {
+    async find(config, { filter, ...options } = {}) {
+      const found = await super.find(config, options);
+      return found.filter((each) => this.passes(this.row(each).metadata, filter ?? {}));
+    }
   },
   "langgraph/list-while-saving": {
     wrap: (saver) => ({
@@ -158,79 +124,63 @@ export const order = {
       },
     }),
   },
-  "langgraph/writes-order": { store: writesBy((a, b) => less(a.path, b.path) || a.index - b.index) },
-  "langgraph/writes-path-order": { store: writesBy((a, b) => less(a.task, b.task) || a.index - b.index) },
-  "langgraph/delta-order": { store: writesBy((a, b) => less(a.task, b.task) || less(`${a.index}`, `${b.index}`)) },
+  "langgraph/writes-order": writesBy((a, b) => less(a.path, b.path) || a.index - b.index),
+  "langgraph/writes-path-order": writesBy((a, b) => less(a.task, b.task) || a.index - b.index),
+  "langgraph/delta-order": writesBy((a, b) => less(a.task, b.task) || less(`${a.index}`, `${b.index}`)),
 };
 
 export const hostile = {
-  "langgraph/filter-dots": {
-    store: class extends ReferenceSaver {
-      passes(metadata, filter) {
-        const at = (path) => path.split(".").reduce((value, key) => value?.[key], metadata);
-        return Object.entries(filter).every(([path, value]) => at(path) === value);
-      }
-    },
+  "langgraph/filter-dots": class extends ReferenceSaver {
+    passes(metadata, filter) {
+      const at = (path) => path.split(".").reduce((value, key) => value?.[key], metadata);
+      return Object.entries(filter).every(([path, value]) => at(path) === value);
+    }
   },
-  "langgraph/filter-keys": {
-    store: class extends ReferenceSaver {
-      passes(metadata, filter) {
-        for (const key of Object.keys(filter)) if (/["'\\]/.test(key)) throw new Error(`bad JSON path: $.${key}`);
-        return super.passes(metadata, filter);
-      }
-    },
+  "langgraph/filter-keys": class extends ReferenceSaver {
+    passes(metadata, filter) {
+      for (const key of Object.keys(filter)) if (/["'\\]/.test(key)) throw new Error(`bad JSON path: $.${key}`);
+      return super.passes(metadata, filter);
+    }
   },
-  "langgraph/values": {
-    store: values((value) =>
-      value instanceof Map || value instanceof Set ? JSON.parse(JSON.stringify(value)) : value,
-    ),
+  "langgraph/values": values((value) =>
+    value instanceof Map || value instanceof Set ? JSON.parse(JSON.stringify(value)) : value,
+  ),
+  "langgraph/bytes": values(asText),
+  "langgraph/bytes-in-writes": written(asText),
+  "langgraph/metadata-nul": class extends ReferenceSaver {
+    put(config, checkpoint, metadata, ...rest) {
+      const text = JSON.stringify(metadata).replaceAll("\\u0000", "");
+      return super.put(config, checkpoint, JSON.parse(text), ...rest);
+    }
   },
-  "langgraph/bytes": { store: values(asText) },
-  "langgraph/bytes-in-writes": { store: written(asText) },
-  "langgraph/metadata-nul": {
-    store: class extends ReferenceSaver {
-      put(config, checkpoint, metadata, ...rest) {
-        const text = JSON.stringify(metadata).replaceAll("\\u0000", "");
-        return super.put(config, checkpoint, JSON.parse(text), ...rest);
-      }
-    },
+  "langgraph/unserializable": values((value) => (typeof value?.cents === "bigint" ? "[unable to serialize]" : value)),
+  "langgraph/large-values": written((value) =>
+    value?.text?.length > 1_000_000 ? { text: value.text.slice(0, 1_000_000) } : value,
+  ),
+  "langgraph/names": renames((name) => name.normalize("NFC")),
+  "langgraph/long-names": renames((name) => name.slice(0, 255)),
+  "langgraph/channel-names": class extends ReferenceSaver {
+    put(config, checkpoint, ...rest) {
+      const named = Object.entries(checkpoint.channel_values).map(([name, value]) => [name.split(".")[0], value]);
+      return super.put(config, { ...checkpoint, channel_values: Object.fromEntries(named) }, ...rest);
+    }
   },
-  "langgraph/unserializable": {
-    store: values((value) => (typeof value?.cents === "bigint" ? "[unable to serialize]" : value)),
+  "langgraph/prototype-channels": class extends ReferenceSaver {
+    async putWrites(config, writes, ...rest) {
+      for (const [channel] of writes)
+        if (typeof {}[channel] === "function") throw new TypeError("SQLite3 can only bind numbers");
+      await super.putWrites(config, writes, ...rest);
+    }
   },
-  "langgraph/large-values": {
-    store: written((value) => (value?.text?.length > 1_000_000 ? { text: value.text.slice(0, 1_000_000) } : value)),
-  },
-  "langgraph/names": { store: renames((name) => name.normalize("NFC")) },
-  "langgraph/long-names": { store: renames((name) => name.slice(0, 255)) },
-  "langgraph/channel-names": {
-    store: class extends ReferenceSaver {
-      put(config, checkpoint, ...rest) {
-        const named = Object.entries(checkpoint.channel_values).map(([name, value]) => [name.split(".")[0], value]);
-        return super.put(config, { ...checkpoint, channel_values: Object.fromEntries(named) }, ...rest);
-      }
-    },
-  },
-  "langgraph/prototype-channels": {
-    store: class extends ReferenceSaver {
-      async putWrites(config, writes, ...rest) {
-        for (const [channel] of writes)
-          if (typeof {}[channel] === "function") throw new TypeError("SQLite3 can only bind numbers");
-        await super.putWrites(config, writes, ...rest);
-      }
-    },
-  },
-  "langgraph/prototype-names": {
-    store: class extends ReferenceSaver {
-      threads = {};
+  "langgraph/prototype-names": class extends ReferenceSaver {
+    threads = {};
 
-      async put(config, ...rest) {
-        const [thread, ns] = this.place(config);
-        (this.threads[thread] ??= {})[ns] = true;
-        return await super.put(config, ...rest);
-      }
-    },
+    async put(config, ...rest) {
+      const [thread, ns] = this.place(config);
+      (this.threads[thread] ??= {})[ns] = true;
+      return await super.put(config, ...rest);
+    }
   },
-  "langgraph/nul-names": { store: renames((name) => name.split("\u0000")[0]) },
-  "langgraph/surrogate-names": { store: renames(well) },
+  "langgraph/nul-names": renames((name) => name.split("\u0000")[0]),
+  "langgraph/surrogate-names": renames(well),
 };

@@ -83,27 +83,23 @@ export const processes = {
       };
     },
   },
-  "langgraph/race-task": {
-    // The first write of a task is the first that came, and the others are the last that came.
-    store: class extends ReferenceSaver {
-      async putWrites(config, writes, task, path) {
-        const rows = this.writes.get(this.key(...this.place(config)));
-        for (const at of writes.keys()) if (at > 0) rows?.delete(this.key(task, at));
-        await super.putWrites(config, writes, task, path);
-      }
-    },
+  // The first write of a task is the first that came, and the others are the last that came.
+  "langgraph/race-task": class extends ReferenceSaver {
+    async putWrites(config, writes, task, path) {
+      const rows = this.writes.get(this.key(...this.place(config)));
+      for (const at of writes.keys()) if (at > 0) rows?.delete(this.key(task, at));
+      await super.putWrites(config, writes, task, path);
+    }
   },
-  "langgraph/race-same-checkpoint": {
-    // The metadata is that of the last process, and the values are those of the first.
-    store: class extends ReferenceSaver {
-      async put(config, checkpoint, ...rest) {
-        const [thread, ns] = this.place(config);
-        const before = this.checkpoints.get(this.key(thread, ns, checkpoint.id));
-        const made = await super.put(config, checkpoint, ...rest);
-        if (before !== undefined) this.row(made).values = before.values;
-        return made;
-      }
-    },
+  // The metadata is that of the last process, and the values are those of the first.
+  "langgraph/race-same-checkpoint": class extends ReferenceSaver {
+    async put(config, checkpoint, ...rest) {
+      const [thread, ns] = this.place(config);
+      const before = this.checkpoints.get(this.key(thread, ns, checkpoint.id));
+      const made = await super.put(config, checkpoint, ...rest);
+      if (before !== undefined) this.row(made).values = before.values;
+      return made;
+    }
   },
   "langgraph/kill-keeps-checkpoints": { faults: { lateMs: 500 } },
   "langgraph/kill-whole-checkpoints": { faults: { half, tornMs: 100 } },

@@ -9,7 +9,7 @@ import { ReferenceStore, changes } from "./reference.mjs";
 import { mutants as retention } from "./retention.mjs";
 
 /**
- * A mutant has one or more of these:
+ * A mutant is the class of its store, or has one or more of these:
  * - `store`: its class.
  * - `faults`: those of its file, see `durable`.
  * - `encode`: changes what is written into its file.
@@ -20,7 +20,8 @@ import { mutants as retention } from "./retention.mjs";
  */
 export const mutants = { ...contract, ...hostile, ...isolation, ...lists, ...processes, ...retention };
 
-const wrong = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const found = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const wrong = typeof found === "function" ? { store: found } : found;
 
 export const name = "reference";
 export function open({ target }) {

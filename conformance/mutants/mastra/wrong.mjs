@@ -11,9 +11,7 @@ export function without(value, name) {
 /** A store that persists something else than it is given. `before` is the run that is there. */
 export const persisting = (change) =>
   class extends ReferenceStore {
-    async persistWorkflowSnapshot(given) {
-      await super.persistWorkflowSnapshot(change(given, this.find(given)));
-    }
+    persistWorkflowSnapshot = async (given) => super.persistWorkflowSnapshot(change(given, this.find(given)));
   };
 
 /** A store in which a call has another result. */
@@ -39,17 +37,13 @@ export const after = (method, change) =>
 /** A store that keeps other values. */
 export const keeping = (change) =>
   class extends ReferenceStore {
-    copyIn(value) {
-      return change(super.copyIn(value));
-    }
+    copyIn = (value) => change(super.copyIn(value));
   };
 
 /** A store that names runs in another way. */
 export const naming = (keyOf) =>
   class extends ReferenceStore {
-    keyOf(workflowName, runId) {
-      return keyOf(workflowName, runId);
-    }
+    keyOf = (workflowName, runId) => keyOf(workflowName, runId);
   };
 
 /** A store that reads a snapshot, lets others do something, and writes it: updates are no transactions. */

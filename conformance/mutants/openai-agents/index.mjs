@@ -8,12 +8,14 @@ import { transactions } from "./transactions.mjs";
 import { values } from "./values.mjs";
 
 /**
- * Each mutant has the class of its store or of its sessions, the faults of its file, `encode` for what its file has, or `begin`, which
- * is called when the store is opened.
+ * Each mutant is the class of its store or of its sessions, or has that, the faults of its file, `encode` for what its file has,
+ * or `begin`, which is called when the store is opened.
  */
 export const mutants = { ...methods, ...transactions, ...values, ...processes, ...growth };
 
-const wrong = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const found = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
+const kind = found.prototype instanceof ReferenceSession ? "session" : "store";
+const wrong = typeof found === "function" ? { [kind]: found } : found;
 
 export const name = "reference";
 export async function open({ target }) {

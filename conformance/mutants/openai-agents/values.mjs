@@ -2,11 +2,10 @@
 import { ReferenceSession, ReferenceStore } from "./reference.mjs";
 
 /** A store that changes each item before it is stored. */
-const changing = (change) => ({
-  store: class extends ReferenceStore {
+const changing = (change) =>
+  class extends ReferenceStore {
     add = async (id, items) => super.add(id, items.map(change));
-  },
-});
+  };
 
 /** Changes each text of an item, of its keys too. */
 const texts = (change) =>
@@ -63,42 +62,34 @@ export const values = {
       copied[key] = key === "providerData" ? Object.assign({}, JSON.parse(JSON.stringify(value))) : value;
     return copied;
   }),
-  "openai-agents/deep": {
-    session: class extends ReferenceSession {
-      async addItems(items) {
-        const depth = (value) =>
-          typeof value === "object" && value ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
-        if (depth(items) > 100) throw new RangeError("nested too deeply");
-        await super.addItems(items);
-      }
-    },
+  "openai-agents/deep": class extends ReferenceSession {
+    async addItems(items) {
+      const depth = (value) =>
+        typeof value === "object" && value ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
+      if (depth(items) > 100) throw new RangeError("nested too deeply");
+      await super.addItems(items);
+    }
   },
   "openai-agents/image": texts((text) => text.slice(0, 1_000_000)),
   "openai-agents/beyond-json": changing((item) => JSON.parse(JSON.stringify(item))),
-  "openai-agents/copies-in": {
-    session: class extends ReferenceSession {
-      added = [];
-      async addItems(items) {
-        await super.addItems(items);
-        this.added.push(...items);
-      }
-      getItems = async () => this.added;
-    },
+  "openai-agents/copies-in": class extends ReferenceSession {
+    added = [];
+    async addItems(items) {
+      await super.addItems(items);
+      this.added.push(...items);
+    }
+    getItems = async () => this.added;
   },
-  "openai-agents/copies-in-early": {
-    session: class extends ReferenceSession {
-      async addItems(items) {
-        await new Promise(setImmediate);
-        await super.addItems(items);
-      }
-    },
+  "openai-agents/copies-in-early": class extends ReferenceSession {
+    async addItems(items) {
+      await new Promise(setImmediate);
+      await super.addItems(items);
+    }
   },
-  "openai-agents/copies-out": {
-    session: class extends ReferenceSession {
-      async getItems(limit) {
-        this.read ??= await super.getItems();
-        return limit === undefined ? this.read : this.read.slice(-limit);
-      }
-    },
+  "openai-agents/copies-out": class extends ReferenceSession {
+    async getItems(limit) {
+      this.read ??= await super.getItems();
+      return limit === undefined ? this.read : this.read.slice(-limit);
+    }
   },
 };

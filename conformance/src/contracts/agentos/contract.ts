@@ -1,6 +1,6 @@
 // What is saved, and how it is found again.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Store } from "./store.js";
 import {
   checkpoint,
@@ -18,15 +18,11 @@ import {
   type,
 } from "./checkpoints.js";
 
-export const basics: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "agentos/get",
-    group: "contract",
-    level: "MUST",
-    source: type("ICheckpointStore.get"),
+export const basics = expectations<Store>("contract", {
+  "agentos/get": {
+    must: type("ICheckpointStore.get"),
     title: "returns a checkpoint by its id, with every field as it was saved",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const first = checkpoint();
       const second = checkpoint({ id: id(2), nodeId: "book", timestamp: time + 1, visitedNodes: ["search", "book"] });
       await saveAll(store, [first, second]);
@@ -34,14 +30,10 @@ export const basics: ReadonlyArray<Expectation<Store>> = [
       same(await store.get(id(2)), second, "get() of the second checkpoint");
     },
   },
-  {
-    id: "agentos/optional-fields",
-    group: "contract",
-    level: "MUST",
-    source: type("Checkpoint.skippedNodes and Checkpoint.memorySnapshot"),
+  "agentos/optional-fields": {
+    must: type("Checkpoint.skippedNodes and Checkpoint.memorySnapshot"),
     title: "keeps `skippedNodes` and `memorySnapshot`, without which a resume stalls or reads the memory again",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const saved = checkpoint({
         skippedNodes: ["refund", "review"],
         memorySnapshot: {
@@ -54,28 +46,20 @@ export const basics: ReadonlyArray<Expectation<Store>> = [
       same(await store.latest(run(1)), saved, "latest()");
     },
   },
-  {
-    id: "agentos/unknown-fields",
-    group: "contract",
-    level: "SHOULD",
-    source: own("keeps the whole object, so fields of a newer AgentOS survive"),
+  "agentos/unknown-fields": {
+    should: own("keeps the whole object, so fields of a newer AgentOS survive"),
     title: "keeps fields that the types do not name",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const base = checkpoint();
       const saved = { ...base, version: 3, extra: { tags: ["a"] }, state: { ...base.state, later: { kept: true } } };
       await store.save(saved);
       same(await store.get(id(1)), saved, "get()");
     },
   },
-  {
-    id: "agentos/missing",
-    group: "contract",
-    level: "MUST",
-    source: type("ICheckpointStore: `null` when none exists"),
+  "agentos/missing": {
+    must: type("ICheckpointStore: `null` when none exists"),
     title: "returns null for an unknown checkpoint, run or node, and an empty list for an unknown graph",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       none(await store.get(id(9)), "get() of an unknown id");
       none(await store.latest(run(9)), "latest() of an unknown run");
@@ -86,14 +70,10 @@ export const basics: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await store.list(graph, { runId: run(9) }), []);
     },
   },
-  {
-    id: "agentos/latest-takes-any-text",
-    group: "contract",
-    level: "MUST",
-    source: runtime("streamResume() asks latest() for a checkpoint's id, and for whatever the user passes to resume()"),
+  "agentos/latest-takes-any-text": {
+    must: runtime("streamResume() asks latest() for a checkpoint's id, and for whatever the user passes to resume()"),
     title: "returns null from `latest` and `get` for texts that are no such id: other ids, and texts that are no UUID",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       none(await store.latest(id(1)), "latest() of a checkpoint's id");
       none(await store.get(run(1)), "get() of a run's id");
@@ -103,14 +83,10 @@ export const basics: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "agentos/latest",
-    group: "contract",
-    level: "MUST",
-    source: type("ICheckpointStore.latest and ICheckpointStore.load without nodeId"),
+  "agentos/latest": {
+    must: type("ICheckpointStore.latest and ICheckpointStore.load without nodeId"),
     title: "returns the newest checkpoint of a run from `latest`, and the same from `load` without a node",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const steps = ["search", "book", "write"].map((nodeId, n) =>
         checkpoint({ id: id(n + 1), nodeId, timestamp: time + n }),
       );
@@ -121,14 +97,10 @@ export const basics: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "agentos/load-node",
-    group: "contract",
-    level: "MUST",
-    source: type("ICheckpointStore.load with nodeId"),
+  "agentos/load-node": {
+    must: type("ICheckpointStore.load with nodeId"),
     title: "returns the newest checkpoint of a node of a run from `load` with a node",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const nodes = ["search", "book", "search", "book"];
       const steps = nodes.map((nodeId, n) => checkpoint({ id: id(n + 1), nodeId, timestamp: time + n }));
       const other = checkpoint({ id: id(9), runId: run(2), nodeId: "search", timestamp: time + 9 });
@@ -137,14 +109,10 @@ export const basics: ReadonlyArray<Expectation<Store>> = [
       same(await store.load(run(1), "book"), steps[3]!, "load() of the run and book");
     },
   },
-  {
-    id: "agentos/save-again",
-    group: "contract",
-    level: "MUST",
-    source: type("ICheckpointStore.save: a checkpoint with the same `id` is overwritten"),
+  "agentos/save-again": {
+    must: type("ICheckpointStore.save: a checkpoint with the same `id` is overwritten"),
     title: "replaces a checkpoint that is saved again",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       const replacement = checkpoint({ visitedNodes: ["search", "book"], nodeResults: {}, pendingEdges: [] });
       await store.save(replacement);
@@ -153,14 +121,10 @@ export const basics: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(ids(await store.list(graph)), [id(1)], "a checkpoint that was saved twice is listed once");
     },
   },
-  {
-    id: "agentos/save-again-elsewhere",
-    group: "contract",
-    level: "MUST",
-    source: type("ICheckpointStore.save: a checkpoint with the same `id` is overwritten"),
+  "agentos/save-again-elsewhere": {
+    must: type("ICheckpointStore.save: a checkpoint with the same `id` is overwritten"),
     title: "finds a checkpoint only by its new run, graph and node after it was saved again with others",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const later = "graph-later-1700000000001";
       await store.save(checkpoint());
       const moved = checkpoint({ runId: run(2), graphId: later, nodeId: "book", timestamp: time + 5 });
@@ -174,28 +138,20 @@ export const basics: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual([listed?.id, listed?.nodeId, listed?.timestamp], [id(1), "book", time + 5]);
     },
   },
-  {
-    id: "agentos/saves-at-once",
-    group: "contract",
-    level: "MUST",
-    source: runtime("saves from parallel branches without waiting for one another"),
+  "agentos/saves-at-once": {
+    must: runtime("saves from parallel branches without waiting for one another"),
     title: "stores every checkpoint of calls to `save` that overlap",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const all = Array.from({ length: 20 }, (_, n) => checkpoint({ id: id(n), nodeId: `branch-${n}` }));
       await Promise.all(all.map((one) => store.save(one)));
       for (const one of all) same(await store.get(one.id), one, `get() of the checkpoint of ${one.nodeId}`);
       assert.equal((await store.list(graph)).length, 20);
     },
   },
-  {
-    id: "agentos/list-metadata",
-    group: "contract",
-    level: "MUST",
-    source: type("CheckpointMetadata"),
+  "agentos/list-metadata": {
+    must: type("CheckpointMetadata"),
     title: "lists the id, run, graph, node and time of each checkpoint",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint({ id: id(3), runId: run(7), nodeId: "book", timestamp: time + 42 }));
       const [one, ...more] = await store.list(graph);
       assert.deepEqual(more, []);
@@ -206,28 +162,20 @@ export const basics: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "agentos/list-without-states",
-    group: "contract",
-    level: "SHOULD",
-    source: guide("Custom Backend: `list` returns lightweight metadata, not full payloads"),
+  "agentos/list-without-states": {
+    should: guide("Custom Backend: `list` returns lightweight metadata, not full payloads"),
     title: "lists checkpoints without their states and results",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       const [one] = await store.list(graph);
       for (const part of ["state", "nodeResults", "payload"])
         assert.ok(!(part in one!), `list() returns ${part}, although it must be cheap for runs with large states`);
     },
   },
-  {
-    id: "agentos/state-size",
-    group: "contract",
-    level: "SHOULD",
-    source: type("CheckpointMetadata.stateSize: serialised byte size of the `GraphState` payload"),
+  "agentos/state-size": {
+    should: type("CheckpointMetadata.stateSize: serialised byte size of the `GraphState` payload"),
     title: "lists the size of the state alone as `stateSize`",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const large = checkpoint({ id: id(3) });
       large.state.artifacts = { text: Array.from({ length: 2_000 }, () => trial.random(1e9).toString(36)).join("") };
       const wide = checkpoint({ id: id(2), visitedNodes: Array.from({ length: 500 }, (_, n) => `node-${n}`) });
@@ -239,18 +187,14 @@ export const basics: ReadonlyArray<Expectation<Store>> = [
       assert.ok(withText > base + 5_000, `stateSize is ${withText} for a state of 10 KB more than that of ${base}`);
     },
   },
-  {
-    id: "agentos/has-memory-snapshot",
-    group: "contract",
-    level: "MUST",
-    source: type("CheckpointMetadata.hasMemorySnapshot"),
+  "agentos/has-memory-snapshot": {
+    must: type("CheckpointMetadata.hasMemorySnapshot"),
     title: "lists whether a checkpoint has a `memorySnapshot`",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       await store.save(checkpoint({ id: id(2), memorySnapshot: { reads: [], pendingWrites: [] } }));
       const has = Object.fromEntries((await store.list(graph)).map((one) => [one.id, one.hasMemorySnapshot]));
       assert.deepEqual(has, { [id(1)]: false, [id(2)]: true });
     },
   },
-];
+});

@@ -1,6 +1,6 @@
 // New runs that branch off a checkpoint.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Checkpoint, Store } from "./store.js";
 import { checkpoint, graph, guide, holding, id, ids, own, rejection, run, same, type } from "./checkpoints.js";
 
@@ -12,15 +12,11 @@ async function forkedOf(store: Store, runId: string): Promise<Checkpoint> {
   return forked;
 }
 
-export const forks: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "agentos/fork",
-    group: "contract",
-    level: "MUST",
-    source: type("ICheckpointStore.fork"),
+export const forks = expectations<Store>("contract", {
+  "agentos/fork": {
+    must: type("ICheckpointStore.fork"),
     title: "copies a checkpoint into a new run with `fork`, and returns the run's id",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const source = checkpoint({ skippedNodes: ["review"], memorySnapshot: { reads: [], pendingWrites: [] } });
       await store.save(source);
       const runId = await store.fork(id(1));
@@ -31,14 +27,10 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(ids(await store.list(graph, { runId })), [forkedId], "list() must show the forked checkpoint");
     },
   },
-  {
-    id: "agentos/fork-fresh-ids",
-    group: "contract",
-    level: "MUST",
-    source: guide("The fork() operation: assigns a fresh `runId` and checkpoint `id`"),
+  "agentos/fork-fresh-ids": {
+    must: guide("The fork() operation: assigns a fresh `runId` and checkpoint `id`"),
     title: "gives each fork an id of its own for the run, and one for the checkpoint",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       const runs = [run(1), await store.fork(id(1)), await store.fork(id(1)), await store.fork(id(1))];
       assert.equal(new Set(runs).size, 4, `fork() must return a new run's id each time, and returned ${runs.slice(1)}`);
@@ -47,14 +39,10 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       assert.equal(new Set(checkpoints).size, 4, `each fork needs a checkpoint id of its own: ${checkpoints}`);
     },
   },
-  {
-    id: "agentos/fork-time",
-    group: "contract",
-    level: "SHOULD",
-    source: own("and the sample of the guide set `timestamp` to the time of the fork"),
+  "agentos/fork-time": {
+    should: own("and the sample of the guide set `timestamp` to the time of the fork"),
     title: "gives the forked checkpoint the time of the fork",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint({ timestamp: 1_000 }));
       const { timestamp } = await forkedOf(store, await store.fork(id(1)));
       // The clock of a server may differ.
@@ -62,14 +50,10 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       assert.ok(isNow, `timestamp is ${timestamp}, and must be the time of the fork in ms`);
     },
   },
-  {
-    id: "agentos/fork-patch",
-    group: "contract",
-    level: "MUST",
-    source: guide("Time-Travel with fork(): `{ scratch: { confidence: 0.95 } }`"),
+  "agentos/fork-patch": {
+    must: guide("Time-Travel with fork(): `{ scratch: { confidence: 0.95 } }`"),
     title: "applies a patch of `input`, `scratch`, `artifacts` and `diagnostics` to the fork",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const source = checkpoint();
       await store.save(source);
       const patch = {
@@ -88,14 +72,10 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(untouched.state.input, source.state.input, "a partition without a patch must stay as it is");
     },
   },
-  {
-    id: "agentos/fork-patch-merges",
-    group: "contract",
-    level: "SHOULD",
-    source: own("merges each partition of a patch with Object.assign"),
+  "agentos/fork-patch-merges": {
+    should: own("merges each partition of a patch with Object.assign"),
     title: "keeps the keys of a partition that a patch does not name, and replaces the others as a whole",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(holding({ confidence: 0.1, topic: "trains", deep: { one: 1, two: 2 } }));
       const runId = await store.fork(id(1), { scratch: { confidence: 0.95, deep: { one: 9 } } });
       assert.deepEqual((await forkedOf(store, runId)).state.scratch, {
@@ -105,14 +85,10 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       });
     },
   },
-  {
-    id: "agentos/fork-patch-of-other-keys",
-    group: "contract",
-    level: "SHOULD",
-    source: own("ignores the keys of `GraphState` that are no partition of a checkpoint"),
+  "agentos/fork-patch-of-other-keys": {
+    should: own("ignores the keys of `GraphState` that are no partition of a checkpoint"),
     title: "changes nothing but the partitions if a patch also has `visitedNodes`, `iteration` or `currentNodeId`",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const source = checkpoint();
       await store.save(source);
       const patch = { visitedNodes: ["write"], iteration: 4, currentNodeId: "write", artifacts: { price: 1 } };
@@ -121,14 +97,10 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(forked.state, { ...source.state, artifacts: { ...source.state.artifacts, price: 1 } });
     },
   },
-  {
-    id: "agentos/fork-patch-of-no-object",
-    group: "contract",
-    level: "OURS",
-    source: "ours: the types allow any value in a partition, also null, and a patch must still apply",
+  "agentos/fork-patch-of-no-object": {
+    ours: "the types allow any value in a partition, also null, and a patch must still apply",
     title: "puts the patch in place of a partition that is null or a text",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const scratch of [null, "text"]) {
         await store.save(holding(scratch));
         const runId = await store.fork(id(1), { scratch: { answer: "yes" } });
@@ -136,14 +108,10 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "agentos/fork-leaves-source",
-    group: "contract",
-    level: "MUST",
-    source: guide("Time-Travel with fork(): the original run is untouched"),
+  "agentos/fork-leaves-source": {
+    must: guide("Time-Travel with fork(): the original run is untouched"),
     title: "leaves the run that was forked as it was",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const source = checkpoint();
       await store.save(source);
       await store.fork(id(1), { scratch: { confidence: 0.95, deep: null }, input: { city: "Porto" } });
@@ -156,14 +124,10 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "agentos/fork-missing",
-    group: "contract",
-    level: "MUST",
-    source: type("ICheckpointStore.fork: throws when `checkpointId` does not exist"),
+  "agentos/fork-missing": {
+    must: type("ICheckpointStore.fork: throws when `checkpointId` does not exist"),
     title: "rejects a fork of an unknown checkpoint with an `Error`, and stores nothing",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       for (const unknown of [id(9), run(1)]) {
         const error = await rejection(store.fork(unknown, { scratch: { a: 1 } }), "fork() of an unknown checkpoint");
@@ -172,14 +136,11 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(ids(await store.list(graph)), [id(1)]);
     },
   },
-  {
-    id: "agentos/fork-is-deep",
+  "agentos/fork-is-deep": {
     group: "isolation",
-    level: "MUST",
-    source: type("ICheckpointStore.fork: deep-clones the source checkpoint"),
+    must: type("ICheckpointStore.fork: deep-clones the source checkpoint"),
     title: "shares nothing between a checkpoint and its fork",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const source = checkpoint();
       await store.save(structuredClone(source));
       const runId = await store.fork(id(1), { scratch: { confidence: 0.95 } });
@@ -191,14 +152,11 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       same(await store.get(id(1)), source, "the source after its fork was changed");
     },
   },
-  {
-    id: "agentos/fork-copies-patch",
+  "agentos/fork-copies-patch": {
     group: "isolation",
-    level: "SHOULD",
-    source: type("ICheckpointStore.fork: persists the new checkpoint, so what is persisted no longer changes"),
+    should: type("ICheckpointStore.fork: persists the new checkpoint, so what is persisted no longer changes"),
     title: "copies the patch of a fork, so that changing it later changes no fork",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       const patch = { scratch: { answers: ["yes"] } };
       const runId = await store.fork(id(1), patch);
@@ -207,14 +165,11 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(answers, ["yes"], "the patch was changed after fork() had resolved, and the fork with it");
     },
   },
-  {
-    id: "agentos/fork-patch-of-proto",
+  "agentos/fork-patch-of-proto": {
     group: "hostile",
-    level: "OURS",
-    source: "ours: patches come from people, and Object.assign gives an own `__proto__` key to the setter",
+    ours: "patches come from people, and Object.assign gives an own `__proto__` key to the setter",
     title: "takes `__proto__` in a patch as a key like any other",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(holding({ kept: true }));
       const patch = JSON.parse('{"scratch":{"__proto__":{"isAdmin":true},"constructor":1}}') as Record<string, object>;
       const { scratch } = (await forkedOf(store, await store.fork(id(1), patch))).state;
@@ -226,4 +181,4 @@ export const forks: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(Object.keys(scratch).toSorted(), ["__proto__", "constructor", "kept"]);
     },
   },
-];
+});

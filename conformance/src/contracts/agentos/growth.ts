@@ -1,5 +1,5 @@
 // How many bytes are stored.
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Checkpoint, Store } from "./store.js";
 import { type Agentos, checkpoint, id, time } from "./checkpoints.js";
 
@@ -31,26 +31,19 @@ async function measure(trial: Agentos, name: string, data: number) {
   if (data > 0) trial.figure(`${name}, for each byte of new data`, bytes / data, "times");
 }
 
-export const growth: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "agentos/growth-of-steps",
-    group: "growth",
-    level: "OURS",
-    source: "ours: each checkpoint holds the whole state, so a store may write all of it at each step",
+export const growth = expectations<Store>("growth", {
+  "agentos/growth-of-steps": {
+    ours: "each checkpoint holds the whole state, so a store may write all of it at each step",
     title: "takes few bytes for 200 steps that add 2 KB each",
     async check(trial) {
       await converse(trial, await trial.store());
       await measure(trial, "200 steps of 2 KB", steps * added);
     },
   },
-  {
-    id: "agentos/growth-of-forks",
-    group: "growth",
-    level: "OURS",
-    source: "ours: a fork repeats the whole state of its source",
+  "agentos/growth-of-forks": {
+    ours: "a fork repeats the whole state of its source",
     title: "takes few bytes for 50 forks of a checkpoint of 200 KB",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const source = checkpoint();
       source.state.scratch = { messages: Array.from({ length: 100 }, () => text(trial, added)) };
       await store.save(source);
@@ -58,17 +51,13 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
       await measure(trial, "50 forks of 200 KB", 100 * added);
     },
   },
-  {
-    id: "agentos/growth-after-deletes",
-    group: "growth",
-    level: "OURS",
-    source: "ours: a deleted checkpoint should give its bytes back",
+  "agentos/growth-after-deletes": {
+    ours: "a deleted checkpoint should give its bytes back",
     title: "takes few bytes after all of 200 steps that add 2 KB each were deleted",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await converse(trial, store);
       for (let n = 0; n < steps; n++) await store.delete(id(n));
       await measure(trial, "all of 200 steps deleted", 0);
     },
   },
-];
+});

@@ -1,6 +1,6 @@
 // Values that break careless code.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Checkpoint, Store } from "./store.js";
 import {
   checkpoint,
@@ -25,15 +25,11 @@ async function keeps(store: Store, saved: Checkpoint, what: string) {
   same(await store.latest(saved.runId), saved, `latest() of a checkpoint with ${what}`);
 }
 
-export const hostile: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "agentos/json-values",
-    group: "hostile",
-    level: "MUST",
-    source: type("Checkpoint: a complete, serialisable snapshot"),
+export const hostile = expectations<Store>("hostile", {
+  "agentos/json-values": {
+    must: type("Checkpoint: a complete, serialisable snapshot"),
     title: "keeps every text and number that JSON can hold exactly",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const scratch = {
         texts: [
           "",
@@ -57,29 +53,21 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       await keeps(store, holding(scratch), "the values of JSON");
     },
   },
-  {
-    id: "agentos/odd-text",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: Postgres takes no U+0000 in text or jsonb, and UTF-8 no half of a surrogate pair",
+  "agentos/odd-text": {
+    ours: "Postgres takes no U+0000 in text or jsonb, and UTF-8 no half of a surrogate pair",
     title: "keeps texts with U+0000 or half a surrogate pair, or rejects the save",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await keepsOrRejects(store, holding({ text: "a\0b" }), "U+0000 in a text");
       await keepsOrRejects(store, holding({ "a\0b": 1 }, { id: id(2) }), "U+0000 in a key");
       await keepsOrRejects(store, holding({ text: "a\ud83d" }, { id: id(3) }), "half a surrogate pair");
     },
   },
-  {
-    id: "agentos/undefined",
-    group: "hostile",
-    level: "SHOULD",
-    source: runtime(
+  "agentos/undefined": {
+    should: runtime(
       "records `output: undefined` for nodes that return nothing, and `input: undefined` for runs without one",
     ),
     title: "saves a checkpoint with undefined in it, and reads it as undefined, null or missing",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const saved = checkpoint({
         memorySnapshot: undefined,
         nodeResults: { search: { effectClass: "read", output: undefined, durationMs: 0 } },
@@ -98,14 +86,10 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.equal(listed?.hasMemorySnapshot, false, "a memorySnapshot that is undefined is none");
     },
   },
-  {
-    id: "agentos/keys",
-    group: "hostile",
-    level: "SHOULD",
-    source: own("keeps every key, and users choose the keys of their states and the ids of their nodes"),
+  "agentos/keys": {
+    should: own("keeps every key, and users choose the keys of their states and the ids of their nodes"),
     title: "keeps keys such as `__proto__`, `constructor`, `a.b`, `$set` and the empty one as data",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const text =
         '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}},"a.b":1,"$set":2,"":3,"length":4,"1":5}';
       const saved = holding(JSON.parse(text));
@@ -117,14 +101,10 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       same(found, saved, "a checkpoint with such keys");
     },
   },
-  {
-    id: "agentos/rich-values",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: JSON turns them into something else without an error, and the resumed run goes on with that",
+  "agentos/rich-values": {
+    ours: "JSON turns them into something else without an error, and the resumed run goes on with that",
     title: "keeps Dates, Maps, Sets, bytes, BigInts, NaN and infinities as they are, or rejects the save",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const values: Record<string, unknown> = {
         "a Date": new Date(5),
         "a Map": new Map([["k", { v: 1 }]]),
@@ -138,14 +118,10 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
         await keepsOrRejects(store, holding({ value }, { id: id(n) }), what);
     },
   },
-  {
-    id: "agentos/circular",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: a state that cannot be stored must not break the run's other checkpoints",
+  "agentos/circular": {
+    ours: "a state that cannot be stored must not break the run's other checkpoints",
     title: "keeps a state that contains itself or rejects it, and still lists the run after that",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       const scratch: Record<string, unknown> = { a: 1 };
       scratch["self"] = scratch;
@@ -158,27 +134,19 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await store.latest(run(1)))?.id, listed[0]);
     },
   },
-  {
-    id: "agentos/nested",
-    group: "hostile",
-    level: "SHOULD",
-    source: own("sets no limit, and results of tools and parsed documents are nested"),
+  "agentos/nested": {
+    should: own("sets no limit, and results of tools and parsed documents are nested"),
     title: "keeps a state that is nested 100 levels deep",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       let nested: unknown = "the end";
       for (let level = 0; level < 50; level++) nested = { level, inner: [nested] };
       await keeps(store, holding({ nested }), "100 levels");
     },
   },
-  {
-    id: "agentos/large",
-    group: "hostile",
-    level: "SHOULD",
-    source: own("sets no limit, and states hold documents and conversations"),
+  "agentos/large": {
+    should: own("sets no limit, and states hold documents and conversations"),
     title: "keeps a state of 3 MB",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const letters = Array.from({ length: 2_000 }, () => String.fromCharCode(97 + trial.random(26))).join("");
       const documents = Array.from({ length: 1_500 }, (_, n) => ({ n, text: letters }));
       await store.save(holding({ documents }));
@@ -191,4 +159,4 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-];
+});

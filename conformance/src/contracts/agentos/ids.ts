@@ -1,6 +1,6 @@
 // Ids that break careless code, and ids that are nearly the same.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Checkpoint, Store } from "./store.js";
 import { checkpoint, graph, id, ids, keepsOrRejects, none, own, run, same, time } from "./checkpoints.js";
 
@@ -60,15 +60,11 @@ async function literally(
 /** Returns the checkpoint of a graph. */
 const ofGraph = (name: string, n: number) => checkpoint({ id: id(n), graphId: name, timestamp: time + n });
 
-export const hostileIds: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "agentos/ids-of-checkpoints",
-    group: "hostile",
-    level: "SHOULD",
-    source: own("takes any text as an id"),
+export const hostileIds = expectations<Store>("hostile", {
+  "agentos/ids-of-checkpoints": {
+    should: own("takes any text as an id"),
     title: "takes the id of a checkpoint literally: its case, spaces, slashes, patterns and characters",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await literally(
         store,
         (name, n) => checkpoint({ id: name, timestamp: time + n }),
@@ -80,14 +76,10 @@ export const hostileIds: ReadonlyArray<Expectation<Store>> = [
       assert.equal(left.length, names.length - 3, "delete() must remove only the checkpoint with that very id");
     },
   },
-  {
-    id: "agentos/ids-of-runs",
-    group: "hostile",
-    level: "SHOULD",
-    source: own("takes any text as an id"),
+  "agentos/ids-of-runs": {
+    should: own("takes any text as an id"),
     title: "takes the id of a run literally: its case, spaces, slashes, patterns and characters",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await literally(
         store,
         (name, n) => checkpoint({ id: id(n), runId: name, timestamp: time + n }),
@@ -97,14 +89,10 @@ export const hostileIds: ReadonlyArray<Expectation<Store>> = [
         assert.deepEqual(ids(await store.list(graph, { runId: name })), [id(n)], `list() of the run ${quoted(name)}`);
     },
   },
-  {
-    id: "agentos/ids-of-nodes",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: AgentGraph.addNode() takes any text as the id of a node",
+  "agentos/ids-of-nodes": {
+    should: "framework: AgentGraph.addNode() takes any text as the id of a node",
     title: "takes the id of a node literally: its case, spaces, slashes, patterns and characters",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await literally(
         store,
         (name, n) => checkpoint({ id: id(n), nodeId: name, timestamp: time + n }),
@@ -112,14 +100,10 @@ export const hostileIds: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "agentos/ids-of-graphs",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: GraphCompiler puts the name that the user has chosen into the id of the graph",
+  "agentos/ids-of-graphs": {
+    should: "framework: GraphCompiler puts the name that the user has chosen into the id of the graph",
     title: "takes the id of a graph literally: its case, spaces, slashes, patterns and characters",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await literally(store, ofGraph, async (name) => {
         const listed = await store.list(name);
         assert.equal(listed.length, 1, `list(${quoted(name)}) must list one checkpoint, and lists ${listed.length}`);
@@ -127,14 +111,10 @@ export const hostileIds: ReadonlyArray<Expectation<Store>> = [
       });
     },
   },
-  {
-    id: "agentos/ids-unknown",
-    group: "hostile",
-    level: "SHOULD",
-    source: own("finds nothing for any unknown text"),
+  "agentos/ids-unknown": {
+    should: own("finds nothing for any unknown text"),
     title: "finds, lists and deletes nothing for texts that are patterns, paths, SQL or names of JavaScript",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const saved = checkpoint();
       await store.save(saved);
       const wanted = [...names, "c%", "c0000000-%", "%", "_", "*", "' OR '1'='1", `${id(1)}/../${id(1)}`];
@@ -148,14 +128,10 @@ export const hostileIds: ReadonlyArray<Expectation<Store>> = [
       same(await store.get(id(1)), saved, "the checkpoint after deletes of other ids");
     },
   },
-  {
-    id: "agentos/ids-odd",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: an id that a store cannot hold must not become another one",
+  "agentos/ids-odd": {
+    ours: "an id that a store cannot hold must not become another one",
     title: "keeps ids that are empty, long or have U+0000 or half a surrogate pair apart, or rejects the save",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const odd = ["", "a", "a\0", "a\0b", "\ud83d", "\ud83e", "\ufffd", "z".repeat(5_000), `${"z".repeat(4_999)}y`];
       for (const [n, name] of odd.entries()) {
         const what = `the id ${quoted(name.slice(0, 20))}`;
@@ -172,14 +148,10 @@ export const hostileIds: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "agentos/empty-filters",
-    group: "hostile",
-    level: "SHOULD",
-    source: own("compares with undefined, so an empty text is an id that nothing has"),
+  "agentos/empty-filters": {
+    should: own("compares with undefined, so an empty text is an id that nothing has"),
     title: "finds nothing for an empty node or an empty run, instead of ignoring the filter",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       none(await store.load(run(1), ""), "load() of the empty node");
       assert.deepEqual(await store.list(graph, { runId: "" }), [], "list() of the empty run");
@@ -188,4 +160,4 @@ export const hostileIds: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(ids(listed), [id(1)], "list() with undefined as the run");
     },
   },
-];
+});

@@ -9,7 +9,7 @@ import { hostileIds } from "./ids.js";
 import { isolation } from "./isolation.js";
 import { kill } from "./kill.js";
 import { order } from "./order.js";
-import { processes } from "./processes.js";
+import { races, restarts } from "./processes.js";
 import { programs } from "./programs.js";
 import { retention } from "./retention.js";
 
@@ -23,7 +23,8 @@ export default contract<Store>({
     ...hostile,
     ...hostileIds,
     ...isolation,
-    ...processes,
+    ...restarts,
+    ...races,
     ...retention,
     ...kill,
     ...growth,

@@ -1,6 +1,6 @@
 // Nothing is mixed up between runs, graphs and callers.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Checkpoint, Store } from "./store.js";
 import { checkpoint, graph, id, ids, run, runtime, same, saveAll, time, type } from "./checkpoints.js";
 
@@ -26,15 +26,11 @@ function change(one: Checkpoint) {
   one.pendingEdges.length = 0;
 }
 
-export const isolation: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "agentos/runs-apart",
-    group: "isolation",
-    level: "MUST",
-    source: type("ICheckpointStore.latest, load and list with runId"),
+export const isolation = expectations<Store>("isolation", {
+  "agentos/runs-apart": {
+    must: type("ICheckpointStore.latest, load and list with runId"),
     title: "finds and lists only the checkpoints of the run that was asked for",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const steps = [1, 2, 1, 2, 3].map((of, n) => checkpoint({ id: id(n), runId: run(of), timestamp: time + n }));
       await saveAll(store, steps);
       same(await store.latest(run(1)), steps[2]!, "latest() of the first run");
@@ -43,15 +39,11 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(ids(await store.list(graph)), [4, 3, 2, 1, 0].map(id));
     },
   },
-  {
-    id: "agentos/graphs-apart",
-    group: "isolation",
-    level: "MUST",
-    source: type("ICheckpointStore.list: checkpoints belonging to a graph"),
+  "agentos/graphs-apart": {
+    must: type("ICheckpointStore.list: checkpoints belonging to a graph"),
     title:
       "lists only the checkpoints of the graph that was asked for, also of a run that several graphs have continued",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       // A graph has a new id each time it is compiled, and the run keeps its own.
       const compiled = [graph, `${graph}1`, "graph-trip-1700000000", graph];
       const steps = compiled.map((graphId, n) => checkpoint({ id: id(n), graphId, timestamp: time + n }));
@@ -62,14 +54,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       same(await store.latest(run(1)), steps[3]!, "latest() of a run of several graphs");
     },
   },
-  {
-    id: "agentos/joined-ids-apart",
-    group: "isolation",
-    level: "SHOULD",
-    source: "ours: two runs would be one in a store that joins a run's id and a node's id to a key",
+  "agentos/joined-ids-apart": {
+    should: "ours: two runs would be one in a store that joins a run's id and a node's id to a key",
     title: "keeps runs and nodes apart whose ids are the same when they are joined",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const by of [":", "/", "-", "_", "|", "#", ".", ",", "__", " "]) {
         const [one, other] = [
           checkpoint({ id: `1${by}`, runId: `a${by}b`, nodeId: "c", graphId: `g${by}a` }),
@@ -84,14 +72,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "agentos/snapshot",
-    group: "isolation",
-    level: "MUST",
-    source: type("Checkpoint.nodeResults: results from every node that completed before this checkpoint was taken"),
+  "agentos/snapshot": {
+    must: type("Checkpoint.nodeResults: results from every node that completed before this checkpoint was taken"),
     title: "keeps a checkpoint as it was saved when the saved object is changed after that",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const [saved, before] = [checkpoint(), checkpoint()];
       await store.save(saved);
       change(saved);
@@ -99,16 +83,12 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       same(await store.latest(run(1)), before, "latest() after the saved object was changed");
     },
   },
-  {
-    id: "agentos/snapshot-at-call",
-    group: "isolation",
-    level: "SHOULD",
-    source: runtime(
+  "agentos/snapshot-at-call": {
+    should: runtime(
       "saves one live `nodeResults` for the whole run, and parallel branches extend it while a save is pending",
     ),
     title: "stores a checkpoint as it was when `save` was called, and not as it is when `save` resolves",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const nodeResults: Checkpoint["nodeResults"] = {};
       const saves = [0, 1, 2, 3].map((n) => {
         nodeResults[`branch-${n}`] = { effectClass: "write", output: n, durationMs: 0 };
@@ -121,14 +101,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "agentos/argument-stays",
-    group: "isolation",
-    level: "MUST",
-    source: runtime("freezes `state.input`, and goes on with the objects that it has saved"),
+  "agentos/argument-stays": {
+    must: runtime("freezes `state.input`, and goes on with the objects that it has saved"),
     title: "takes frozen checkpoints, and neither changes nor freezes one that it is given",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const frozen = freeze(checkpoint());
       await store.save(frozen);
       same(await store.get(id(1)), frozen, "get() of a frozen checkpoint");
@@ -146,16 +122,12 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
         assert.ok(Object.isExtensible(part), "save() has frozen a part of the checkpoint, and the run goes on with it");
     },
   },
-  {
-    id: "agentos/reads-are-copies",
-    group: "isolation",
-    level: "SHOULD",
-    source: runtime(
+  "agentos/reads-are-copies": {
+    should: runtime(
       "streamResume() freezes the input that it has read and hands the scratch to nodes, which may change it",
     ),
     title: "returns a new object from each read, which may be changed without changing the checkpoint",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       const reads: Record<string, () => Promise<Checkpoint | null>> = {
         get: () => store.get(id(1)),
@@ -176,4 +148,4 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-];
+});

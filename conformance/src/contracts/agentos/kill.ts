@@ -1,50 +1,30 @@
 // A process is killed while it saves.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import { killed } from "../../suite/processes.js";
 import type { Store } from "./store.js";
-import { type Agentos, graph, guide, id, ids, none, run, same, saveAll, type } from "./checkpoints.js";
+import { graph, guide, id, ids, none, run, same, saveAll, type } from "./checkpoints.js";
 import { step, version } from "./steps.js";
 
-/**
- * Runs a program until a random moment, and kills it. Returns what it has said. Opens the store before, because some stores make
- * their tables then.
- */
-async function killed(trial: Agentos, program: string, input?: object): Promise<any[]> {
-  await trial.store();
-  const child = trial.child(program, input);
-  await child.next();
-  await trial.sleep(30 + trial.random(150));
-  const said = await child.kill();
-  // A database server may still commit a statement of a client that is gone.
-  await trial.sleep(200);
-  return said;
-}
-
-export const kill: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "agentos/kill-keeps-saves",
-    group: "kill",
-    level: "MUST",
-    source: guide("Checkpoint Policies: persist after every node completes. Maximum durability"),
+export const kill = expectations<Store>("kill", {
+  "agentos/kill-keeps-saves": {
+    must: guide("Checkpoint Policies: persist after every node completes. Maximum durability"),
     title: "keeps every checkpoint whose `save` has resolved before the process is killed",
     async check(trial) {
       const said: number[] = await killed(trial, "saveSteps");
-      const store = await trial.reopen();
+      const store = await trial.store();
       for (const n of said) same(await store.get(id(n)), step(n), `step ${n}, which was saved before the kill,`);
       const latest = await store.latest(run(1));
       assert.ok(latest!.state.scratch.n >= said.at(-1)!, "latest() is older than the last checkpoint that was saved");
     },
   },
-  {
-    id: "agentos/kill-leaves-no-half",
-    group: "kill",
-    level: "MUST",
-    source: type("Checkpoint: a complete snapshot"),
+  "agentos/kill-leaves-no-half": {
+    must: type("Checkpoint: a complete snapshot"),
     title: "has only complete checkpoints after the process was killed in a `save`",
     async check(trial) {
       for (let times = 0; times < 2; times++) {
         await killed(trial, "saveSteps");
-        const store = await trial.reopen();
+        const store = await trial.store();
         const listed = await store.list(graph);
         for (const { id: found, nodeId } of listed) {
           const n = Number(nodeId.replace("node-", ""));
@@ -57,46 +37,37 @@ export const kill: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "agentos/kill-leaves-it-usable",
-    group: "kill",
-    level: "SHOULD",
-    source: guide("Resuming a Run: resume after crash"),
+  "agentos/kill-leaves-it-usable": {
+    should: guide("Resuming a Run: resume after crash"),
     title: "can be opened and saved to after a process was killed in a `save`",
     async check(trial) {
       await killed(trial, "saveSteps");
-      const store = await trial.reopen();
+      const store = await trial.store();
       const next = step(5_000);
       await store.save(next);
       same(await store.latest(run(1)), next, "latest() after a save that follows the kill");
     },
   },
-  {
-    id: "agentos/kill-in-save-again",
-    group: "kill",
-    level: "SHOULD",
-    source: type("ICheckpointStore.save: overwritten, so there is always the old or the new version"),
+  "agentos/kill-in-save-again": {
+    should: type("ICheckpointStore.save: overwritten, so there is always the old or the new version"),
     title: "has a complete version of a checkpoint when the process is killed while it saves it again",
     async check(trial) {
       const said: number[] = await killed(trial, "saveVersions");
-      const found = await (await trial.reopen()).get(id(0));
+      const found = await (await trial.store()).get(id(0));
       assert.ok(found, "a checkpoint is gone because its replacement was interrupted");
       const { n } = found.state.scratch;
       assert.ok(n >= said.at(-1)!, `version ${said.at(-1)} was saved before the kill, and version ${n} is stored`);
       same(found, version("child", n), "the version that is stored");
     },
   },
-  {
-    id: "agentos/kill-keeps-forks",
-    group: "kill",
-    level: "SHOULD",
-    source: type("ICheckpointStore.fork: persists the new checkpoint, and returns the new `runId`"),
+  "agentos/kill-keeps-forks": {
+    should: type("ICheckpointStore.fork: persists the new checkpoint, and returns the new `runId`"),
     title: "keeps every fork whose run was returned before the process is killed, and no half of one",
     async check(trial) {
       const first = await trial.store();
       await first.save(step(0));
       const said: Array<{ n: number; runId: string }> = await killed(trial, "forkSteps");
-      const store = await trial.reopen();
+      const store = await trial.store();
       const { state, nodeResults, visitedNodes } = step(0);
       for (const { n, runId } of said)
         assert.equal((await store.latest(runId))?.state.scratch.n, n, `fork ${n} was returned before the kill`);
@@ -111,22 +82,19 @@ export const kill: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "agentos/kill-keeps-deletes",
-    group: "kill",
-    level: "SHOULD",
-    source: type("ICheckpointStore.delete: permanently removes a checkpoint"),
+  "agentos/kill-keeps-deletes": {
+    should: type("ICheckpointStore.delete: permanently removes a checkpoint"),
     title: "does not bring back what was deleted before the process is killed, and keeps the other checkpoints",
     async check(trial) {
       const first = await trial.store();
       const steps = Array.from({ length: 40 }, (_, n) => step(n));
       await saveAll(first, steps);
       const said: number[] = await killed(trial, "deleteSteps", { from: 3 });
-      const store = await trial.reopen();
+      const store = await trial.store();
       for (const n of said) none(await store.get(id(n)), `step ${n}, which was deleted before the kill,`);
       const left = ids(await store.list(graph));
       for (const n of [0, 1, 2]) same(await store.get(id(n)), steps[n]!, `step ${n}, which was not deleted,`);
       for (const found of left) assert.ok(await store.get(found), "list() shows a checkpoint that get() does not find");
     },
   },
-];
+});

@@ -1,6 +1,6 @@
 // Which checkpoint is newer, and how many are listed.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Store } from "./store.js";
 import { checkpoint, graph, id, ids, own, run, saveAll, time, type } from "./checkpoints.js";
 
@@ -10,42 +10,29 @@ const at = (...times: number[]) => times.map((timestamp, n) => checkpoint({ id: 
 /** The same, each in a run of its own. */
 const atRuns = (...times: number[]) => times.map((timestamp, n) => checkpoint({ id: id(n), runId: run(n), timestamp }));
 
-export const order: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "agentos/newest-first",
-    group: "order",
-    level: "MUST",
-    source: type("ICheckpointStore.list: sorted by `timestamp` descending"),
+export const order = expectations<Store>("order", {
+  "agentos/newest-first": {
+    must: type("ICheckpointStore.list: sorted by `timestamp` descending"),
     title: "lists the checkpoints of several runs by their time, the newest first",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await saveAll(store, atRuns(time + 3, time + 1, time + 9, time + 2));
       const listed = (await store.list(graph)).map(({ timestamp }) => timestamp - time);
       assert.deepEqual(listed, [9, 3, 2, 1]);
     },
   },
-  {
-    id: "agentos/latest-by-time",
-    group: "order",
-    level: "OURS",
-    source:
-      "ours: the type says most recently persisted, and a clock may step back; InMemoryCheckpointStore goes by timestamp",
+  "agentos/latest-by-time": {
+    ours: "the type says most recently persisted, and a clock may step back; InMemoryCheckpointStore goes by timestamp",
     title: "returns the checkpoint that was saved last from `latest` and `load`, also if its time is smaller",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await saveAll(store, at(time + 1, time + 9, time + 2));
       assert.equal((await store.latest(run(1)))?.id, id(2), "latest() must be the one that was saved last");
       assert.equal((await store.load(run(1), "search"))?.id, id(2), "load() must be the one that was saved last");
     },
   },
-  {
-    id: "agentos/latest-of-equal-times",
-    group: "order",
-    level: "SHOULD",
-    source: type("ICheckpointStore.latest: the most recently persisted checkpoint. Short nodes end in one millisecond"),
+  "agentos/latest-of-equal-times": {
+    should: type("ICheckpointStore.latest: the most recently persisted checkpoint. Short nodes end in one millisecond"),
     title: "returns the checkpoint that was saved last from `latest` and `load` if several have the same time",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (let n = 0; n < 5; n++) {
         await store.save(checkpoint({ id: id(n), nodeId: n % 2 === 0 ? "search" : "book" }));
         const latest = await store.latest(run(1));
@@ -58,40 +45,28 @@ export const order: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await store.load(run(1), "book"))?.id, id(3), "load() of equal timestamps must be the last saved");
     },
   },
-  {
-    id: "agentos/list-of-equal-times",
-    group: "order",
-    level: "OURS",
-    source: "ours: the documents say nothing, and the first of the list should be the latest",
+  "agentos/list-of-equal-times": {
+    ours: "the documents say nothing, and the first of the list should be the latest",
     title: "lists checkpoints of the same time in the reverse order of their saves",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const numbers = [3, 1, 4, 0, 2];
       for (const n of numbers) await store.save(checkpoint({ id: id(n), runId: run(n % 2) }));
       assert.deepEqual(ids(await store.list(graph)), numbers.toReversed().map(id));
     },
   },
-  {
-    id: "agentos/save-again-is-newest",
-    group: "order",
-    level: "OURS",
-    source: "ours: a checkpoint that is saved again is the most recently persisted one",
+  "agentos/save-again-is-newest": {
+    ours: "a checkpoint that is saved again is the most recently persisted one",
     title: "counts a checkpoint as saved last among equal times after it was saved again",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const n of [1, 2, 3, 1]) await store.save(checkpoint({ id: id(n) }));
       assert.equal((await store.latest(run(1)))?.id, id(1));
       assert.deepEqual(ids(await store.list(graph)), [id(1), id(3), id(2)]);
     },
   },
-  {
-    id: "agentos/fractions",
-    group: "order",
-    level: "SHOULD",
-    source: own("compares numbers, and `timestamp` is any number: performance.now() has fractions"),
+  "agentos/fractions": {
+    should: own("compares numbers, and `timestamp` is any number: performance.now() has fractions"),
     title: "keeps fractions of milliseconds, and goes by them",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await saveAll(store, atRuns(time + 0.75, time + 0.25, time + 0.5));
       assert.deepEqual(
         (await store.list(graph)).map(({ timestamp }) => timestamp - time),
@@ -99,14 +74,10 @@ export const order: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "agentos/limit",
-    group: "order",
-    level: "MUST",
-    source: type("ICheckpointStore.list options.limit: maximum number of entries, most-recent-first"),
+  "agentos/limit": {
+    must: type("ICheckpointStore.list options.limit: maximum number of entries, most-recent-first"),
     title: "lists the newest checkpoints up to the limit, of the run if one is given",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const n of [1, 0, 3, 2, 5, 4])
         await store.save(checkpoint({ id: id(n), timestamp: time + n, runId: run(n % 2) }));
       assert.deepEqual(ids(await store.list(graph, { limit: 2 })), [5, 4].map(id));
@@ -120,14 +91,10 @@ export const order: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "agentos/no-default-limit",
-    group: "order",
-    level: "SHOULD",
-    source: type("ICheckpointStore.list: metadata for all checkpoints belonging to a graph"),
+  "agentos/no-default-limit": {
+    should: type("ICheckpointStore.list: metadata for all checkpoints belonging to a graph"),
     title: "lists all checkpoints of a graph if no limit is given",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await Promise.all(
         Array.from({ length: 120 }, (_, n) => store.save(checkpoint({ id: id(n), timestamp: time + n }))),
       );
@@ -135,14 +102,10 @@ export const order: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await store.list(graph, { runId: run(1) })).length, 120, "list() of a run must list all 120");
     },
   },
-  {
-    id: "agentos/limit-of-zero",
-    group: "order",
-    level: "SHOULD",
-    source: own("applies a limit only if it is above 0"),
+  "agentos/limit-of-zero": {
+    should: own("applies a limit only if it is above 0"),
     title: "lists all checkpoints if the limit is undefined, 0 or negative",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await saveAll(store, at(time, time + 1, time + 2));
       for (const limit of [undefined, 0, -1]) {
         // JavaScript passes such options without complaint.
@@ -151,4 +114,4 @@ export const order: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-];
+});

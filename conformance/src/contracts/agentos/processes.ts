@@ -1,41 +1,14 @@
 // Other processes: what is read after a restart, and races.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import { race } from "../../suite/processes.js";
 import type { Store } from "./store.js";
-import {
-  type Agentos,
-  checkpoint,
-  graph,
-  guide,
-  id,
-  ids,
-  none,
-  run,
-  same,
-  saveAll,
-  time,
-  type,
-} from "./checkpoints.js";
+import { checkpoint, graph, guide, id, ids, none, run, same, saveAll, time, type } from "./checkpoints.js";
 import { version } from "./steps.js";
 
-/**
- * Starts a program in two processes at the same time. Returns the results of both. Opens the store and reads from it before,
- * because some stores make their tables only then.
- */
-async function race(trial: Agentos, program: string, inputs: readonly [object, object]) {
-  await (await trial.store()).list(graph);
-  const children = inputs.map((input) => trial.child(program, input));
-  for (const child of children) await child.next();
-  for (const child of children) child.tell("go");
-  return await Promise.all(children.map((child) => child.result()));
-}
-
-export const processes: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "agentos/reopen",
-    group: "restart",
-    level: "MUST",
-    source: guide("Custom Backend: any durable backend, and Resuming a Run: resume after crash"),
+export const restarts = expectations<Store>("restart", {
+  "agentos/reopen": {
+    must: guide("Custom Backend: any durable backend, and Resuming a Run: resume after crash"),
     title: "still has every checkpoint and fork after it was closed and opened again",
     async check(trial) {
       const first = await trial.store();
@@ -52,14 +25,10 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await store.list(graph), listed, "list() after reopening");
     },
   },
-  {
-    id: "agentos/other-process",
-    group: "restart",
-    level: "MUST",
-    source: guide("Resuming a Run: resume after crash / human approval / timeout"),
+  "agentos/other-process": {
+    must: guide("Resuming a Run: resume after crash / human approval / timeout"),
     title: "reads in another process what was saved in this one",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const steps = [0, 1].map((n) => checkpoint({ id: id(n), nodeId: `node-${n}`, timestamp: time + n }));
       await saveAll(store, steps);
       const input = { checkpointId: id(0), runId: run(1), nodeId: "node-0" };
@@ -70,14 +39,10 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(ids(listed), [1, 0].map(id));
     },
   },
-  {
-    id: "agentos/sees-others",
-    group: "restart",
-    level: "SHOULD",
-    source: "ours: a person answers in one process, and another one resumes the run",
+  "agentos/sees-others": {
+    should: "ours: a person answers in one process, and another one resumes the run",
     title: "sees what another process saves while it is open",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const [first, second] = [checkpoint(), checkpoint({ id: id(2), timestamp: time + 1, nodeId: "book" })];
       await store.save(first);
       same(await store.latest(run(1)), first, "latest()");
@@ -87,11 +52,8 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(ids(await store.list(graph)), [2, 1].map(id));
     },
   },
-  {
-    id: "agentos/reopen-order",
-    group: "restart",
-    level: "SHOULD",
-    source: type("ICheckpointStore.latest: the most recently persisted checkpoint, also after a restart"),
+  "agentos/reopen-order": {
+    should: type("ICheckpointStore.latest: the most recently persisted checkpoint, also after a restart"),
     title: "returns the last saved of equal times from `latest` also after it was opened again",
     async check(trial) {
       await saveAll(
@@ -109,11 +71,8 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await third.latest(run(1)))?.id, id(1), "latest() of equal timestamps after reopening again");
     },
   },
-  {
-    id: "agentos/reopen-deleted",
-    group: "restart",
-    level: "MUST",
-    source: type("ICheckpointStore.delete: permanently removes a checkpoint"),
+  "agentos/reopen-deleted": {
+    must: type("ICheckpointStore.delete: permanently removes a checkpoint"),
     title: "does not bring a deleted checkpoint back when it is opened again",
     async check(trial) {
       const first = await trial.store();
@@ -127,18 +86,16 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(ids(await store.list(graph)), [id(1)]);
     },
   },
-  {
-    id: "agentos/race-of-saves",
-    group: "race",
-    level: "SHOULD",
-    source: "ours: a `save` that has resolved is stored, whoever else saves",
+});
+
+export const races = expectations<Store>("race", {
+  "agentos/race-of-saves": {
+    should: "ours: a `save` that has resolved is stored, whoever else saves",
     title: "loses no checkpoint when two processes save to one run at once",
-    async check(trial) {
-      await race(trial, "raceSaves", [
-        { by: 1, count: 25 },
-        { by: 2, count: 25 },
-      ]);
-      const found = ids(await (await trial.store()).list(graph)).toSorted();
+    async checkStore(store, trial) {
+      await store.list(graph);
+      await race(trial, ["raceSaves", { by: 1, count: 25 }], ["raceSaves", { by: 2, count: 25 }]);
+      const found = ids(await store.list(graph)).toSorted();
       const saved = [1, 2].flatMap((by) => Array.from({ length: 25 }, (_, n) => id(by * 1_000 + n)));
       assert.equal(
         found.length,
@@ -148,19 +105,14 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(found, saved);
     },
   },
-  {
-    id: "agentos/race-has-one-order",
-    group: "race",
-    level: "OURS",
-    source: "ours: all processes must agree on the latest checkpoint",
+  "agentos/race-has-one-order": {
+    ours: "all processes must agree on the latest checkpoint",
     title:
       "tells every process the same order of checkpoints of one time, each process's own in the order of its saves",
-    async check(trial) {
-      await race(trial, "raceSaves", [
-        { by: 1, count: 15 },
-        { by: 2, count: 15 },
-      ]);
-      const here = ids(await (await trial.store()).list(graph));
+    async checkStore(store, trial) {
+      await store.list(graph);
+      await race(trial, ["raceSaves", { by: 1, count: 15 }], ["raceSaves", { by: 2, count: 15 }]);
+      const here = ids(await store.list(graph));
       const there = await trial.child("list").result();
       assert.deepEqual(here, there, "two processes see the checkpoints in different orders");
       for (const by of [1, 2]) {
@@ -173,18 +125,12 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "agentos/race-of-one-id",
-    group: "race",
-    level: "SHOULD",
-    source: type("ICheckpointStore.save: a checkpoint with the same `id` is overwritten, as a whole"),
+  "agentos/race-of-one-id": {
+    should: type("ICheckpointStore.save: a checkpoint with the same `id` is overwritten, as a whole"),
     title: "has one complete checkpoint after two processes have saved the same id at once",
-    async check(trial) {
-      await race(trial, "raceVersions", [
-        { by: "one", count: 25 },
-        { by: "other", count: 25 },
-      ]);
-      const store = await trial.store();
+    async checkStore(store, trial) {
+      await store.list(graph);
+      await race(trial, ["raceVersions", { by: "one", count: 25 }], ["raceVersions", { by: "other", count: 25 }]);
       const found = await store.get(id(0));
       const by = found?.nodeId ?? "";
       assert.ok(["one", "other"].includes(by), `get() returns a checkpoint that nobody has saved, of ${by}`);
@@ -201,20 +147,17 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       same(await store.latest(run(1)), found, "latest() must be the same as get()");
     },
   },
-  {
-    id: "agentos/race-of-forks",
-    group: "race",
-    level: "SHOULD",
-    source: type("ICheckpointStore.fork: assigns a fresh `runId` and checkpoint `id`"),
+  "agentos/race-of-forks": {
+    should: type("ICheckpointStore.fork: assigns a fresh `runId` and checkpoint `id`"),
     title: "makes a run of its own for each fork when two processes fork one checkpoint at once",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const source = checkpoint();
       await store.save(source);
-      const results = await race(trial, "raceForks", [
-        { by: "one", count: 15 },
-        { by: "other", count: 15 },
-      ]);
+      const results = await race(
+        trial,
+        ["raceForks", { by: "one", count: 15 }],
+        ["raceForks", { by: "other", count: 15 }],
+      );
       assert.equal(new Set(results.flat()).size, 30, "30 forks must have 30 runs");
       const again = await trial.reopen();
       for (const [at, by] of ["one", "other"].entries())
@@ -225,4 +168,4 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       same(await again.get(id(1)), source, "the checkpoint that was forked");
     },
   },
-];
+});

@@ -1,18 +1,14 @@
 // Deletion.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Store } from "./store.js";
 import { checkpoint, graph, id, ids, none, own, run, same, saveAll, time, type } from "./checkpoints.js";
 
-export const retention: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "agentos/delete",
-    group: "retention",
-    level: "MUST",
-    source: type("ICheckpointStore.delete: permanently removes a checkpoint"),
+export const retention = expectations<Store>("retention", {
+  "agentos/delete": {
+    must: type("ICheckpointStore.delete: permanently removes a checkpoint"),
     title: "no longer finds, lists or forks a checkpoint that was deleted",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       await store.delete(id(1));
       none(await store.get(id(1)), "get() of a deleted checkpoint");
@@ -27,14 +23,10 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       await assert.rejects(async () => await store.fork(id(1)), "fork() must reject for a deleted checkpoint");
     },
   },
-  {
-    id: "agentos/delete-only-one",
-    group: "retention",
-    level: "MUST",
-    source: type("ICheckpointStore.delete: removes a checkpoint"),
+  "agentos/delete-only-one": {
+    must: type("ICheckpointStore.delete: removes a checkpoint"),
     title: "keeps the other checkpoints of the run, and returns the one before from `latest`",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const steps = [0, 1, 2, 3].map((n) =>
         checkpoint({ id: id(n), timestamp: time + n, visitedNodes: [`node-${n}`] }),
       );
@@ -47,14 +39,10 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(ids(await store.list(graph)), [2, 1].map(id));
     },
   },
-  {
-    id: "agentos/delete-missing",
-    group: "retention",
-    level: "MUST",
-    source: type("ICheckpointStore.delete: silently succeeds when `checkpointId` does not exist"),
+  "agentos/delete-missing": {
+    must: type("ICheckpointStore.delete: silently succeeds when `checkpointId` does not exist"),
     title: "resolves when an unknown or deleted checkpoint is deleted, and deletes nothing else",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await saveAll(store, [checkpoint(), checkpoint({ id: id(2) })]);
       await store.delete(id(1));
       await store.delete(id(1));
@@ -62,14 +50,10 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(ids(await store.list(graph)), [id(2)], "deletes of unknown ids must change nothing");
     },
   },
-  {
-    id: "agentos/delete-then-save",
-    group: "retention",
-    level: "SHOULD",
-    source: own("takes the id of a deleted checkpoint again"),
+  "agentos/delete-then-save": {
+    should: own("takes the id of a deleted checkpoint again"),
     title: "stores a checkpoint with the id of one that was deleted",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.save(checkpoint());
       await store.delete(id(1));
       const again = checkpoint({ runId: run(2), visitedNodes: ["book"] });
@@ -78,14 +62,10 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       none(await store.latest(run(1)), "latest() of the run of the deleted checkpoint");
     },
   },
-  {
-    id: "agentos/delete-forked",
-    group: "retention",
-    level: "MUST",
-    source: type("ICheckpointStore.fork: the fork is a deep clone, and a run of its own"),
+  "agentos/delete-forked": {
+    must: type("ICheckpointStore.fork: the fork is a deep clone, and a run of its own"),
     title: "keeps forks, and forks of forks, when the checkpoints that they branch off are deleted",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const source = checkpoint();
       await store.save(source);
       const first = await store.fork(id(1), { scratch: { by: "first" } });
@@ -100,4 +80,4 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual([input, scratch.by, artifacts.price], [source.state.input, "first", 1]);
     },
   },
-];
+});

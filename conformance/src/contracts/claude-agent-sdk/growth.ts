@@ -1,5 +1,6 @@
 // How many bytes are stored.
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import type { Trial } from "../../suite/types.js";
 import { key, message, method, uuidOf } from "./entries.js";
 import type { Entry, Store } from "./store.js";
 
@@ -44,22 +45,16 @@ async function append(trial: Trial<Store>, split: (entries: Entry[]) => Entry[][
   return json;
 }
 
-export const growth: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "claude-agent-sdk/growth-turns",
-    group: "growth",
-    level: "OURS",
-    source: "ours: a store that writes the whole session each time grows with the square of its turns",
+export const growth = expectations<Store>("growth", {
+  "claude-agent-sdk/growth-turns": {
+    ours: "a store that writes the whole session each time grows with the square of its turns",
     title: "takes few bytes for 200 turns of 2 KB",
     async check(trial) {
       await measure(trial, "200 turns of 2 KB", await append(trial, (turn) => [turn]));
     },
   },
-  {
-    id: "claude-agent-sdk/growth-eager",
-    group: "growth",
-    level: "OURS",
-    source: 'ours: with `sessionStoreFlush: "eager"`, the SDK appends each entry by itself',
+  "claude-agent-sdk/growth-eager": {
+    ours: 'with `sessionStoreFlush: "eager"`, the SDK appends each entry by itself',
     title: "takes few bytes for 400 entries of 1 KB that are appended one at a time",
     async check(trial) {
       await measure(
@@ -69,14 +64,10 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "claude-agent-sdk/growth-deleted",
-    group: "growth",
-    level: "OURS",
-    source: "ours: deleted sessions need not take their bytes for good",
+  "claude-agent-sdk/growth-deleted": {
+    ours: "deleted sessions need not take their bytes for good",
     title: "takes few bytes for 20 sessions of 50 KB that are deleted, one after the other",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       for (let n = 0; n < 20; n++) {
         const of = { ...key, sessionId: uuidOf(n) };
         for (let turn = 0; turn < 5; turn++)
@@ -90,4 +81,4 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
       if (bytes !== undefined) trial.figure("20 deleted sessions of 50 KB", bytes, "bytes");
     },
   },
-];
+});

@@ -1,19 +1,15 @@
 // Entries that break careless code.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { has, key, message, messages } from "./entries.js";
 import * as sources from "./sources.js";
 import type { Entry, Store } from "./store.js";
 
-export const values: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "claude-agent-sdk/entry-json",
-    group: "hostile",
-    level: "MUST",
-    source: sources.load,
+export const values = expectations<Store>("hostile", {
+  "claude-agent-sdk/entry-json": {
+    must: sources.load,
     title: "returns every kind of JSON value as it was",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const values = [null, true, 0, -1.5, 5e-324, 1.7976931348623157e308, Number.MAX_SAFE_INTEGER, 0.1 + 0.2, ""];
       const deep = Array.from({ length: 100 }).reduce((inner) => ({ in: [inner] }), null);
       const keys = { "": 1, "a.b": 2, $set: 3, "with space": 4, id: 5, data: null, 7: "number", mtime: "text" };
@@ -22,14 +18,10 @@ export const values: ReadonlyArray<Expectation<Store>> = [
       await has(store, key, [entry]);
     },
   },
-  {
-    id: "claude-agent-sdk/entry-text",
-    group: "hostile",
-    level: "MUST",
-    source: sources.load,
+  "claude-agent-sdk/entry-text": {
+    must: sources.load,
     title: "returns texts with NUL, line breaks, quotes, emoji and accents as they were",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const texts = [
         "a\0b",
         "\n\r\n\u2028\u2029",
@@ -45,27 +37,19 @@ export const values: ReadonlyArray<Expectation<Store>> = [
       await has(store, key, entries);
     },
   },
-  {
-    id: "claude-agent-sdk/entry-lone-surrogate",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: InMemorySessionStore returns it, and a text that was cut within an emoji has one",
+  "claude-agent-sdk/entry-lone-surrogate": {
+    should: "framework: InMemorySessionStore returns it, and a text that was cut within an emoji has one",
     title: "returns texts with half of a surrogate pair as they were",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const entry = message(1, { content: "👍".slice(0, 1), "\udc4d": true });
       await store.append(key, [entry]);
       await has(store, key, [entry]);
     },
   },
-  {
-    id: "claude-agent-sdk/entry-prototype",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: InMemorySessionStore returns it, and a tool's input may have any key",
+  "claude-agent-sdk/entry-prototype": {
+    should: "framework: InMemorySessionStore returns it, and a tool's input may have any key",
     title: "returns keys such as __proto__ and constructor as they were",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const text = '{"type":"user","input":{"__proto__":{"polluted":1},"constructor":{"prototype":2}}}';
       await store.append(key, [JSON.parse(text) as Entry]);
       const [entry] = (await store.load(key)) ?? [];
@@ -75,14 +59,10 @@ export const values: ReadonlyArray<Expectation<Store>> = [
       assert.equal(({} as { polluted?: number }).polluted, undefined, "the prototype of all objects was changed");
     },
   },
-  {
-    id: "claude-agent-sdk/entry-large",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: the SDK appends an entry of any size, and a tool's result may be an image",
+  "claude-agent-sdk/entry-large": {
+    should: "framework: the SDK appends an entry of any size, and a tool's result may be an image",
     title: "takes an entry of 5 MB",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const entry = message(1, { content: `${trial.random(10)}é`.repeat(1_750_000) });
       await store.append(key, [message(0), entry, message(2)]);
       const found = await store.load(key);
@@ -90,14 +70,10 @@ export const values: ReadonlyArray<Expectation<Store>> = [
       assert.ok(found[1]!["content"] === entry["content"], "the large entry is not the one that was appended");
     },
   },
-  {
-    id: "claude-agent-sdk/entry-not-json",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: a rejected append is sent again whole, so nothing of it may be stored",
+  "claude-agent-sdk/entry-not-json": {
+    ours: "a rejected append is sent again whole, so nothing of it may be stored",
     title: "rejects an append in which an entry is not JSON, and stores nothing of it",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const circle: Entry = { type: "circle" };
       circle["self"] = circle;
       const notJson: unknown[] = [circle, { type: "user", big: 1n }, null, "text"];
@@ -111,4 +87,4 @@ export const values: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-];
+});

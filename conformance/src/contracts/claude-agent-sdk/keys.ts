@@ -1,6 +1,6 @@
 // Keys that break careless code: a project's key comes from the caller.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { has, idsOf, key, message, messages, method, project, subpathsOf } from "./entries.js";
 import * as sources from "./sources.js";
 import type { Key, Store } from "./store.js";
@@ -34,16 +34,12 @@ const everywhere = (names: readonly string[]) =>
     { ...key, subpath: name },
   ]);
 
-export const keys: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "claude-agent-sdk/keys-joined",
-    group: "hostile",
-    level: "SHOULD",
-    source:
+export const keys = expectations<Store>("hostile", {
+  "claude-agent-sdk/keys-joined": {
+    should:
       "ours: a project's key may be a path or a tenant's name, and one tenant must not read or delete another's session",
     title: "keeps keys apart that are equal when their parts are joined by / : - or another separator",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const between of ["/", ":", "-", "_", "|", ".", "#", "\\"]) {
         const [ab, bc] = [`a${between}b`, `b${between}c`];
         await areApart(store, [
@@ -56,37 +52,25 @@ export const keys: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "claude-agent-sdk/keys-paths",
-    group: "hostile",
-    level: "SHOULD",
-    source: "ours: keys are no paths, and a store that makes paths of them must escape them",
+  "claude-agent-sdk/keys-paths": {
+    should: "ours: keys are no paths, and a store that makes paths of them must escape them",
     title: "keeps keys apart that are equal as paths, or rejects them",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const names = ["a/b", "a//b", "a/./b", "a/x/../b", "/a/b", "a/b/", "a%2fb", "a%2Fb", "a\\b", ".", "..", "../a/b"];
       await areApart(store, everywhere(names), { mayReject: true });
     },
   },
-  {
-    id: "claude-agent-sdk/keys-case",
-    group: "hostile",
-    level: "MUST",
-    source: `${sources.sessionKey}: the default projectKey is a path, and paths differ by case`,
+  "claude-agent-sdk/keys-case": {
+    must: `${sources.sessionKey}: the default projectKey is a path, and paths differ by case`,
     title: "keeps keys apart that differ by case",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await areApart(store, everywhere(["-Home-Ada", "-home-ada", "-HOME-ADA"]));
     },
   },
-  {
-    id: "claude-agent-sdk/keys-wildcards",
-    group: "hostile",
-    level: "MUST",
-    source: `${sources.sessionKey}: the scope is the caller's`,
+  "claude-agent-sdk/keys-wildcards": {
+    must: `${sources.sessionKey}: the scope is the caller's`,
     title: "does not take characters of a key as wildcards",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.append({ projectKey: "acme", sessionId: "of-acme" }, messages(1));
       for (const wild of ["a_me", "a%", "%", "a*", "*", "a?me", "[a]cme", "a.*"]) {
         if (store.listSessions !== undefined)
@@ -99,14 +83,11 @@ export const keys: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "claude-agent-sdk/keys-prefix",
+  "claude-agent-sdk/keys-prefix": {
     group: "isolation",
-    level: "MUST",
-    source: sources.suite,
+    must: sources.suite,
     title: "keeps a project and a session apart from those whose names begin with its own",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const longer = [
         { ...key, sessionId: `${key.sessionId}0` },
         { ...key, projectKey: `${project}-2` },
@@ -123,14 +104,10 @@ export const keys: ReadonlyArray<Expectation<Store>> = [
         assert.deepEqual(await idsOf(store), [key.sessionId, longer[0]!.sessionId], "listSessions");
     },
   },
-  {
-    id: "claude-agent-sdk/keys-long",
-    group: "hostile",
-    level: "MUST",
-    source: `${sources.sessionKey}: a long path becomes 200 characters and a hash`,
+  "claude-agent-sdk/keys-long": {
+    must: `${sources.sessionKey}: a long path becomes 200 characters and a hash`,
     title: "keeps projects apart that differ only after 200 characters",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const long = `-${"deep-".repeat(40)}`.slice(0, 200);
       const projects = [`${long}-1x9c2k`, `${long}-1x9c2j`, long];
       await areApart(
@@ -141,52 +118,36 @@ export const keys: ReadonlyArray<Expectation<Store>> = [
       for (const one of projects) assert.deepEqual(await idsOf(store, one), [key.sessionId]);
     },
   },
-  {
-    id: "claude-agent-sdk/keys-unicode",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: InMemorySessionStore compares keys by their characters",
+  "claude-agent-sdk/keys-unicode": {
+    should: "framework: InMemorySessionStore compares keys by their characters",
     title: "keeps keys apart that look the same: composed and decomposed, with spaces at the end",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await areApart(store, everywhere(["caf\u00e9", "cafe\u0301", "cafe", "caf\u00e9 ", "ﬁ", "fi", "👍", "👍🏽"]));
     },
   },
-  {
-    id: "claude-agent-sdk/keys-prototype",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: InMemorySessionStore takes them, and a tenant may have any name",
+  "claude-agent-sdk/keys-prototype": {
+    should: "framework: InMemorySessionStore takes them, and a tenant may have any name",
     title: "takes the names of an object's own methods as keys",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];
       for (const of of everywhere(names)) await has(store, of, null, `${JSON.stringify(of)} was never written`);
       await areApart(store, everywhere(names));
       if (store.listSubkeys !== undefined) assert.deepEqual(await subpathsOf(store), names.toSorted());
     },
   },
-  {
-    id: "claude-agent-sdk/keys-nul",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: a key that can't be stored must be rejected, and not be stored as another one",
+  "claude-agent-sdk/keys-nul": {
+    ours: "a key that can't be stored must be rejected, and not be stored as another one",
     title: "keeps keys with NUL and half surrogate pairs apart, or rejects them",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await areApart(store, everywhere(["a", "a\0", "a\0b", "a\0c", "\ud800", "\udc00", "\ufffd"]), {
         mayReject: true,
       });
     },
   },
-  {
-    id: "claude-agent-sdk/keys-empty-subpath",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: the types call an empty subpath invalid, and it must not be taken for the main transcript",
+  "claude-agent-sdk/keys-empty-subpath": {
+    ours: "the types call an empty subpath invalid, and it must not be taken for the main transcript",
     title: "rejects an append with an empty subpath, and leaves the main transcript",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.append(key, messages(1));
       await assert.rejects(store.append({ ...key, subpath: "" }, messages(1, 7)), "an empty subpath was not rejected");
       await has(store, key, messages(1), "an append with an empty subpath is in the main transcript");
@@ -194,4 +155,4 @@ export const keys: ReadonlyArray<Expectation<Store>> = [
         assert.deepEqual(await method(store, "listSubkeys")(key), [], "an empty subpath is listed");
     },
   },
-];
+});

@@ -1,6 +1,8 @@
 // Other processes read what was saved, race and are killed.
 import assert from "node:assert/strict";
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import { killed, race } from "../../suite/processes.js";
+import type { Trial } from "../../suite/types.js";
 import {
   another,
   has,
@@ -41,31 +43,14 @@ function areBatches(found: Entry[], writer: string, size: number, { contiguous =
   return count;
 }
 
-/**
- * Kills a process that appends, at a random moment after its first append. Returns how many appends were acknowledged. The trial's
- * store is then opened again, as by a process that goes on.
- */
-async function killed(trial: Trial<Store>, of: Key, writer: string, size: number): Promise<number> {
-  await trial.store();
-  const child = trial.child("appendForever", { key: of, writer, size });
-  await child.next();
-  await trial.sleep(20 + trial.random(100));
-  const { length } = await child.kill();
-  // A database server may still commit what the process has sent it.
-  await trial.sleep(200);
-  await trial.reopen();
-  return length;
-}
-
 /** Two processes append to one session, as fast as they can. Returns its entries. */
-async function race(trial: Trial<Store>, size: number, count: number): Promise<Entry[]> {
-  // It is made before: that several processes make a store at the same time is not what these races are about.
-  await trial.store();
-  const children = ["a", "b"].map((writer) => trial.child("appendMany", { key, writer, size, count }));
-  await Promise.all(children.map((child) => child.next()));
-  for (const child of children) child.tell("go");
-  await Promise.all(children.map((child) => child.result()));
-  return (await (await trial.store()).load(key)) ?? [];
+async function raced(store: Store, trial: Trial<Store>, size: number, count: number): Promise<Entry[]> {
+  await race(
+    trial,
+    ["appendMany", { key, writer: "a", size, count }],
+    ["appendMany", { key, writer: "b", size, count }],
+  );
+  return (await store.load(key)) ?? [];
 }
 
 /** Two processes append to each of 12 sessions at the same time. Returns the sessions. */
@@ -81,12 +66,9 @@ async function meet(trial: Trial<Store>, given: readonly Entry[][]): Promise<Key
   return sessions;
 }
 
-export const restarts: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "claude-agent-sdk/restart-entries",
-    group: "restart",
-    level: "MUST",
-    source: sources.guide,
+export const restarts = expectations<Store>("restart", {
+  "claude-agent-sdk/restart-entries": {
+    must: sources.guide,
     title: "loads what another process has appended before it ended",
     async check(trial) {
       const appends = [
@@ -102,11 +84,8 @@ export const restarts: ReadonlyArray<Expectation<Store>> = [
       await has(await trial.reopen(), key, [...messages(3), title("t"), message(3)]);
     },
   },
-  {
-    id: "claude-agent-sdk/restart-lists",
-    group: "restart",
-    level: "MUST",
-    source: sources.guide,
+  "claude-agent-sdk/restart-lists": {
+    must: sources.guide,
     title: "lists the same sessions, mtimes and subpaths after it was opened again",
     async check(trial) {
       const first = await trial.store();
@@ -120,11 +99,8 @@ export const restarts: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await subpathsOf(store), [sub("a1").subpath, sub("b2").subpath]);
     },
   },
-  {
-    id: "claude-agent-sdk/restart-summary",
-    group: "restart",
-    level: "MUST",
-    source: sources.fold,
+  "claude-agent-sdk/restart-summary": {
+    must: sources.fold,
     title: "keeps the summary of a session, and folds later appends into it, after it was opened again",
     async check(trial) {
       const timestamp = "2026-01-01T00:00:00.000Z";
@@ -138,11 +114,8 @@ export const restarts: ReadonlyArray<Expectation<Store>> = [
       assert.equal(data["cwd"], "/work", "the summary begins anew");
     },
   },
-  {
-    id: "claude-agent-sdk/restart-uuid",
-    group: "restart",
-    level: "SHOULD",
-    source: sources.append,
+  "claude-agent-sdk/restart-uuid": {
+    should: sources.append,
     title: "knows the uuids of stored entries after it was opened again",
     async check(trial) {
       await (await trial.store()).append(key, messages(3));
@@ -151,17 +124,13 @@ export const restarts: ReadonlyArray<Expectation<Store>> = [
       await has(store, key, messages(4), "a session that is imported again has entries twice");
     },
   },
-];
+});
 
-export const races: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "claude-agent-sdk/race-sees",
-    group: "race",
-    level: "MUST",
-    source: sources.guide,
+export const races = expectations<Store>("race", {
+  "claude-agent-sdk/race-sees": {
+    must: sources.guide,
     title: "loads what another process has appended meanwhile",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await store.append(key, messages(1));
       await has(store, another, null);
       const appends = [
@@ -175,36 +144,27 @@ export const races: ReadonlyArray<Expectation<Store>> = [
         assert.deepEqual(await idsOf(store), [key.sessionId, another.sessionId].toSorted());
     },
   },
-  {
-    id: "claude-agent-sdk/race-appends",
-    group: "race",
-    level: "MUST",
-    source: sources.append,
+  "claude-agent-sdk/race-appends": {
+    must: sources.append,
     title: "loses nothing if two processes append to one session, and keeps the order of each",
-    async check(trial) {
+    async checkStore(store, trial) {
       const [size, count] = [3, 30];
-      const found = await race(trial, size, count);
+      const found = await raced(store, trial, size, count);
       assert.equal(found.length, 2 * size * count, "entries are lost, or stored twice");
       for (const writer of ["a", "b"]) areBatches(found, writer, size, { contiguous: false });
     },
   },
-  {
-    id: "claude-agent-sdk/race-contiguous",
-    group: "race",
-    level: "OURS",
-    source: "ours: a batch is a turn, and the lines of two turns must not be mixed",
+  "claude-agent-sdk/race-contiguous": {
+    ours: "a batch is a turn, and the lines of two turns must not be mixed",
     title: "keeps the entries of an append together if two processes append to one session",
-    async check(trial) {
+    async checkStore(store, trial) {
       const [size, count] = [12, 15];
-      const found = await race(trial, size, count);
+      const found = await raced(store, trial, size, count);
       for (const writer of ["a", "b"]) assert.equal(areBatches(found, writer, size), count);
     },
   },
-  {
-    id: "claude-agent-sdk/race-uuid",
-    group: "race",
-    level: "SHOULD",
-    source: sources.append,
+  "claude-agent-sdk/race-uuid": {
+    should: sources.append,
     title: "stores entries once if two processes append the same ones at the same time",
     async check(trial) {
       const sessions = await meet(trial, [messages(3), messages(3)]);
@@ -212,11 +172,8 @@ export const races: ReadonlyArray<Expectation<Store>> = [
       for (const of of sessions) await has(store, of, messages(3), "two imports of one session");
     },
   },
-  {
-    id: "claude-agent-sdk/race-summary",
-    group: "race",
-    level: "MUST",
-    source: sources.listSummaries,
+  "claude-agent-sdk/race-summary": {
+    must: sources.listSummaries,
     title: "has both appends in the summary if two processes append to one session at the same time",
     async check(trial) {
       const sessions = await meet(trial, [[message(1, { gitBranch: "trip" })], [title("Lisbon")]]);
@@ -228,47 +185,38 @@ export const races: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-];
+});
 
-export const kills: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "claude-agent-sdk/kill-keeps",
-    group: "kill",
-    level: "SHOULD",
-    source: "ours: a new container has no other copy than the appends that have resolved",
+export const kills = expectations<Store>("kill", {
+  "claude-agent-sdk/kill-keeps": {
+    should: "ours: a new container has no other copy than the appends that have resolved",
     title: "keeps the entries of each append that has resolved before the process is killed",
     async check(trial) {
-      const acknowledged = await killed(trial, key, "a", 1);
+      const { length: acknowledged } = await killed(trial, "appendForever", { key, writer: "a", size: 1 });
       const found = (await (await trial.store()).load(key)) ?? [];
       const stored = areBatches(found, "a", 1);
       assert.ok(stored >= acknowledged, `${acknowledged} appends have resolved, and ${stored} are stored`);
       assert.ok(stored <= acknowledged + 1, `${acknowledged} appends have resolved, but ${stored} are stored`);
     },
   },
-  {
-    id: "claude-agent-sdk/kill-all-or-none",
-    group: "kill",
-    level: "OURS",
-    source: "ours: nobody sends an append again whose process was killed, so half a turn would stay",
+  "claude-agent-sdk/kill-all-or-none": {
+    ours: "nobody sends an append again whose process was killed, so half a turn would stay",
     title: "has all entries of an append or none if the process is killed",
     async check(trial) {
       for (let round = 0; round < 3; round++) {
         const of = { ...key, sessionId: uuidOf(round) };
-        await killed(trial, of, "a", 60);
+        await killed(trial, "appendForever", { key: of, writer: "a", size: 60 });
         areBatches((await (await trial.store()).load(of)) ?? [], "a", 60);
       }
     },
   },
-  {
-    id: "claude-agent-sdk/kill-summary",
-    group: "kill",
-    level: "SHOULD",
-    source: "framework: the SDK believes a summary whose mtime is not before that of the session",
+  "claude-agent-sdk/kill-summary": {
+    should: "framework: the SDK believes a summary whose mtime is not before that of the session",
     title: "has no summary that tells of other entries than those that are stored if the process is killed",
     async check(trial) {
       for (let round = 0; round < 3; round++) {
         const of = { ...key, sessionId: uuidOf(round) };
-        await killed(trial, of, "a", 2);
+        await killed(trial, "appendForever", { key: of, writer: "a", size: 2 });
         const store = await trial.store();
         // An append may be stored in part, so the last entry need not have a title.
         const last = (await store.load(of))?.findLast((one) => one["customTitle"] !== undefined);
@@ -279,14 +227,12 @@ export const kills: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "claude-agent-sdk/kill-then-append",
-    group: "kill",
-    level: "SHOULD",
-    source: "ours: a session goes on in a new process, without a repair",
+  "claude-agent-sdk/kill-then-append": {
+    should: "ours: a session goes on in a new process, without a repair",
     title: "takes further appends after a process was killed",
     async check(trial) {
-      for (let round = 0; round < 2; round++) await killed(trial, key, `${round}`, 2);
+      for (let round = 0; round < 2; round++)
+        await killed(trial, "appendForever", { key, writer: `${round}`, size: 2 });
       const store = await trial.store();
       const before = (await store.load(key)) ?? [];
       await store.append(key, messages(2));
@@ -294,4 +240,4 @@ export const kills: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await trial.child("load", { key }).result()).length, before.length + 2);
     },
   },
-];
+});

@@ -1,6 +1,7 @@
 // `listSessionSummaries`. The store keeps what the SDK's `foldSessionSummary` returns.
 import assert from "node:assert/strict";
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import type { Trial } from "../../suite/types.js";
 import { another, key, message, messages, method, mtimeOf, project, sub, summaryOf, title } from "./entries.js";
 import * as sources from "./sources.js";
 import type { Entry, Key, Store, Summary } from "./store.js";
@@ -32,15 +33,11 @@ const appends: readonly Entry[][] = [
   [{ type: "tag", tag: "travel" }, title("second")],
 ];
 
-export const summaries: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "claude-agent-sdk/summary-folds",
-    group: "contract",
-    level: "MUST",
-    source: sources.fold,
+export const summaries = expectations<Store>("contract", {
+  "claude-agent-sdk/summary-folds": {
+    must: sources.fold,
     title: "folds each append into the summary of those before it",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const entries of appends) await store.append(key, entries);
       await store.append(another, appends.flat());
       const [{ data }, { data: atOnce }] = [await summaryOf(store), await summaryOf(store, another)];
@@ -49,14 +46,10 @@ export const summaries: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(data, atOnce, "three appends have another summary than one append of the same entries");
     },
   },
-  {
-    id: "claude-agent-sdk/summary-verbatim",
-    group: "contract",
-    level: "MUST",
-    source: sources.summary,
+  "claude-agent-sdk/summary-verbatim": {
+    must: sources.summary,
     title: "gives the data of a summary as the SDK's function has returned it",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       for (const entries of appends) await store.append(key, entries);
       const { data } = await summaryOf(store);
       const documented = { cwd: "/work", isSidechain: false, customTitle: "second", gitBranch: "trip", tag: "travel" };
@@ -65,15 +58,10 @@ export const summaries: ReadonlyArray<Expectation<Store>> = [
       if (fold !== undefined) assert.deepEqual(data, fold(undefined, key, appends.flat()).data);
     },
   },
-  {
-    id: "claude-agent-sdk/summary-fresh",
-    group: "contract",
-    level: "MUST",
-    source:
-      "framework: the SDK throws a summary away whose mtime is 1 ms older than that of listSessions, and loads the session",
+  "claude-agent-sdk/summary-fresh": {
+    must: "framework: the SDK throws a summary away whose mtime is 1 ms older than that of listSessions, and loads the session",
     title: "gives a summary whose mtime is not before that of the session",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (let n = 0; n < 5; n++) {
         await store.append(key, [message(n)]);
         const [{ mtime }, listed] = [await summaryOf(store), await mtimeOf(store)];
@@ -82,14 +70,10 @@ export const summaries: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "claude-agent-sdk/summary-per-session",
-    group: "contract",
-    level: "MUST",
-    source: sources.listSummaries,
+  "claude-agent-sdk/summary-per-session": {
+    must: sources.listSummaries,
     title: "gives one summary for each session of the project, and none for another project's",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const list = method(store, "listSessionSummaries");
       for (const of of [key, another, key]) await store.append(of, [title(of.sessionId)]);
       await store.append({ ...key, projectKey: "-home-eve" }, [title("eve")]);
@@ -98,14 +82,10 @@ export const summaries: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await list("-never"), []);
     },
   },
-  {
-    id: "claude-agent-sdk/summary-of-subpath",
-    group: "contract",
-    level: "MUST",
-    source: "documented: the fourteenth test of claude_agent_sdk.testing in anthropics/claude-agent-sdk-python",
+  "claude-agent-sdk/summary-of-subpath": {
+    must: "documented: the fourteenth test of claude_agent_sdk.testing in anthropics/claude-agent-sdk-python",
     title: "keeps a subagent's entries out of the summary of its session",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.append(sub(), [title("of a subagent")]);
       assert.deepEqual(await method(store, "listSessionSummaries")(project), [], "there is no main transcript");
       await store.append(key, [title("of the session")]);
@@ -114,14 +94,10 @@ export const summaries: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual((await summaryOf(store)).data, before.data);
     },
   },
-  {
-    id: "claude-agent-sdk/summary-of-repeats",
-    group: "contract",
-    level: "OURS",
-    source: "ours: an append that is sent again late must not bring an old title back",
+  "claude-agent-sdk/summary-of-repeats": {
+    ours: "an append that is sent again late must not bring an old title back",
     title: "does not fold an entry that is stored already",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const old = message(1, { customTitle: "old" });
       await store.append(key, [old]);
       await store.append(key, [message(2, { customTitle: "new" })]);
@@ -129,4 +105,4 @@ export const summaries: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await summaryOf(store)).data["customTitle"], "new");
     },
   },
-];
+});

@@ -1,21 +1,17 @@
 // `mtime`: the SDK sorts sessions by it, and tells old summaries by it.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { another, key, message, messages, method, mtimeOf, project, sub, title } from "./entries.js";
 import * as sources from "./sources.js";
 import type { Store } from "./store.js";
 
 const day = 86_400_000;
 
-export const times: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "claude-agent-sdk/mtime-whole-ms",
-    group: "contract",
-    level: "MUST",
-    source: sources.listSessions,
+export const times = expectations<Store>("contract", {
+  "claude-agent-sdk/mtime-whole-ms": {
+    must: sources.listSessions,
     title: "gives an mtime in whole milliseconds since 1970",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (let n = 0; n < 5; n++) await store.append({ ...key, sessionId: `${n}` }, messages(1));
       for (const { mtime } of await method(store, "listSessions")(project)) {
         assert.ok(Number.isSafeInteger(mtime), `${mtime} is no whole number`);
@@ -23,14 +19,10 @@ export const times: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "claude-agent-sdk/mtime-of-storage",
-    group: "contract",
-    level: "MUST",
-    source: sources.summary,
+  "claude-agent-sdk/mtime-of-storage": {
+    must: sources.summary,
     title: "takes the mtime from the time of the append, not from the timestamps of entries",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const timestamps = ["2001-01-01T00:00:00.000Z", "2099-01-01T00:00:00.000Z"];
       for (const [n, timestamp] of timestamps.entries()) {
         const of = { ...key, sessionId: `${n}` };
@@ -41,14 +33,11 @@ export const times: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "claude-agent-sdk/mtime-later",
+  "claude-agent-sdk/mtime-later": {
     group: "order",
-    level: "MUST",
-    source: "framework: `continue: true` resumes the session with the largest mtime",
+    must: "framework: `continue: true` resumes the session with the largest mtime",
     title: "gives the session that was appended to last the largest mtime",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       for (const of of [key, another, key]) {
         await store.append(of, [title("t")]);
         await trial.sleep(10);
@@ -57,14 +46,11 @@ export const times: ReadonlyArray<Expectation<Store>> = [
       assert.ok(first > second, `${first} is not after ${second}`);
     },
   },
-  {
-    id: "claude-agent-sdk/mtime-grows",
+  "claude-agent-sdk/mtime-grows": {
     group: "order",
-    level: "OURS",
-    source: "ours: appends of one millisecond are apart for those that wait for a change",
+    ours: "appends of one millisecond are apart for those that wait for a change",
     title: "gives a larger mtime after each append, also within a millisecond",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       let before = 0;
       for (let n = 0; n < 20; n++) {
         await store.append(key, [message(n)]);
@@ -74,15 +60,11 @@ export const times: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "claude-agent-sdk/mtime-of-subpath",
-    group: "contract",
-    level: "SHOULD",
-    source:
+  "claude-agent-sdk/mtime-of-subpath": {
+    should:
       "framework: the SDK's InMemorySessionStore keeps an mtime for each transcript, and lists that of the main one",
     title: "leaves the mtime of a session if something is appended to a subagent's transcript",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await store.append(key, messages(1));
       const before = await mtimeOf(store);
       await trial.sleep(5);
@@ -90,14 +72,10 @@ export const times: ReadonlyArray<Expectation<Store>> = [
       assert.equal(await mtimeOf(store), before);
     },
   },
-  {
-    id: "claude-agent-sdk/mtime-of-nothing",
-    group: "contract",
-    level: "OURS",
-    source: "ours: an append that stores nothing is no change, so it must not make a session the newest one",
+  "claude-agent-sdk/mtime-of-nothing": {
+    ours: "an append that stores nothing is no change, so it must not make a session the newest one",
     title: "leaves the mtime if an append has no entries, or none that is new",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await store.append(key, messages(2));
       const before = await mtimeOf(store);
       await trial.sleep(5);
@@ -107,4 +85,4 @@ export const times: ReadonlyArray<Expectation<Store>> = [
       assert.equal(await mtimeOf(store), before, "an append that was sent again has changed the mtime");
     },
   },
-];
+});

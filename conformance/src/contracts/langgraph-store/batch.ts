@@ -1,21 +1,17 @@
 // Several operations at once. LangGraph sends all that a node asks for in one tick as one batch.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { found, rejection, valueOf } from "./helpers.js";
 import { inMemory, type } from "./sources.js";
 import type { Item, Store } from "./store.js";
 
 const change = (key: string, value: object | null) => ({ namespace: ["a"], key, value });
 
-export const batch: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "langgraph-store/batch-results",
-    group: "contract",
-    level: "MUST",
-    source: type("OperationResults"),
+export const batch = expectations<Store>("contract", {
+  "langgraph-store/batch-results": {
+    must: type("OperationResults"),
     title: "returns the results of a batch at the places of their operations",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       assert.deepEqual(await store.batch([]), [], "an empty batch must have no results");
       await store.put(["a"], "k", { n: 1 });
       const results = await store.batch([
@@ -37,14 +33,10 @@ export const batch: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await valueOf(store, ["b"], "new"), { n: 2 });
     },
   },
-  {
-    id: "langgraph-store/batch-list",
-    group: "contract",
-    level: "MUST",
-    source: type("ListNamespacesOperation"),
+  "langgraph-store/batch-list": {
+    must: type("ListNamespacesOperation"),
     title: "lists all namespaces for an operation of a batch that has no `matchConditions`",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.put(["a"], "k", { n: 1 });
       const results = await store.batch([
         { limit: 5, offset: 0 },
@@ -54,14 +46,10 @@ export const batch: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(results[1]?.value, { n: 1 }, "the second result must be the item");
     },
   },
-  {
-    id: "langgraph-store/batch-reads-before",
-    group: "contract",
-    level: "SHOULD",
-    source: inMemory("applies the puts of a batch after its reads"),
+  "langgraph-store/batch-reads-before": {
+    should: inMemory("applies the puts of a batch after its reads"),
     title: "answers the reads of a batch from the state before the batch",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const results = await store.batch([
         { namespace: ["a"], key: "k", value: { n: 1 } },
         { namespace: ["a"], key: "k" },
@@ -72,14 +60,10 @@ export const batch: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await valueOf(store, ["a"], "k"), { n: 1 });
     },
   },
-  {
-    id: "langgraph-store/batch-last-wins",
-    group: "contract",
-    level: "SHOULD",
-    source: inMemory("stores the last put of each key of a batch"),
+  "langgraph-store/batch-last-wins": {
+    should: inMemory("stores the last put of each key of a batch"),
     title: "stores the last of several changes to one item in a batch",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.batch([
         change("twice", { n: 1 }),
         change("gone", { n: 1 }),
@@ -95,15 +79,11 @@ export const batch: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await found(store, ["a"]), ["back", "twice"]);
     },
   },
-  {
-    id: "langgraph-store/batch-all-or-nothing",
-    group: "contract",
-    level: "SHOULD",
-    source:
+  "langgraph-store/batch-all-or-nothing": {
+    should:
       "framework: AsyncBatchedStore rejects all calls of a tick if their batch rejects, so no caller believes a put",
     title: "stores nothing of a batch that it rejects",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const wrong = [{ namespace: ["a", ""], key: "k", value: {} }, { namespacePrefix: null }];
       for (const [n, operation] of wrong.entries()) {
         const good = { namespace: ["good"], key: `${n}`, value: {} };
@@ -116,14 +96,10 @@ export const batch: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "langgraph-store/batch-refuses-namespaces",
-    group: "contract",
-    level: "SHOULD",
-    source: inMemory("of 1.2 checks the namespaces of puts in a batch too"),
+  "langgraph-store/batch-refuses-namespaces": {
+    should: inMemory("of 1.2 checks the namespaces of puts in a batch too"),
     title: "refuses in a batch the namespaces that `put` refuses",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const namespace of [[], ["a", ""], ["a.b"]])
         await rejection(
           store.batch([{ namespace, key: "k", value: {} }]),
@@ -131,4 +107,4 @@ export const batch: ReadonlyArray<Expectation<Store>> = [
         );
     },
   },
-];
+});

@@ -1,6 +1,6 @@
 // What the filters of searches match.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { type Put, fill, found, rejection } from "./helpers.js";
 import { inMemory, type } from "./sources.js";
 import type { Store, Value } from "./store.js";
@@ -16,12 +16,9 @@ async function among(store: Store, values: Record<string, Value>) {
   return (filter: Value) => found(store, ["f"], { filter });
 }
 
-export const filters: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "langgraph-store/filter-equal",
-    group: "contract",
-    level: "MUST",
-    source: type("SearchOperation.filter"),
+export const filters = expectations<Store>("contract", {
+  "langgraph-store/filter-equal": {
+    must: type("SearchOperation.filter"),
     title: "finds items whose value has an equal text, number or boolean",
     async check(trial) {
       const matching = await among(await trial.store(), {
@@ -43,11 +40,8 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({ a: "y" }), []);
     },
   },
-  {
-    id: "langgraph-store/filter-types",
-    group: "contract",
-    level: "SHOULD",
-    source: inMemory("compares with `===`"),
+  "langgraph-store/filter-types": {
+    should: inMemory("compares with `===`"),
     title: "does not take a number, a boolean or null for its text in a filter",
     async check(trial) {
       const matching = await among(await trial.store(), {
@@ -66,11 +60,8 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({ a: "null" }), ["null-text"]);
     },
   },
-  {
-    id: "langgraph-store/filter-all-keys",
-    group: "contract",
-    level: "MUST",
-    source: type("SearchOperation.filter"),
+  "langgraph-store/filter-all-keys": {
+    must: type("SearchOperation.filter"),
     title: "finds only items that match all keys of a filter",
     async check(trial) {
       const matching = await among(await trial.store(), {
@@ -84,11 +75,8 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({}), ["both", "first", "second"], "an empty filter must match all items");
     },
   },
-  {
-    id: "langgraph-store/filter-eq-ne",
-    group: "contract",
-    level: "MUST",
-    source: type("SearchOperation.filter"),
+  "langgraph-store/filter-eq-ne": {
+    must: type("SearchOperation.filter"),
     title: "compares with `$eq` and `$ne`",
     async check(trial) {
       const matching = await among(await trial.store(), { one: { a: 1 }, two: { a: 2 }, three: { a: 3 } });
@@ -97,22 +85,16 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({ a: { $ne: 1, $eq: 1 } }), []);
     },
   },
-  {
-    id: "langgraph-store/filter-ne-missing",
-    group: "contract",
-    level: "SHOULD",
-    source: inMemory("takes a missing key for not equal"),
+  "langgraph-store/filter-ne-missing": {
+    should: inMemory("takes a missing key for not equal"),
     title: "finds items without the key by `$ne`",
     async check(trial) {
       const matching = await among(await trial.store(), { one: { a: 1 }, two: { a: 2 }, none: { b: 1 } });
       assert.deepEqual(await matching({ a: { $ne: 1 } }), ["none", "two"]);
     },
   },
-  {
-    id: "langgraph-store/filter-greater-less",
-    group: "contract",
-    level: "MUST",
-    source: type("SearchOperation.filter"),
+  "langgraph-store/filter-greater-less": {
+    must: type("SearchOperation.filter"),
     title: "compares numbers as numbers with `$gt`, `$gte`, `$lt` and `$lte`",
     async check(trial) {
       const matching = await among(await trial.store(), {
@@ -129,11 +111,9 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({ a: { $gte: 5, $lt: 100 } }), ["10", "5"], "a range");
     },
   },
-  {
-    id: "langgraph-store/filter-greater-mixed",
+  "langgraph-store/filter-greater-mixed": {
     group: "hostile",
-    level: "SHOULD",
-    source: inMemory("finds neither texts that are no numbers nor missing keys so"),
+    should: inMemory("finds neither texts that are no numbers nor missing keys so"),
     title: "finds by `$gt` and its like with a number no item that has a text or nothing there, and does not reject",
     async check(trial) {
       const matching = await among(await trial.store(), {
@@ -146,11 +126,8 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({ a: { $lte: 9 } }), ["number"]);
     },
   },
-  {
-    id: "langgraph-store/filter-greater-text",
-    group: "contract",
-    level: "OURS",
-    source: "ours: dates are stored as texts, and SearchOperation says of no operator that it takes only numbers",
+  "langgraph-store/filter-greater-text": {
+    ours: "dates are stored as texts, and SearchOperation says of no operator that it takes only numbers",
     title: "compares texts with texts with `$gt`, `$gte`, `$lt` and `$lte`",
     async check(trial) {
       const matching = await among(await trial.store(), {
@@ -162,11 +139,8 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({ at: { $lte: "2026-01-31" } }), ["early"]);
     },
   },
-  {
-    id: "langgraph-store/filter-in-nin",
-    group: "contract",
-    level: "SHOULD",
-    source: operators,
+  "langgraph-store/filter-in-nin": {
+    should: operators,
     title: "finds items whose value is in a list with `$in`, and the others with `$nin`",
     async check(trial) {
       const matching = await among(await trial.store(), { one: { a: 1 }, x: { a: "x" }, y: { a: "y" } });
@@ -174,11 +148,9 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({ a: { $nin: ["x", 99] } }), ["one", "y"]);
     },
   },
-  {
-    id: "langgraph-store/filter-in-nothing",
+  "langgraph-store/filter-in-nothing": {
     group: "hostile",
-    level: "SHOULD",
-    source: inMemory("finds nothing so; a list of allowed values may be empty, and must not allow all"),
+    should: inMemory("finds nothing so; a list of allowed values may be empty, and must not allow all"),
     title: "finds nothing with `$in` and an empty list, and everything with `$nin` and one",
     async check(trial) {
       const matching = await among(await trial.store(), { one: { a: 1 }, two: { a: 2 } });
@@ -186,11 +158,8 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({ a: { $nin: [] } }), ["one", "two"]);
     },
   },
-  {
-    id: "langgraph-store/filter-objects",
-    group: "contract",
-    level: "OURS",
-    source: "ours: SearchOperation says exact matches, and InMemoryStore finds no objects and lists at all",
+  "langgraph-store/filter-objects": {
+    ours: "SearchOperation says exact matches, and InMemoryStore finds no objects and lists at all",
     title: "finds items that have an equal object or list",
     async check(trial) {
       const matching = await among(await trial.store(), {
@@ -204,24 +173,19 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({ a: [2, 1] }), []);
     },
   },
-  {
-    id: "langgraph-store/filter-unknown-operator",
+  "langgraph-store/filter-unknown-operator": {
     group: "hostile",
-    level: "SHOULD",
-    source: inMemory("finds nothing so; a condition that is left out finds what the caller has excluded"),
+    should: inMemory("finds nothing so; a condition that is left out finds what the caller has excluded"),
     title: "finds no item by an operator that it does not know",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const matching = await among(store, { one: { a: 1, b: 1 }, two: { a: "x", b: 1 } });
       for (const filter of [{ a: { $near: 1 } }, { b: 1, a: { $near: 1 } }, { $or: [{ a: 1 }] }])
         assert.deepEqual(await matching(filter).catch(() => []), [], JSON.stringify(filter));
     },
   },
-  {
-    id: "langgraph-store/filter-refuses-operators",
+  "langgraph-store/filter-refuses-operators": {
     group: "hostile",
-    level: "OURS",
-    source: "ours: a typing error in an operator must not look like a memory that is not there",
+    ours: "a typing error in an operator must not look like a memory that is not there",
     title: "rejects a filter with an unknown operator, or with an object that mixes operators and keys",
     async check(trial) {
       const matching = await among(await trial.store(), { one: { a: 1 } });
@@ -229,11 +193,9 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
         await rejection(matching(filter), `a search with the filter ${JSON.stringify(filter)}`);
     },
   },
-  {
-    id: "langgraph-store/filter-any-key",
+  "langgraph-store/filter-any-key": {
     group: "hostile",
-    level: "SHOULD",
-    source: inMemory("takes each key of a filter for a key of the value"),
+    should: inMemory("takes each key of a filter for a key of the value"),
     title: "takes any text for a key of a filter: dots, quotes, brackets and the names of inherited properties",
     async check(trial) {
       const keys = [
@@ -257,4 +219,4 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await matching({ valueOf: 1 }), []);
     },
   },
-];
+});

@@ -1,9 +1,10 @@
 // How many bytes are stored. Figures only.
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import type { Trial } from "../../suite/types.js";
 import { upTo } from "./helpers.js";
 import type { Store } from "./store.js";
 
-const source = "ours: memories are kept for years, so their size on the disk matters";
+const source = "memories are kept for years, so their size on the disk matters";
 
 const words =
   "the agent asked which city the user likes best and wrote down what it heard about trips food friends work".split(
@@ -22,15 +23,11 @@ async function measure(trial: Trial<Store>, name: string) {
   if (bytes !== undefined) trial.figure(name, bytes, "bytes");
 }
 
-export const growth: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "langgraph-store/growth-of-items",
-    group: "growth",
-    level: "OURS",
-    source,
+export const growth = expectations<Store>("growth", {
+  "langgraph-store/growth-of-items": {
+    ours: source,
     title: "takes few bytes for 1,000 items of 1 KB",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       for (const hundred of upTo(10))
         await store.batch(
           upTo(100).map((n) => ({
@@ -42,14 +39,10 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
       await measure(trial, "1,000 items of 1 KB");
     },
   },
-  {
-    id: "langgraph-store/growth-of-updates",
-    group: "growth",
-    level: "OURS",
-    source,
+  "langgraph-store/growth-of-updates": {
+    ours: source,
     title: "takes few bytes for 200 updates of one item of 10 KB",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const value = { notes: upTo(10).map(() => text(trial, 1_000)), visits: 0 };
       for (const n of upTo(200)) {
         value.visits = n;
@@ -59,4 +52,4 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
       await measure(trial, "200 updates of an item of 10 KB");
     },
   },
-];
+});

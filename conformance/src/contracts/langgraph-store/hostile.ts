@@ -1,6 +1,6 @@
 // Labels, keys and values that break careless code, and namespaces that a store refuses. Filters are in filters.ts.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { fill, found, rejection, valueOf } from "./helpers.js";
 import { inMemory, page, type } from "./sources.js";
 import type { Store, Value } from "./store.js";
@@ -14,15 +14,11 @@ async function keepsAll(store: Store, values: readonly Value[]) {
     assert.deepEqual(await valueOf(store, ["v"], `${n}`), value, `the value ${n}`);
 }
 
-export const hostile: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "langgraph-store/any-label",
-    group: "hostile",
-    level: "SHOULD",
-    source: page,
+export const hostile = expectations<Store>("hostile", {
+  "langgraph-store/any-label": {
+    should: page,
     title: "keeps items under any label that LangGraph's `put` allows: blanks, quotes, slashes, wildcards, emoji",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const labels = ["a b", "a/b", "ä😀", "me@home", "'; DROP TABLE store; --", '"', "__proto__", "constructor", "1"];
       labels.push("%", "user_1", "*", "a\\", "\\", "#", "?", "{}", "null", "long".repeat(50));
       await fill(
@@ -40,14 +36,10 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "langgraph-store/any-key",
-    group: "hostile",
-    level: "SHOULD",
-    source: type("Item.key"),
+  "langgraph-store/any-key": {
+    should: type("Item.key"),
     title: "keeps items under any key: empty, dots, quotes, slashes, wildcards, emoji, line breaks",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const keys = ["", ".", "..", "a.b", "a/b", "../a", "%", "_", "*", "ä😀", "$gt", "__proto__", "constructor"];
       keys.push("'; DROP TABLE store; --", '"', "\\", "a:b", "a\nb", "\t", "null", "undefined", "long".repeat(100));
       await fill(
@@ -61,11 +53,8 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await found(store, ["k"]), [], "all must be deleted");
     },
   },
-  {
-    id: "langgraph-store/json-values",
-    group: "hostile",
-    level: "MUST",
-    source: type("PutOperation.value"),
+  "langgraph-store/json-values": {
+    must: type("PutOperation.value"),
     title: "returns every JSON value as it was put",
     async check(trial) {
       const deep = Array.from({ length: 100 }).reduce<Value>((inner) => ({ inner }), { end: true });
@@ -82,14 +71,10 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       ]);
     },
   },
-  {
-    id: "langgraph-store/proto-key",
-    group: "hostile",
-    level: "SHOULD",
-    source: inMemory("keeps such values; models write JSON, and JSON.parse makes such keys"),
+  "langgraph-store/proto-key": {
+    should: inMemory("keeps such values; models write JSON, and JSON.parse makes such keys"),
     title: "keeps the key `__proto__` of a value as a key",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.put(["v"], "k", JSON.parse('{"__proto__":{"admin":true},"n":1}'));
       const value = (await valueOf(store, ["v"], "k"))!;
       assert.equal(value["admin"], undefined, "the key must not become the prototype");
@@ -103,31 +88,22 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "langgraph-store/nul-characters",
-    group: "hostile",
-    level: "SHOULD",
-    source: inMemory("keeps them; they come with text that was read from files"),
+  "langgraph-store/nul-characters": {
+    should: inMemory("keeps them; they come with text that was read from files"),
     title: "keeps the character U+0000 in values",
     async check(trial) {
       await keepsAll(await trial.store(), [{ text: "a\0b" }, { "k\0": ["\0"] }]);
     },
   },
-  {
-    id: "langgraph-store/lone-surrogates",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: text that was cut in the middle of an emoji has half a character, and JSON can say it",
+  "langgraph-store/lone-surrogates": {
+    ours: "text that was cut in the middle of an emoji has half a character, and JSON can say it",
     title: "keeps half a surrogate pair in values",
     async check(trial) {
       await keepsAll(await trial.store(), [{ text: "\ud83d" }, { text: "a\ude00b", more: ["😀"] }]);
     },
   },
-  {
-    id: "langgraph-store/beyond-json",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: InMemoryStore keeps any value, and PutOperation promises JSON only",
+  "langgraph-store/beyond-json": {
+    ours: "InMemoryStore keeps any value, and PutOperation promises JSON only",
     title: "returns dates, maps, sets, bytes, undefined and numbers that JSON has not, as they were put",
     async check(trial) {
       await keepsAll(await trial.store(), [
@@ -138,14 +114,10 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       ]);
     },
   },
-  {
-    id: "langgraph-store/large-values",
-    group: "hostile",
-    level: "SHOULD",
-    source: inMemory("has no limit; deepagents keeps files in stores"),
+  "langgraph-store/large-values": {
+    should: inMemory("has no limit; deepagents keeps files in stores"),
     title: "keeps a value of 2 MB, and finds it by a filter",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const value = { name: "file", text: "0123456789abcdef".repeat(131_072) };
       await store.put(["v"], "k", value);
       assert.equal((await valueOf(store, ["v"], "k"))?.["text"].length, value.text.length);
@@ -153,43 +125,30 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert(item?.value["text"] === value.text, "the value must be complete");
     },
   },
-  {
-    id: "langgraph-store/put-refuses-namespaces",
-    group: "hostile",
-    level: "MUST",
-    source: namespaces,
+  "langgraph-store/put-refuses-namespaces": {
+    must: namespaces,
     title: "refuses to put into an empty namespace, one with an empty label, a dot or a number, and below `langgraph`",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const namespace of [[], [""], ["a", ""], ["a.b"], ["langgraph"], ["langgraph", "a"], ["a", 1]])
         await rejection(store.put(namespace as string[], "k", {}), `a put into ${JSON.stringify(namespace)}`);
       await store.put(["a", "langgraph"], "k", {});
       assert.deepEqual(await store.listNamespaces(), [["a", "langgraph"]], "nothing else must be stored");
     },
   },
-  {
-    id: "langgraph-store/namespace-errors",
-    group: "hostile",
-    level: "SHOULD",
-    source: namespaces,
+  "langgraph-store/namespace-errors": {
+    should: namespaces,
     title: "rejects a wrong namespace with an InvalidNamespaceError",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const namespace of [[], ["a", ""], ["a.b"], ["langgraph"]]) {
         const { name } = await rejection(store.put(namespace, "k", {}), `a put into ${JSON.stringify(namespace)}`);
         assert.equal(name, "InvalidNamespaceError", `the name of the error for ${JSON.stringify(namespace)}`);
       }
     },
   },
-  {
-    id: "langgraph-store/reads-of-refused-namespaces",
-    group: "hostile",
-    level: "OURS",
-    source:
-      "ours: AsyncBatchedStore of 1.2 lets these reads pass, and a read that rejects takes all calls of its tick along",
+  "langgraph-store/reads-of-refused-namespaces": {
+    ours: "AsyncBatchedStore of 1.2 lets these reads pass, and a read that rejects takes all calls of its tick along",
     title: "finds nothing in an empty or reserved namespace, and does not reject the batch",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.put(["a"], "k", { n: 1 });
       const results = await store.batch([
         { namespace: ["a"], key: "k" },
@@ -201,4 +160,4 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(results.slice(1), [null, null, []]);
     },
   },
-];
+});

@@ -7,7 +7,7 @@ import { hostile } from "./hostile.js";
 import { isolation } from "./isolation.js";
 import { items } from "./items.js";
 import { namespaces } from "./namespaces.js";
-import { processes } from "./processes.js";
+import { kills, races, restarts } from "./processes.js";
 import { programs } from "./programs.js";
 import { retention } from "./retention.js";
 import { search } from "./search.js";
@@ -25,7 +25,9 @@ export default contract<Store>({
     ...isolation,
     ...hostile,
     ...retention,
-    ...processes,
+    ...restarts,
+    ...races,
+    ...kills,
     ...growth,
   ],
   programs,

@@ -1,19 +1,15 @@
 // Nothing is mixed up between tenants, items and callers.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { fill, found, sorted, valueOf } from "./helpers.js";
 import { tenants, type } from "./sources.js";
 import type { Store } from "./store.js";
 
-export const isolation: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "langgraph-store/search-whole-labels",
-    group: "isolation",
-    level: "MUST",
-    source: tenants,
+export const isolation = expectations<Store>("isolation", {
+  "langgraph-store/search-whole-labels": {
+    must: tenants,
     title: "does not find the items of `[u, 12]` by the prefix `[u, 1]`",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(store, [
         [["u", "1"], "own"],
         [["u", "12"], "longer"],
@@ -28,14 +24,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await found(store, ["u"]), ["below", "dash", "longer", "own"]);
     },
   },
-  {
-    id: "langgraph-store/search-no-patterns",
-    group: "isolation",
-    level: "MUST",
-    source: tenants,
+  "langgraph-store/search-no-patterns": {
+    must: tenants,
     title: "does not take `%`, `_` or `*` in the prefix of a search for a pattern",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(store, [
         [["u", "1"], "one"],
         [["u", "2"], "two"],
@@ -44,14 +36,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
         assert.deepEqual(await found(store, prefix).catch(() => []), [], `the prefix ${JSON.stringify(prefix)}`);
     },
   },
-  {
-    id: "langgraph-store/list-whole-labels",
-    group: "isolation",
-    level: "MUST",
-    source: type("MatchCondition"),
+  "langgraph-store/list-whole-labels": {
+    must: type("MatchCondition"),
     title: "compares whole labels with the prefix and the suffix of a list of namespaces",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(store, [
         [["u", "1"], "k"],
         [["u", "12"], "k"],
@@ -70,14 +58,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await listed({ suffix: ["1"] }), [["u", "1"]]);
     },
   },
-  {
-    id: "langgraph-store/one-key-in-namespaces",
-    group: "isolation",
-    level: "MUST",
-    source: type("Item.key"),
+  "langgraph-store/one-key-in-namespaces": {
+    must: type("Item.key"),
     title: "keeps items of one key in several namespaces apart, also when one is deleted",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const namespaces = [["u"], ["u", "1"], ["u", "12"], ["u", "1", "x"], ["v", "1"]];
       await fill(
         store,
@@ -91,14 +75,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await valueOf(store, ["u", "1"], "k2"), { n: 9 });
     },
   },
-  {
-    id: "langgraph-store/joined-labels",
-    group: "isolation",
-    level: "MUST",
-    source: type("Item.namespace"),
+  "langgraph-store/joined-labels": {
+    must: type("Item.namespace"),
     title: "keeps namespaces apart whose labels give the same text when they are joined, or refuses them",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const separators = [":", ",", "/", "|", "", " ", "-", "\0", "\u001f", "\n", '","', "\\", "::", "%3A"];
       const namespaces = [["a", "b"], ...separators.map((separator) => [`a${separator}b`])];
       const accepted: Array<[namespace: string[], n: number]> = [];
@@ -117,14 +97,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "langgraph-store/joined-keys",
-    group: "isolation",
-    level: "MUST",
-    source: type("PutOperation"),
+  "langgraph-store/joined-keys": {
+    must: type("PutOperation"),
     title: "keeps items of a batch apart whose namespaces and keys give the same text when they are joined",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const separator of [":", "/", ".", ",", "|", "", " "]) {
         const [root, key] = [`root${separator.codePointAt(0) ?? ""}`, `b${separator}c`];
         await store.batch([
@@ -136,14 +112,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "langgraph-store/exact-keys",
-    group: "isolation",
-    level: "MUST",
-    source: type("Item.key"),
+  "langgraph-store/exact-keys": {
+    must: type("Item.key"),
     title: "tells keys and labels apart that differ in case, blanks, accents or the form of their characters",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const names = ["key", "Key", "KEY", "key ", " key", "kéy", "ke\u0301y", "ｋｅｙ", "1", "01", "1e0"];
       await fill(
         store,
@@ -159,14 +131,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.equal(await store.get(["keys"], "kEY"), null);
     },
   },
-  {
-    id: "langgraph-store/put-copies",
-    group: "isolation",
-    level: "SHOULD",
-    source: "ours: what a caller does with its object after a put is not a put, and no other process would see it",
+  "langgraph-store/put-copies": {
+    should: "ours: what a caller does with its object after a put is not a put, and no other process would see it",
     title: "keeps what was put when the caller changes its objects later",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const [namespace, value] = [["a", "b"], { n: 1, list: [1] }];
       await store.put(namespace, "k", value);
       value.n = 2;
@@ -177,14 +145,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(item.namespace, ["a", "b"], "the namespace must be that of the put");
     },
   },
-  {
-    id: "langgraph-store/put-takes-value-at-call",
-    group: "isolation",
-    level: "OURS",
-    source: "ours: a put means the value that its caller has passed, however long it waits for a connection or a lock",
+  "langgraph-store/put-takes-value-at-call": {
+    ours: "a put means the value that its caller has passed, however long it waits for a connection or a lock",
     title: "puts the value of the moment of the call, also when the caller changes it before the put is done",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const value = { list: [1] };
       const put = store.put(["a"], "k", value);
       value.list.push(2);
@@ -192,14 +156,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await valueOf(store, ["a"], "k"), { list: [1] });
     },
   },
-  {
-    id: "langgraph-store/get-copies",
-    group: "isolation",
-    level: "SHOULD",
-    source: "ours: two nodes that read one item must not see each other's changes",
+  "langgraph-store/get-copies": {
+    should: "ours: two nodes that read one item must not see each other's changes",
     title: "hands out copies: a change to what a get or a search has returned is not stored",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.put(["a"], "k", { n: 1, list: [1] });
       const item = (await store.get(["a"], "k"))!;
       item.value["n"] = 2;
@@ -215,4 +175,4 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(again.namespace, ["a"]);
     },
   },
-];
+});

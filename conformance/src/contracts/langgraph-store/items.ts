@@ -1,33 +1,26 @@
 // Single items: put and get.
 import assert from "node:assert/strict";
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import type { Trial } from "../../suite/types.js";
 import { found, sorted, valueOf } from "./helpers.js";
 import { inMemory, page, type } from "./sources.js";
 import type { Store } from "./store.js";
 
-export const items: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "langgraph-store/get-missing",
-    group: "contract",
-    level: "MUST",
-    source: type("BaseStore.get"),
+export const items = expectations<Store>("contract", {
+  "langgraph-store/get-missing": {
+    must: type("BaseStore.get"),
     title: "returns null for an item that does not exist",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       assert.equal(await store.get(["a"], "k"), null);
       await store.put(["a"], "k", {});
       assert.equal(await store.get(["a"], "other"), null);
       assert.equal(await store.get(["b"], "k"), null);
     },
   },
-  {
-    id: "langgraph-store/put-get",
-    group: "contract",
-    level: "MUST",
-    source: type("Item"),
+  "langgraph-store/put-get": {
+    must: type("Item"),
     title: "returns an item with its value, key, namespace and dates",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const value = { likes: "ramen", visits: 3, tags: ["food"], home: { city: "Lisbon" }, open: true, none: null };
       await store.put(["users", "7"], "food", value);
       const item = await store.get(["users", "7"], "food");
@@ -40,28 +33,20 @@ export const items: ReadonlyArray<Expectation<Store>> = [
       assert(item.updatedAt instanceof Date, `updatedAt must be a Date, and is ${typeof item.updatedAt}`);
     },
   },
-  {
-    id: "langgraph-store/put-replaces",
-    group: "contract",
-    level: "MUST",
-    source: type("PutOperation"),
+  "langgraph-store/put-replaces": {
+    must: type("PutOperation"),
     title: "replaces the value of an item, and merges nothing",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.put(["a"], "k", { old: 1, both: 1, nested: { old: 1 } });
       await store.put(["a"], "k", { both: 2, nested: { new: 2 } });
       assert.deepEqual(await valueOf(store, ["a"], "k"), { both: 2, nested: { new: 2 } });
       assert.deepEqual(await found(store, ["a"]), ["k"], "an update must not add an item");
     },
   },
-  {
-    id: "langgraph-store/update-times",
-    group: "contract",
-    level: "MUST",
-    source: type("Item"),
+  "langgraph-store/update-times": {
+    must: type("Item"),
     title: "keeps `createdAt` and never moves `updatedAt` back when an item is put again",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await store.put(["a"], "k", { n: 1 });
       const before = (await store.get(["a"], "k"))!;
       const [created, updated] = [before.createdAt.getTime(), before.updatedAt.getTime()];
@@ -72,14 +57,10 @@ export const items: ReadonlyArray<Expectation<Store>> = [
       assert(after.updatedAt.getTime() >= updated, "updatedAt must not go back");
     },
   },
-  {
-    id: "langgraph-store/update-times-soon",
-    group: "contract",
-    level: "SHOULD",
-    source: inMemory("dates each put to the millisecond"),
+  "langgraph-store/update-times-soon": {
+    should: inMemory("dates each put to the millisecond"),
     title: "moves `updatedAt` when an item is put again 20 ms later",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await store.put(["a"], "k", { n: 1 });
       const before = (await store.get(["a"], "k"))!.updatedAt.getTime();
       await trial.sleep(20);
@@ -87,15 +68,12 @@ export const items: ReadonlyArray<Expectation<Store>> = [
       assert((await store.get(["a"], "k"))!.updatedAt.getTime() > before, "updatedAt must move");
     },
   },
-  {
-    id: "langgraph-store/random-calls",
-    group: "contract",
-    level: "MUST",
-    source: page,
+  "langgraph-store/random-calls": {
+    must: page,
     title: "answers as a simple model does after random puts and deletes",
     check: compareWithModel,
   },
-];
+});
 
 /** Makes random changes to the store and to a map, and compares the two. */
 async function compareWithModel(trial: Trial<Store>) {

@@ -1,6 +1,6 @@
 // Lists of namespaces.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { fill, sorted, upTo } from "./helpers.js";
 import { inMemory, type } from "./sources.js";
 import type { Listing, Store } from "./store.js";
@@ -16,26 +16,19 @@ async function among(store: Store, namespaces: string[][]) {
 
 const all = [["a"], ["a", "x"], ["a", "y", "z"], ["b", "x"], ["c", "x", "z"]];
 
-export const namespaces: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "langgraph-store/list-each-once",
-    group: "contract",
-    level: "MUST",
-    source: type("BaseStore.listNamespaces"),
+export const namespaces = expectations<Store>("contract", {
+  "langgraph-store/list-each-once": {
+    must: type("BaseStore.listNamespaces"),
     title: "lists each namespace that holds items once",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       assert.deepEqual(await store.listNamespaces(), []);
       const listed = await among(store, all);
       await store.put(["a", "x"], "other", {});
       assert.deepEqual(await listed(), sorted(all));
     },
   },
-  {
-    id: "langgraph-store/list-prefix",
-    group: "contract",
-    level: "MUST",
-    source: type("BaseStore.listNamespaces"),
+  "langgraph-store/list-prefix": {
+    must: type("BaseStore.listNamespaces"),
     title: "lists the namespaces that begin with a prefix",
     async check(trial) {
       const listed = await among(await trial.store(), all);
@@ -45,11 +38,8 @@ export const namespaces: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await listed({ prefix: ["x"] }), []);
     },
   },
-  {
-    id: "langgraph-store/list-suffix",
-    group: "contract",
-    level: "MUST",
-    source: type("BaseStore.listNamespaces"),
+  "langgraph-store/list-suffix": {
+    must: type("BaseStore.listNamespaces"),
     title: "lists the namespaces that end with a suffix, and those that match both a prefix and a suffix",
     async check(trial) {
       const listed = await among(await trial.store(), all);
@@ -60,11 +50,8 @@ export const namespaces: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await listed({ prefix: ["b"], suffix: ["z"] }), []);
     },
   },
-  {
-    id: "langgraph-store/list-wildcards",
-    group: "contract",
-    level: "MUST",
-    source: type("NameSpacePath"),
+  "langgraph-store/list-wildcards": {
+    must: type("NameSpacePath"),
     title: "takes `*` in a prefix or suffix for any one label",
     async check(trial) {
       const listed = await among(await trial.store(), all);
@@ -73,11 +60,8 @@ export const namespaces: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await listed({ prefix: ["a", "*", "z"] }), [all[2]]);
     },
   },
-  {
-    id: "langgraph-store/list-max-depth",
-    group: "contract",
-    level: "SHOULD",
-    source: inMemory("cuts namespaces at `maxDepth`, and so does LangGraph for Python"),
+  "langgraph-store/list-max-depth": {
+    should: inMemory("cuts namespaces at `maxDepth`, and so does LangGraph for Python"),
     title: "cuts namespaces after `maxDepth` labels, lists each once, and counts the page after that",
     async check(trial) {
       const listed = await among(await trial.store(), [...all, ["a", "y", "w"], ["a", "x", "z"]]);
@@ -87,14 +71,11 @@ export const namespaces: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await listed({ maxDepth: 1, limit: 3 })).length, 3);
     },
   },
-  {
-    id: "langgraph-store/list-pages",
+  "langgraph-store/list-pages": {
     group: "order",
-    level: "MUST",
-    source: type("ListNamespacesOperation"),
+    must: type("ListNamespacesOperation"),
     title: "lists each namespace on exactly one page",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const wanted = upTo(11).map((n) => ["p", `${n}`]);
       await among(store, wanted);
       const pages: string[][][] = [];
@@ -107,25 +88,19 @@ export const namespaces: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(sorted(pages.flat()), sorted(wanted));
     },
   },
-  {
-    id: "langgraph-store/list-limit-zero",
-    group: "contract",
-    level: "SHOULD",
-    source: inMemory("lists nothing for a limit of 0"),
+  "langgraph-store/list-limit-zero": {
+    should: inMemory("lists nothing for a limit of 0"),
     title: "lists no namespaces for a limit of 0",
     async check(trial) {
       const listed = await among(await trial.store(), all);
       assert.deepEqual(await listed({ limit: 0 }), []);
     },
   },
-  {
-    id: "langgraph-store/list-sorted",
+  "langgraph-store/list-sorted": {
     group: "order",
-    level: "SHOULD",
-    source: inMemory("sorts namespaces"),
+    should: inMemory("sorts namespaces"),
     title: "lists namespaces in alphabetical order",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await among(store, [["c"], ["a", "y"], ["b", "x"], ["a", "x"], ["a"]]);
       assert.deepEqual(await store.listNamespaces(), [["a"], ["a", "x"], ["a", "y"], ["b", "x"], ["c"]]);
       assert.deepEqual(await store.listNamespaces({ limit: 2, offset: 1 }), [
@@ -134,16 +109,13 @@ export const namespaces: ReadonlyArray<Expectation<Store>> = [
       ]);
     },
   },
-  {
-    id: "langgraph-store/list-sorted-by-labels",
+  "langgraph-store/list-sorted-by-labels": {
     group: "order",
-    level: "OURS",
-    source: "ours: the order is the same on each machine, and keeps what is below a namespace beside it",
+    ours: "the order is the same on each machine, and keeps what is below a namespace beside it",
     title: "sorts namespaces label by label, by code units",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await among(store, [["b"], ["B"], ["a", "b"], ["a-b"], ["é"], ["z"], ["a"]]);
       assert.deepEqual(await store.listNamespaces(), [["B"], ["a"], ["a", "b"], ["a-b"], ["b"], ["z"], ["é"]]);
     },
   },
-];
+});

@@ -1,29 +1,14 @@
 // Other processes: what they read, races and kills.
 import assert from "node:assert/strict";
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import { killed, race } from "../../suite/processes.js";
 import { fill, found, keysOf, sorted, upTo, valueOf } from "./helpers.js";
 import { page } from "./sources.js";
 import type { Store } from "./store.js";
 
-/**
- * Runs `put` in two processes that begin at the same time. Returns the store when both have ended. Opens it
- * before, because some stores make their tables then.
- */
-async function race(trial: Trial<Store>, inputs: ReadonlyArray<readonly object[]>): Promise<Store> {
-  await trial.store();
-  const children = inputs.map((input) => trial.child("put", input));
-  for (const child of children) await child.next();
-  for (const child of children) child.tell("go");
-  for (const child of children) await child.result();
-  return await trial.reopen();
-}
-
-export const processes: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "langgraph-store/restart-keeps-items",
-    group: "restart",
-    level: "MUST",
-    source: page,
+export const restarts = expectations<Store>("restart", {
+  "langgraph-store/restart-keeps-items": {
+    must: page,
     title: "keeps items with their values and dates, and deletions, when it is closed and opened again",
     async check(trial) {
       const before = await trial.store();
@@ -41,11 +26,8 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await found(after, ["a"]), ["k"]);
     },
   },
-  {
-    id: "langgraph-store/restart-keeps-order",
-    group: "restart",
-    level: "OURS",
-    source: "ours: the order of a search is that of the first put, also after a restart",
+  "langgraph-store/restart-keeps-order": {
+    ours: "the order of a search is that of the first put, also after a restart",
     title: "keeps the order of searches when it is closed and opened again",
     async check(trial) {
       const before = await trial.store();
@@ -59,14 +41,10 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(keysOf(await after.search(["o"])), ["m", "z", "a", "10", "9", "b"]);
     },
   },
-  {
-    id: "langgraph-store/other-process",
-    group: "restart",
-    level: "SHOULD",
-    source: "ours: users read in one process what an agent has learnt in another, and do not restart for it",
+  "langgraph-store/other-process": {
+    should: "ours: users read in one process what an agent has learnt in another, and do not restart for it",
     title: "sees at once what another process has put, and is seen by it",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await store.put(["here"], "k", { from: "here" });
       assert.equal(await store.get(["there"], "k"), null);
       const writer = trial.child("put", [{ namespace: ["there"], key: "k", value: { from: "there" } }]);
@@ -79,17 +57,19 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(sorted(read.namespaces), [["here"], ["there"]]);
     },
   },
-  {
-    id: "langgraph-store/race-in-namespace",
-    group: "race",
-    level: "SHOULD",
-    source: "ours: a put that has resolved is stored, whoever else puts into its namespace",
+});
+
+export const races = expectations<Store>("race", {
+  "langgraph-store/race-in-namespace": {
+    should: "ours: a put that has resolved is stored, whoever else puts into its namespace",
     title: "keeps every item that two processes put into one namespace at the same time",
     async check(trial) {
+      await trial.store();
       const inputs = ["one", "two"].map((who) =>
         upTo(40).map((n) => ({ namespace: ["race"], key: `${who}-${n}`, value: { who, n } })),
       );
-      const store = await race(trial, inputs);
+      await race(trial, ...inputs.map((input) => ["put", input] as const));
+      const store = await trial.reopen();
       const there = new Set(await found(store, ["race"]));
       const lost = inputs.flat().filter(({ key }) => !there.has(key));
       assert.deepEqual(
@@ -99,17 +79,16 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "langgraph-store/race-for-item",
-    group: "race",
-    level: "SHOULD",
-    source: "ours: an item has one value, and it is one that was put last by its process",
+  "langgraph-store/race-for-item": {
+    should: "ours: an item has one value, and it is one that was put last by its process",
     title: "keeps one item with one of the last values when two processes put it at the same time",
     async check(trial) {
+      await trial.store();
       const inputs = ["one", "two"].map((who) =>
         upTo(30).map((n) => ({ namespace: ["race"], key: "k", value: { who, n, [who]: n } })),
       );
-      const store = await race(trial, inputs);
+      await race(trial, ...inputs.map((input) => ["put", input] as const));
+      const store = await trial.reopen();
       const items = await store.search(["race"]);
       assert.equal(items.length, 1, "the number of items");
       const { who } = items[0]!.value;
@@ -117,11 +96,8 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await valueOf(store, ["race"], "k"), items[0]!.value, "a get must find the same");
     },
   },
-  {
-    id: "langgraph-store/race-with-batch",
-    group: "race",
-    level: "OURS",
-    source: "ours: what a node puts in one tick belongs together, and the contract is silent about who may see a part",
+  "langgraph-store/race-with-batch": {
+    ours: "what a node puts in one tick belongs together, and the contract is silent about who may see a part",
     title: "never shows a part of a batch to another process",
     async check(trial) {
       const [times, size] = [60, 8];
@@ -140,17 +116,14 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "langgraph-store/kill-keeps-acknowledged",
-    group: "kill",
-    level: "SHOULD",
-    source: "ours: a put that has resolved is stored",
+});
+
+export const kills = expectations<Store>("kill", {
+  "langgraph-store/kill-keeps-acknowledged": {
+    should: "ours: a put that has resolved is stored",
     title: "keeps every item whose `put` has resolved before the process is killed",
     async check(trial) {
-      const child = trial.child("putMany");
-      await child.next();
-      await trial.sleep(trial.random(200));
-      const said = await child.kill();
+      const said = await killed(trial, "putMany");
       const store = await trial.store();
       for (const n of said)
         assert.deepEqual(
@@ -160,20 +133,14 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
         );
     },
   },
-  {
-    id: "langgraph-store/kill-keeps-batches-whole",
-    group: "kill",
-    level: "OURS",
-    source: "ours: what a node puts in one tick belongs together, and the contract is silent about a crash",
+  "langgraph-store/kill-keeps-batches-whole": {
+    ours: "what a node puts in one tick belongs together, and the contract is silent about a crash",
     title: "stores all puts of a batch or none when the process is killed",
     async check(trial) {
       const size = 20;
       for (const round of upTo(2)) {
-        const child = trial.child("putBatches", { round, size });
-        await child.next();
-        await trial.sleep(trial.random(100));
-        const said = await child.kill();
-        const store = await trial.reopen();
+        const said = await killed(trial, "putBatches", { round, size });
+        const store = await trial.store();
         for (let n = Math.max(0, said.length - 1); n <= said.length; n++) {
           const { length } = await store.search(["kill", `${round}`, `${n}`], { limit: 100 });
           const wanted = n < said.length ? [size] : [0, size];
@@ -182,17 +149,11 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "langgraph-store/kill-blocks-nobody",
-    group: "kill",
-    level: "SHOULD",
-    source: "ours: after a crash an agent restarts by itself, and no person removes its locks",
+  "langgraph-store/kill-blocks-nobody": {
+    should: "ours: after a crash an agent restarts by itself, and no person removes its locks",
     title: "can be opened, read and written by others after a process was killed",
     async check(trial) {
-      const child = trial.child("putMany");
-      await child.next();
-      await trial.sleep(trial.random(50));
-      await child.kill();
+      await killed(trial, "putMany");
       const store = await trial.store();
       assert.deepEqual(await valueOf(store, ["kill"], "0"), { n: 0 });
       await store.put(["kill"], "later", { n: -1 });
@@ -200,4 +161,4 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(read, { value: { n: -1 }, namespaces: [["kill"]] });
     },
   },
-];
+});

@@ -1,19 +1,15 @@
 // Deletion. The interface has no expiry.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { fill, found } from "./helpers.js";
 import { inMemory, type } from "./sources.js";
 import type { Store } from "./store.js";
 
-export const retention: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "langgraph-store/delete",
-    group: "retention",
-    level: "MUST",
-    source: type("BaseStore.delete"),
+export const retention = expectations<Store>("retention", {
+  "langgraph-store/delete": {
+    must: type("BaseStore.delete"),
     title: "deletes an item, which no get and no search finds then",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(store, [
         [["a"], "k", { n: 1 }],
         [["a"], "other", { n: 1 }],
@@ -24,14 +20,10 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await found(store, ["a"], { filter: { n: 1 } }), ["other"], "with a filter");
     },
   },
-  {
-    id: "langgraph-store/delete-missing",
-    group: "retention",
-    level: "SHOULD",
-    source: inMemory("does so"),
+  "langgraph-store/delete-missing": {
+    should: inMemory("does so"),
     title: "accepts the deletion of an item that does not exist",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.delete(["a"], "k");
       await store.put(["a"], "k", {});
       await store.delete(["a"], "k");
@@ -39,28 +31,20 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.equal(await store.get(["a"], "k"), null);
     },
   },
-  {
-    id: "langgraph-store/put-null",
-    group: "retention",
-    level: "MUST",
-    source: type("PutOperation.value"),
+  "langgraph-store/put-null": {
+    must: type("PutOperation.value"),
     title: "deletes an item when a batch puts null",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.put(["a"], "k", {});
       await store.batch([{ namespace: ["a"], key: "k", value: null }]);
       assert.equal(await store.get(["a"], "k"), null);
       assert.deepEqual(await found(store, ["a"]), []);
     },
   },
-  {
-    id: "langgraph-store/delete-begins-anew",
-    group: "retention",
-    level: "SHOULD",
-    source: type("Item.createdAt"),
+  "langgraph-store/delete-begins-anew": {
+    should: type("Item.createdAt"),
     title: "gives an item that is put after its deletion a new `createdAt`",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await store.put(["a"], "k", { n: 1 });
       const before = (await store.get(["a"], "k"))!.createdAt.getTime();
       await store.delete(["a"], "k");
@@ -69,15 +53,10 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert((await store.get(["a"], "k"))!.createdAt.getTime() > before, "createdAt must be that of the second put");
     },
   },
-  {
-    id: "langgraph-store/delete-unlists",
-    group: "retention",
-    level: "OURS",
-    source:
-      "ours: BaseStore.listNamespaces says nothing of it, and a user who was deleted must not stay in a list of users",
+  "langgraph-store/delete-unlists": {
+    ours: "BaseStore.listNamespaces says nothing of it, and a user who was deleted must not stay in a list of users",
     title: "no longer lists a namespace whose last item was deleted",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(store, [
         [["u", "1"], "k"],
         [["u", "2"], "k"],
@@ -90,4 +69,4 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await store.listNamespaces({ maxDepth: 1 }), []);
     },
   },
-];
+});

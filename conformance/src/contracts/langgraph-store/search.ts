@@ -1,6 +1,6 @@
 // Searches: prefixes, pages and orders. What filters match is in filters.ts.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { fill, found, keysOf, upTo } from "./helpers.js";
 import { inMemory, page, type } from "./sources.js";
 import type { Item, Store } from "./store.js";
@@ -13,15 +13,11 @@ const parts = ({ namespace, key, value, createdAt, updatedAt }: Item) => ({
   updatedAt,
 });
 
-export const search: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "langgraph-store/search-prefix",
-    group: "contract",
-    level: "MUST",
-    source: page,
+export const search = expectations<Store>("contract", {
+  "langgraph-store/search-prefix": {
+    must: page,
     title: "finds the items of a namespace and of all namespaces below it",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(store, [
         [["users", "7"], "a"],
         [["users", "7", "trips"], "b"],
@@ -36,14 +32,10 @@ export const search: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await found(store, ["7"]), [], "a prefix begins with the first label");
     },
   },
-  {
-    id: "langgraph-store/search-everything",
-    group: "contract",
-    level: "MUST",
-    source: type("SearchOperation.namespacePrefix"),
+  "langgraph-store/search-everything": {
+    must: type("SearchOperation.namespacePrefix"),
     title: "finds the items of all namespaces by an empty prefix",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(store, [
         [["a"], "1"],
         [["b", "c"], "2"],
@@ -52,14 +44,10 @@ export const search: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(keysOf(all).toSorted(), ["1", "2"]);
     },
   },
-  {
-    id: "langgraph-store/search-items",
-    group: "contract",
-    level: "MUST",
-    source: type("SearchItem"),
+  "langgraph-store/search-items": {
+    must: type("SearchItem"),
     title: "returns complete items from a search, with the same dates as from a get",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await store.put(["a", "b"], "k", { n: 1, list: [1, 2] });
       await trial.sleep(5);
       await store.put(["a", "b"], "k", { n: 2, list: [1, 2] });
@@ -68,14 +56,10 @@ export const search: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(parts(item), parts((await store.get(["a", "b"], "k"))!));
     },
   },
-  {
-    id: "langgraph-store/search-default-limit",
-    group: "contract",
-    level: "MUST",
-    source: type("SearchOperation.limit"),
+  "langgraph-store/search-default-limit": {
+    must: type("SearchOperation.limit"),
     title: "returns at most 10 items by default",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(
         store,
         upTo(12).map((n) => [["a"], `${n}`]),
@@ -84,26 +68,19 @@ export const search: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await store.batch([{ namespacePrefix: ["a"] }]))[0].length, 10, "in a batch");
     },
   },
-  {
-    id: "langgraph-store/search-limit-zero",
-    group: "contract",
-    level: "SHOULD",
-    source: inMemory("returns nothing for a limit of 0"),
+  "langgraph-store/search-limit-zero": {
+    should: inMemory("returns nothing for a limit of 0"),
     title: "returns no items for a limit of 0",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.put(["a"], "k", {});
       assert.deepEqual(await store.search(["a"], { limit: 0 }), []);
     },
   },
-  {
-    id: "langgraph-store/search-pages",
+  "langgraph-store/search-pages": {
     group: "order",
-    level: "MUST",
-    source: page,
+    must: page,
     title: "returns each item on exactly one page",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(
         store,
         upTo(23).map((n) => [["a", `${n % 3}`], `${n}`, { n }]),
@@ -119,14 +96,11 @@ export const search: ReadonlyArray<Expectation<Store>> = [
       assert.equal(new Set(pages.flat()).size, 23, "no item may be on two pages");
     },
   },
-  {
-    id: "langgraph-store/search-filter-then-page",
+  "langgraph-store/search-filter-then-page": {
     group: "order",
-    level: "MUST",
-    source: type("SearchOperation"),
+    must: type("SearchOperation"),
     title: "counts `limit` and `offset` among the items that match the filter",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(
         store,
         upTo(30).map((n) => [["a"], `${n}`, { n, kind: n % 3 === 0 ? "third" : "other" }]),
@@ -145,14 +119,11 @@ export const search: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "langgraph-store/order-first-put",
+  "langgraph-store/order-first-put": {
     group: "order",
-    level: "OURS",
-    source: "ours: InMemoryStore does so, and the page about stores leaves the order to the store",
+    ours: "InMemoryStore does so, and the page about stores leaves the order to the store",
     title: "returns the items of a namespace in the order of their first put",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const keys = ["m", "z", "a", "10", "9"];
       await fill(
         store,
@@ -164,14 +135,11 @@ export const search: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(keysOf(await store.search(["a"], { limit: 2, offset: 1 })), keys.slice(1, 3));
     },
   },
-  {
-    id: "langgraph-store/order-over-namespaces",
+  "langgraph-store/order-over-namespaces": {
     group: "order",
-    level: "OURS",
-    source: "ours: the order does not depend on where an item is, so a page below a prefix has the oldest items",
+    ours: "the order does not depend on where an item is, so a page below a prefix has the oldest items",
     title: "returns the items of several namespaces in the order of their first put",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await fill(store, [
         [["u", "b"], "1"],
         [["u", "a"], "2"],
@@ -183,14 +151,11 @@ export const search: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(keysOf(await store.search(["u"])), ["1", "2", "3", "4", "5", "6"]);
     },
   },
-  {
-    id: "langgraph-store/order-of-calls",
+  "langgraph-store/order-of-calls": {
     group: "order",
-    level: "OURS",
-    source: "ours: callers who do not wait for each put still mean the last one",
+    ours: "callers who do not wait for each put still mean the last one",
     title: "keeps the order of calls that are not awaited",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.put(["a"], "k", { n: -1 });
       const puts = upTo(20).map((n) => store.put(["a"], "k", { n }));
       const [item] = await Promise.all([store.get(["a"], "k"), ...puts]);
@@ -198,4 +163,4 @@ export const search: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await store.get(["a"], "k"))?.value["n"], 19, "the last put must be stored");
     },
   },
-];
+});

@@ -1,5 +1,5 @@
 // The values of channels: `put` gets all of them, and which are new.
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Saver } from "./store.js";
 import { at, atStep, checkpoint, metadata, published, same, save, valuesAt, writesAt } from "./cases.js";
 
@@ -13,15 +13,11 @@ async function sendFrom(store: Saver, ns: string) {
   return () => store.getTuple(child);
 }
 
-export const channels: ReadonlyArray<Expectation<Saver>> = [
-  {
-    id: "langgraph/inherited-channels",
-    group: "contract",
-    level: "MUST",
-    source: `${published}getTuple "reconstructs channels written by an ancestor but not the latest node"`,
+export const channels = expectations<Saver>("contract", {
+  "langgraph/inherited-channels": {
+    must: `${published}getTuple "reconstructs channels written by an ancestor but not the latest node"`,
     title: "returns channels that a checkpoint does not change with the value of the ancestor that changed them",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       let on = await save(store, 1, { values: { a: 1, b: "b" }, versions: { a: 1, b: 1 } });
       for (let step = 2; step <= 5; step++) {
         const values = { a: step, b: "b" };
@@ -31,14 +27,10 @@ export const channels: ReadonlyArray<Expectation<Saver>> = [
         same(await valuesAt(store, atStep(step)), { a: step, b: "b" }, `the values of step ${step}`);
     },
   },
-  {
-    id: "langgraph/only-new-versions",
-    group: "contract",
-    level: "SHOULD",
-    source: `${published}put "should only store channel_values that have changed (based on newVersions)"`,
+  "langgraph/only-new-versions": {
+    should: `${published}put "should only store channel_values that have changed (based on newVersions)"`,
     title: "stores only the channels that are in `newVersions`",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const values = { foo: "bar", baz: "qux" };
       const versions = { foo: 1, baz: 1 };
       const config = await save(store, 1, { values, versions, fresh: {} });
@@ -47,14 +39,10 @@ export const channels: ReadonlyArray<Expectation<Saver>> = [
       same(await valuesAt(store, next), { foo: "bar" }, "the values of a checkpoint with one new version");
     },
   },
-  {
-    id: "langgraph/copied-checkpoint",
-    group: "contract",
-    level: "MUST",
-    source: 'framework: `updateState(config, null, "__copy__")` puts a copy beside a checkpoint, with no new versions',
+  "langgraph/copied-checkpoint": {
+    must: 'framework: `updateState(config, null, "__copy__")` puts a copy beside a checkpoint, with no new versions',
     title: "returns a copy of a checkpoint, put at its parent without new versions, with the checkpoint's own values",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const values = { a: "new", b: "b" };
       const first = await save(store, 1, { values: { a: "old", b: "b" }, versions: { a: 1, b: 1 } });
       await save(store, 2, { on: first, values, versions: { a: 2, b: 1 }, fresh: { a: 2 } });
@@ -62,15 +50,11 @@ export const channels: ReadonlyArray<Expectation<Saver>> = [
       same(await valuesAt(store, copy), values, "the values of the copy");
     },
   },
-  {
-    id: "langgraph/sibling-values",
+  "langgraph/sibling-values": {
     group: "isolation",
-    level: "MUST",
-    source:
-      "framework: `getNextVersion` counts in integers, so each branch has version n of a channel (langgraphjs#1812)",
+    must: "framework: `getNextVersion` counts in integers, so each branch has version n of a channel (langgraphjs#1812)",
     title: "returns two branches with their own values, although the versions of their channels are equal",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const first = await save(store, 1, { values: { a: "root" }, versions: { a: 1 } });
       const on = { on: first, versions: { a: 2 } };
       const left = await save(store, 2, { ...on, values: { a: "left" } });
@@ -82,27 +66,20 @@ export const channels: ReadonlyArray<Expectation<Saver>> = [
       same(await valuesAt(store, below), { a: "right" }, "the values below the second branch");
     },
   },
-  {
-    id: "langgraph/same-version-elsewhere",
+  "langgraph/same-version-elsewhere": {
     group: "isolation",
-    level: "MUST",
-    source: "framework: versions of a channel begin at 1 in each thread and each subgraph",
+    must: "framework: versions of a channel begin at 1 in each thread and each subgraph",
     title: "keeps the channels of threads and namespaces apart, although their versions are equal",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const places = [at("a"), at("b"), at("a", "sub"), at("a", "sub:1")];
       for (const [n, on] of places.entries()) await save(store, 1, { on, values: { n }, versions: { n: 1 } });
       for (const [n, on] of places.entries()) same(await valuesAt(store, on), { n }, `the values at ${n}`);
     },
   },
-  {
-    id: "langgraph/cleared-channel",
-    group: "contract",
-    level: "MUST",
-    source: "framework: a channel that has become empty has a new version and is missing in `channel_values`",
+  "langgraph/cleared-channel": {
+    must: "framework: a channel that has become empty has a new version and is missing in `channel_values`",
     title: "returns no value for a channel that a checkpoint has emptied, and its old value before that checkpoint",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const full = await save(store, 1, { values: { a: 1, b: 1 }, versions: { a: 1, b: 1 } });
       const empty = await save(store, 2, {
         on: full,
@@ -121,11 +98,8 @@ export const channels: ReadonlyArray<Expectation<Saver>> = [
       same(await valuesAt(store, after), { a: 2 }, "the values after");
     },
   },
-  {
-    id: "langgraph/pending-sends",
-    group: "contract",
-    level: "SHOULD",
-    source: `${published}getTuple "should migrate pending sends"`,
+  "langgraph/pending-sends": {
+    should: `${published}getTuple "should migrate pending sends"`,
     title: "returns the sends that wait in the parent of a checkpoint of format 3 as a channel of the checkpoint",
     async check(trial) {
       const read = await sendFrom(await trial.store(), "");
@@ -134,15 +108,12 @@ export const channels: ReadonlyArray<Expectation<Saver>> = [
       same(tuple?.checkpoint.channel_versions[tasks] === undefined, false, `a missing version of ${tasks}`);
     },
   },
-  {
-    id: "langgraph/pending-sends-namespace",
+  "langgraph/pending-sends-namespace": {
     group: "isolation",
-    level: "SHOULD",
-    source:
+    should:
       "framework: a subgraph's checkpoints have a namespace of their own, and can have the ids of their parent graph",
     title: "takes the sends that wait in a parent of format 3 only from the same namespace",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const reads = [await sendFrom(store, ""), await sendFrom(store, "sub")];
       for (const [n, read] of reads.entries()) {
         const expected = [`sent in ${n === 0 ? "root" : "sub"}`];
@@ -150,14 +121,11 @@ export const channels: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/given-values",
+  "langgraph/given-values": {
     group: "isolation",
-    level: "SHOULD",
-    source: "framework: nodes go on with the objects of a state that has been saved; MemorySaver stores bytes",
+    should: "framework: nodes go on with the objects of a state that has been saved; MemorySaver stores bytes",
     title: "returns what was put, although the caller has changed the objects since",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const [list, tags, value] = [["one"], ["x"], { deep: [1] }];
       const put = checkpoint(1, { list });
       const config = await store.put(at(), put, metadata({ tags }), { list: 1 });
@@ -172,14 +140,11 @@ export const channels: ReadonlyArray<Expectation<Saver>> = [
       same(tuple?.pendingWrites, [["task", "value", { deep: [1] }]], "the pending writes");
     },
   },
-  {
-    id: "langgraph/returned-values",
+  "langgraph/returned-values": {
     group: "isolation",
-    level: "SHOULD",
-    source: "framework: nodes change the state that they are given; MemorySaver stores bytes",
+    should: "framework: nodes change the state that they are given; MemorySaver stores bytes",
     title: "returns the same again, although a reader has changed what it was given",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1, { values: { list: ["one"] }, metadata: { tags: ["x"] } });
       await store.putWrites(config, [["value", { deep: [1] }]], "task");
       const first = await store.getTuple(config);
@@ -192,4 +157,4 @@ export const channels: ReadonlyArray<Expectation<Saver>> = [
       same(await writesAt(store, config), [["task", "value", { deep: [1] }]], "the pending writes");
     },
   },
-];
+});

@@ -1,5 +1,6 @@
 // `getDeltaChannelHistory`: the writes from which a delta channel is rebuilt.
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import type { Trial } from "../../suite/types.js";
 import type { Config, Saver } from "./store.js";
 import { NotOffered } from "../../suite/not-offered.js";
 import { at, checkpoint, metadata, published, same, save, types, versionsOf } from "./cases.js";
@@ -26,12 +27,9 @@ function put(store: Saver, step: number, on: Config, values: Record<string, unkn
   return store.put(on, checkpoint(step, values, versions), metadata({ step }), versionsOf(values, step));
 }
 
-export const deltas: ReadonlyArray<Expectation<Saver>> = [
-  {
-    id: "langgraph/delta-history",
-    group: "contract",
-    level: "MUST",
-    source: `${published}getDeltaChannelHistory "walks ancestors collecting writes oldest→newest with a snapshot seed"`,
+export const deltas = expectations<Saver>("contract", {
+  "langgraph/delta-history": {
+    must: `${published}getDeltaChannelHistory "walks ancestors collecting writes oldest→newest with a snapshot seed"`,
     title: "returns the writes of a channel from the nearest stored value on, for each channel by itself",
     async check(trial) {
       const store = await opened(trial);
@@ -53,11 +51,9 @@ export const deltas: ReadonlyArray<Expectation<Saver>> = [
       same(await store.getDeltaChannelHistory({ config: on, channels: [] }), {}, "the history of no channels");
     },
   },
-  {
-    id: "langgraph/delta-order",
+  "langgraph/delta-order": {
     group: "order",
-    level: "MUST",
-    source: `${published}getDeltaChannelHistory "orders concurrent same-superstep writes by task id"`,
+    must: `${published}getDeltaChannelHistory "orders concurrent same-superstep writes by task id"`,
     title: "returns the writes of a step by task and position, also with more than ten of a task",
     async check(trial) {
       const store = await opened(trial);
@@ -77,11 +73,9 @@ export const deltas: ReadonlyArray<Expectation<Saver>> = [
       same(await written(store, await put(store, 2, root)), expected, "the writes");
     },
   },
-  {
-    id: "langgraph/delta-on-path",
+  "langgraph/delta-on-path": {
     group: "isolation",
-    level: "MUST",
-    source: `${types}\`getDeltaChannelHistory\`: "for forked threads, only on-path ancestors contribute"`,
+    must: `${types}\`getDeltaChannelHistory\`: "for forked threads, only on-path ancestors contribute"`,
     title: "takes writes of ancestors only, not those of other branches or newer checkpoints",
     async check(trial) {
       const store = await opened(trial);
@@ -96,12 +90,9 @@ export const deltas: ReadonlyArray<Expectation<Saver>> = [
       same(await written(store, right), [], "the writes of a checkpoint without writes above it");
     },
   },
-  {
-    id: "langgraph/delta-siblings",
+  "langgraph/delta-siblings": {
     group: "isolation",
-    level: "OURS",
-    source:
-      "ours: two forks of one checkpoint both write to it; no saver of the framework tells their writes apart (langgraphjs#2737)",
+    ours: "two forks of one checkpoint both write to it; no saver of the framework tells their writes apart (langgraphjs#2737)",
     title: "gives each of two branches only the writes of their common parent that led to it",
     async check(trial) {
       const store = await opened(trial);
@@ -116,11 +107,8 @@ export const deltas: ReadonlyArray<Expectation<Saver>> = [
       same(await written(store, await put(store, 4, first)), ["first", "third"], "the writes below the first branch");
     },
   },
-  {
-    id: "langgraph/delta-after-overwrite",
-    group: "contract",
-    level: "MUST",
-    source: `${published}getDeltaChannelHistory "retains a plain (migration) seed and replays boundary writes"`,
+  "langgraph/delta-after-overwrite": {
+    must: `${published}getDeltaChannelHistory "retains a plain (migration) seed and replays boundary writes"`,
     title: "returns the stored value of a channel that was no delta channel before, and the writes after it",
     async check(trial) {
       const store = await opened(trial);
@@ -131,4 +119,4 @@ export const deltas: ReadonlyArray<Expectation<Saver>> = [
       same([log?.seed, log?.writes.map((write) => write[2])], [[0, 1], [2]], "the seed and the writes");
     },
   },
-];
+});

@@ -1,5 +1,5 @@
 // How many bytes are stored, and how many are read.
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Config, Saver } from "./store.js";
 import { at, save } from "./cases.js";
 
@@ -10,15 +10,11 @@ function text(random: (below: number) => number, length: number): string {
   return made.slice(0, length);
 }
 
-export const growth: ReadonlyArray<Expectation<Saver>> = [
-  {
-    id: "langgraph/growth-steps",
-    group: "growth",
-    level: "OURS",
-    source: "ours: each step adds a message of 2 KB to a list, which LangGraph passes as a whole",
+export const growth = expectations<Saver>("growth", {
+  "langgraph/growth-steps": {
+    ours: "each step adds a message of 2 KB to a list, which LangGraph passes as a whole",
     title: "takes few bytes for 200 steps that add 2 KB each",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const messages: string[] = [];
       let on: Config = at();
       for (let step = 1; step <= 200; step++) {
@@ -29,14 +25,10 @@ export const growth: ReadonlyArray<Expectation<Saver>> = [
       if (bytes !== undefined) trial.figure("200 steps of +2 KB", bytes, "bytes");
     },
   },
-  {
-    id: "langgraph/growth-unchanged",
-    group: "growth",
-    level: "OURS",
-    source: "ours: a channel with a document of 100 KB does not change, and LangGraph passes it with every step",
+  "langgraph/growth-unchanged": {
+    ours: "a channel with a document of 100 KB does not change, and LangGraph passes it with every step",
     title: "takes few bytes for 100 steps beside a channel of 100 KB that does not change",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const document = text(trial.random, 100_000);
       let on: Config = at();
       for (let step = 1; step <= 100; step++) {
@@ -48,14 +40,10 @@ export const growth: ReadonlyArray<Expectation<Saver>> = [
       if (bytes !== undefined) trial.figure("100 steps beside 100 KB", bytes, "bytes");
     },
   },
-  {
-    id: "langgraph/growth-branches",
-    group: "growth",
-    level: "OURS",
-    source: "ours: time travel makes branches of a long thread, and each has nearly the same state",
+  "langgraph/growth-branches": {
+    ours: "time travel makes branches of a long thread, and each has nearly the same state",
     title: "takes few bytes for 50 branches of a checkpoint with 100 KB that change 100 bytes each",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const parts = Array.from({ length: 100 }, () => text(trial.random, 1_000));
       const on = await save(store, 1, { values: { parts } });
       for (let step = 2; step <= 51; step++)
@@ -64,14 +52,10 @@ export const growth: ReadonlyArray<Expectation<Saver>> = [
       if (bytes !== undefined) trial.figure("50 branches of 100 KB", bytes, "bytes");
     },
   },
-  {
-    id: "langgraph/growth-list",
-    group: "growth",
-    level: "OURS",
-    source: "ours: `list` is an async generator, and time travel often asks it for one checkpoint of a long thread",
+  "langgraph/growth-list": {
+    ours: "`list` is an async generator, and time travel often asks it for one checkpoint of a long thread",
     title: "takes few bytes of memory for a list of 100 checkpoints of 200 KB of which the first is read",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       for (let step = 1; step <= 100; step++)
         await save(store, step, { values: { document: text(trial.random, 200_000) } });
       await trial.bytes();
@@ -79,4 +63,4 @@ export const growth: ReadonlyArray<Expectation<Saver>> = [
       if (bytes !== undefined) trial.figure("the first of 100 x 200 KB listed", bytes, "bytes");
     },
   },
-];
+});

@@ -1,6 +1,6 @@
 // Values and names that break careless code.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Saver } from "./store.js";
 import { all, at, checkpoint, errorOf, id, metadata, same, save, valuesAt, writesAt } from "./cases.js";
 
@@ -79,16 +79,11 @@ async function keepsChannels(store: Saver, names: readonly string[]) {
   );
 }
 
-export const hostile: ReadonlyArray<Expectation<Saver>> = [
-  {
-    id: "langgraph/values",
-    group: "hostile",
-    level: "MUST",
-    source:
-      "framework: values are read as the saver's `serde` keeps them, which knows Map, Set, RegExp and bytes in objects",
+export const hostile = expectations<Saver>("hostile", {
+  "langgraph/values": {
+    must: "framework: values are read as the saver's `serde` keeps them, which knows Map, Set, RegExp and bytes in objects",
     title: "returns every kind of value as its serializer keeps it, in channels and in writes",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1, { values: kinds });
       await store.putWrites(config, Object.entries(kinds), "task");
       const values = (await valuesAt(store, config))!;
@@ -100,26 +95,18 @@ export const hostile: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/bytes",
-    group: "hostile",
-    level: "MUST",
-    source: 'framework: a state may hold a Uint8Array; `dumpsTyped` returns its bytes with the type "bytes"',
+  "langgraph/bytes": {
+    must: 'framework: a state may hold a Uint8Array; `dumpsTyped` returns its bytes with the type "bytes"',
     title: "returns a channel of bytes as the same bytes",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1, { values: { bytes, none: new Uint8Array(0) } });
       same(await valuesAt(store, config), { bytes, none: new Uint8Array(0) }, "the values");
     },
   },
-  {
-    id: "langgraph/bytes-in-writes",
-    group: "hostile",
-    level: "MUST",
-    source: 'framework: a task may write a Uint8Array; `dumpsTyped` returns its bytes with the type "bytes"',
+  "langgraph/bytes-in-writes": {
+    must: 'framework: a task may write a Uint8Array; `dumpsTyped` returns its bytes with the type "bytes"',
     title: "returns a pending write of bytes as the same bytes",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1);
       await store.putWrites(
         config,
@@ -136,29 +123,21 @@ export const hostile: ReadonlyArray<Expectation<Saver>> = [
       same(await writesAt(store, config), expected, "the pending writes");
     },
   },
-  {
-    id: "langgraph/metadata-nul",
-    group: "hostile",
-    level: "SHOULD",
-    source:
+  "langgraph/metadata-nul": {
+    should:
       "framework: MemorySaver and SqliteSaver keep it; tools return texts with NUL, and metadata is often taken from them",
     title: "keeps metadata with NUL characters",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const put = metadata({ note: "a\u0000b", deep: { "key\u0000": 1 } });
       const config = await store.put(at(), checkpoint(1), put, {});
       same((await store.getTuple(config))?.metadata, put, "the metadata");
     },
   },
-  {
-    id: "langgraph/unserializable",
-    group: "hostile",
-    level: "SHOULD",
-    source:
+  "langgraph/unserializable": {
+    should:
       "ours: JsonPlusSerializer replaces a value with a BigInt in it by a text, and the state is lost without an error",
     title: "rejects a BigInt or returns it, and does not store a text in its place",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const value = { cents: 10n };
       const error = await errorOf(() => save(store, 1, { values: { balance: value, fine: 1 } }));
       const tuple = await store.getTuple(at());
@@ -182,14 +161,10 @@ export const hostile: ReadonlyArray<Expectation<Saver>> = [
       same(await writesAt(store, config), refused === undefined ? expected : [], "the pending writes");
     },
   },
-  {
-    id: "langgraph/large-values",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: a state may hold documents and images; MemorySaver, SqliteSaver and PostgresSaver keep them",
+  "langgraph/large-values": {
+    should: "framework: a state may hold documents and images; MemorySaver, SqliteSaver and PostgresSaver keep them",
     title: "keeps values of 2 MB in channels and in writes",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const big = { text: "0123456789abcdef".repeat(131_072) };
       const config = await save(store, 1, { values: { big } });
       await store.putWrites(config, [["big", big]], "task");
@@ -198,12 +173,8 @@ export const hostile: ReadonlyArray<Expectation<Saver>> = [
       same((await writesAt(store, config))?.[0]?.[2], big, "the write");
     },
   },
-  {
-    id: "langgraph/names",
-    group: "hostile",
-    level: "MUST",
-    source:
-      "documented: types of @langchain/langgraph-checkpoint: threads and namespaces are any strings; subgraphs join theirs with : and |",
+  "langgraph/names": {
+    must: "documented: types of @langchain/langgraph-checkpoint: threads and namespaces are any strings; subgraphs join theirs with : and |",
     title: "keeps threads and namespaces apart whose names have quotes, separators, spaces or similar letters",
     async check(trial) {
       const names = ["a", "A", "a ", " a", "a:b", "a|b", "a/../b", "a%b_c*?", "'; DROP TABLE checkpoints; --"];
@@ -211,42 +182,30 @@ export const hostile: ReadonlyArray<Expectation<Saver>> = [
       await keepsApart(await trial.store(), [...names, ...more], false);
     },
   },
-  {
-    id: "langgraph/long-names",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: MemorySaver, SqliteSaver and PostgresSaver keep them; each subgraph makes a namespace longer",
+  "langgraph/long-names": {
+    should: "framework: MemorySaver, SqliteSaver and PostgresSaver keep them; each subgraph makes a namespace longer",
     title: "keeps threads and namespaces apart whose names have 500 characters and differ in the last",
     async check(trial) {
       await keepsApart(await trial.store(), [`${"x".repeat(499)}y`, "x".repeat(500)], false);
     },
   },
-  {
-    id: "langgraph/channel-names",
-    group: "hostile",
-    level: "MUST",
-    source: "framework: LangGraph itself uses channels such as `branch:to:node`, and users name theirs as they like",
+  "langgraph/channel-names": {
+    must: "framework: LangGraph itself uses channels such as `branch:to:node`, and users name theirs as they like",
     title: "keeps channels and tasks whose names have dots, colons, quotes or letters of any script",
     async check(trial) {
       await keepsChannels(await trial.store(), ["a.b", "branch:to:b", "'; DROP TABLE x --", '"', "$a", "a b", "é😀"]);
     },
   },
-  {
-    id: "langgraph/prototype-channels",
-    group: "hostile",
-    level: "SHOULD",
-    source:
+  "langgraph/prototype-channels": {
+    should:
       "framework: MemorySaver keeps them; `WRITES_IDX_MAP` is an object, and has inherited keys that are no indexes",
     title: "keeps channels and tasks that are named as members of Object",
     async check(trial) {
       await keepsChannels(await trial.store(), ["constructor", "toString", "hasOwnProperty", "valueOf"]);
     },
   },
-  {
-    id: "langgraph/prototype-names",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: MemorySaver refuses them, with the reason that they must not change Object's prototype",
+  "langgraph/prototype-names": {
+    should: "framework: MemorySaver refuses them, with the reason that they must not change Object's prototype",
     title: "keeps or refuses threads and namespaces named as members of Object, and changes no prototype",
     async check(trial) {
       const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf"];
@@ -261,26 +220,20 @@ export const hostile: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/nul-names",
-    group: "hostile",
-    level: "SHOULD",
-    source:
+  "langgraph/nul-names": {
+    should:
       "framework: thread ids often come from users; MemorySaver and SqliteSaver keep NUL, PostgresSaver refuses it",
     title: "keeps or refuses names with NUL, and does not cut them off",
     async check(trial) {
       await keepsApart(await trial.store(), ["a", "a\u0000", "a\u0000b", "\u0000"], true);
     },
   },
-  {
-    id: "langgraph/surrogate-names",
+  "langgraph/surrogate-names": {
     group: "isolation",
-    level: "OURS",
-    source:
-      "ours: UTF-8 turns every half of a surrogate pair into the same character, so one user could read another's thread",
+    ours: "UTF-8 turns every half of a surrogate pair into the same character, so one user could read another's thread",
     title: "keeps or refuses names with half of a surrogate pair, and does not mix them up",
     async check(trial) {
       await keepsApart(await trial.store(), ["\ud83d", "\ude00", "\ufffd"], true);
     },
   },
-];
+});

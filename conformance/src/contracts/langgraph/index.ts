@@ -7,7 +7,7 @@ import { deltas } from "./delta.js";
 import { growth } from "./growth.js";
 import { hostile } from "./hostile.js";
 import { lists } from "./list.js";
-import { processes } from "./processes.js";
+import { kills, races, restarts } from "./processes.js";
 import { programs } from "./programs.js";
 import { retention } from "./retention.js";
 import { upstream } from "./upstream.js";
@@ -24,7 +24,9 @@ export default contract<Saver>({
     ...deltas,
     ...hostile,
     ...retention,
-    ...processes,
+    ...restarts,
+    ...races,
+    ...kills,
     ...growth,
   ],
   programs,

@@ -1,6 +1,8 @@
 // Other processes: what is read by them, races, and kills.
 import assert from "node:assert/strict";
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import { race } from "../../suite/processes.js";
+import type { Trial } from "../../suite/types.js";
 import type { Saver } from "./store.js";
 import { all, at, atStep, errorOf, id, normal, same, save, valuesAt, writesAt } from "./cases.js";
 import { stepChannels, stepValues } from "./programs.js";
@@ -16,13 +18,10 @@ async function begin(trial: Trial<Saver>) {
   await save(await trial.store(), 1, { on: at("other") });
 }
 
-/** Starts processes that wait for each other. Returns when all have ended. */
-async function race(trial: Trial<Saver>, program: string, inputs: readonly object[]) {
+/** Runs a program in several processes, which begin at the same time. */
+async function together(trial: Trial<Saver>, program: string, inputs: readonly object[]) {
   await begin(trial);
-  const children = inputs.map((input, part) => trial.child(program, { part, ...input }));
-  await Promise.all(children.map((child) => child.next()));
-  for (const child of children) child.tell("go");
-  await Promise.all(children.map((child) => child.result()));
+  await race(trial, ...inputs.map((input, part) => [program, { part, ...input }] as const));
 }
 
 /** Runs a program in three processes, each in a thread of its own, and kills one after the other. Returns what each has said. */
@@ -38,15 +37,11 @@ async function killed(trial: Trial<Saver>, program: string): Promise<Array<[thre
   return said;
 }
 
-export const processes: ReadonlyArray<Expectation<Saver>> = [
-  {
-    id: "langgraph/reopen",
-    group: "restart",
-    level: "MUST",
-    source: durable,
+export const restarts = expectations<Saver>("restart", {
+  "langgraph/reopen": {
+    must: durable,
     title: "has the same checkpoints, values and writes when it is opened again",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       let on = at("thread", "sub");
       for (let step = 1; step <= 3; step++) {
         const values = { step, bytes: new Uint8Array([0, 255]), same: "same" };
@@ -62,14 +57,10 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       same(await writesAt(again, await save(again, 9)), [["task", "early", 1]], "the writes that came early");
     },
   },
-  {
-    id: "langgraph/other-process",
-    group: "restart",
-    level: "MUST",
-    source: durable,
+  "langgraph/other-process": {
+    must: durable,
     title: "shows another process all that was saved",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       for (let step = 1; step <= 3; step++) {
         const config = await save(store, step, { values: { step, bytes: new Uint8Array([255]) } });
         await store.putWrites(config, [["a", { step }]], "task");
@@ -77,11 +68,8 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       same(await trial.child("read").result(), await all(store.list({})), "the list of another process");
     },
   },
-  {
-    id: "langgraph/other-process-later",
-    group: "restart",
-    level: "MUST",
-    source: shared,
+  "langgraph/other-process-later": {
+    must: shared,
     title: "shows a process that is open already what another one saves",
     async check(trial) {
       const child = trial.child("latest");
@@ -94,11 +82,11 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/race-open",
-    group: "race",
-    level: "SHOULD",
-    source: "framework: several servers begin at the same moment when a service is deployed",
+});
+
+export const races = expectations<Saver>("race", {
+  "langgraph/race-open": {
+    should: "framework: several servers begin at the same moment when a service is deployed",
     title: "can be opened by several processes at the same moment when it does not exist yet",
     async check(trial) {
       const names = ["a", "b", "c", "d"];
@@ -109,15 +97,12 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
         same(await store.getTuple(at(thread)), found[n], `the tuple of thread ${thread}`);
     },
   },
-  {
-    id: "langgraph/race-checkpoints",
-    group: "race",
-    level: "SHOULD",
-    source: shared,
+  "langgraph/race-checkpoints": {
+    should: shared,
     title: "keeps every checkpoint that several processes put into one thread at the same time",
     async check(trial) {
       const count = 20;
-      await race(trial, "many", [{ count }, { count }, { count }]);
+      await together(trial, "many", [{ count }, { count }, { count }]);
       const found = await all((await trial.store()).list(at()));
       const expected = Array.from({ length: 3 * count }, (_, n) => id(n + 1));
       same(found.map((tuple) => tuple.checkpoint.id).toSorted(), expected, "the ids of the thread");
@@ -127,15 +112,12 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/race-writes",
-    group: "race",
-    level: "SHOULD",
-    source: shared,
+  "langgraph/race-writes": {
+    should: shared,
     title: "keeps the writes of every task that several processes put to one checkpoint at the same time",
     async check(trial) {
       await save(await trial.store(), 1);
-      await race(trial, "tasks", [{ tasks: tasksOf(0) }, { tasks: tasksOf(1) }, { tasks: tasksOf(2) }]);
+      await together(trial, "tasks", [{ tasks: tasksOf(0) }, { tasks: tasksOf(1) }, { tasks: tasksOf(2) }]);
       const found = await writesAt(await trial.store(), atStep(1));
       const expected = [0, 1, 2].flatMap((part) =>
         tasksOf(part).flatMap((task) => stepChannels.map((name) => `${task} ${name} ${part}`)),
@@ -143,16 +125,13 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       same(found?.map((write) => write.join(" ")).toSorted(), expected.toSorted(), "the pending writes");
     },
   },
-  {
-    id: "langgraph/race-task",
-    group: "race",
-    level: "OURS",
-    source: "ours: two servers that run one task keep the result of one of them, and no mixture",
+  "langgraph/race-task": {
+    ours: "two servers that run one task keep the result of one of them, and no mixture",
     title: "keeps all writes of one process if several put the writes of one task at the same time",
     async check(trial) {
       await save(await trial.store(), 1);
       const tasks = Array.from({ length: 10 }, (_, n) => `task ${n}`);
-      await race(trial, "tasks", [{ tasks }, { tasks }, { tasks }]);
+      await together(trial, "tasks", [{ tasks }, { tasks }, { tasks }]);
       const found = (await writesAt(await trial.store(), atStep(1))) ?? [];
       for (const task of tasks) {
         const mine = found.filter((write) => write[0] === task);
@@ -161,25 +140,22 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/race-same-checkpoint",
-    group: "race",
-    level: "OURS",
-    source: "ours: two servers that save one checkpoint keep that of one of them, and no mixture",
+  "langgraph/race-same-checkpoint": {
+    ours: "two servers that save one checkpoint keep that of one of them, and no mixture",
     title: "keeps the values and the metadata of one process if several put the same checkpoint at the same time",
     async check(trial) {
-      await race(trial, "same", [{}, {}, {}]);
+      await together(trial, "same", [{}, {}, {}]);
       const tuple = await (await trial.store()).getTuple(at());
       const by = tuple?.metadata?.["by"];
       const expected = Object.fromEntries(stepChannels.map((name) => [name, by]));
       same(tuple?.checkpoint.channel_values, expected, "the values of the process whose metadata is stored");
     },
   },
-  {
-    id: "langgraph/kill-keeps-checkpoints",
-    group: "kill",
-    level: "MUST",
-    source: 'documented: https://docs.langchain.com/oss/javascript/langgraph/durable-execution: durability "sync"',
+});
+
+export const kills = expectations<Saver>("kill", {
+  "langgraph/kill-keeps-checkpoints": {
+    must: 'documented: https://docs.langchain.com/oss/javascript/langgraph/durable-execution: durability "sync"',
     title: "keeps every checkpoint whose `put` has resolved before the process is killed",
     async check(trial) {
       const threads = await killed(trial, "steps");
@@ -194,11 +170,8 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/kill-whole-checkpoints",
-    group: "kill",
-    level: "MUST",
-    source: "framework: a graph goes on from the latest checkpoint, whatever it holds",
+  "langgraph/kill-whole-checkpoints": {
+    must: "framework: a graph goes on from the latest checkpoint, whatever it holds",
     title: "shows no part of a checkpoint when the process is killed while it is put",
     async check(trial) {
       const threads = await killed(trial, "steps");
@@ -211,11 +184,8 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/kill-whole-writes",
-    group: "kill",
-    level: "SHOULD",
-    source: "framework: a task with stored writes does not run again, so what is missing of them stays missing",
+  "langgraph/kill-whole-writes": {
+    should: "framework: a task with stored writes does not run again, so what is missing of them stays missing",
     title: "keeps all writes of a task or none when the process is killed, and all once `putWrites` has resolved",
     async check(trial) {
       const threads = await killed(trial, "writes");
@@ -229,11 +199,8 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/kill-before-writes",
-    group: "kill",
-    level: "MUST",
-    source: "framework: `put` and `putWrites` are separate calls, and a process can end between them",
+  "langgraph/kill-before-writes": {
+    must: "framework: `put` and `putWrites` are separate calls, and a process can end between them",
     title: "has a checkpoint whose process was killed before any writes, and takes the writes of another process",
     async check(trial) {
       const child = trial.child("one", { thread: "thread" });
@@ -246,11 +213,8 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       same(await writesAt(store, atStep(1)), [["task", "a", 1]], "the pending writes of another process");
     },
   },
-  {
-    id: "langgraph/kill-goes-on",
-    group: "kill",
-    level: "MUST",
-    source: durable,
+  "langgraph/kill-goes-on": {
+    must: durable,
     title: "can be opened and goes on with a thread after a process that was saving was killed",
     async check(trial) {
       const threads = await killed(trial, "steps");
@@ -265,4 +229,4 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-];
+});

@@ -1,20 +1,16 @@
 // `putWrites`: the writes of tasks whose step has not ended.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import type { Saver, Write } from "./store.js";
 import { all, at, atStep, errorOf, id, published, same, save, sorted, types, writesAt } from "./cases.js";
 
 const [error, scheduled, interrupt, resume] = ["__error__", "__scheduled__", "__interrupt__", "__resume__"];
 
-export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
-  {
-    id: "langgraph/writes",
-    group: "contract",
-    level: "MUST",
-    source: `${published}putWrites "should store writes to the checkpoint"`,
+export const pendingWrites = expectations<Saver>("contract", {
+  "langgraph/writes": {
+    must: `${published}putWrites "should store writes to the checkpoint"`,
     title: "returns the writes of a task with its checkpoint, in their order, several to one channel too",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1);
       const made = Array.from({ length: 12 }, (_, n): Write => [n % 2 === 0 ? "even" : "odd", { n }]);
       await store.putWrites(config, made, "task");
@@ -24,28 +20,20 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
       same(listed?.pendingWrites, expected, "the pending writes of list");
     },
   },
-  {
-    id: "langgraph/no-writes",
-    group: "contract",
-    level: "SHOULD",
-    source: `${published}getTuple, list: MemorySaver, SqliteSaver and PostgresSaver return an empty array`,
+  "langgraph/no-writes": {
+    should: `${published}getTuple, list: MemorySaver, SqliteSaver and PostgresSaver return an empty array`,
     title: "returns an empty array, not undefined, for a checkpoint without pending writes",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1);
       same(await writesAt(store, config), [], "pendingWrites of getTuple");
       const [listed] = await all(store.list(at()));
       same(listed?.pendingWrites, [], "pendingWrites of list");
     },
   },
-  {
-    id: "langgraph/writes-need-checkpoint",
-    group: "contract",
-    level: "MUST",
-    source: `${published}putWrites "should fail if the thread_id is missing", "should fail if the checkpoint_id is missing"`,
+  "langgraph/writes-need-checkpoint": {
+    must: `${published}putWrites "should fail if the thread_id is missing", "should fail if the checkpoint_id is missing"`,
     title: "rejects `putWrites` without a thread or without a checkpoint's id",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const configs = [{}, { configurable: { checkpoint_ns: "", checkpoint_id: id(1) } }, at("thread", "")];
       for (const config of configs) {
         const thrown = await errorOf(() => store.putWrites(config, [["a", 1]], "task"));
@@ -53,27 +41,19 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/writes-without-namespace",
-    group: "contract",
-    level: "SHOULD",
-    source: "framework: `put` and `getTuple` take the root namespace if a config has none",
+  "langgraph/writes-without-namespace": {
+    should: "framework: `put` and `getTuple` take the root namespace if a config has none",
     title: "takes the root namespace for writes whose config has none",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1);
       await store.putWrites({ configurable: { thread_id: "thread", checkpoint_id: id(1) } }, [["a", 1]], "task");
       same(await writesAt(store, config), [["task", "a", 1]], "the pending writes of the root namespace");
     },
   },
-  {
-    id: "langgraph/writes-before-checkpoint",
-    group: "contract",
-    level: "MUST",
-    source: 'framework: under durability "async", the default, `putWrites` does not wait for `put` of its checkpoint',
+  "langgraph/writes-before-checkpoint": {
+    must: 'framework: under durability "async", the default, `putWrites` does not wait for `put` of its checkpoint',
     title: "keeps writes that arrive before their checkpoint",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await store.putWrites(atStep(1), [["early", 1]], "task");
       same(await store.getTuple(atStep(1)), undefined, "getTuple before the checkpoint is put");
       same(await all(store.list(at())), [], "list before the checkpoint is put");
@@ -81,14 +61,10 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
       same(await writesAt(store, config), [["task", "early", 1]], "the pending writes");
     },
   },
-  {
-    id: "langgraph/writes-twice",
-    group: "contract",
-    level: "SHOULD",
-    source: "framework: MemorySaver, SqliteSaver and PostgresSaver ignore a second write of one task at one position",
+  "langgraph/writes-twice": {
+    should: "framework: MemorySaver, SqliteSaver and PostgresSaver ignore a second write of one task at one position",
     title: "keeps the first write of each task and position",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1);
       const pairs: Write[][] = [
         [
@@ -112,14 +88,10 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
       same(sorted(await writesAt(store, config)), expected, "the pending writes");
     },
   },
-  {
-    id: "langgraph/special-writes-replace",
-    group: "contract",
-    level: "MUST",
-    source: "framework: `interrupt` saves the answers of a task again with each new answer, and a task can fail again",
+  "langgraph/special-writes-replace": {
+    must: "framework: `interrupt` saves the answers of a task again with each new answer, and a task can fail again",
     title: "replaces the error, interrupts and answers of a task that are put again",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1);
       for (const channel of [error, scheduled, interrupt, resume]) {
         await store.putWrites(config, [[channel!, "first"]], "task");
@@ -134,14 +106,10 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
       }
     },
   },
-  {
-    id: "langgraph/special-writes-apart",
-    group: "contract",
-    level: "MUST",
-    source: `${types}\`WRITES_IDX_MAP\`: "avoid those writes from conflicting with regular writes"`,
+  "langgraph/special-writes-apart": {
+    must: `${types}\`WRITES_IDX_MAP\`: "avoid those writes from conflicting with regular writes"`,
     title: "keeps the error, interrupts and answers of a task beside each other and beside its other writes",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1);
       await store.putWrites(config, [["a", 1]], "task");
       for (const channel of [error, scheduled, interrupt, resume])
@@ -150,14 +118,11 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
       same(found, sorted(["a", error, scheduled, interrupt, resume]), "the channels of the pending writes");
     },
   },
-  {
-    id: "langgraph/writes-apart",
+  "langgraph/writes-apart": {
     group: "isolation",
-    level: "MUST",
-    source: `${types}\`putWrites\`: "intermediate writes linked to a checkpoint"`,
+    must: `${types}\`putWrites\`: "intermediate writes linked to a checkpoint"`,
     title: "returns writes only with the checkpoint, namespace and thread to which they were put",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const places = [atStep(1), atStep(2), atStep(1, "thread", "sub"), atStep(1, "other")];
       for (const [n, config] of places.entries()) {
         const { thread_id, checkpoint_ns } = config.configurable as Record<string, string>;
@@ -168,14 +133,10 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
         same(await writesAt(store, config), [["task", "n", n]], `the pending writes of ${JSON.stringify(config)}`);
     },
   },
-  {
-    id: "langgraph/writes-at-once",
-    group: "contract",
-    level: "MUST",
-    source: "framework: the tasks of a step end at any time, and `putWrites` of one does not wait for the others",
+  "langgraph/writes-at-once": {
+    must: "framework: the tasks of a step end at any time, and `putWrites` of one does not wait for the others",
     title: "keeps the writes of many tasks that are put at the same time",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1);
       const names = Array.from({ length: 50 }, (_, n) => `task ${String(n).padStart(2, "0")}`);
       await Promise.all(
@@ -197,14 +158,11 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
       same(sorted(await writesAt(store, config)), expected, "the pending writes");
     },
   },
-  {
-    id: "langgraph/writes-order",
+  "langgraph/writes-order": {
     group: "order",
-    level: "SHOULD",
-    source: `${types}\`putWrites\` of 1.2: "Writes stored without a path sort first by taskId"`,
+    should: `${types}\`putWrites\` of 1.2: "Writes stored without a path sort first by taskId"`,
     title: "returns the writes of several tasks in the order of the tasks' ids, and of their positions",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1);
       for (const task of ["c", "a", "b"])
         await store.putWrites(
@@ -219,14 +177,11 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
       same(found, ["a1", "a2", "b1", "b2", "c1", "c2"], "the tasks and channels of the pending writes");
     },
   },
-  {
-    id: "langgraph/writes-path-order",
+  "langgraph/writes-path-order": {
     group: "order",
-    level: "OURS",
-    source: `ours: types of @langchain/langgraph-checkpoint 1.2 demand the order of paths; earlier ones know no path`,
+    ours: `types of @langchain/langgraph-checkpoint 1.2 demand the order of paths; earlier ones know no path`,
     title: "returns the writes of several tasks in the order of the tasks' paths, those without a path first",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const config = await save(store, 1);
       const paths = { a: "~c", b: "~b", c: "~a", d: undefined };
       for (const [task, path] of Object.entries(paths)) await store.putWrites(config, [["n", task]], task, path);
@@ -234,4 +189,4 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
       same(found, ["d", "c", "b", "a"], "the tasks of the pending writes");
     },
   },
-];
+});

@@ -1,5 +1,6 @@
 // How many bytes are stored. Figures, and no verdicts.
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import type { Trial } from "../../suite/types.js";
 import { key, persist, snapshot, step } from "./helpers.js";
 import type { Store } from "./store.js";
 
@@ -18,15 +19,11 @@ async function measure(trial: Trial<Store>, what: string, readable: number): Pro
   if (readable > 0) trial.figure(`${what}, over the newest snapshot as JSON`, bytes / readable, "times");
 }
 
-export const growth: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "mastra/growth-of-a-run",
-    group: "growth",
-    level: "OURS",
-    source: "ours: every step persists all results before it (https://github.com/mastra-ai/mastra/issues/17284)",
+export const growth = expectations<Store>("growth", {
+  "mastra/growth-of-a-run": {
+    ours: "every step persists all results before it (https://github.com/mastra-ai/mastra/issues/17284)",
     title: "takes few bytes for a run of 100 steps of 2 KB in 200 snapshots",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const context: Record<string, unknown> = { input: {} };
       let newest = snapshot({ context });
       for (let n = 0; n < 200; n++) {
@@ -39,14 +36,10 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
       await measure(trial, "200 snapshots of a run of 100 steps", JSON.stringify(newest).length);
     },
   },
-  {
-    id: "mastra/growth-of-results",
-    group: "growth",
-    level: "OURS",
-    source: "ours: a result is a small change of a snapshot",
+  "mastra/growth-of-results": {
+    ours: "a result is a small change of a snapshot",
     title: "takes few bytes for the results of 100 small steps of a run with a large input",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const input = { text: words(trial, 100_000) };
       await persist(store, { snapshot: snapshot({ context: { input } }) });
       for (let n = 0; n < 100; n++)
@@ -54,14 +47,10 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
       await measure(trial, "100 small results beside an input of 100 KB", 110_000);
     },
   },
-  {
-    id: "mastra/growth-after-deletion",
-    group: "growth",
-    level: "OURS",
-    source: "ours: what is deleted should be gone (https://github.com/mastra-ai/mastra/issues/20970)",
+  "mastra/growth-after-deletion": {
+    ours: "what is deleted should be gone (https://github.com/mastra-ai/mastra/issues/20970)",
     title: "takes few bytes after all of 50 runs of 20 KB were deleted",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       for (let n = 0; n < 50; n++) {
         const context = { input: { text: words(trial, 20_000) } };
         await persist(store, { runId: `r${n}`, snapshot: snapshot({ context }) });
@@ -70,4 +59,4 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
       await measure(trial, "after the deletion of 50 runs of 20 KB", 0);
     },
   },
-];
+});

@@ -1,6 +1,6 @@
 // Values and names that break careless code.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { finish, load, persist, snapshot, step, suspended } from "./helpers.js";
 import type { Store } from "./store.js";
 
@@ -12,15 +12,11 @@ async function roundTrip(store: Store, output: unknown): Promise<any> {
   return (await load(store)).context.a.output;
 }
 
-export const hostile: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "mastra/json-values",
-    group: "hostile",
-    level: "MUST",
-    source: json,
+export const hostile = expectations<Store>("hostile", {
+  "mastra/json-values": {
+    must: json,
     title: "returns every value of JSON as it was: texts, numbers, and keys of all kinds",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const value = {
         texts: [
           "",
@@ -42,14 +38,10 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await roundTrip(store, value), value);
     },
   },
-  {
-    id: "mastra/order-of-steps",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: getSnapshotMemoryInfo takes the first suspended step of a context",
+  "mastra/order-of-steps": {
+    should: "framework: getSnapshotMemoryInfo takes the first suspended step of a context",
     title: "keeps the order of the steps of a snapshot",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const names = ["zebra", "input", "b", "aa", "a", "B"];
       const context = Object.fromEntries(names.map((name) => [name, step(name)]));
       await persist(store, { snapshot: snapshot({ context }) });
@@ -58,55 +50,38 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(Object.keys((await load(store)).context), [...names, "0th", "aaa"]);
     },
   },
-  {
-    id: "mastra/nul-in-texts",
-    group: "hostile",
-    level: "SHOULD",
-    source: `${json}, and what tools read from files has NUL characters`,
+  "mastra/nul-in-texts": {
+    should: `${json}, and what tools read from files has NUL characters`,
     title: "keeps NUL characters in texts",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       assert.deepEqual(await roundTrip(store, { "a\0b": "\0", text: "a\0\0b\\u0000" }), {
         "a\0b": "\0",
         text: "a\0\0b\\u0000",
       });
     },
   },
-  {
-    id: "mastra/half-characters",
-    group: "hostile",
-    level: "SHOULD",
-    source: `${json}, and texts of models that are cut off end in the middle of a character`,
+  "mastra/half-characters": {
+    should: `${json}, and texts of models that are cut off end in the middle of a character`,
     title: "keeps half a character at the end of a text",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const text = "well done \u{1F389}".slice(0, -1);
       assert.deepEqual(await roundTrip(store, { text }), { text });
     },
   },
-  {
-    id: "mastra/dates",
-    group: "hostile",
-    level: "SHOULD",
-    source: 'framework: InMemoryStore keeps them ("downstream consumers that do .getTime() then break")',
+  "mastra/dates": {
+    should: 'framework: InMemoryStore keeps them ("downstream consumers that do .getTime() then break")',
     title: "keeps the dates that steps have returned, so that they are dates after a resume",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const due = new Date(1_700_000_000_123);
       assert.deepEqual(await roundTrip(store, { due, all: [{ due }] }), { due, all: [{ due }] });
       await finish(store, "b", step({ due }));
       assert.deepEqual((await load(store)).context.b.output, { due });
     },
   },
-  {
-    id: "mastra/values-beyond-json",
-    group: "hostile",
-    level: "OURS",
-    source:
-      "ours: a step gets after a resume what it would have got without one (InMemoryStore does it, LibSQLStore doesn't)",
+  "mastra/values-beyond-json": {
+    ours: "a step gets after a resume what it would have got without one (InMemoryStore does it, LibSQLStore doesn't)",
     title: "keeps undefined, NaN, infinities, maps, sets, big integers and bytes",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const value = {
         none: undefined,
         numbers: [Number.NaN, Number.POSITIVE_INFINITY],
@@ -117,27 +92,19 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await roundTrip(store, value), value);
     },
   },
-  {
-    id: "mastra/proto-key",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: it is a key of JSON like others (InMemoryStore and LibSQLStore lose it)",
+  "mastra/proto-key": {
+    ours: "it is a key of JSON like others (InMemoryStore and LibSQLStore lose it)",
     title: "keeps a key that is called __proto__, and changes no prototype",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const found = await roundTrip(store, JSON.parse('{"__proto__":{"isAdmin":true},"a":1}'));
       assert.equal(found.isAdmin, undefined, "the prototype of the value was changed");
       assert.equal(JSON.stringify(found), '{"__proto__":{"isAdmin":true},"a":1}');
     },
   },
-  {
-    id: "mastra/big-snapshot",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: snapshots of agents with files have many MB (https://github.com/mastra-ai/mastra/issues/17284)",
+  "mastra/big-snapshot": {
+    should: "framework: snapshots of agents with files have many MB (https://github.com/mastra-ai/mastra/issues/17284)",
     title: "stores a snapshot of 5 MB, and changes it",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const texts = Array.from({ length: 50 }, (_, n) => `${n}:${trial.random(1e9)}:`.padEnd(100_000, "\u00e4 text. "));
       assert.deepEqual(await roundTrip(store, { texts }), { texts });
       const context = await finish(store, "b", step("end"));
@@ -145,15 +112,10 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual((await load(store)).context.b, step("end"));
     },
   },
-  {
-    id: "mastra/deep-snapshot",
-    group: "hostile",
-    level: "OURS",
-    source:
-      "ours: what is too deep must not be replaced without an error (LibSQLStore replaces all below 100 levels by a text)",
+  "mastra/deep-snapshot": {
+    ours: "what is too deep must not be replaced without an error (LibSQLStore replaces all below 100 levels by a text)",
     title: "stores a value that is nested 300 times",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       let value: unknown = "inside";
       for (let n = 0; n < 150; n++) value = { [`k${n}`]: [value] };
       let found = await roundTrip(store, value);
@@ -161,15 +123,11 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.equal(found, "inside", "what is inside of 300 levels");
     },
   },
-  {
-    id: "mastra/odd-steps",
-    group: "hostile",
-    level: "SHOULD",
-    source:
+  "mastra/odd-steps": {
+    should:
       "documented: the id of a step is any text, and the engine itself has steps such as `loop.step` and `__state`",
     title: "stores the results of steps whatever their ids are",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended() });
       const names = [
         "a.b",
@@ -196,14 +154,10 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.equal(Object.keys(context).length, Object.keys(suspended().context).length + names.length);
     },
   },
-  {
-    id: "mastra/rejected-persist",
-    group: "hostile",
-    level: "OURS",
-    source: "ours: a call that rejects changes nothing, so that the run can be resumed from the snapshot before",
+  "mastra/rejected-persist": {
+    ours: "a call that rejects changes nothing, so that the run can be resumed from the snapshot before",
     title: "rejects a snapshot that can't be read, and keeps the one before",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended() });
       const context = {
         input: {},
@@ -218,4 +172,4 @@ export const hostile: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await load(store), suspended());
     },
   },
-];
+});

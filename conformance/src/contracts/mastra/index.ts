@@ -4,7 +4,7 @@ import { growth } from "./growth.js";
 import { hostile } from "./hostile.js";
 import { isolation } from "./isolation.js";
 import { lists } from "./lists.js";
-import { processes } from "./processes.js";
+import { kills, races, restarts } from "./processes.js";
 import { programs } from "./programs.js";
 import { retention } from "./retention.js";
 import { snapshots } from "./snapshots.js";
@@ -14,6 +14,17 @@ import { updates } from "./updates.js";
 export default contract<Store>({
   contract: "mastra",
   url: import.meta.url,
-  expectations: [...snapshots, ...updates, ...lists, ...hostile, ...isolation, ...processes, ...retention, ...growth],
+  expectations: [
+    ...snapshots,
+    ...updates,
+    ...lists,
+    ...hostile,
+    ...isolation,
+    ...restarts,
+    ...races,
+    ...kills,
+    ...retention,
+    ...growth,
+  ],
   programs,
 });

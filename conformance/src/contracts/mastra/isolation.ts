@@ -1,6 +1,6 @@
 // Nothing is mixed up between runs, and between a store and its callers.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { at, finish, get, ids, key, load, parsed, persist, snapshot, step, suspended } from "./helpers.js";
 import type { Key, Store } from "./store.js";
 
@@ -53,15 +53,11 @@ const odd = [
   `${"x".repeat(499)}y`,
 ];
 
-export const isolation: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "mastra/runs-of-one-id",
-    group: "isolation",
-    level: "MUST",
-    source: pair,
+export const isolation = expectations<Store>("isolation", {
+  "mastra/runs-of-one-id": {
+    must: pair,
     title: "keeps runs of one id apart if they belong to different workflows",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const [v, w] = [{ ...key, workflowName: "v" }, key];
       for (const one of [v, w]) await store.persistWorkflowSnapshot({ ...one, snapshot: suspended() });
       await store.updateWorkflowState({ ...v, opts: { status: "running" } });
@@ -71,14 +67,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await store.loadWorkflowSnapshot(w), suspended(), "after the other one was deleted");
     },
   },
-  {
-    id: "mastra/runs-of-one-workflow",
-    group: "isolation",
-    level: "MUST",
-    source: pair,
+  "mastra/runs-of-one-workflow": {
+    must: pair,
     title: "changes only the run that is named, and no other run of its workflow",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const other = { ...key, runId: "other" };
       await persist(store, { snapshot: suspended() });
       await persist(store, { ...other, snapshot: suspended(), resourceId: "u" });
@@ -89,11 +81,8 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await get(store, other)).resourceId, "u");
     },
   },
-  {
-    id: "mastra/names-are-not-joined",
-    group: "isolation",
-    level: "MUST",
-    source: pair,
+  "mastra/names-are-not-joined": {
+    must: pair,
     title: "keeps runs apart whose names are equal once they are joined",
     async check(trial) {
       const separators = ["-", "_", ":", "/", "|", ".", "#", "::", " "];
@@ -106,11 +95,8 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "mastra/odd-runs",
-    group: "isolation",
-    level: "SHOULD",
-    source: "documented: the type of runId in createRun is any text, and so is the id of a workflow",
+  "mastra/odd-runs": {
+    should: "documented: the type of runId in createRun is any text, and so is the id of a workflow",
     title: "keeps runs and workflows apart whatever their names are",
     async check(trial) {
       await assertApart(
@@ -122,14 +108,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "mastra/nul-in-names",
-    group: "isolation",
-    level: "OURS",
-    source: "ours: a text is not cut where C ends one (LibSQLStore cuts it)",
+  "mastra/nul-in-names": {
+    ours: "a text is not cut where C ends one (LibSQLStore cuts it)",
     title: "keeps runs apart whose names differ only after a NUL character, or refuses such names",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { runId: "a", snapshot: suspended() });
       const persisted = await persist(store, { runId: "a\0b" }).then(
         () => true,
@@ -141,14 +123,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual((await ids(store)).toSorted(), ["a", "a\0b"]);
     },
   },
-  {
-    id: "mastra/filters-are-no-patterns",
-    group: "isolation",
-    level: "MUST",
-    source: "documented: the type StorageListWorkflowRunsInput, whose filters are names",
+  "mastra/filters-are-no-patterns": {
+    must: "documented: the type StorageListWorkflowRunsInput, whose filters are names",
     title: "takes the names in filters as they are, and not as patterns",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const name of ["ab", "AB", "a%", "a_", "a' OR 1=1 --"])
         await persist(store, { workflowName: name, runId: name, resourceId: name });
       for (const name of ["a%", "a_", "a' OR 1=1 --", "AB"]) {
@@ -159,14 +137,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       for (const name of ["%", "a", "A%", "*"]) assert.deepEqual(await ids(store, { resourceId: name }), []);
     },
   },
-  {
-    id: "mastra/copies-of-what-is-read",
-    group: "isolation",
-    level: "SHOULD",
-    source: "framework: InMemoryStore clones what it returns, because the engine changes it",
+  "mastra/copies-of-what-is-read": {
+    should: "framework: InMemoryStore clones what it returns, because the engine changes it",
     title: "returns copies: who changes a snapshot that was read changes nothing in the store",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended(), createdAt: at(1) });
       const read = [
         async () => load(store),
@@ -188,15 +162,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual((await get(store)).createdAt, at(1), "createdAt of getWorkflowRunById");
     },
   },
-  {
-    id: "mastra/copies-of-what-updates-return",
-    group: "isolation",
-    level: "OURS",
-    source:
-      "ours: what an update returns is no way into the store (updateWorkflowState of InMemoryStore returns its own object)",
+  "mastra/copies-of-what-updates-return": {
+    ours: "what an update returns is no way into the store (updateWorkflowState of InMemoryStore returns its own object)",
     title: "returns copies from updates, too",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended() });
       const state = await store.updateWorkflowState({ ...key, opts: { status: "running" } });
       state.status = "failed";
@@ -207,14 +176,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual((await load(store)).context.s, step({ list: [1] }), "updateWorkflowResults");
     },
   },
-  {
-    id: "mastra/copies-of-what-is-stored",
-    group: "isolation",
-    level: "SHOULD",
-    source: "framework: the engine persists its live results of steps, and changes them while it goes on",
+  "mastra/copies-of-what-is-stored": {
+    should: "framework: the engine persists its live results of steps, and changes them while it goes on",
     title: "keeps a snapshot as it was when it was persisted, whatever the caller does with its object afterwards",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const given = suspended();
       await persist(store, { snapshot: given });
       given.status = "failed";
@@ -231,14 +196,10 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual((await load(store)).activePaths, [1], "updateWorkflowState");
     },
   },
-  {
-    id: "mastra/copies-at-the-call",
-    group: "isolation",
-    level: "OURS",
-    source: "ours: parallel steps go on while a snapshot is being stored, and would be half in it",
+  "mastra/copies-at-the-call": {
+    ours: "parallel steps go on while a snapshot is being stored, and would be half in it",
     title: "stores a snapshot as it is at the call, and not as it is once the store comes to it",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const given = suspended();
       const before = persist(store, { snapshot: suspended() });
       const persisted = persist(store, { snapshot: given });
@@ -253,4 +214,4 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual((await load(store)).context.s, step({ list: [1] }), "updateWorkflowResults");
     },
   },
-];
+});

@@ -1,6 +1,6 @@
 // Lists of runs: filters, order and pages.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { at, ids, key, parsed, persist, snapshot, step, suspended } from "./helpers.js";
 import type { Store } from "./store.js";
 
@@ -26,15 +26,11 @@ async function assertListed(store: Store, filter: Parameters<Store["listWorkflow
   assert.equal(total, wanted.length, "total");
 }
 
-export const lists: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "mastra/list-nothing",
-    group: "order",
-    level: "MUST",
-    source: "documented: the type WorkflowRuns",
+export const lists = expectations<Store>("order", {
+  "mastra/list-nothing": {
+    must: "documented: the type WorkflowRuns",
     title: "lists no runs and a total of 0 while there are none",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       assert.deepEqual(await store.listWorkflowRuns(), { runs: [], total: 0 });
       assert.deepEqual(await store.listWorkflowRuns({ workflowName: "w", page: 0, perPage: 5 }), {
         runs: [],
@@ -42,14 +38,10 @@ export const lists: ReadonlyArray<Expectation<Store>> = [
       });
     },
   },
-  {
-    id: "mastra/list-all",
-    group: "order",
-    level: "MUST",
-    source: "documented: the types WorkflowRuns and WorkflowRun",
+  "mastra/list-all": {
+    must: "documented: the types WorkflowRuns and WorkflowRun",
     title: "lists all runs as they are, with their number",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { resourceId: "u", snapshot: suspended(), createdAt: at(1), updatedAt: at(2) });
       await persist(store, { runId: "other" });
       const { runs, total } = await store.listWorkflowRuns();
@@ -63,41 +55,29 @@ export const lists: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(parsed(run), suspended());
     },
   },
-  {
-    id: "mastra/list-newest-first",
-    group: "order",
-    level: "SHOULD",
-    source: "framework: InMemoryStore and LibSQLStore sort by createdAt, the newest first",
+  "mastra/list-newest-first": {
+    should: "framework: InMemoryStore and LibSQLStore sort by createdAt, the newest first",
     title: "lists the run that was created last first, whatever was updated since",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const seconds of [3, 1, 4, 0, 2])
         await persist(store, { runId: `r${seconds}`, createdAt: at(seconds), updatedAt: at(9 - seconds) });
       await persist(store, { runId: "r1" });
       assert.deepEqual(await ids(store), ["r4", "r3", "r2", "r1", "r0"]);
     },
   },
-  {
-    id: "mastra/list-of-a-workflow",
-    group: "order",
-    level: "MUST",
-    source: type,
+  "mastra/list-of-a-workflow": {
+    must: type,
     title: "lists the runs of one workflow",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await six(store);
       await assertListed(store, { workflowName: "w" }, ["r0", "r1", "r2", "r3"]);
       await assertListed(store, { workflowName: "unknown" }, []);
     },
   },
-  {
-    id: "mastra/list-by-status",
-    group: "order",
-    level: "MUST",
-    source: type,
+  "mastra/list-by-status": {
+    must: type,
     title: "lists the runs whose snapshots have a status now",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await six(store);
       await assertListed(store, { status: "suspended" }, ["r1", "r3"]);
       await store.updateWorkflowState({ workflowName: "w", runId: "r1", opts: { status: "running" } });
@@ -106,54 +86,38 @@ export const lists: ReadonlyArray<Expectation<Store>> = [
       await assertListed(store, { status: "running" }, ["r1"]);
     },
   },
-  {
-    id: "mastra/list-of-a-resource",
-    group: "order",
-    level: "MUST",
-    source: type,
+  "mastra/list-of-a-resource": {
+    must: type,
     title: "lists the runs of one resource",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await six(store);
       await persist(store, { runId: "none" });
       await assertListed(store, { resourceId: "even" }, ["r0", "r2", "r4"]);
       await assertListed(store, { resourceId: "unknown" }, []);
     },
   },
-  {
-    id: "mastra/list-between-dates",
-    group: "order",
-    level: "MUST",
-    source: type,
+  "mastra/list-between-dates": {
+    must: type,
     title: "lists the runs that were created between two dates, after one, or before one",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await six(store);
       await assertListed(store, { fromDate: at(0.5), toDate: at(3.5) }, ["r1", "r2", "r3"]);
       await assertListed(store, { fromDate: at(3.5) }, ["r4", "r5"]);
       await assertListed(store, { toDate: at(0.5) }, ["r0"]);
     },
   },
-  {
-    id: "mastra/list-dates-inclusive",
-    group: "order",
-    level: "SHOULD",
-    source: "framework: InMemoryStore and LibSQLStore",
+  "mastra/list-dates-inclusive": {
+    should: "framework: InMemoryStore and LibSQLStore",
     title: "lists the runs that were created at the two dates themselves",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await six(store);
       await assertListed(store, { fromDate: at(1), toDate: at(3) }, ["r1", "r2", "r3"]);
     },
   },
-  {
-    id: "mastra/list-with-all-filters",
-    group: "order",
-    level: "MUST",
-    source: type,
+  "mastra/list-with-all-filters": {
+    must: type,
     title: "lists the runs that match all filters at once, and counts no others",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const filter = { workflowName: "w", status: "suspended", resourceId: "u", fromDate: at(10), toDate: at(20) };
       const match = { resourceId: "u", createdAt: at(15), snapshot: suspended() };
       for (const runId of ["m0", "m1"]) await persist(store, { ...match, runId });
@@ -167,14 +131,10 @@ export const lists: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual([runs.length, total], [1, 2], "on a page of one run, and the total without pages");
     },
   },
-  {
-    id: "mastra/list-of-a-thread",
-    group: "order",
-    level: "MUST",
-    source: `${type} ("MUST NOT exclude rows the canonical extraction would match")`,
+  "mastra/list-of-a-thread": {
+    must: `${type} ("MUST NOT exclude rows the canonical extraction would match")`,
     title: "leaves out no run of a thread, if lists are filtered by a thread",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const memoryInfo = { threadId: "t", resourceId: "u" };
       const waits = { status: "suspended", suspendPayload: { __streamState: { messageList: { memoryInfo } } } };
       await persist(store, { runId: "loop", snapshot: snapshot({ context: { input: {}, "any step": waits } }) });
@@ -186,14 +146,10 @@ export const lists: ReadonlyArray<Expectation<Store>> = [
       assert(found.includes("durable"), "the thread of the input");
     },
   },
-  {
-    id: "mastra/list-pages",
-    group: "order",
-    level: "MUST",
-    source: type,
+  "mastra/list-pages": {
+    must: type,
     title: "lists runs in pages that begin with 0, and says how many runs all pages have",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await six(store);
       const pages = await Promise.all([0, 1, 2, 3].map((page) => store.listWorkflowRuns({ page, perPage: 4 })));
       assert.deepEqual(
@@ -209,14 +165,10 @@ export const lists: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(all.toSorted(), ["r0", "r1", "r2", "r3", "r4", "r5"]);
     },
   },
-  {
-    id: "mastra/list-pages-of-one-moment",
-    group: "order",
-    level: "SHOULD",
-    source: "framework: listSuspendedRuns of agents reads all pages, and needs each run once",
+  "mastra/list-pages-of-one-moment": {
+    should: "framework: listSuspendedRuns of agents reads all pages, and needs each run once",
     title: "lists each run on one page, also if all were created in the same millisecond",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const names = Array.from({ length: 20 }, (_, n) => `r${(n * 7) % 20}`);
       for (const runId of names) await persist(store, { runId, createdAt: at(0) });
       const found: string[] = [];
@@ -228,66 +180,45 @@ export const lists: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(found.toSorted(), names.toSorted());
     },
   },
-  {
-    id: "mastra/list-without-pages",
-    group: "order",
-    level: "MUST",
-    source: `${type} ("When either is undefined, all results are returned")`,
+  "mastra/list-without-pages": {
+    must: `${type} ("When either is undefined, all results are returned")`,
     title: "lists all runs if only one of page and perPage is given, or if perPage is false",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await six(store);
       assert.equal((await ids(store, { perPage: 2 })).length, 6, "only perPage");
       assert.equal((await ids(store, { page: 1 })).length, 6, "only page");
       assert.equal((await ids(store, { page: 0, perPage: false })).length, 6, "perPage is false");
     },
   },
-  {
-    id: "mastra/list-pages-of-nothing",
-    group: "order",
-    level: "SHOULD",
-    source: "framework: normalizePerPage, which @mastra/core exports for stores",
+  "mastra/list-pages-of-nothing": {
+    should: "framework: normalizePerPage, which @mastra/core exports for stores",
     title: "lists no run but the total on a page of 0 runs",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await six(store);
       assert.deepEqual(await store.listWorkflowRuns({ page: 0, perPage: 0 }), { runs: [], total: 6 });
     },
   },
-  {
-    id: "mastra/list-wrong-per-page",
-    group: "order",
-    level: "SHOULD",
-    source: "framework: normalizePerPage, which @mastra/core exports for stores",
+  "mastra/list-wrong-per-page": {
+    should: "framework: normalizePerPage, which @mastra/core exports for stores",
     title: "refuses pages of a negative number of runs, and of parts of runs",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await six(store);
       for (const perPage of [-1, 1.5])
         await assert.rejects(store.listWorkflowRuns({ page: 0, perPage }), `perPage ${perPage} must be refused`);
     },
   },
-  {
-    id: "mastra/list-negative-page",
-    group: "order",
-    level: "OURS",
-    source:
-      "ours: a page before the first one is a mistake of the caller (InMemoryStore refuses it, LibSQLStore doesn't)",
+  "mastra/list-negative-page": {
+    ours: "a page before the first one is a mistake of the caller (InMemoryStore refuses it, LibSQLStore doesn't)",
     title: "refuses a negative page",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await six(store);
       await assert.rejects(store.listWorkflowRuns({ page: -1, perPage: 2 }), "page -1 must be refused");
     },
   },
-  {
-    id: "mastra/list-results",
-    group: "order",
-    level: "MUST",
-    source: "framework: the engine looks for active runs in lists, and resumes them from their snapshots",
+  "mastra/list-results": {
+    must: "framework: the engine looks for active runs in lists, and resumes them from their snapshots",
     title: "lists what updates have stored",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store);
       await store.updateWorkflowResults({ ...key, stepId: "a", result: step(1), requestContext: {} });
       await store.updateWorkflowState({ ...key, opts: { status: "success" } });
@@ -296,4 +227,4 @@ export const lists: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(parsed(run!).context.a, step(1));
     },
   },
-];
+});

@@ -1,7 +1,8 @@
 // Other processes: what they read, races between them, and kills.
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import type { Child, Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import { killed, race } from "../../suite/processes.js";
 import { at, get, ids, key, load, nothingLost, parsed, persist, snapshot, step, suspended } from "./helpers.js";
 import { numbered } from "./programs.js";
 import type { Store } from "./store.js";
@@ -24,36 +25,9 @@ const begins = (name: string) =>
     { workflowName: "w", runId: `${name}${n}`, snapshot: suspended() },
   ]);
 
-/** Runs calls in several processes that begin at the same time. Returns their results. */
-async function race(trial: Trial<Store>, calls: ReadonlyArray<readonly unknown[]>): Promise<boolean[][]> {
-  const children: Child[] = calls.map((some) => trial.child("race", some));
-  for (const child of children) await child.next();
-  for (const child of children) child.tell("begin");
-  return await Promise.all(children.map((child) => child.result()));
-}
-
-/**
- * Lets a program run for a random time after it has said something, and kills it. Returns what it has said. The trial's store is then
- * opened again, as by a process that goes on.
- */
-async function killed(trial: Trial<Store>, program: string, input?: unknown): Promise<number[]> {
-  await trial.store();
-  const child = trial.child(program, input);
-  await child.next();
-  await trial.sleep(30 + trial.random(120));
-  const said = await child.kill();
-  // A database server may still commit what the process has sent it.
-  await trial.sleep(200);
-  await trial.reopen();
-  return said;
-}
-
-export const processes: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "mastra/restart-reads-a-run",
-    group: "restart",
-    level: "MUST",
-    source: restart,
+export const restarts = expectations<Store>("restart", {
+  "mastra/restart-reads-a-run": {
+    must: restart,
     title: "returns in another process what was persisted, with its dates and its resource",
     async check(trial) {
       const run = { ...key, resourceId: "u", snapshot: suspended(), createdAt: at(1), updatedAt: at(2) };
@@ -70,11 +44,8 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual([resourceId, createdAt, updatedAt], ["u", at(1), at(2)]);
     },
   },
-  {
-    id: "mastra/restart-resumes-a-run",
-    group: "restart",
-    level: "MUST",
-    source: restart,
+  "mastra/restart-resumes-a-run": {
+    must: restart,
     title: "resumes in another process a run that was suspended in one, with the results of both",
     async check(trial) {
       const claim = { ...key, opts: { status: "running", expectedStatus: "suspended" } };
@@ -94,11 +65,8 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual([requestContext.tenant, requestContext.by, status], ["t-1", "second", "running"]);
     },
   },
-  {
-    id: "mastra/restart-keeps-deletions",
-    group: "restart",
-    level: "MUST",
-    source: "documented: the type of WorkflowsStorage.deleteWorkflowRunById",
+  "mastra/restart-keeps-deletions": {
+    must: "documented: the type of WorkflowsStorage.deleteWorkflowRunById",
     title: "has deleted in all processes what one has deleted",
     async check(trial) {
       const runs = ["a", "b", "c"].map((runId) => ["persistWorkflowSnapshot", { ...key, runId, snapshot: snapshot() }]);
@@ -106,14 +74,13 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual((await ids(await trial.store())).toSorted(), ["a", "c"]);
     },
   },
-  {
-    id: "mastra/processes-see-each-other",
-    group: "race",
-    level: "MUST",
-    source: "framework: a server reads the run that another one has just suspended or resumed",
+});
+
+export const races = expectations<Store>("race", {
+  "mastra/processes-see-each-other": {
+    must: "framework: a server reads the run that another one has just suspended or resumed",
     title: "returns at once what another process has stored, however long the store has been open",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await persist(store);
       assert.equal((await load(store)).status, "running");
       const child = trial.child("serve");
@@ -133,59 +100,48 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.equal(await load(store), null, "what the child has deleted");
     },
   },
-  {
-    id: "mastra/race-of-results",
-    group: "race",
-    level: "MUST",
-    source: atOnce,
+  "mastra/race-of-results": {
+    must: atOnce,
     title: "keeps all results of steps that end in two processes at the same time",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await persist(store);
-      await race(trial, [results("a"), results("b")]);
+      await race(trial, ["race", results("a")], ["race", results("b")]);
       const { context, requestContext } = await load(store);
       const all = ["a", "b"].flatMap((name) => Array.from({ length: 10 }, (_, n) => `${name}${n}`));
       const kept = all.filter((id) => id in context && id in requestContext).length;
       nothingLost(trial, store, "results kept of 20 steps in two processes", kept, 20);
     },
   },
-  {
-    id: "mastra/race-of-claims",
-    group: "race",
-    level: "MUST",
-    source: atOnce,
+  "mastra/race-of-claims": {
+    must: atOnce,
     title: "gives each suspended run to one of two processes that claim it at the same time",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       const runs = Array.from({ length: 10 }, (_, n) => ({ workflowName: "w", runId: `r${n}` }));
       for (const run of runs) await persist(store, { ...run, snapshot: suspended() });
       const opts = { status: "running", expectedStatus: "suspended" };
       const claims = runs.map((run) => ["updateWorkflowState", { ...run, opts }]);
-      const [first, second] = await race(trial, [claims, claims]);
+      const [first, second] = await race<boolean[]>(trial, ["race", claims], ["race", claims]);
       const neither = runs.filter((_, n) => !first![n] && !second![n]);
       assert.deepEqual(neither, [], "one process must get the run");
       const once = runs.filter((_, n) => first![n] !== second![n]).length;
       nothingLost(trial, store, "runs of 10 that only one of two processes has got", once, 10);
     },
   },
-  {
-    id: "mastra/race-of-runs",
-    group: "race",
-    level: "SHOULD",
-    source: "framework: several servers run workflows on one storage",
+  "mastra/race-of-runs": {
+    should: "framework: several servers run workflows on one storage",
     title: "keeps all runs that two processes begin at the same time in an empty store",
     async check(trial) {
-      await race(trial, [begins("a"), begins("b")]);
+      await race(trial, ["race", begins("a")], ["race", begins("b")]);
       const { runs, total } = await (await trial.store()).listWorkflowRuns();
       assert.equal(total, 20);
       for (const run of runs) assert.deepEqual(parsed(run), suspended());
     },
   },
-  {
-    id: "mastra/kill-keeps-snapshots",
-    group: "kill",
-    level: "SHOULD",
-    source: "framework: the engine goes on, or lets the process end, once a snapshot is persisted",
+});
+
+export const kills = expectations<Store>("kill", {
+  "mastra/kill-keeps-snapshots": {
+    should: "framework: the engine goes on, or lets the process end, once a snapshot is persisted",
     title: "keeps every snapshot that was persisted before the process is killed",
     async check(trial) {
       const said = [await killed(trial, "persistMany", "r0"), await killed(trial, "persistMany", "r1")];
@@ -200,11 +156,8 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "mastra/kill-leaves-no-half-snapshot",
-    group: "kill",
-    level: "MUST",
-    source: `${restart}, and half a snapshot can't be resumed`,
+  "mastra/kill-leaves-no-half-snapshot": {
+    must: `${restart}, and half a snapshot can't be resumed`,
     title: "returns a complete snapshot after a process is killed while it persists one",
     async check(trial) {
       await killed(trial, "persistMany", "r0");
@@ -220,11 +173,8 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "mastra/kill-keeps-results",
-    group: "kill",
-    level: "SHOULD",
-    source: "framework: the evented engine starts the next step once a result is stored",
+  "mastra/kill-keeps-results": {
+    should: "framework: the evented engine starts the next step once a result is stored",
     title: "keeps every result of a step that was stored before the process is killed",
     async check(trial) {
       const said = await killed(trial, "finishMany");
@@ -234,11 +184,8 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
         assert.deepEqual(found.context[`s${n}`], step(n), `the step ${n} was acknowledged before the kill`);
     },
   },
-  {
-    id: "mastra/kill-leaves-no-half-result",
-    group: "kill",
-    level: "MUST",
-    source: "framework: updateWorkflowResults is one change of the result and the request context",
+  "mastra/kill-leaves-no-half-result": {
+    must: "framework: updateWorkflowResults is one change of the result and the request context",
     title: "stores a result of a step with its request context, or neither, when the process is killed",
     async check(trial) {
       await killed(trial, "finishMany");
@@ -247,11 +194,8 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(Object.keys(steps).toSorted(), Object.keys(requestContext ?? {}).toSorted());
     },
   },
-  {
-    id: "mastra/kill-keeps-deletions",
-    group: "kill",
-    level: "SHOULD",
-    source: "ours: a user who was told that a run is deleted finds it deleted",
+  "mastra/kill-keeps-deletions": {
+    should: "ours: a user who was told that a run is deleted finds it deleted",
     title: "keeps every deletion that was acknowledged before the process is killed",
     async check(trial) {
       const said = await killed(trial, "deleteMany", 20);
@@ -259,4 +203,4 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
       for (const n of said) assert(!left.includes(`r${n}`), `the run ${n} was deleted before the kill`);
     },
   },
-];
+});

@@ -1,6 +1,6 @@
 // Deletion and pruning.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { at, finish, get, ids, key, load, persist, snapshot, step, suspended } from "./helpers.js";
 import type { Store } from "./store.js";
 
@@ -9,15 +9,11 @@ const page = "https://mastra.ai/reference/storage/retention";
 /** A run is old if it was last updated in 2023. */
 const policies = { workflowSnapshot: { maxAge: "30d" } };
 
-export const retention: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "mastra/delete",
-    group: "retention",
-    level: "MUST",
-    source: "documented: the type of WorkflowsStorage.deleteWorkflowRunById",
+export const retention = expectations<Store>("retention", {
+  "mastra/delete": {
+    must: "documented: the type of WorkflowsStorage.deleteWorkflowRunById",
     title: "deletes a run, and no other one",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (const runId of ["r", "other"]) await persist(store, { runId, resourceId: "u" });
       await store.deleteWorkflowRunById(key);
       assert.equal(await load(store), null);
@@ -26,28 +22,20 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await ids(store), ["other"]);
     },
   },
-  {
-    id: "mastra/delete-unknown",
-    group: "retention",
-    level: "MUST",
-    source: "framework: the loop of an agent deletes the run of a workflow that it may never have persisted",
+  "mastra/delete-unknown": {
+    must: "framework: the loop of an agent deletes the run of a workflow that it may never have persisted",
     title: "deletes a run that does not exist without a word",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store);
       await store.deleteWorkflowRunById({ ...key, runId: "unknown" });
       await store.deleteWorkflowRunById({ ...key, workflowName: "unknown" });
       assert.deepEqual(await load(store), snapshot());
     },
   },
-  {
-    id: "mastra/delete-and-begin-again",
-    group: "retention",
-    level: "SHOULD",
-    source: "framework: both of its stores delete the row with its dates and its resource",
+  "mastra/delete-and-begin-again": {
+    should: "framework: both of its stores delete the row with its dates and its resource",
     title: "begins a run of a deleted id without anything of the deleted one",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { resourceId: "u", snapshot: suspended(), createdAt: at(0), updatedAt: at(0) });
       await store.deleteWorkflowRunById(key);
       // The framework looks for a run before it begins it.
@@ -59,14 +47,10 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await load(store), snapshot());
     },
   },
-  {
-    id: "mastra/deleted-stays-deleted",
-    group: "retention",
-    level: "OURS",
-    source: "ours: a step that ends late must not bring back a run without its input and its graph",
+  "mastra/deleted-stays-deleted": {
+    ours: "a step that ends late must not bring back a run without its input and its graph",
     title: "brings no deleted run back when one of its steps ends",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended() });
       await store.deleteWorkflowRunById(key);
       await finish(store, "s", step(1)).catch(() => {});
@@ -74,14 +58,10 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.equal(await load(store), null);
     },
   },
-  {
-    id: "mastra/clear",
-    group: "retention",
-    level: "MUST",
-    source: "documented: StorageDomain.dangerouslyClearAll",
+  "mastra/clear": {
+    must: "documented: StorageDomain.dangerouslyClearAll",
     title: "deletes all runs with dangerouslyClearAll, and takes new ones",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (let n = 0; n < 5; n++) await persist(store, { workflowName: `w${n % 2}`, runId: `r${n}` });
       await store.dangerouslyClearAll();
       assert.deepEqual(await store.listWorkflowRuns(), { runs: [], total: 0 });
@@ -90,14 +70,10 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await load(store), suspended());
     },
   },
-  {
-    id: "mastra/prune",
-    group: "retention",
-    level: "SHOULD",
-    source: `documented: ${page} (workflowSnapshot by updatedAt; a store without retention inherits a prune that does nothing)`,
+  "mastra/prune": {
+    should: `documented: ${page} (workflowSnapshot by updatedAt; a store without retention inherits a prune that does nothing)`,
     title: "prunes the runs that were last updated before maxAge, whatever their age and their status are",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { runId: "old", createdAt: at(0), updatedAt: at(0), snapshot: suspended() });
       await persist(store, { runId: "older", createdAt: at(-9), updatedAt: at(-9) });
       await persist(store, { runId: "active", createdAt: at(0), updatedAt: new Date() });
@@ -107,14 +83,10 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual(await ids(store), ["active"]);
     },
   },
-  {
-    id: "mastra/prune-in-parts",
-    group: "retention",
-    level: "SHOULD",
-    source: `documented: ${page}#pruneoptions`,
+  "mastra/prune-in-parts": {
+    should: `documented: ${page}#pruneoptions`,
     title: "prunes no more than maxRows runs or maxBatches batches, and says that more is left",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       for (let n = 0; n < 7; n++) await persist(store, { runId: `r${n}`, createdAt: at(n), updatedAt: at(n) });
       const left = async () => (await store.listWorkflowRuns()).total;
       const [rows] = await store.prune(policies, { maxRows: 2 });
@@ -126,18 +98,14 @@ export const retention: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual([rest?.deleted, rest?.done, await left()], [2, true, 0], "without limits");
     },
   },
-  {
-    id: "mastra/prune-nothing",
-    group: "retention",
-    level: "MUST",
-    source: `documented: ${page} (unset tables are kept forever)`,
+  "mastra/prune-nothing": {
+    must: `documented: ${page} (unset tables are kept forever)`,
     title: "prunes nothing without a policy for its table",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { createdAt: at(0), updatedAt: at(0) });
       assert.deepEqual(await store.prune({}), []);
       await store.prune({ messages: { maxAge: 1 } });
       assert.deepEqual(await load(store), snapshot());
     },
   },
-];
+});

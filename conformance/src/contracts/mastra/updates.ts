@@ -1,6 +1,6 @@
 // The updates of the evented engine: the result of a step, and the state of a run.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { at, finish, get, key, load, nothingLost, persist, snapshot, step, suspended } from "./helpers.js";
 import type { Store } from "./store.js";
 
@@ -11,15 +11,11 @@ const atOnce = "documented: supportsConcurrentUpdates of WorkflowsStorage and th
 /** The mark of an item of a foreach that runs again. */
 const pending = { __mastra_pending__: true };
 
-export const updates: ReadonlyArray<Expectation<Store>> = [
-  {
-    id: "mastra/results-add-a-step",
-    group: "contract",
-    level: "MUST",
-    source: merging,
+export const updates = expectations<Store>("contract", {
+  "mastra/results-add-a-step": {
+    must: merging,
     title: "adds the result of a step to the snapshot, and changes nothing else of the run",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { resourceId: "u", createdAt: at(0), snapshot: suspended() });
       await finish(store, "send", step({ sent: true }));
       const before = suspended();
@@ -29,54 +25,38 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual([resourceId, createdAt], ["u", at(0)]);
     },
   },
-  {
-    id: "mastra/results-replace-a-step",
-    group: "contract",
-    level: "MUST",
-    source: merging,
+  "mastra/results-replace-a-step": {
+    must: merging,
     title: "replaces the earlier result of a step",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended() });
       await finish(store, "approve", step({ approved: true }));
       assert.deepEqual((await load(store)).context.approve, step({ approved: true }));
     },
   },
-  {
-    id: "mastra/results-return-the-context",
-    group: "contract",
-    level: "MUST",
-    source: "framework: the evented engine goes on with the results that updateWorkflowResults returns",
+  "mastra/results-return-the-context": {
+    must: "framework: the evented engine goes on with the results that updateWorkflowResults returns",
     title: "returns the results of all steps, with the new one",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended() });
       const context = await finish(store, "send", step({ sent: true }));
       assert.deepEqual(context, { ...suspended().context, send: step({ sent: true }) });
     },
   },
-  {
-    id: "mastra/results-merge-the-request-context",
-    group: "contract",
-    level: "MUST",
-    source: merging,
+  "mastra/results-merge-the-request-context": {
+    must: merging,
     title: "merges the request context into that of the snapshot",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended() });
       await finish(store, "send", step({}), { tenant: "t-2", extra: { deep: [1] } });
       const wanted = { tenant: "t-2", roles: ["a", "b"], extra: { deep: [1] } };
       assert.deepEqual((await load(store)).requestContext, wanted);
     },
   },
-  {
-    id: "mastra/results-of-foreach",
-    group: "contract",
-    level: "MUST",
-    source: merging,
+  "mastra/results-of-foreach": {
+    must: merging,
     title: "keeps the results of other items of a foreach: null means that an item has no result yet",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store);
       await finish(store, "each", step(["a", null, null]));
       await finish(store, "each", step([null, "b"]));
@@ -85,14 +65,10 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual((await load(store)).context.each, each);
     },
   },
-  {
-    id: "mastra/results-of-foreach-again",
-    group: "contract",
-    level: "MUST",
-    source: merging,
+  "mastra/results-of-foreach-again": {
+    must: merging,
     title: "takes back the results of suspended items of a foreach that run again, and no others",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store);
       const waits = { status: "suspended", suspendPayload: { ask: 1 } };
       await finish(store, "each", step(["a", waits, waits]));
@@ -101,14 +77,10 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       assert.equal(each.status, "success", "a result with pending items changes only the output");
     },
   },
-  {
-    id: "mastra/results-of-an-unknown-run",
-    group: "contract",
-    level: "SHOULD",
-    source: "framework: the evented engine also stores results of runs that shouldPersistSnapshot leaves out",
+  "mastra/results-of-an-unknown-run": {
+    should: "framework: the evented engine also stores results of runs that shouldPersistSnapshot leaves out",
     title: "accepts the result of a step of a run that does not exist",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const context = await finish(store, "a", step(1));
       assert(
         context !== null && typeof context === "object",
@@ -116,40 +88,28 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       );
     },
   },
-  {
-    id: "mastra/results-make-no-run",
-    group: "contract",
-    level: "OURS",
-    source: "ours: a run without a graph and an input can't be resumed (InMemoryStore makes none, LibSQLStore does)",
+  "mastra/results-make-no-run": {
+    ours: "a run without a graph and an input can't be resumed (InMemoryStore makes none, LibSQLStore does)",
     title: "makes no run of the result of a step",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await finish(store, "a", step(1));
       assert.equal(await load(store), null);
       assert.deepEqual(await store.listWorkflowRuns(), { runs: [], total: 0 });
     },
   },
-  {
-    id: "mastra/results-move-updated-at",
-    group: "contract",
-    level: "SHOULD",
-    source: "documented: https://mastra.ai/reference/storage/retention (updatedAt measures inactivity)",
+  "mastra/results-move-updated-at": {
+    should: "documented: https://mastra.ai/reference/storage/retention (updatedAt measures inactivity)",
     title: "moves updatedAt when the result of a step is stored",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { createdAt: at(0), updatedAt: at(0) });
       await finish(store, "a", step(1));
       assert((await get(store)).updatedAt > at(60), "a run whose steps end would be pruned as inactive");
     },
   },
-  {
-    id: "mastra/state-changes",
-    group: "contract",
-    level: "MUST",
-    source: "documented: the type of WorkflowsStorage.updateWorkflowState",
+  "mastra/state-changes": {
+    must: "documented: the type of WorkflowsStorage.updateWorkflowState",
     title: "changes the given fields of a snapshot as a whole, and returns the new snapshot",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { resourceId: "u", createdAt: at(0), snapshot: suspended() });
       const opts = { status: "success", result: step({ done: true }), suspendedPaths: {}, activePaths: [2] };
       const changed = await store.updateWorkflowState({ ...key, opts });
@@ -159,26 +119,18 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       assert.deepEqual([resourceId, createdAt], ["u", at(0)]);
     },
   },
-  {
-    id: "mastra/state-of-an-unknown-run",
-    group: "contract",
-    level: "MUST",
-    source: "framework: resume() takes undefined as a claim that is lost, and then looks for the run",
+  "mastra/state-of-an-unknown-run": {
+    must: "framework: resume() takes undefined as a claim that is lost, and then looks for the run",
     title: "returns undefined for the state of a run that does not exist, and makes no run",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       assert.equal(await store.updateWorkflowState({ ...key, opts: { status: "running" } }), undefined);
       assert.equal(await load(store), null);
     },
   },
-  {
-    id: "mastra/state-if-expected",
-    group: "contract",
-    level: "MUST",
-    source: guard,
+  "mastra/state-if-expected": {
+    must: guard,
     title: "changes the state of a run whose status is the expected one, or one of them",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended() });
       const claim = { status: "running", expectedStatus: "suspended" };
       assert.equal((await store.updateWorkflowState({ ...key, opts: claim }))?.status, "running");
@@ -187,14 +139,10 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       assert.equal((await load(store)).status, "success");
     },
   },
-  {
-    id: "mastra/state-unless-expected",
-    group: "contract",
-    level: "MUST",
-    source: guard,
+  "mastra/state-unless-expected": {
+    must: guard,
     title: "changes nothing and returns undefined if the status of a run is not the expected one",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended() });
       for (const expectedStatus of ["running", ["running", "pending"], []]) {
         const opts = { status: "success", expectedStatus, activePaths: [9] };
@@ -203,14 +151,10 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       }
     },
   },
-  {
-    id: "mastra/state-without-expected-status",
-    group: "contract",
-    level: "MUST",
-    source: `${guard} ("never merged into the persisted snapshot")`,
+  "mastra/state-without-expected-status": {
+    must: `${guard} ("never merged into the persisted snapshot")`,
     title: "does not store the expected status",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { snapshot: suspended() });
       const opts = { status: "running", expectedStatus: "suspended" };
       const changed = await store.updateWorkflowState({ ...key, opts });
@@ -218,37 +162,26 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       assert(!("expectedStatus" in (await load(store))), "not in the snapshot that is stored");
     },
   },
-  {
-    id: "mastra/state-moves-updated-at",
-    group: "contract",
-    level: "SHOULD",
-    source: "documented: https://mastra.ai/reference/storage/retention (updatedAt measures inactivity)",
+  "mastra/state-moves-updated-at": {
+    should: "documented: https://mastra.ai/reference/storage/retention (updatedAt measures inactivity)",
     title: "moves updatedAt when the state of a run changes",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       await persist(store, { createdAt: at(0), updatedAt: at(0), snapshot: suspended() });
       await store.updateWorkflowState({ ...key, opts: { status: "running" } });
       assert((await get(store)).updatedAt > at(60), "a run that has just been resumed would be pruned as inactive");
     },
   },
-  {
-    id: "mastra/concurrent-updates",
-    group: "contract",
-    level: "SHOULD",
-    source: "framework: without it, a run that is resumed twice runs twice, and workflows with a schedule do not run",
+  "mastra/concurrent-updates": {
+    should: "framework: without it, a run that is resumed twice runs twice, and workflows with a schedule do not run",
     title: "says that it supports concurrent updates",
     async check(trial) {
       assert.equal((await trial.store()).supportsConcurrentUpdates(), true);
     },
   },
-  {
-    id: "mastra/parallel-results",
-    group: "contract",
-    level: "MUST",
-    source: atOnce,
+  "mastra/parallel-results": {
+    must: atOnce,
     title: "keeps the results of 20 steps that end at the same time",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await persist(store);
       const all = Array.from({ length: 20 }, (_, n) => `s${n}`);
       await Promise.all(all.map((id) => finish(store, id, step(id), { [id]: id })));
@@ -257,14 +190,10 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       nothingLost(trial, store, "results kept of 20 parallel steps", kept.length, 20);
     },
   },
-  {
-    id: "mastra/parallel-states",
-    group: "contract",
-    level: "MUST",
-    source: atOnce,
+  "mastra/parallel-states": {
+    must: atOnce,
     title: "keeps a result and several changes of a state that happen at the same time",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await persist(store);
       const fields = ["activePaths", "stepExecutionPath", "serializedStepGraph"];
       const change = (field: string) =>
@@ -275,14 +204,10 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       nothingLost(trial, store, "changes kept of 4 parallel ones", kept, 4);
     },
   },
-  {
-    id: "mastra/parallel-claims",
-    group: "contract",
-    level: "MUST",
-    source: atOnce,
+  "mastra/parallel-claims": {
+    must: atOnce,
     title: "gives a suspended run to one of 10 callers that claim it at the same time",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store, trial) {
       await persist(store, { snapshot: snapshot({ status: "suspended" }) });
       const opts = { status: "running", expectedStatus: "suspended" };
       const claims = await Promise.all(Array.from({ length: 10 }, () => store.updateWorkflowState({ ...key, opts })));
@@ -291,4 +216,4 @@ export const updates: ReadonlyArray<Expectation<Store>> = [
       nothingLost(trial, store, "claims refused of 9 too many", refused, 9);
     },
   },
-];
+});

@@ -1,27 +1,20 @@
 // The id of a session, and the methods that every session has.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { has, numbered, reads, sessionOf, textOf, user } from "./items.js";
 import type { SessionStore } from "./store.js";
 import { add, clear, identity, pop, types } from "./sources.js";
 
-export const methods: ReadonlyArray<Expectation<SessionStore>> = [
-  {
-    id: "openai-agents/session-id-given",
-    group: "contract",
-    level: "MUST",
-    source: identity,
+export const methods = expectations<SessionStore>("contract", {
+  "openai-agents/session-id-given": {
+    must: identity,
     title: "returns from `getSessionId` the id with which a session was opened",
     async check(trial) {
       for (const id of ["user-7", "b"]) assert.equal(await (await sessionOf(trial, id)).getSessionId(), id);
     },
   },
-  {
-    id: "openai-agents/session-id-stable",
-    group: "contract",
-    level: "MUST",
-    source:
-      "framework: sessionPersistence.ts compares the id throughout a run, and refuses a session whose id has changed",
+  "openai-agents/session-id-stable": {
+    must: "framework: sessionPersistence.ts compares the id throughout a run, and refuses a session whose id has changed",
     title: "makes up an id for a session without one, and returns it from then on",
     async check(trial) {
       const session = await (await trial.store()).session();
@@ -34,12 +27,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       assert.equal(await session.getSessionId(), id, "after popItem");
     },
   },
-  {
-    id: "openai-agents/session-id-at-once",
-    group: "contract",
-    level: "MUST",
-    source:
-      "framework: OpenAIConversationsSession runs its calls of getSessionId one after the other, so that it makes up one id",
+  "openai-agents/session-id-at-once": {
+    must: "framework: OpenAIConversationsSession runs its calls of getSessionId one after the other, so that it makes up one id",
     title: "makes up one id if it is asked for twice at the same time",
     async check(trial) {
       const session = await (await trial.store()).session();
@@ -47,38 +36,27 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       assert.equal(one, other);
     },
   },
-  {
-    id: "openai-agents/session-id-own",
-    group: "contract",
-    level: "MUST",
-    source: identity,
+  "openai-agents/session-id-own": {
+    must: identity,
     title: "makes up another id for each session",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const [one, other] = [await store.session(), await store.session()];
       assert.notEqual(await one.getSessionId(), await other.getSessionId());
       await one.addItems([user("0")]);
       await has(other, [], "another session without an id has the items of the first");
     },
   },
-  {
-    id: "openai-agents/session-id-reopens",
-    group: "contract",
-    level: "SHOULD",
-    source: "ours: without it, a conversation whose id was made up could never be continued",
+  "openai-agents/session-id-reopens": {
+    should: "ours: without it, a conversation whose id was made up could never be continued",
     title: "finds a session again by the id that it has made up",
-    async check(trial) {
-      const store = await trial.store();
+    async checkStore(store) {
       const session = await store.session();
       await session.addItems([user("0")]);
       await reads(await store.session(await session.getSessionId()), ["0"]);
     },
   },
-  {
-    id: "openai-agents/session-id-after-clear",
-    group: "contract",
-    level: "SHOULD",
-    source: "framework: MemorySession keeps its id, and a resumed run refuses a session whose id has changed",
+  "openai-agents/session-id-after-clear": {
+    should: "framework: MemorySession keeps its id, and a resumed run refuses a session whose id has changed",
     title: "keeps the id of a session that is cleared",
     async check(trial) {
       const session = await sessionOf(trial, "s", [user("0")]);
@@ -86,22 +64,16 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       assert.equal(await session.getSessionId(), "s");
     },
   },
-  {
-    id: "openai-agents/empty",
-    group: "contract",
-    level: "MUST",
-    source: types("getItems"),
+  "openai-agents/empty": {
+    must: types("getItems"),
     title: "returns an empty list for a session that has no items",
     async check(trial) {
       assert.deepEqual(await (await sessionOf(trial)).getItems(), []);
       assert.deepEqual(await (await sessionOf(trial)).getItems(5), [], "with a limit");
     },
   },
-  {
-    id: "openai-agents/add",
-    group: "contract",
-    level: "MUST",
-    source: add,
+  "openai-agents/add": {
+    must: add,
     title: "returns the items that were added",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -109,11 +81,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       await has(session, [user("Hello.")]);
     },
   },
-  {
-    id: "openai-agents/add-nothing",
-    group: "contract",
-    level: "MUST",
-    source: add,
+  "openai-agents/add-nothing": {
+    must: add,
     title: "does nothing if an empty list is added",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -124,11 +93,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0", "1"], "to a session with items");
     },
   },
-  {
-    id: "openai-agents/add-equal",
-    group: "contract",
-    level: "MUST",
-    source: add,
+  "openai-agents/add-equal": {
+    must: add,
     title: "keeps an item that equals an earlier one",
     async check(trial) {
       const yes = user("Yes.", { id: "msg_1" });
@@ -137,11 +103,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       await has(session, [yes, yes, user("Sure?"), yes]);
     },
   },
-  {
-    id: "openai-agents/add-fails-cleanly",
-    group: "contract",
-    level: "SHOULD",
-    source:
+  "openai-agents/add-fails-cleanly": {
+    should:
       "framework: MemorySession copies all items before it adds one. A run that failed to add its items adds them again",
     title: "adds nothing in a call that rejects",
     async check(trial) {
@@ -159,11 +122,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       if (failed) await reads(session, ["before"], "the call has rejected, but some of its items are stored");
     },
   },
-  {
-    id: "openai-agents/pop",
-    group: "contract",
-    level: "MUST",
-    source: pop,
+  "openai-agents/pop": {
+    must: pop,
     title: "removes the newest item and returns it",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -174,11 +134,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0"], "after the second call");
     },
   },
-  {
-    id: "openai-agents/pop-one-of-call",
-    group: "contract",
-    level: "MUST",
-    source: pop,
+  "openai-agents/pop-one-of-call": {
+    must: pop,
     title: "removes one item, and not all that were added by the same call",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
@@ -186,11 +143,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0", "1"]);
     },
   },
-  {
-    id: "openai-agents/pop-empty",
-    group: "contract",
-    level: "MUST",
-    source: pop,
+  "openai-agents/pop-empty": {
+    must: pop,
     title: "returns undefined from `popItem` if there is no item",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -202,11 +156,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["1"], "after that");
     },
   },
-  {
-    id: "openai-agents/pop-then-add",
-    group: "contract",
-    level: "MUST",
-    source: add,
+  "openai-agents/pop-then-add": {
+    must: add,
     title: "appends items after others were removed",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 4));
@@ -217,11 +168,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0", "1", "new", "newer"]);
     },
   },
-  {
-    id: "openai-agents/clear",
-    group: "contract",
-    level: "MUST",
-    source: clear,
+  "openai-agents/clear": {
+    must: clear,
     title: "removes all items when a session is cleared",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
@@ -230,11 +178,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       assert.equal(await session.popItem(), undefined, "popItem must find nothing either");
     },
   },
-  {
-    id: "openai-agents/clear-then-add",
-    group: "contract",
-    level: "MUST",
-    source: clear,
+  "openai-agents/clear-then-add": {
+    must: clear,
     title: "begins anew after a session was cleared",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
@@ -244,11 +189,8 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["a", "b", "c"]);
     },
   },
-  {
-    id: "openai-agents/clear-empty",
-    group: "contract",
-    level: "MUST",
-    source: clear,
+  "openai-agents/clear-empty": {
+    must: clear,
     title: "clears a session that has no items",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -258,4 +200,4 @@ export const methods: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0"]);
     },
   },
-];
+});

@@ -1,5 +1,5 @@
 // How many bytes are stored.
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { answer, call, result, sessionOf, user } from "./items.js";
 import type { SessionStore } from "./store.js";
 
@@ -33,12 +33,9 @@ const turn = (n: number, text: string) => [
   answer(`Answer ${n}`, { id: `msg_${n}` }),
 ];
 
-export const growth: ReadonlyArray<Expectation<SessionStore>> = [
-  {
-    id: "openai-agents/growth-turns",
-    group: "growth",
-    level: "OURS",
-    source: "ours: a store that keeps each turn's whole conversation grows with the square of the turns",
+export const growth = expectations<SessionStore>("growth", {
+  "openai-agents/growth-turns": {
+    ours: "a store that keeps each turn's whole conversation grows with the square of the turns",
     title: "takes few bytes for 200 turns of 2 KB",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -54,11 +51,8 @@ export const growth: ReadonlyArray<Expectation<SessionStore>> = [
       trial.figure("200 turns of 2 KB, of their JSON", bytes / json, "times");
     },
   },
-  {
-    id: "openai-agents/growth-cleared",
-    group: "growth",
-    level: "OURS",
-    source: "ours: a cleared conversation need not take its bytes for good",
+  "openai-agents/growth-cleared": {
+    ours: "a cleared conversation need not take its bytes for good",
     title: "takes few bytes for 20 conversations of 50 KB that are cleared, one after the other",
     async check(trial) {
       for (let round = 0; round < 20; round++) {
@@ -71,4 +65,4 @@ export const growth: ReadonlyArray<Expectation<SessionStore>> = [
       if (bytes !== undefined) trial.figure("20 cleared conversations of 50 KB", bytes, "bytes");
     },
   },
-];
+});

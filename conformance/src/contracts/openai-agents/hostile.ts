@@ -1,6 +1,6 @@
 // Values that break careless code.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { answer, call, everyType, has, keeps, result, sessionOf, user } from "./items.js";
 import { read } from "./sources.js";
 import type { SessionStore } from "./store.js";
@@ -9,20 +9,14 @@ import type { SessionStore } from "./store.js";
 const noise = (bytes: number, random: (below: number) => number): string =>
   Buffer.from(Uint8Array.from({ length: bytes }, () => random(256))).toString("base64");
 
-export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
-  {
-    id: "openai-agents/every-type",
-    group: "hostile",
-    level: "MUST",
-    source: read,
+export const hostile = expectations<SessionStore>("hostile", {
+  "openai-agents/every-type": {
+    must: read,
     title: "returns items of each type as they were added",
     check: (trial) => keeps(trial, everyType()),
   },
-  {
-    id: "openai-agents/provider-data",
-    group: "hostile",
-    level: "MUST",
-    source: "documented: AgentInputItem (`providerData: Record<string, any>`)",
+  "openai-agents/provider-data": {
+    must: "documented: AgentInputItem (`providerData: Record<string, any>`)",
     title: "keeps nested `providerData`",
     check: (trial) =>
       keeps(trial, [
@@ -32,11 +26,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
         answer("1", { providerData: { annotations: [[1, "two"], { three: { 3: [] } }] } }),
       ]),
   },
-  {
-    id: "openai-agents/unknown-keys",
-    group: "hostile",
-    level: "SHOULD",
-    source:
+  "openai-agents/unknown-keys": {
+    should:
       "framework: MemorySession keeps them. A newer SDK adds keys, and loses them in a store that lists those of today",
     title: "keeps keys and types that it does not know",
     check: (trial) =>
@@ -46,11 +37,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
         { type: "call_of_tomorrow", payload: { a: 1 } },
       ]),
   },
-  {
-    id: "openai-agents/empty-values",
-    group: "hostile",
-    level: "MUST",
-    source: read,
+  "openai-agents/empty-values": {
+    must: read,
     title: "keeps values that are empty or false",
     check: (trial) =>
       keeps(trial, [
@@ -59,11 +47,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
         { ...result("c1", ""), providerData: { list: [null, "", 0, false, [], {}] } },
       ]),
   },
-  {
-    id: "openai-agents/arguments-text",
-    group: "hostile",
-    level: "MUST",
-    source: "documented: FunctionCallItem (`arguments: string`)",
+  "openai-agents/arguments-text": {
+    must: "documented: FunctionCallItem (`arguments: string`)",
     title: "keeps texts that are JSON, or nearly, as they are",
     check: (trial) =>
       keeps(trial, [
@@ -76,11 +61,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
         user("'); DROP TABLE items; --"),
       ]),
   },
-  {
-    id: "openai-agents/numbers",
-    group: "hostile",
-    level: "MUST",
-    source: read,
+  "openai-agents/numbers": {
+    must: read,
     title: "keeps numbers exactly",
     check: (trial) =>
       keeps(trial, [
@@ -92,11 +74,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
         }),
       ]),
   },
-  {
-    id: "openai-agents/unicode",
-    group: "hostile",
-    level: "MUST",
-    source: read,
+  "openai-agents/unicode": {
+    must: read,
     title: "keeps texts of all languages as they are",
     check: (trial) =>
       keeps(
@@ -114,12 +93,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
         ].map((text) => user(text, { providerData: { [text]: text } })),
       ),
   },
-  {
-    id: "openai-agents/control-characters",
-    group: "hostile",
-    level: "MUST",
-    source:
-      "framework: the output of a tool becomes an item as it is. That of a program may have any of these characters",
+  "openai-agents/control-characters": {
+    must: "framework: the output of a tool becomes an item as it is. That of a program may have any of these characters",
     title: "keeps control characters",
     check: (trial) =>
       keeps(
@@ -127,28 +102,19 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
         ["\u0001\u001b[31m\u007f", "a\r\nb\rc\n", "\t tab ", " \u00a0 "].map((text) => result("c1", text)),
       ),
   },
-  {
-    id: "openai-agents/nul-characters",
-    group: "hostile",
-    level: "SHOULD",
-    source:
+  "openai-agents/nul-characters": {
+    should:
       "framework: MemorySession keeps them. The output of a tool becomes an item as it is, and that of a program may have them",
     title: "keeps NUL characters",
     check: (trial) => keeps(trial, [result("c1", "a\u0000b"), result("c1", "\u0000"), user("\\u0000")]),
   },
-  {
-    id: "openai-agents/lone-surrogates",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: MemorySession keeps them. A text that is cut to a length in JavaScript may end with one",
+  "openai-agents/lone-surrogates": {
+    should: "framework: MemorySession keeps them. A text that is cut to a length in JavaScript may end with one",
     title: "keeps halves of surrogate pairs",
     check: (trial) => keeps(trial, [user("cut \ud83d"), user("\ude00 cut"), result("c1", "\udfff\ud800")]),
   },
-  {
-    id: "openai-agents/keys-with-meaning",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: MemorySession keeps them. The arguments and results of tools may be objects with any key",
+  "openai-agents/keys-with-meaning": {
+    should: "framework: MemorySession keeps them. The arguments and results of tools may be objects with any key",
     title: "keeps keys that have a meaning for JavaScript or for serializers",
     check: (trial) =>
       keeps(trial, [
@@ -159,11 +125,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
         }),
       ]),
   },
-  {
-    id: "openai-agents/deep",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: MemorySession keeps them. A JSON schema or a document may be a value",
+  "openai-agents/deep": {
+    should: "framework: MemorySession keeps them. A JSON schema or a document may be a value",
     title: "keeps values that are nested 200 levels deep",
     async check(trial) {
       let value: unknown = "the end";
@@ -171,11 +134,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
       await keeps(trial, [user("0", { providerData: { value } })], "the item must come back as it was added");
     },
   },
-  {
-    id: "openai-agents/image",
-    group: "hostile",
-    level: "SHOULD",
-    source:
+  "openai-agents/image": {
+    should:
       "framework: the runner turns bytes into data URLs (sessionItems.ts) before it adds them, and a photo has megabytes",
     title: "keeps an image of 2 MB as a data URL",
     async check(trial) {
@@ -187,12 +147,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
       assert.ok(found?.["content"]?.[0]?.image === image, "the image must come back as it was added");
     },
   },
-  {
-    id: "openai-agents/beyond-json",
-    group: "hostile",
-    level: "OURS",
-    source:
-      "ours: MemorySession keeps them. JSON does not, and then `replace_suffix` may not find the suffix that a program knows",
+  "openai-agents/beyond-json": {
+    ours: "MemorySession keeps them. JSON does not, and then `replace_suffix` may not find the suffix that a program knows",
     title: "keeps keys that are undefined, bytes, NaN and -0",
     async check(trial) {
       const odd = {
@@ -207,11 +163,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
       assert.deepEqual(await session.getItems(), [item]);
     },
   },
-  {
-    id: "openai-agents/copies-in",
-    group: "hostile",
-    level: "SHOULD",
-    source: "framework: MemorySession copies items. The runner goes on to use those that it has added",
+  "openai-agents/copies-in": {
+    should: "framework: MemorySession copies items. The runner goes on to use those that it has added",
     title: "keeps an item as it was added if the program changes its object later",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -222,12 +175,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
       await has(session, [user("0", { providerData: { list: [1] } })]);
     },
   },
-  {
-    id: "openai-agents/copies-in-early",
-    group: "hostile",
-    level: "OURS",
-    source:
-      "ours: MemorySession copies items before its promise is returned, so a program may change them without waiting",
+  "openai-agents/copies-in-early": {
+    ours: "MemorySession copies items before its promise is returned, so a program may change them without waiting",
     title: "adds items as they are when `addItems` is called",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -240,11 +189,8 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
       await has(session, [user("0", { providerData: { list: [1] } })]);
     },
   },
-  {
-    id: "openai-agents/copies-out",
-    group: "hostile",
-    level: "SHOULD",
-    source:
+  "openai-agents/copies-out": {
+    should:
       "framework: the runner hands what `getItems` returns to the program's `sessionInputCallback`, which may change it",
     title: "keeps its items if the program changes those that it has read",
     async check(trial) {
@@ -257,4 +203,4 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
       await has(session, [user("0", { providerData: { list: [1] } }), user("1")]);
     },
   },
-];
+});

@@ -1,6 +1,7 @@
 // Sessions do not get each other's items, and neither do callers of one session.
 import assert from "node:assert/strict";
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import type { Trial } from "../../suite/types.js";
 import { areBlocks, block, numbered, reads, sessionOf, textOf, texts, user } from "./items.js";
 import { clear, identity, pop, read } from "./sources.js";
 import type { SessionStore } from "./store.js";
@@ -26,12 +27,9 @@ const separators =
 
 const shared = "ours: a resolved `addItems` has added its items. MemorySession loses none";
 
-export const isolation: ReadonlyArray<Expectation<SessionStore>> = [
-  {
-    id: "openai-agents/sessions-read-own",
-    group: "isolation",
-    level: "MUST",
-    source: read,
+export const isolation = expectations<SessionStore>("isolation", {
+  "openai-agents/sessions-read-own": {
+    must: read,
     title: "returns the items of the session alone",
     async check(trial) {
       const [a, b] = [await sessionOf(trial, "a"), await sessionOf(trial, "b")];
@@ -45,11 +43,8 @@ export const isolation: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(await sessionOf(trial, "c"), [], "of a session without items");
     },
   },
-  {
-    id: "openai-agents/sessions-pop-own",
-    group: "isolation",
-    level: "MUST",
-    source: pop,
+  "openai-agents/sessions-pop-own": {
+    must: pop,
     title: "removes the newest item of the session, and not of another one",
     async check(trial) {
       const a = await sessionOf(trial, "a", [user("a0")]);
@@ -59,11 +54,8 @@ export const isolation: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(b, ["b0", "b1"]);
     },
   },
-  {
-    id: "openai-agents/sessions-clear-own",
-    group: "isolation",
-    level: "MUST",
-    source: clear,
+  "openai-agents/sessions-clear-own": {
+    must: clear,
     title: "clears the session, and no other one",
     async check(trial) {
       const [a, b] = [await sessionOf(trial, "a", numbered(0, 2)), await sessionOf(trial, "b", numbered(2, 4))];
@@ -72,11 +64,8 @@ export const isolation: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(b, ["2", "3"]);
     },
   },
-  {
-    id: "openai-agents/same-id",
-    group: "isolation",
-    level: "MUST",
-    source: identity,
+  "openai-agents/same-id": {
+    must: identity,
     title: "shows the same items in each session object of an id",
     async check(trial) {
       const [one, other] = [await sessionOf(trial), await sessionOf(trial)];
@@ -87,44 +76,29 @@ export const isolation: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(other, ["0"]);
     },
   },
-  {
-    id: "openai-agents/ids-with-separators",
-    group: "isolation",
-    level: "MUST",
-    source: identity,
+  "openai-agents/ids-with-separators": {
+    must: identity,
     title: "keeps sessions apart whose ids are prefixes, patterns or paths of each other",
     check: (trial) => apart(trial, [...separators, "a b", "a\n"]),
   },
-  {
-    id: "openai-agents/ids-of-prototypes",
-    group: "isolation",
-    level: "MUST",
-    source: identity,
+  "openai-agents/ids-of-prototypes": {
+    must: identity,
     title: "takes the names of an object's own properties as ids",
     check: (trial) => apart(trial, ["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", "length"]),
   },
-  {
-    id: "openai-agents/ids-nearly-equal",
-    group: "isolation",
-    level: "MUST",
-    source: identity,
+  "openai-agents/ids-nearly-equal": {
+    must: identity,
     title: "keeps sessions apart whose ids differ in case, accents or spaces",
     check: (trial) =>
       apart(trial, ["user", "User", "USER", "user ", " user", "us\u00e9r", "use\u0301r", "usér🙂", "1", "01", "1.0"]),
   },
-  {
-    id: "openai-agents/ids-long",
-    group: "isolation",
-    level: "SHOULD",
-    source: "ours: an id may be made of a tenant, a user and a channel. MemorySession takes any length",
+  "openai-agents/ids-long": {
+    should: "ours: an id may be made of a tenant, a user and a channel. MemorySession takes any length",
     title: "keeps sessions apart whose ids of 300 characters differ in the last one",
     check: (trial) => apart(trial, ["x".repeat(299), `${"x".repeat(299)}a`, `${"x".repeat(299)}b`]),
   },
-  {
-    id: "openai-agents/callers-add",
-    group: "isolation",
-    level: "SHOULD",
-    source: shared,
+  "openai-agents/callers-add": {
+    should: shared,
     title: "loses no item if calls of `addItems` overlap",
     async check(trial) {
       const sessions = [await sessionOf(trial), await sessionOf(trial)];
@@ -136,11 +110,8 @@ export const isolation: ReadonlyArray<Expectation<SessionStore>> = [
       );
     },
   },
-  {
-    id: "openai-agents/callers-add-together",
-    group: "isolation",
-    level: "SHOULD",
-    source:
+  "openai-agents/callers-add-together": {
+    should:
       "framework: MemorySession adds the items of a call together. A result without its call before it is an error of the API",
     title: "keeps the items of one call together if calls of `addItems` overlap",
     async check(trial) {
@@ -149,11 +120,8 @@ export const isolation: ReadonlyArray<Expectation<SessionStore>> = [
       areBlocks(await texts(sessions[0]!), 5);
     },
   },
-  {
-    id: "openai-agents/callers-pop",
-    group: "isolation",
-    level: "SHOULD",
-    source: "framework: MemorySession returns each item once",
+  "openai-agents/callers-pop": {
+    should: "framework: MemorySession returns each item once",
     title: "returns each item once if calls of `popItem` overlap",
     async check(trial) {
       const sessions = [await sessionOf(trial, "s", numbered(0, 20)), await sessionOf(trial)];
@@ -164,4 +132,4 @@ export const isolation: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(sessions[0]!, []);
     },
   },
-];
+});

@@ -1,33 +1,15 @@
 // A process is killed while it changes a session.
 import assert from "node:assert/strict";
-import type { Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import { killed } from "../../suite/processes.js";
 import { append, areBlocks, has, numbered, offered, reads, sessionOf } from "./items.js";
 import { textOf, texts, transact, user } from "./items.js";
 import { transaction } from "./sources.js";
 import type { SessionStore } from "./store.js";
 
-/**
- * Kills a program at a random moment after it has said its first word. Returns all that it has said. The trial's store is then opened
- * again, as by a process that goes on.
- */
-async function killed(trial: Trial<SessionStore>, program: string, input: object = {}): Promise<any[]> {
-  await sessionOf(trial);
-  const child = trial.child(program, input);
-  await child.next();
-  await trial.sleep(20 + trial.random(120));
-  const said = await child.kill();
-  // A database server may still commit what the process has sent it.
-  await trial.sleep(200);
-  await trial.reopen();
-  return said;
-}
-
-export const kills: ReadonlyArray<Expectation<SessionStore>> = [
-  {
-    id: "openai-agents/kill-keeps",
-    group: "kill",
-    level: "SHOULD",
-    source: "ours: a `addItems` that has resolved is stored",
+export const kills = expectations<SessionStore>("kill", {
+  "openai-agents/kill-keeps": {
+    should: "ours: a `addItems` that has resolved is stored",
     title: "keeps the items of each call that has resolved before the process is killed",
     async check(trial) {
       const said = await killed(trial, "addForever", { size: 1 });
@@ -40,11 +22,8 @@ export const kills: ReadonlyArray<Expectation<SessionStore>> = [
       );
     },
   },
-  {
-    id: "openai-agents/kill-all-or-none",
-    group: "kill",
-    level: "SHOULD",
-    source: "ours: a call without its result, or a message without its answer, would stay in the conversation",
+  "openai-agents/kill-all-or-none": {
+    should: "ours: a call without its result, or a message without its answer, would stay in the conversation",
     title: "has all items of a call or none if the process is killed",
     async check(trial) {
       for (let round = 0; round < 3; round++) {
@@ -53,11 +32,8 @@ export const kills: ReadonlyArray<Expectation<SessionStore>> = [
       }
     },
   },
-  {
-    id: "openai-agents/kill-then-add",
-    group: "kill",
-    level: "SHOULD",
-    source: "ours: a restarted process goes on with the conversation, without a repair",
+  "openai-agents/kill-then-add": {
+    should: "ours: a restarted process goes on with the conversation, without a repair",
     title: "takes further items after a process was killed",
     async check(trial) {
       for (let round = 0; round < 2; round++) await killed(trial, "addForever", { size: 1, name: `${round}` });
@@ -68,15 +44,12 @@ export const kills: ReadonlyArray<Expectation<SessionStore>> = [
       assert.equal(textOf(await session.popItem()), "after");
     },
   },
-  {
-    id: "openai-agents/kill-pop",
-    group: "kill",
-    level: "SHOULD",
-    source: "ours: a `popItem` that has resolved is stored, so an undo is not undone",
+  "openai-agents/kill-pop": {
+    should: "ours: a `popItem` that has resolved is stored, so an undo is not undone",
     title: "does not bring back items that were removed before the process was killed",
     async check(trial) {
       await sessionOf(trial, "s", numbered(0, 400));
-      const said = await killed(trial, "popForever");
+      const said = await killed(trial, "popForever", {});
       const left = await texts(await sessionOf(trial));
       const most = Math.max(0, 400 - said.length);
       assert.ok(left.length <= most, `${said.length} of 400 items were removed, but ${left.length} are left`);
@@ -87,11 +60,8 @@ export const kills: ReadonlyArray<Expectation<SessionStore>> = [
       );
     },
   },
-  {
-    id: "openai-agents/kill-compaction",
-    group: "kill",
-    level: "SHOULD",
-    source: "ours: without it, the runner clears and adds, and a crash between the two loses the conversation",
+  "openai-agents/kill-compaction": {
+    should: "ours: without it, the runner clears and adds, and a crash between the two loses the conversation",
     title: "has the old history or the new one if the process is killed while it is replaced",
     async check(trial) {
       offered(await sessionOf(trial), "replaceHistoryWithCompaction");
@@ -105,11 +75,8 @@ export const kills: ReadonlyArray<Expectation<SessionStore>> = [
       }
     },
   },
-  {
-    id: "openai-agents/kill-transaction",
-    group: "kill",
-    level: "MUST",
-    source: transaction,
+  "openai-agents/kill-transaction": {
+    must: transaction,
     title: "stores an operation together with its id if the process is killed",
     async check(trial) {
       offered(await sessionOf(trial), "applyHistoryTransaction");
@@ -125,4 +92,4 @@ export const kills: ReadonlyArray<Expectation<SessionStore>> = [
       }
     },
   },
-];
+});

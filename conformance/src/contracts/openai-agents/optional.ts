@@ -1,6 +1,6 @@
 // The methods that a session may have.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import {
   append,
   call,
@@ -23,12 +23,9 @@ import type { SessionStore } from "./store.js";
 
 const compaction = { type: "compaction", encrypted_content: "gAAAA==" };
 
-export const optional: ReadonlyArray<Expectation<SessionStore>> = [
-  {
-    id: "openai-agents/compaction",
-    group: "contract",
-    level: "MUST",
-    source: replace,
+export const optional = expectations<SessionStore>("contract", {
+  "openai-agents/compaction": {
+    must: replace,
     title: "ends with the compaction and its suffix after `replaceHistoryWithCompaction`",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 4));
@@ -41,11 +38,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       assert.deepEqual(comparable(session, await session.getItems(2)), [user("after"), user("later")]);
     },
   },
-  {
-    id: "openai-agents/compaction-keeps-id",
-    group: "contract",
-    level: "MUST",
-    source: replace,
+  "openai-agents/compaction-keeps-id": {
+    must: replace,
     title: "keeps the id of a session whose history is replaced",
     async check(trial) {
       const session = await (await trial.store()).session();
@@ -55,11 +49,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       assert.equal(await session.getSessionId(), id);
     },
   },
-  {
-    id: "openai-agents/mutations-replace",
-    group: "contract",
-    level: "MUST",
-    source: "documented: SessionHistoryReplaceFunctionCallMutation of the SDK",
+  "openai-agents/mutations-replace": {
+    must: "documented: SessionHistoryReplaceFunctionCallMutation of the SDK",
     title: "replaces a function call in its place",
     async check(trial) {
       const session = await sessionOf(trial, "s", [user("0"), call("a"), call("b"), result("a"), result("b")]);
@@ -67,11 +58,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await has(session, [user("0"), call("a", '{"to":"bob"}'), call("b"), result("a"), result("b")]);
     },
   },
-  {
-    id: "openai-agents/mutations-repeats",
-    group: "contract",
-    level: "SHOULD",
-    source: rewrite,
+  "openai-agents/mutations-repeats": {
+    should: rewrite,
     title: "removes repetitions of a function call that it replaces",
     async check(trial) {
       const session = await sessionOf(trial, "s", [call("a"), user("0"), call("a"), result("a"), call("b"), call("b")]);
@@ -79,11 +67,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await has(session, [call("a", '{"to":"bob"}'), user("0"), result("a"), call("b"), call("b")]);
     },
   },
-  {
-    id: "openai-agents/mutations-unknown",
-    group: "contract",
-    level: "MUST",
-    source: rewrite,
+  "openai-agents/mutations-unknown": {
+    must: rewrite,
     title: "changes nothing if there is no call to replace",
     async check(trial) {
       const items = [user("0"), call("a"), result("a")];
@@ -93,11 +78,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await has(session, items);
     },
   },
-  {
-    id: "openai-agents/transaction-append",
-    group: "contract",
-    level: "MUST",
-    source: transaction,
+  "openai-agents/transaction-append": {
+    must: transaction,
     title: "appends the items of a transaction",
     async check(trial) {
       const session = await sessionOf(trial, "s", [user("0")]);
@@ -105,11 +87,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0", "1", "2"]);
     },
   },
-  {
-    id: "openai-agents/transaction-replace",
-    group: "contract",
-    level: "MUST",
-    source: transaction,
+  "openai-agents/transaction-replace": {
+    must: transaction,
     title: "replaces the newest items by those of a transaction",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 4));
@@ -119,11 +98,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0", "1", "new", "end"], "an empty suffix is the end of each history");
     },
   },
-  {
-    id: "openai-agents/transaction-once",
-    group: "contract",
-    level: "MUST",
-    source: transaction,
+  "openai-agents/transaction-once": {
+    must: transaction,
     title: "applies a transaction once, however often it is repeated",
     async check(trial) {
       const session = await sessionOf(trial, "s", [user("0")]);
@@ -135,11 +111,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0", "1", "3"]);
     },
   },
-  {
-    id: "openai-agents/transaction-equal",
-    group: "contract",
-    level: "SHOULD",
-    source:
+  "openai-agents/transaction-equal": {
+    should:
       "framework: MemorySession. A retry after a restart has its items from the JSON of a RunState, with its order of keys",
     title: "knows a transaction again whose keys are in another order",
     async check(trial) {
@@ -150,11 +123,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0"]);
     },
   },
-  {
-    id: "openai-agents/transaction-other",
-    group: "contract",
-    level: "MUST",
-    source: transaction,
+  "openai-agents/transaction-other": {
+    must: transaction,
     title: "rejects another transaction with a used operation id, and changes nothing",
     async check(trial) {
       const session = await sessionOf(trial, "s", [user("0")]);
@@ -166,11 +136,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0", "1"]);
     },
   },
-  {
-    id: "openai-agents/transaction-suffix",
-    group: "contract",
-    level: "MUST",
-    source: transaction,
+  "openai-agents/transaction-suffix": {
+    must: transaction,
     title: "rejects a transaction whose suffix is not the end of the history, and changes nothing",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
@@ -186,11 +153,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0", "1", "2"]);
     },
   },
-  {
-    id: "openai-agents/transaction-failed",
-    group: "contract",
-    level: "SHOULD",
-    source: "framework: MemorySession remembers an operation together with its change",
+  "openai-agents/transaction-failed": {
+    should: "framework: MemorySession remembers an operation together with its change",
     title: "does not remember the id of an operation that failed",
     async check(trial) {
       const session = await sessionOf(trial, "s", [user("0")]);
@@ -199,11 +163,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["1"]);
     },
   },
-  {
-    id: "openai-agents/transaction-unstorable",
-    group: "contract",
-    level: "MUST",
-    source: transaction,
+  "openai-agents/transaction-unstorable": {
+    must: transaction,
     title: "changes nothing if it rejects an item that can't be stored",
     async check(trial) {
       const session = await sessionOf(trial, "s", [user("0")]);
@@ -220,11 +181,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0", "1"], "the id of the rejected operation can be used");
     },
   },
-  {
-    id: "openai-agents/transaction-blank-id",
-    group: "contract",
-    level: "SHOULD",
-    source: "framework: MemorySession rejects an empty or blank id, which the documentation excludes",
+  "openai-agents/transaction-blank-id": {
+    should: "framework: MemorySession rejects an empty or blank id, which the documentation excludes",
     title: "rejects an operation without an id",
     async check(trial) {
       const session = await sessionOf(trial, "s", [user("0")]);
@@ -233,11 +191,9 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["0"]);
     },
   },
-  {
-    id: "openai-agents/transaction-of-session",
+  "openai-agents/transaction-of-session": {
     group: "isolation",
-    level: "MUST",
-    source: transaction,
+    must: transaction,
     title: "remembers operations of the session, and not of another one",
     async check(trial) {
       const [a, b] = [await sessionOf(trial, "a"), await sessionOf(trial, "b")];
@@ -248,11 +204,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(b, ["b", "c"]);
     },
   },
-  {
-    id: "openai-agents/transaction-clear",
-    group: "contract",
-    level: "SHOULD",
-    source: clear,
+  "openai-agents/transaction-clear": {
+    should: clear,
     title: "forgets operations when a session is cleared",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -262,11 +215,8 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, ["1"]);
     },
   },
-  {
-    id: "openai-agents/transaction-kept",
-    group: "contract",
-    level: "OURS",
-    source: "ours: MemorySession does it. An operation that is retried after a correction must not come back",
+  "openai-agents/transaction-kept": {
+    ours: "MemorySession does it. An operation that is retried after a correction must not come back",
     title: "remembers an operation whose item was removed by `popItem`",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -276,4 +226,4 @@ export const optional: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, []);
     },
   },
-];
+});

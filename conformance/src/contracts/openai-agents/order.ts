@@ -1,28 +1,22 @@
 // Orders and limits.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { numbered, reads, sessionOf, texts, user } from "./items.js";
 import { add, read } from "./sources.js";
 import type { SessionStore } from "./store.js";
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => `${from + at}`);
 
-export const order: ReadonlyArray<Expectation<SessionStore>> = [
-  {
-    id: "openai-agents/order-in-call",
-    group: "order",
-    level: "MUST",
-    source: add,
+export const order = expectations<SessionStore>("order", {
+  "openai-agents/order-in-call": {
+    must: add,
     title: "returns the items of one call in the order of its list",
     async check(trial) {
       await reads(await sessionOf(trial, "s", numbered(0, 30)), range(0, 30));
     },
   },
-  {
-    id: "openai-agents/order-of-calls",
-    group: "order",
-    level: "MUST",
-    source: add,
+  "openai-agents/order-of-calls": {
+    must: add,
     title: "returns the items of earlier calls first",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -31,11 +25,8 @@ export const order: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, range(0, 36));
     },
   },
-  {
-    id: "openai-agents/order-unawaited",
-    group: "order",
-    level: "OURS",
-    source: "ours: a program that does not await `addItems` still has its items in order, as with MemorySession",
+  "openai-agents/order-unawaited": {
+    ours: "a program that does not await `addItems` still has its items in order, as with MemorySession",
     title: "keeps the order of calls that are not awaited",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -47,11 +38,8 @@ export const order: ReadonlyArray<Expectation<SessionStore>> = [
       );
     },
   },
-  {
-    id: "openai-agents/long-session",
-    group: "order",
-    level: "MUST",
-    source: "framework: the runner reads a conversation with one `getItems()`, and sends all of it to the model",
+  "openai-agents/long-session": {
+    must: "framework: the runner reads a conversation with one `getItems()`, and sends all of it to the model",
     title: "returns all 1,250 items of a long session",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -61,11 +49,8 @@ export const order: ReadonlyArray<Expectation<SessionStore>> = [
       assert.deepEqual(found, range(0, 1_250));
     },
   },
-  {
-    id: "openai-agents/large-call",
-    group: "order",
-    level: "MUST",
-    source: add,
+  "openai-agents/large-call": {
+    must: add,
     title: "adds 2,500 items by one call",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 2_500));
@@ -74,11 +59,8 @@ export const order: ReadonlyArray<Expectation<SessionStore>> = [
       assert.deepEqual(found, range(0, 2_500));
     },
   },
-  {
-    id: "openai-agents/limit",
-    group: "order",
-    level: "MUST",
-    source: read,
+  "openai-agents/limit": {
+    must: read,
     title: "returns the newest items with a limit",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -87,11 +69,8 @@ export const order: ReadonlyArray<Expectation<SessionStore>> = [
       assert.deepEqual(await texts(session, 1), ["4"]);
     },
   },
-  {
-    id: "openai-agents/limit-order",
-    group: "order",
-    level: "MUST",
-    source: read,
+  "openai-agents/limit-order": {
+    must: read,
     title: "returns the newest items in chronological order",
     async check(trial) {
       const session = await sessionOf(trial);
@@ -99,11 +78,8 @@ export const order: ReadonlyArray<Expectation<SessionStore>> = [
       assert.deepEqual(await texts(session, 3), ["2", "3", "4"]);
     },
   },
-  {
-    id: "openai-agents/limit-in-call",
-    group: "order",
-    level: "MUST",
-    source: read,
+  "openai-agents/limit-in-call": {
+    must: read,
     title: "counts items for a limit, and not calls",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
@@ -112,11 +88,8 @@ export const order: ReadonlyArray<Expectation<SessionStore>> = [
       assert.deepEqual(await texts(session, 4), ["2", "3", "4", "5"]);
     },
   },
-  {
-    id: "openai-agents/limit-beyond",
-    group: "order",
-    level: "MUST",
-    source: read,
+  "openai-agents/limit-beyond": {
+    must: read,
     title: "returns all items if the limit is larger than their number",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
@@ -125,37 +98,28 @@ export const order: ReadonlyArray<Expectation<SessionStore>> = [
       assert.deepEqual(await texts(session, 1_000_000), range(0, 3));
     },
   },
-  {
-    id: "openai-agents/limit-zero",
-    group: "order",
-    level: "MUST",
-    source: read,
+  "openai-agents/limit-zero": {
+    must: read,
     title: "returns no items with a limit of 0",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
       assert.deepEqual(await session.getItems(0), []);
     },
   },
-  {
-    id: "openai-agents/limit-negative",
-    group: "order",
-    level: "SHOULD",
-    source: "framework: MemorySession and OpenAIConversationsSession return no items",
+  "openai-agents/limit-negative": {
+    should: "framework: MemorySession and OpenAIConversationsSession return no items",
     title: "returns no items with a limit below 0",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
       for (const limit of [-1, -3]) assert.deepEqual(await session.getItems(limit), [], `limit ${limit}`);
     },
   },
-  {
-    id: "openai-agents/limit-infinity",
-    group: "order",
-    level: "OURS",
-    source: "ours: MemorySession returns all items, and a program may compute its limit",
+  "openai-agents/limit-infinity": {
+    ours: "MemorySession returns all items, and a program may compute its limit",
     title: "returns all items with a limit of Infinity",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
       assert.deepEqual(await texts(session, Infinity), range(0, 3));
     },
   },
-];
+});

@@ -1,6 +1,7 @@
 // Two processes use one session at the same time.
 import assert from "node:assert/strict";
-import type { Child, Expectation, Trial } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
+import { race } from "../../suite/processes.js";
 import { areBlocks, numbered, offered, reads, sessionOf, textOf, texts, user } from "./items.js";
 import { transaction } from "./sources.js";
 import type { SessionStore } from "./store.js";
@@ -8,26 +9,14 @@ import type { SessionStore } from "./store.js";
 const both =
   "ours: the documents promise nothing, but two servers may answer one user, and an item that was acknowledged is expected";
 
-/** Starts two processes at the same time, and returns their results. */
-async function race(trial: Trial<SessionStore>, ...programs: Array<[program: string, input: object]>): Promise<any[]> {
-  // It is made before: that several processes make a store at the same time is not what these races are about.
-  await sessionOf(trial);
-  const children: Child[] = programs.map(([program, input]) => trial.child(program, input));
-  for (const child of children) await child.next();
-  for (const child of children) child.tell("go");
-  return await Promise.all(children.map((child) => child.result()));
-}
-
-export const races: ReadonlyArray<Expectation<SessionStore>> = [
-  {
-    id: "openai-agents/race-add",
-    group: "race",
-    level: "SHOULD",
-    source: both,
+export const races = expectations<SessionStore>("race", {
+  "openai-agents/race-add": {
+    should: both,
     title: "keeps all items that two processes add, those of each process in order",
     async check(trial) {
+      const session = await sessionOf(trial);
       await race(trial, ["addBlocks", { name: "a", calls: 25 }], ["addBlocks", { name: "b", calls: 25 }]);
-      const found = (await texts(await sessionOf(trial))) as string[];
+      const found = (await texts(session)) as string[];
       const expected = Array.from({ length: 25 }, (_, n) => [0, 1, 2, 3].map((at) => `${n}:${at}`)).flat();
       for (const name of ["a", "b"]) {
         const own = found.filter((text) => text.startsWith(name)).map((text) => text.slice(2));
@@ -35,22 +24,17 @@ export const races: ReadonlyArray<Expectation<SessionStore>> = [
       }
     },
   },
-  {
-    id: "openai-agents/race-add-together",
-    group: "race",
-    level: "OURS",
-    source: "ours: a call, its result and its answer are added together, and a model should read them together",
+  "openai-agents/race-add-together": {
+    ours: "a call, its result and its answer are added together, and a model should read them together",
     title: "keeps the items of each call together if two processes add",
     async check(trial) {
+      const session = await sessionOf(trial);
       await race(trial, ["addBlocks", { name: "a", calls: 25 }], ["addBlocks", { name: "b", calls: 25 }]);
-      areBlocks(await texts(await sessionOf(trial)), 4);
+      areBlocks(await texts(session), 4);
     },
   },
-  {
-    id: "openai-agents/race-pop",
-    group: "race",
-    level: "SHOULD",
-    source: both,
+  "openai-agents/race-pop": {
+    should: both,
     title: "returns no item twice if two processes remove items",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 60));
@@ -60,11 +44,8 @@ export const races: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, []);
     },
   },
-  {
-    id: "openai-agents/race-pop-add",
-    group: "race",
-    level: "SHOULD",
-    source: both,
+  "openai-agents/race-pop-add": {
+    should: both,
     title: "loses no item if one process adds while the other removes",
     async check(trial) {
       const session = await sessionOf(trial, "s", [user("first")]);
@@ -74,25 +55,19 @@ export const races: ReadonlyArray<Expectation<SessionStore>> = [
       assert.deepEqual(found, [...added, "first"].toSorted(), "each item is either removed once or still there");
     },
   },
-  {
-    id: "openai-agents/race-transaction-once",
-    group: "race",
-    level: "MUST",
-    source: transaction,
+  "openai-agents/race-transaction-once": {
+    must: transaction,
     title: "applies a transaction once if two processes try it",
     async check(trial) {
-      offered(await sessionOf(trial), "applyHistoryTransaction");
+      const session = await sessionOf(trial);
+      offered(session, "applyHistoryTransaction");
       const operations = Array.from({ length: 20 }, (_, n) => `o${n}`);
       await race(trial, ["transactAll", { operations }], ["transactAll", { operations }]);
-      const found = await texts(await sessionOf(trial));
-      assert.deepEqual(found.toSorted(), operations.toSorted());
+      assert.deepEqual((await texts(session)).toSorted(), operations.toSorted());
     },
   },
-  {
-    id: "openai-agents/race-suffix",
-    group: "race",
-    level: "MUST",
-    source: transaction,
+  "openai-agents/race-suffix": {
+    must: transaction,
     title: "lets one of two processes replace a suffix, and rejects the other",
     async check(trial) {
       const session = await sessionOf(trial, "s", [user("0")]);
@@ -103,4 +78,4 @@ export const races: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, [`${a + b}`], `${a} and ${b} replacements of the one item were acknowledged`);
     },
   },
-];
+});

@@ -1,17 +1,14 @@
 // What a store that is opened later, or by another process, reads.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import { expectations } from "../../suite/expectations.js";
 import { append, call, everyType, has, isRefused, numbered, reads, reopened, result } from "./items.js";
 import { sessionOf, textOf, transact, user } from "./items.js";
 import { clear, persistent, pop, transaction } from "./sources.js";
 import type { SessionStore } from "./store.js";
 
-export const restart: ReadonlyArray<Expectation<SessionStore>> = [
-  {
-    id: "openai-agents/restart-items",
-    group: "restart",
-    level: "MUST",
-    source: persistent,
+export const restart = expectations<SessionStore>("restart", {
+  "openai-agents/restart-items": {
+    must: persistent,
     title: "returns the items of each session after it was opened again",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
@@ -21,11 +18,8 @@ export const restart: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(await sessionOf(trial, "t"), ["t"]);
     },
   },
-  {
-    id: "openai-agents/restart-exact",
-    group: "restart",
-    level: "MUST",
-    source: persistent,
+  "openai-agents/restart-exact": {
+    must: persistent,
     title: "returns items exactly after it was opened again",
     async check(trial) {
       // A store may have a cache: only now it is seen what is stored.
@@ -39,11 +33,8 @@ export const restart: ReadonlyArray<Expectation<SessionStore>> = [
       await has(await reopened(trial), items);
     },
   },
-  {
-    id: "openai-agents/restart-append",
-    group: "restart",
-    level: "MUST",
-    source: persistent,
+  "openai-agents/restart-append": {
+    must: persistent,
     title: "appends to the items that it had before it was opened again",
     async check(trial) {
       await sessionOf(trial, "s", numbered(0, 12));
@@ -53,11 +44,8 @@ export const restart: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(session, numbered(0, 14).map(textOf) as string[]);
     },
   },
-  {
-    id: "openai-agents/restart-pop",
-    group: "restart",
-    level: "MUST",
-    source: pop,
+  "openai-agents/restart-pop": {
+    must: pop,
     title: "does not bring back removed items when it is opened again",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
@@ -67,11 +55,8 @@ export const restart: ReadonlyArray<Expectation<SessionStore>> = [
       assert.equal(textOf(await again.popItem()), "1");
     },
   },
-  {
-    id: "openai-agents/restart-clear",
-    group: "restart",
-    level: "MUST",
-    source: clear,
+  "openai-agents/restart-clear": {
+    must: clear,
     title: "does not bring back cleared items when it is opened again",
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
@@ -82,11 +67,8 @@ export const restart: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(again, ["new"]);
     },
   },
-  {
-    id: "openai-agents/restart-id",
-    group: "restart",
-    level: "SHOULD",
-    source: "ours: without it, a conversation whose id was made up ends with the process",
+  "openai-agents/restart-id": {
+    should: "ours: without it, a conversation whose id was made up ends with the process",
     title: "finds a session by the id that it made up before it was opened again",
     async check(trial) {
       const session = await (await trial.store()).session();
@@ -97,11 +79,8 @@ export const restart: ReadonlyArray<Expectation<SessionStore>> = [
       await reads(again, ["0"]);
     },
   },
-  {
-    id: "openai-agents/restart-transaction",
-    group: "restart",
-    level: "MUST",
-    source: transaction,
+  "openai-agents/restart-transaction": {
+    must: transaction,
     title: "remembers operations after it was opened again",
     async check(trial) {
       await transact(await sessionOf(trial), "o", append(user("0")));
@@ -111,22 +90,16 @@ export const restart: ReadonlyArray<Expectation<SessionStore>> = [
       await isRefused(session, "o", append(user("1")), "another transaction had this operation id");
     },
   },
-  {
-    id: "openai-agents/process-reads",
-    group: "restart",
-    level: "MUST",
-    source: persistent,
+  "openai-agents/process-reads": {
+    must: persistent,
     title: "returns the items in another process",
     async check(trial) {
       await sessionOf(trial, "s", numbered(0, 3));
       assert.deepEqual(await trial.child("readTexts").result(), ["0", "1", "2"]);
     },
   },
-  {
-    id: "openai-agents/process-sees-changes",
-    group: "restart",
-    level: "SHOULD",
-    source: "ours: a web server and the worker that resumes a run after an approval have the same session open",
+  "openai-agents/process-sees-changes": {
+    should: "ours: a web server and the worker that resumes a run after an approval have the same session open",
     title: "sees what another process does to a session that both have open",
     async check(trial) {
       const child = trial.child("readOnDemand");
@@ -142,4 +115,4 @@ export const restart: ReadonlyArray<Expectation<SessionStore>> = [
       assert.deepEqual(await child.next(), [], "after clearSession");
     },
   },
-];
+});
