@@ -2,27 +2,11 @@
 import { recover } from "forkpoint";
 import { type Inspector, openInspector } from "forkpoint/inspect";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { AgentGraph, END, START, humanNode, routerNode } from "./framework.js";
-import { Tools, backends, everyNode, open as openAs, schema, tool, watch } from "./harness.js";
+import { Tools, backends, graphOf, open as openAs, refundNodes, watch } from "./harness.js";
 
 const open = (target: string) => openAs(target, { program: "tests" });
 
-function refund() {
-  return new AgentGraph(schema, everyNode)
-    .addNode("approve", humanNode({ prompt: "Refund 480?" }))
-    .addNode(
-      "route",
-      routerNode(({ artifacts }) => (artifacts.approve.approved === true ? "refund" : "decline")),
-    )
-    .addNode("refund", tool("refund", "external"))
-    .addNode("decline", tool("decline", "external"))
-    .addEdge(START, "approve")
-    .addEdge("approve", "route")
-    .addEdge("route", "refund")
-    .addEdge("route", "decline")
-    .addEdge("refund", END)
-    .addEdge("decline", END);
-}
+const refund = () => graphOf(refundNodes(), ["START approve route refund END", "route decline END"]);
 
 async function inspect(target: string): Promise<Inspector> {
   const inspector = await openInspector(target, { write: true });

@@ -2,8 +2,7 @@
 import { openStore } from "forkpoint";
 import { CheckpointStore, type RecoveredRun, recover } from "forkpoint/agentos";
 import { expect, it, onTestFinished } from "vitest";
-import { AgentGraph, END, START } from "./framework.js";
-import { Tools, chain, everyNode, schema, tool } from "./harness.js";
+import { Tools, chain, crashedAfter, external, graphOf } from "./harness.js";
 
 /** The stores of successive versions of a program, on the same data. */
 async function versions() {
@@ -13,17 +12,8 @@ async function versions() {
 }
 
 /** A chain of nodes with effects. */
-function compiled(checkpointStore: CheckpointStore, names: string[], { deps }: Tools) {
-  const nodes = Object.fromEntries(names.map((name) => [name, tool(name, "external")]));
-  return chain(nodes).compile({ checkpointStore, deps });
-}
-
-/** Runs `search` of a graph, as if the process had crashed after it. */
-async function crashed(graph: { stream(input: object): AsyncIterable<unknown> }): Promise<void> {
-  for await (const event of graph.stream({}) as AsyncIterable<{ type: string }>) {
-    if (event.type === "checkpoint_saved") break;
-  }
-}
+const compiled = (checkpointStore: CheckpointStore, names: string[], { deps }: Tools) =>
+  chain(external(names.join(" "))).compile({ checkpointStore, deps });
 
 async function recovered(graph: Parameters<typeof recover>[0], store: CheckpointStore): Promise<RecoveredRun[]> {
   return (await recover(graph, store, { onWaiting: () => ({ approved: true }) })).runs;
@@ -36,7 +26,7 @@ it.each([
   ["adds a node before a completed one, which runs", ["plan", "search", "book", "mail"], ["plan", "book", "mail"]],
 ])("%s", async (_, names, ran) => {
   const version = await versions();
-  await crashed(compiled(version(), ["search", "book", "mail"], new Tools()));
+  await crashedAfter(compiled(version(), ["search", "book", "mail"], new Tools()));
   const [store, tools] = [version(), new Tools()];
   expect(await recovered(compiled(store, names, tools), store)).toMatchObject([{ outcome: "finished" }]);
   expect(tools.calls).toEqual(ran);
@@ -44,7 +34,7 @@ it.each([
 
 it("renames a completed node: recover() reports it, and graph.resume() runs it again", async () => {
   const version = await versions();
-  await crashed(compiled(version(), ["search", "book"], new Tools()));
+  await crashedAfter(compiled(version(), ["search", "book"], new Tools()));
   const [store, tools] = [version(), new Tools()];
   const graph = compiled(store, ["find", "book"], tools);
   const differences = ["`search`, which has run, is not in this program"];
@@ -62,7 +52,7 @@ it("changes a graph without a name", async () => {
   const first = version(null);
   const old = compiled(first, ["search", "book"], new Tools());
   await recover(old, first);
-  await crashed(old);
+  await crashedAfter(old);
   const store = version(null);
   const graph = compiled(store, ["search", "book", "mail"], new Tools());
   expect(await recovered(graph, store)).toMatchObject([{ outcome: "skipped", why: "other program" }]);
@@ -71,11 +61,8 @@ it("changes a graph without a name", async () => {
 it("adds a last node to a parallel graph that the store does not know: recover() runs it, unless the program has another name", async () => {
   const version = await versions();
   const parallel = (checkpointStore: CheckpointStore, { deps }: Tools, last: string[]) => {
-    const graph = new AgentGraph(schema, everyNode);
-    for (const name of ["a", "b", "c", ...last]) graph.addNode(name, tool(name, "external"));
-    graph.addEdge(START, "a").addEdge(START, "b").addEdge("a", "c").addEdge("b", "c");
-    const path = ["c", ...last, END];
-    for (const [at, name] of path.slice(1).entries()) graph.addEdge(path[at]!, name);
+    const names = ["a", "b", "c", ...last];
+    const graph = graphOf(external(names.join(" ")), [["START", ...names.slice(1), "END"].join(" "), "START a c"]);
     return graph.compile({ checkpointStore, deps });
   };
   await parallel(version(), new Tools(), []).invoke({});

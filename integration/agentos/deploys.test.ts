@@ -2,8 +2,8 @@
 import { type Store, openStore } from "forkpoint";
 import { CheckpointStore, type CheckpointStoreOptions, recover } from "forkpoint/agentos";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { AgentGraph, END, type GraphNode, START, humanNode } from "./framework.js";
-import { type Handler, Tools, backends, chain, everyNode, schema, tool } from "./harness.js";
+import { END, type GraphNode, humanNode } from "./framework.js";
+import { type Handler, Tools, backends, chain, crashedAfter, external, graphOf, tool } from "./harness.js";
 
 async function opened(target = "memory:"): Promise<Store> {
   const store = await openStore(target);
@@ -12,9 +12,6 @@ async function opened(target = "memory:"): Promise<Store> {
 }
 
 type Nodes = Record<string, GraphNode>;
-
-const tools = (names: string): Nodes =>
-  Object.fromEntries(names.split(" ").map((name) => [name, tool(name, "external")]));
 
 /** Starts a version of the program. Its nodes run one after the other. */
 function start(store: Store, nodes: Nodes, handlers: Record<string, Handler> = {}, more: CheckpointStoreOptions = {}) {
@@ -26,11 +23,6 @@ function start(store: Store, nodes: Nodes, handlers: Record<string, Handler> = {
 
 type Started = Pick<ReturnType<typeof start>, "graph">;
 
-/** Runs a graph until it has saved the checkpoint of a node, as if the process was killed then. */
-async function until({ graph }: Started, node: string): Promise<void> {
-  for await (const event of graph.stream({})) if (event.type === "checkpoint_saved" && event.nodeId === node) return;
-}
-
 const approve = { approve: humanNode({ prompt: "?" }) };
 const fails = () => {
   throw new Error("no");
@@ -38,14 +30,14 @@ const fails = () => {
 
 /** The places at which a run of the first version stops. */
 const places = {
-  "b is next": { nodes: tools("a b c"), run: (started: Started) => until(started, "a") },
-  "c is next": { nodes: tools("a b c"), run: (started: Started) => until(started, "b") },
+  "b is next": { nodes: external("a b c"), run: (started: Started) => crashedAfter(started.graph, "a") },
+  "c is next": { nodes: external("a b c"), run: (started: Started) => crashedAfter(started.graph, "b") },
   "b waits": {
-    nodes: { ...tools("a"), b: approve.approve, ...tools("c") },
+    nodes: { ...external("a"), b: approve.approve, ...external("c") },
     run: ({ graph }: Started) => graph.invoke({}),
   },
-  "b has failed": { nodes: tools("a b c"), run: ({ graph }: Started) => graph.invoke({}) },
-  finished: { nodes: tools("a b c"), run: ({ graph }: Started) => graph.invoke({}) },
+  "b has failed": { nodes: external("a b c"), run: ({ graph }: Started) => graph.invoke({}) },
+  finished: { nodes: external("a b c"), run: ({ graph }: Started) => graph.invoke({}) },
 };
 
 type Place = keyof typeof places;
@@ -160,11 +152,8 @@ function parallel(
 ) {
   const checkpoints = new CheckpointStore(store, { program: "program" });
   const called = new Tools(handlers);
-  const graph = new AgentGraph(schema, everyNode);
-  for (const name of [...branches, "c", ...last]) graph.addNode(name, tool(name, "external"));
-  for (const name of branches) graph.addEdge(START, name).addEdge(name, "c");
-  const path = ["c", ...last, END];
-  for (const [at, name] of path.slice(1).entries()) graph.addEdge(path[at]!, name);
+  const nodes = external([...branches, "c", ...last].join(" "));
+  const graph = graphOf(nodes, [...branches.map((name) => `START ${name} c`), ["c", ...last, "END"].join(" ")]);
   return { checkpoints, graph: graph.compile({ checkpointStore: checkpoints, deps: called.deps }), ran: called.calls };
 }
 
@@ -178,7 +167,7 @@ it("adds a last node to a graph with parallel branches: finished runs stay finis
   expect(second.ran).toEqual([]);
   await second.graph.invoke({});
   // The version that made a run says whether it has finished, also if this one has no parallel branches.
-  const third = start(store, tools("a b"));
+  const third = start(store, external("a b"));
   expect((await recover(third.graph, third.checkpoints)).runs).toEqual([]);
 });
 
@@ -201,11 +190,10 @@ it("a branch beside one that has run", async () => {
 /** Runs `a b c` until `b` is next, with the versions 1 and then 2, `a b2 c`. */
 async function renamed() {
   const store = await opened();
-  const first = start(store, tools("a b c"), {}, { version: "1" });
+  const first = start(store, external("a b c"), {}, { version: "1" });
   await recover(first.graph, first.checkpoints);
-  await until(first, "a");
-  const { runId } = (await first.checkpoints.runs()).runs[0]!;
-  return { store, first, runId, second: start(store, tools("a b2 c"), {}, { version: "2" }) };
+  const runId = await crashedAfter(first.graph, "a");
+  return { store, first, runId, second: start(store, external("a b2 c"), {}, { version: "2" }) };
 }
 
 it("says which versions they are, and leaves the run to the old one", async () => {
@@ -236,32 +224,18 @@ it("ends a run, which stays as it is", async () => {
 
 /** Runs `a b c` until `c` is next. `a` fits the second version, `a b2 c`, and `b` does not. */
 async function late(store: Store) {
-  const first = start(store, tools("a b c"));
+  const first = start(store, external("a b c"));
   await recover(first.graph, first.checkpoints);
-  await until(first, "b");
-  const { runId } = (await first.checkpoints.runs()).runs[0]!;
-  return { runId, second: start(store, { ...tools("a"), b2: tool("b2", "external"), ...tools("c") }) };
+  const runId = await crashedAfter(first.graph, "b");
+  return { runId, second: start(store, { ...external("a"), b2: tool("b2", "external"), ...external("c") }) };
 }
 
 it("forks a run from the newest checkpoint that fits, and ends it", async () => {
   const store = await opened();
-  // The second version leads from `a` to `b` or `b2`, so the checkpoint after `a` fits it.
-  const made = (names: string[]) => {
-    const checkpoints = new CheckpointStore(store, { program: "program" });
-    const called = new Tools();
-    const graph = new AgentGraph(schema, everyNode);
-    graph.addNode("a", tool("a", "external")).addNode("b", tool("b", "external")).addEdge(START, "a").addEdge("a", "b");
-    for (const [at, name] of names.entries()) {
-      graph.addNode(name, tool(name, "external")).addEdge(["b", ...names][at]!, name);
-    }
-    const compiled = graph.addEdge(names.at(-1)!, END).compile({ checkpointStore: checkpoints, deps: called.deps });
-    return { checkpoints, graph: compiled, ran: called.calls };
-  };
-  const first = made(["c"]);
+  const first = start(store, external("a b c"));
   await recover(first.graph, first.checkpoints);
-  await until(first, "b");
-  const { runId } = (await first.checkpoints.runs()).runs[0]!;
-  const second = made(["x", "c"]);
+  const runId = await crashedAfter(first.graph, "b");
+  const second = start(store, external("a b x c"));
   const { runs } = await recover(second.graph, second.checkpoints, { onChanged: () => "fork" });
   const { fork } = runs[0] as { fork: string };
   expect(runs).toMatchObject([
@@ -285,7 +259,7 @@ it("dryRun says what would happen, and changes nothing", async () => {
   const options = { dryRun: true, onChanged: fails, onWaiting: fails };
   const { runs } = await recover(second.graph, second.checkpoints, options);
   expect(runs).toMatchObject([{ runId, outcome: "changed", decision: "leave" }]);
-  const same = start(store, tools("a b c"));
+  const same = start(store, external("a b c"));
   expect((await recover(same.graph, same.checkpoints, { dryRun: true })).runs).toEqual([
     { runId, outcome: "would resume", status: "unfinished" },
   ]);

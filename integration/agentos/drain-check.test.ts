@@ -4,7 +4,7 @@ import { CheckpointStore, describe as describeGraph, recover } from "forkpoint/a
 import { openInspector } from "forkpoint/inspect";
 import { expect, it, onTestFinished } from "vitest";
 import { expectRecovered, programs } from "../../__test__/programs/drained.js";
-import { Tools, chain, tool } from "./harness.js";
+import { Tools, chain, crashedAfter, external } from "./harness.js";
 
 it.each(programs)("says what recover says, for a program %s", async (_, first, second) => {
   for (const names of [
@@ -17,19 +17,13 @@ it.each(programs)("says what recover says, for a program %s", async (_, first, s
     onTestFinished(() => store.close());
     const compiled = (checkpoints: CheckpointStore, nodes: string[]) => {
       const { deps } = new Tools();
-      const all = Object.fromEntries(nodes.map((name) => [name, tool(name, "external")]));
-      return chain(all).compile({ checkpointStore: checkpoints, deps });
+      return chain(external(nodes.join(" "))).compile({ checkpointStore: checkpoints, deps });
     };
     const old = new CheckpointStore(store, first);
     const graph = compiled(old, ["search", "book", "mail"]);
     await recover(graph, old);
     // Each run ends after another node, as if the process had crashed.
-    for (const last of [1, 2, 3]) {
-      let saved = 0;
-      for await (const event of graph.stream({}) as AsyncIterable<{ type: string }>) {
-        if (event.type === "checkpoint_saved" && ++saved === last) break;
-      }
-    }
+    for (const last of ["search", "book", "mail"]) await crashedAfter(graph, last);
     const next = new CheckpointStore(store, second);
     const changed = compiled(next, names);
     const made = { version: first.version ?? null, shape: expect.any(String) };

@@ -184,23 +184,9 @@ describe.each(backends)("on %s", (_backend, target) => {
     const store = open(target());
     const server = new Server();
     const deps = aborting({ hold: crashing(server, 0, "hold"), pay: crashing(server) });
-    const graph = withEffects(
-      new AgentGraph(schema, everyNode)
-        .addNode("hold", write("hold"))
-        .addNode("approve", humanNode({ prompt: "Pay?" }))
-        .addNode(
-          "route",
-          routerNode(() => "pay"),
-        )
-        .addNode("pay", write("pay"))
-        .addEdge(START, "hold")
-        .addEdge("hold", "approve")
-        .addEdge("approve", "route")
-        .addEdge("route", "pay")
-        .addEdge("pay", END)
-        .compile({ checkpointStore: store, deps }),
-      store,
-    );
+    const route = routerNode(() => "pay");
+    const nodes = { hold: write("hold"), approve: humanNode({ prompt: "Pay?" }), route, pay: write("pay") };
+    const graph = build(store, nodes, deps);
     const { interrupted, runId } = await watch(graph.stream({}));
     expect(interrupted).toBe("approve");
     const options = { idleMs: 0, onWaiting: () => ({ approved: true }) };

@@ -12,6 +12,7 @@ import {
   type GraphNode,
   type RuntimeDeps,
   START,
+  humanNode,
   routerNode,
   toolNode,
 } from "./framework.js";
@@ -82,6 +83,7 @@ export class Tools {
 export const schema = { input: {}, scratch: {}, artifacts: {} };
 
 export const everyNode = { checkpointPolicy: "every_node" } as const;
+type Config = { checkpointPolicy?: "every_node" };
 
 export function tool(name: string, effectClass: EffectClass): GraphNode {
   return toolNode(name, {}, { effectClass });
@@ -102,44 +104,49 @@ export function extension(method: string, effectClass: EffectClass): GraphNode {
   };
 }
 
-/** Builds a graph of nodes that run one after the other. */
-export function chain(nodes: Record<string, GraphNode>, config: { checkpointPolicy?: "every_node" } = everyNode) {
+/** Builds a graph of nodes, and of paths that lead through them: "START draft approve END" has three edges. */
+export function graphOf(nodes: Record<string, GraphNode>, paths: string[], config: Config = everyNode) {
   const graph = new AgentGraph(schema, config);
-  let last: string = START;
-  for (const [id, node] of Object.entries(nodes)) {
-    graph.addNode(id, node).addEdge(last, id);
-    last = id;
+  for (const [id, node] of Object.entries(nodes)) graph.addNode(id, node);
+  for (const path of paths) {
+    const ids = path.split(" ").map((id) => (id === "START" ? START : id === "END" ? END : id));
+    for (const [at, to] of ids.slice(1).entries()) graph.addEdge(ids[at]!, to);
   }
-  return graph.addEdge(last, END);
+  return graph;
 }
+
+/** Builds a graph of nodes that run one after the other. */
+export const chain = (nodes: Record<string, GraphNode>, config?: Config) =>
+  graphOf(nodes, [["START", ...Object.keys(nodes), "END"].join(" ")], config);
+
+/** Nodes with effects, by their names. */
+export const external = (names: string): Record<string, GraphNode> =>
+  Object.fromEntries(names.split(" ").map((name) => [name, tool(name, "external")]));
+
+/** The nodes of a refund that a human must approve: `approve`, a router, and `refund` or `decline`. */
+export const refundNodes = () => ({
+  approve: humanNode({ prompt: "Refund 480?" }),
+  route: routerNode(({ artifacts }) => (artifacts.approve.approved === true ? "refund" : "decline")),
+  ...external("refund decline"),
+});
 
 /**
  * Builds the ticket graph: `load` (read), `score` (external), `file` (write), the router `route`, `review` or `refund`
  * (both external), and `report` (pure). The router takes `review` for a risk above 0.5, and `refund` otherwise. Each
  * branch has only one node, because AgentOS skips only one node.
  */
-export function ticket(): InstanceType<typeof AgentGraph> {
-  return new AgentGraph(schema, everyNode)
-    .addNode("load", tool("load", "read"))
-    .addNode("score", tool("score", "external"))
-    .addNode("file", tool("file", "write"))
-    .addNode(
-      "route",
-      routerNode(({ artifacts }) => (artifacts.score.risk > 0.5 ? "review" : "refund")),
-    )
-    .addNode("review", tool("review", "external"))
-    .addNode("refund", tool("refund", "external"))
-    .addNode("report", tool("report", "pure"))
-    .addEdge(START, "load")
-    .addEdge("load", "score")
-    .addEdge("score", "file")
-    .addEdge("file", "route")
-    .addEdge("route", "review")
-    .addEdge("route", "refund")
-    .addEdge("review", "report")
-    .addEdge("refund", "report")
-    .addEdge("report", END);
-}
+export const ticket = () =>
+  graphOf(
+    {
+      load: tool("load", "read"),
+      score: tool("score", "external"),
+      file: tool("file", "write"),
+      route: routerNode(({ artifacts }) => (artifacts.score.risk > 0.5 ? "review" : "refund")),
+      ...external("review refund"),
+      report: tool("report", "pure"),
+    },
+    ["START load score file route review report END", "route refund report"],
+  );
 
 /** The tools of the ticket graph. Default risk: 0.9, so that the router takes `review`. */
 export function ticketTools(handlers: Record<string, Handler> = {}): Tools {
@@ -182,4 +189,14 @@ export function savedAt(watched: Watched, nodeId: string): string {
   const found = watched.saved.find((saved) => saved.nodeId === nodeId);
   if (found === undefined) throw new Error(`no checkpoint at ${nodeId}: ${JSON.stringify(watched.saved)}`);
   return found.checkpointId;
+}
+
+/** Runs a graph until it has saved the checkpoint at `node`, or any, as if the process was killed then. Returns the run. */
+export async function crashedAfter(graph: { stream(input: object): AsyncIterable<unknown> }, node?: string) {
+  let runId = "";
+  for await (const event of graph.stream({}) as AsyncIterable<{ type: string; runId: string; nodeId: string }>) {
+    if (event.type === "run_start") runId = event.runId;
+    if (event.type === "checkpoint_saved" && (node ?? event.nodeId) === event.nodeId) break;
+  }
+  return runId;
 }

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Child } from "./children.js";
-import { Tools, backends, chain, folder, open, tool } from "./harness.js";
+import { Tools, backends, chain, crashedAfter, external, folder, open } from "./harness.js";
 
 const [, target] = backends[0]!;
 
@@ -48,19 +48,15 @@ describe("two programs share a database", () => {
     const tools = new Tools();
     const graphs = ["billing", "support"].map((program) => {
       const store = open(database, { program });
-      const graph = chain({ one: tool("one", "external"), two: tool("two", "external") });
+      const graph = chain(external("one two"));
       return { store, graph: graph.compile({ checkpointStore: store, deps: tools.deps }) };
     });
-    let runId = "";
-    for await (const event of graphs[0]!.graph.stream({}) as AsyncIterable<{ type: string; runId: string }>) {
-      if (event.type === "run_start") runId = event.runId;
-      if (event.type === "checkpoint_saved") break;
-    }
+    const runId = await crashedAfter(graphs[0]!.graph);
     const [named] = (await recover(graphs[1]!.graph, graphs[1]!.store, { runs: [runId] })).runs;
     expect(named).toMatchObject({ runId, outcome: "error", error: { code: "INVALID_ARGUMENT" } });
     expect(tools.calls).toEqual(["one"]);
     const unmarked = open(database);
-    const graph = chain({ one: tool("one", "external"), two: tool("two", "external") });
+    const graph = chain(external("one two"));
     const app = graph.compile({ checkpointStore: unmarked, deps: tools.deps });
     expect((await recover(app, unmarked)).runs).toMatchObject([{ runId, outcome: "skipped", program: "billing" }]);
   });
@@ -70,16 +66,12 @@ describe("two programs share a database", () => {
     const tools = new Tools();
     const [without, store] = [open(database), open(database, { program: "support" })];
     const [one, two] = [without, store].map((checkpointStore) =>
-      chain({ one: tool("one", "external"), two: tool("two", "external") }).compile({
+      chain(external("one two")).compile({
         checkpointStore,
         deps: tools.deps,
       }),
     );
-    let runId = "";
-    for await (const event of one!.stream({}) as AsyncIterable<{ type: string; runId: string }>) {
-      if (event.type === "run_start") runId = event.runId;
-      if (event.type === "checkpoint_saved") break;
-    }
+    const runId = await crashedAfter(one!);
     const unknown = { runId, outcome: "skipped", why: "unknown origin", program: null };
     expect((await recover(two!, store!)).runs).toMatchObject([unknown]);
     expect(tools.calls).toEqual(["one"]);

@@ -4,33 +4,21 @@ import { openInspector } from "forkpoint/inspect";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type Printed, printed, runPrinted } from "../../__test__/printed.js";
-import { AgentGraph, END, START, humanNode, toolNode } from "./framework.js";
-import { folder, open } from "./harness.js";
+import { humanNode } from "./framework.js";
+import { chain, external, folder, open, tool } from "./harness.js";
 
 it.for(["waiting", "finished", "unfinished"])("the code that is printed for a run that is %s", async (status) => {
   const target = join(folder(), "agent.db");
   const store = open(target, { program: "printed" });
   const calls: string[] = [];
-  const tool = (name: string) => toolNode(name, {}, { effectClass: "external" });
-  const first = status === "waiting" ? humanNode({ prompt: "Refund 480?" }) : tool("look");
-  const graph = new AgentGraph({ input: {}, scratch: {}, artifacts: {} } as never, { checkpointPolicy: "every_node" })
-    .addNode("first", first)
-    .addNode("refund", tool("refund"))
-    .addEdge(START, "first")
-    .addEdge("first", "refund")
-    .addEdge("refund", END)
-    .compile({
-      checkpointStore: store,
-      deps: {
-        toolOrchestrator: {
-          async processToolCall({ toolCallRequest: { toolName } }: { toolCallRequest: { toolName: string } }) {
-            if (status === "unfinished" && toolName === "refund") throw new Error("out of paper");
-            calls.push(toolName);
-            return { success: true, output: `${toolName} done` };
-          },
-        },
-      } as never,
-    });
+  const processToolCall = async ({ toolCallRequest: { toolName } }: { toolCallRequest: { toolName: string } }) => {
+    if (status === "unfinished" && toolName === "refund") throw new Error("out of paper");
+    calls.push(toolName);
+    return { success: true, output: `${toolName} done` };
+  };
+  const first = status === "waiting" ? humanNode({ prompt: "Refund 480?" }) : tool("look", "external");
+  const deps = { toolOrchestrator: { processToolCall } };
+  const graph = chain({ first, ...external("refund") }).compile({ checkpointStore: store, deps });
   await graph.invoke({ order: 7 }).catch(() => {});
   const inspector = await openInspector(target);
   onTestFinished(() => inspector.close());

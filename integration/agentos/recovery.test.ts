@@ -5,17 +5,19 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Child } from "./children.js";
-import { AgentGraph, END, InMemoryCheckpointStore, START, humanNode, routerNode, workflow } from "./framework.js";
+import { END, InMemoryCheckpointStore, humanNode, routerNode, workflow } from "./framework.js";
 import {
   Tools,
   backends,
   chain,
-  everyNode,
+  crashedAfter,
+  external,
   failing,
   folder,
+  graphOf,
   open as openAs,
+  refundNodes,
   savedAt,
-  schema,
   tool,
   watch,
 } from "./harness.js";
@@ -24,42 +26,16 @@ import {
 const open = (target: string) => openAs(target, { program: "tests" });
 
 /** The refund graph: `draft`, the human node `approve`, a router, and `refund` or `decline`. */
-function refund(config: object = everyNode) {
-  return new AgentGraph(schema, config)
-    .addNode("draft", tool("draft", "external"))
-    .addNode("approve", humanNode({ prompt: "Refund 480?" }))
-    .addNode(
-      "route",
-      routerNode(({ artifacts }) => (artifacts.approve.approved === true ? "refund" : "decline")),
-    )
-    .addNode("refund", tool("refund", "external"))
-    .addNode("decline", tool("decline", "external"))
-    .addEdge(START, "draft")
-    .addEdge("draft", "approve")
-    .addEdge("approve", "route")
-    .addEdge("route", "refund")
-    .addEdge("route", "decline")
-    .addEdge("refund", END)
-    .addEdge("decline", END);
-}
-
-/** Runs a graph until it has saved the checkpoint at `node`, as if the process was killed then. */
-async function crashedAfter(graph: { stream(input: unknown): AsyncIterable<unknown> }, node: string): Promise<string> {
-  let runId = "";
-  for await (const event of graph.stream({}) as AsyncIterable<{ type: string; runId: string; nodeId: string }>) {
-    if (event.type === "run_start") runId = event.runId;
-    if (event.type === "checkpoint_saved" && event.nodeId === node) break;
-  }
-  return runId;
-}
+const refund = (config?: object) =>
+  graphOf(
+    { ...external("draft"), ...refundNodes() },
+    ["START draft approve route refund END", "route decline END"],
+    config,
+  );
 
 const statuses = async (store: CheckpointStore) => (await store.runs()).runs.map(({ status }) => status);
 
-const three = {
-  first: tool("first", "external"),
-  second: tool("second", "external"),
-  third: tool("third", "external"),
-};
+const three = external("first second third");
 
 describe.each(backends)("on %s", (_backend, target) => {
   it("resumes a crashed run to its end, and says so", async () => {
@@ -140,22 +116,11 @@ describe.each(backends)("on %s", (_backend, target) => {
     const [store, alike] = [open(target()), open("memory:")];
     const tools = new Tools();
     const made = (checkpointStore: CheckpointStore) => {
-      const graph = new AgentGraph(schema, everyNode)
-        .addNode("draft", tool("draft", "external"))
-        .addNode(
-          "route",
-          routerNode(() => ran),
-        )
-        .addNode("decline", tool("decline", "external"))
-        .addNode("refund", tool("refund", "external"))
-        .addNode("tell", tool("tell", "external"))
-        .addEdge(START, "draft")
-        .addEdge("draft", "route")
-        .addEdge("route", "refund")
-        .addEdge("route", "decline")
-        .addEdge("refund", "tell")
-        .addEdge("decline", "tell")
-        .addEdge("tell", END);
+      const route = routerNode(() => ran);
+      const graph = graphOf({ route, ...external("draft decline refund tell") }, [
+        "START draft route refund tell END",
+        "route decline tell",
+      ]);
       return graph.compile({ checkpointStore, deps: tools.deps });
     };
     await made(alike).invoke({});
@@ -221,16 +186,12 @@ describe.each(backends)("on %s", (_backend, target) => {
   it("waits for all human nodes that are reached at once, and keeps the answers that are there", async () => {
     const store = open(target());
     const tools = new Tools();
-    const graph = new AgentGraph(schema, everyNode)
-      .addNode("legal", humanNode({ prompt: "legal?" }))
-      .addNode("money", humanNode({ prompt: "money?" }))
-      .addNode("pay", tool("pay", "external"))
-      .addEdge(START, "legal")
-      .addEdge(START, "money")
-      .addEdge("legal", "pay")
-      .addEdge("money", "pay")
-      .addEdge("pay", END)
-      .compile({ checkpointStore: store, deps: tools.deps });
+    const nodes = { legal: humanNode({ prompt: "legal?" }), money: humanNode({ prompt: "money?" }) };
+    const paths = ["START legal pay END", "START money pay"];
+    const graph = graphOf({ ...nodes, ...external("pay") }, paths).compile({
+      checkpointStore: store,
+      deps: tools.deps,
+    });
     await watch(graph.stream({}));
     const onlyLegal = ({ nodeId }: { nodeId: string }) => (nodeId === "legal" ? "fine" : undefined);
     expect((await recover(graph, store, { onWaiting: onlyLegal })).runs).toMatchObject([
@@ -391,14 +352,8 @@ describe.each(backends)("on %s", (_backend, target) => {
   it("a parallel branch that was running is not taken for the end", async () => {
     const store = open(target());
     const tools = new Tools({ slow: () => new Promise((resolve) => setTimeout(resolve, 20, "slow!")) });
-    const graph = new AgentGraph(schema, everyNode)
-      .addNode("quick", tool("quick", "external"))
-      .addNode("slow", tool("slow", "external"))
-      .addEdge(START, "quick")
-      .addEdge(START, "slow")
-      .addEdge("quick", END)
-      .addEdge("slow", END)
-      .compile({ checkpointStore: store, deps: tools.deps });
+    const paths = ["START quick END", "START slow END"];
+    const graph = graphOf(external("quick slow"), paths).compile({ checkpointStore: store, deps: tools.deps });
     const run = await watch(graph.stream({}));
     const quick = (await store.get(savedAt(run, "quick")))!;
     await store.clear(run.runId);

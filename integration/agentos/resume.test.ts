@@ -1,16 +1,15 @@
 // Tests which nodes a resume runs again, which nodes it replays from their recorded results, and which nodes it skips.
 import { type Checkpoint, type EffectClass, resumePlan } from "forkpoint";
 import { describe, expect, it } from "vitest";
-import { AgentGraph, END, START, humanNode, streamResume } from "./framework.js";
+import { humanNode, streamResume } from "./framework.js";
 import {
   Tools,
   backends,
   chain,
-  everyNode,
+  external,
   extension,
   open,
   savedAt,
-  schema,
   ticket,
   ticketTools,
   tool,
@@ -66,14 +65,7 @@ describe.each(backends)("on %s", (_backend, target) => {
 });
 
 const gated = () =>
-  new AgentGraph(schema, everyNode)
-    .addNode("draft", tool("draft", "external"))
-    .addNode("gate", humanNode({ prompt: "Send it?" }))
-    .addNode("send", extension("send", "external"))
-    .addEdge(START, "draft")
-    .addEdge("draft", "gate")
-    .addEdge("gate", "send")
-    .addEdge("send", END);
+  chain({ ...external("draft"), gate: humanNode({ prompt: "Send it?" }), send: extension("send", "external") });
 const answering = () => new Tools({ send: ({ scratch }) => ({ sent: scratch?.["answer"] ?? "nobody has answered" }) });
 
 describe("a human gate", () => {

@@ -3,7 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { killEverywhere, withFaults } from "forkpoint/testing";
 import { expect, it } from "vitest";
-import { Tools, chain, open, tool } from "./harness.js";
+import { Tools, chain, external, open } from "./harness.js";
 
 const program = fileURLToPath(new URL("fixtures/killed.mjs", import.meta.url));
 const calls = ["calls search", "calls book", "calls mail"];
@@ -36,10 +36,7 @@ it("a save that fails ends the run, which is resumed after it", async () => {
   const store = open("memory:");
   const tools = new Tools();
   const graph = (checkpointStore: typeof store) =>
-    chain({ one: tool("one", "external"), two: tool("two", "external") }).compile({
-      checkpointStore,
-      deps: tools.deps,
-    });
+    chain(external("one two")).compile({ checkpointStore, deps: tools.deps });
   const faulty = withFaults(store, [{ on: "save", nth: 2, reject: "FULL" }]);
   await expect(graph(faulty).invoke({})).rejects.toMatchObject({ code: "FULL" });
   const [run] = (await store.runs()).runs;

@@ -349,11 +349,7 @@ describe.each(sides)("the memory of Mastra: %s", (side) => {
       thread: copy,
       messageIdMap,
       clonedMessages,
-    } = await memory.cloneThread({
-      sourceThreadId: "t",
-      newThreadId: "copy",
-      options: { messageLimit: 3 },
-    });
+    } = await memory.cloneThread({ sourceThreadId: "t", newThreadId: "copy", options: { messageLimit: 3 } });
     expect(copy).toMatchObject({ id: "copy", resourceId: "u", title: "Clone of title of t" });
     expect(copy.metadata).toMatchObject({ clone: { sourceThreadId: "t", lastMessageId: "m9" } });
     expect(Object.keys(messageIdMap ?? {}).toSorted()).toEqual(["m7", "m8", "m9"]);
@@ -611,9 +607,7 @@ describe.each(kinds)("the memory over %s", (kind) => {
           { content: undefined },
         ].map((fields) => ({ messages: [message("ok", 1), { ...message("x", 1), ...fields }] })),
         ...[{ createdAt: new Date(Number.NaN) }, { createdAt: "yesterday" }, { resourceId: 7 }, { type: 7 }].map(
-          (fields) => ({
-            messages: [message("ok", 1), { ...message("x", 1), ...fields }],
-          }),
+          (fields) => ({ messages: [message("ok", 1), { ...message("x", 1), ...fields }] }),
         ),
       ],
       updateMessages: [undefined, {}, { messages: [{}] }, { messages: [7] }],

@@ -185,9 +185,7 @@ const watchTasks = (page: Page) =>
     (window as unknown as { tasks: number[] }).tasks = tasks;
     new PerformanceObserver((list) =>
       tasks.push(...list.getEntries().map(({ duration }) => Math.round(duration))),
-    ).observe({
-      type: "longtask",
-    });
+    ).observe({ type: "longtask" });
   });
 
 inBrowser("2,000 messages", () => {

@@ -21,11 +21,7 @@ export async function recordAgentos(store, names) {
   const open = checkpoint(names.agentosWaiting, 4);
   open.visitedNodes = open.visitedNodes.slice(0, 4);
   open.nodeResults = {
-    approve: {
-      effectClass: "human",
-      output: { prompt: "Book TP 753 to Lisbon for 341 €?" },
-      durationMs: 3,
-    },
+    approve: { effectClass: "human", output: { prompt: "Book TP 753 to Lisbon for 341 €?" }, durationMs: 3 },
   };
   await runs.save(open);
   await save(names.agentosFailed, 3);

@@ -81,18 +81,8 @@ export const channels = expectations<Saver>("contract", {
     title: "returns no value for a channel that a checkpoint has emptied, and its old value before that checkpoint",
     async checkStore(store) {
       const full = await save(store, 1, { values: { a: 1, b: 1 }, versions: { a: 1, b: 1 } });
-      const empty = await save(store, 2, {
-        on: full,
-        values: { a: 1 },
-        versions: { a: 1, b: 2 },
-        fresh: { b: 2 },
-      });
-      const after = await save(store, 3, {
-        on: empty,
-        values: { a: 2 },
-        versions: { a: 2, b: 2 },
-        fresh: { a: 2 },
-      });
+      const empty = await save(store, 2, { on: full, values: { a: 1 }, versions: { a: 1, b: 2 }, fresh: { b: 2 } });
+      const after = await save(store, 3, { on: empty, values: { a: 2 }, versions: { a: 2, b: 2 }, fresh: { a: 2 } });
       same(await valuesAt(store, full), { a: 1, b: 1 }, "the values before");
       same(await valuesAt(store, empty), { a: 1 }, "the values of the checkpoint that empties b");
       same(await valuesAt(store, after), { a: 2 }, "the values after");
