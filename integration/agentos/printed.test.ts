@@ -2,7 +2,7 @@
 import * as agentos from "forkpoint/agentos";
 import { openInspector } from "forkpoint/inspect";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { type Printed, printed, runPrinted } from "../../__test__/printed.js";
 import { humanNode } from "./framework.js";
 import { chain, external, folder, open, tool } from "./harness.js";
@@ -20,8 +20,7 @@ it.for(["waiting", "finished", "unfinished"])("the code that is printed for a ru
   const deps = { toolOrchestrator: { processToolCall } };
   const graph = chain({ first, ...external("refund") }).compile({ checkpointStore: store, deps });
   await graph.invoke({ order: 7 }).catch(() => {});
-  const inspector = await openInspector(target);
-  onTestFinished(() => inspector.close());
+  await using inspector = await openInspector(target);
   const { items } = await inspector.runs();
   const [{ space, run }] = items as [(typeof items)[0]];
   expect([space, items[0]!.status]).toEqual(["agentos", status]);

@@ -700,8 +700,7 @@ describe.each(kinds)("the memory over %s", (kind) => {
     await memory.saveThread({ thread: thread("t") });
     await memory.updateResource({ resourceId: "u", workingMemory: "x" });
     await memory.saveMessages({ messages: [message("a", 1_000), message("b", 2_000, { role: "assistant" })] });
-    const inspector = await openInspector(store, { write: true });
-    onTestFinished(() => inspector.close());
+    await using inspector = await openInspector(store, { write: true });
     const { items: runs } = await inspector.runs();
     expect(runs).toHaveLength(1);
     expect(runs[0]).toMatchObject({ space: "mastra-threads", run: "t", group: "u", checkpoints: 2 });

@@ -139,8 +139,7 @@ describe.each(kinds)("the workflows over %s", (kind) => {
       ...at,
       snapshot: snapshot({ status: "suspended", stepExecutionPath: ["a", "b"] }),
     });
-    const inspector = await openInspector(store, { write: true });
-    onTestFinished(() => inspector.close());
+    await using inspector = await openInspector(store, { write: true });
     const [info] = (await inspector.runs({ status: "waiting" })).items;
     expect(info).toMatchObject({ space: "mastra", run: "r", ns: "w", group: "w", checkpoints: 2, status: "waiting" });
     expect(info!.latest).toMatchObject({ label: "b", meta: { status: "suspended", resourceId: "u" } });

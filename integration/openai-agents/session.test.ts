@@ -422,8 +422,7 @@ describe.each(kinds)("the inspector over %s", (kind) => {
     const session = sessionAt(store);
     await session.addItems([user("0"), user("1")]);
     const forked = await session.fork("t", 1);
-    const inspector = await openInspector(store, { write: true });
-    onTestFinished(() => inspector.close());
+    await using inspector = await openInspector(store, { write: true });
     const run = { space: "openai-agents", run: "s" };
     const { items } = await inspector.runs({ space: "openai-agents" });
     expect(items.map((one) => [one.run, one.forkedFrom?.run])).toEqual([

@@ -219,8 +219,7 @@ describe.each(kinds)("the states of runs over %s", (kind) => {
     await states.save("r", waiting(1));
     await states.take("r");
     const run = { space: "openai-agents-states", run: "r" };
-    const looking = await openInspector(store);
-    onTestFinished(() => looking.close());
+    await using looking = await openInspector(store);
     const [info] = (await looking.runs({ status: "waiting" })).items;
     expect(info).toMatchObject({ ...run, checkpoints: 2, status: "waiting", group: "s" });
     const checkpoints = await looking.checkpoints(run);

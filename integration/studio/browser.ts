@@ -2,6 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,6 +49,13 @@ export function copied(): string {
   const path = join(folder(), "agent.db");
   copyFileSync(inject("database"), path);
   return path;
+}
+
+const main = join(createRequire(import.meta.url).resolve("forkpoint/package.json"), "../dist/cli/main.js");
+
+/** Runs the command line. Returns what it prints. */
+export async function command(...args: string[]): Promise<string> {
+  return (await promisify(execFile)(process.execPath, [main, ...args])).stdout;
 }
 
 export interface Shown {

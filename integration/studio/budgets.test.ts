@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 import { checkpoint } from "./contents.mjs";
 import { large } from "./recorded/graphs.mjs";
 import { names } from "./recorded.mjs";
-import { measureTasks } from "./tasks.js";
+import { longTasks, measureTasks, watchTasks } from "./tasks.js";
 import { folder, inBrowser, runAt, show, useBrowser } from "./browser.js";
 
 useBrowser();
@@ -35,19 +35,6 @@ async function saved(path: string, all: Iterable<Checkpoint>): Promise<void> {
 const READY = 3_000;
 
 const elements = (page: Page) => page.evaluate(() => document.querySelectorAll("*").length);
-
-/** Collects the tasks of the main thread that take longer than 50 ms, from now on. */
-function watchTasks(page: Page): Promise<void> {
-  return page.evaluate(() => {
-    const tasks: number[] = [];
-    (window as unknown as { tasks: number[] }).tasks = tasks;
-    new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({
-      type: "longtask",
-    });
-  });
-}
-
-const tasks = (page: Page) => page.evaluate(() => (window as unknown as { tasks: number[] }).tasks.map(Math.round));
 
 test("the page starts with at most 160 KB of JavaScript, and its files have 100 KB together when compressed", () => {
   const require = createRequire(import.meta.url);
@@ -115,7 +102,7 @@ inBrowser("budgets", () => {
     for (let n = 0; n < 30; n++) await page.keyboard.press("PageDown");
     await the("runs-list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
     await page.waitForTimeout(500);
-    say("longest tasks while scrolling the runs", `${await tasks(page)} ms`, "100 ms");
+    say("longest tasks while scrolling the runs", `${await longTasks(page)} ms`, "100 ms");
     expect(await elements(page)).toBeLessThan(3_000);
     for (const filter of ["status=unfinished", "status=waiting", "since=1h", "q=run-777", "q=version:none"]) {
       const took = await page.evaluate(async (hash) => {
@@ -207,7 +194,7 @@ inBrowser("budgets", () => {
     expect(open).toBeLessThanOrEqual(3_000);
     await page.keyboard.press("d");
     await the("diff-row").first().waitFor();
-    say("longest tasks with a state of 2 MB", `${await tasks(page)} ms; ${await measured()}`, "100 ms");
+    say("longest tasks with a state of 2 MB", `${await longTasks(page)} ms; ${await measured()}`, "100 ms");
     expect(await elements(page)).toBeLessThanOrEqual(3_000);
     // All of it is found by a search, also what is not loaded.
     await page.keyboard.press("d");
@@ -281,7 +268,7 @@ inBrowser("budgets", () => {
     await expect
       .poll(() => the("timeline").evaluate((list) => list.scrollHeight), { timeout: 30_000 })
       .toBeGreaterThan(359_000);
-    say("longest tasks while 10,000 checkpoints are loaded", `${await tasks(page)} ms`, "100 ms");
+    say("longest tasks while 10,000 checkpoints are loaded", `${await longTasks(page)} ms`, "100 ms");
     const frames = await the("timeline").evaluate(async (list) => {
       const times: number[] = [];
       let last = performance.now();

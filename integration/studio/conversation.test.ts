@@ -2,10 +2,10 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { type Shown, type ShowOptions, inBrowser, runAt, show, useBrowser } from "./browser.js";
 import { fillChats } from "./chats.mjs";
+import { longTasks, watchTasks } from "./tasks.js";
 
 useBrowser();
 
@@ -22,18 +22,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const support = runAt("chat-support", "langgraph");
 const long = runAt("chat-long", "langgraph");
-
-/** Shows the newest conversation on a phone, where a checkpoint covers the timeline. */
-async function showPhone(): Promise<Shown> {
-  const shown = await show({ of: database, viewport: { width: 390, height: 844 } });
-  const { items } = await shown.inspector.checkpoints(
-    { space: "langgraph", run: "chat-support" },
-    { order: "desc", limit: 1 },
-  );
-  await shown.go(`${support}&at=${items[0]!.id}&view=chat`);
-  await shown.the("message").last().waitFor();
-  return shown;
-}
 
 /** Shows the conversation of a run. */
 async function showChat(hash: string, options: ShowOptions = {}): Promise<Shown> {
@@ -138,11 +126,6 @@ inBrowser("a conversation", () => {
     await the("conversation-raw").click();
     await the("state-tree").waitFor();
   });
-
-  test("fits a phone", async () => {
-    const { page } = await showPhone();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-  });
 });
 
 inBrowser("tokens", () => {
@@ -177,16 +160,6 @@ inBrowser("tokens", () => {
     expect(await the("step-usage").count()).toBe(0);
   });
 });
-
-/** Collects the tasks of the main thread that take longer than 50 ms, from now on. */
-const watchTasks = (page: Page) =>
-  page.evaluate(() => {
-    const tasks: number[] = [];
-    (window as unknown as { tasks: number[] }).tasks = tasks;
-    new PerformanceObserver((list) =>
-      tasks.push(...list.getEntries().map(({ duration }) => Math.round(duration))),
-    ).observe({ type: "longtask" });
-  });
 
 inBrowser("2,000 messages", () => {
   test("are loaded in pages, and few of them are in the document", async () => {
@@ -235,7 +208,6 @@ inBrowser("2,000 messages", () => {
     const cut = page.locator('[data-path="messages[1998]"]');
     await cut.getByRole("button", { name: "Show all: 996,000 more characters" }).click();
     await expect.poll(() => cut.textContent()).toContain("900,000 more characters");
-    const tasks = await page.evaluate(() => (window as unknown as { tasks: number[] }).tasks);
-    console.log(`longest tasks with 2,000 messages: ${tasks} ms (budget: 100 ms)`);
+    console.log(`longest tasks with 2,000 messages: ${await longTasks(page)} ms (budget: 100 ms)`);
   });
 });

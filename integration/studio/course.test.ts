@@ -5,6 +5,7 @@ import { effects } from "forkpoint/effects";
 import { expect, test } from "vitest";
 import { checkpoint, hostile } from "./contents.mjs";
 import { copied, folder, inBrowser, runAt, show, useBrowser } from "./browser.js";
+import { longTasks, watchTasks } from "./tasks.js";
 
 useBrowser();
 
@@ -88,13 +89,7 @@ inBrowser("the waterfall", () => {
     await go(runAt("long"));
     await the("step-row").first().waitFor();
     await page.waitForTimeout(3_000);
-    await page.evaluate(() => {
-      const tasks: number[] = [];
-      Object.assign(window, { tasks });
-      new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({
-        type: "longtask",
-      });
-    });
+    await watchTasks(page);
     for (const pane of ["waterfall", "graph", "waterfall"]) {
       await the(`pane-${pane}`).click();
       await (pane === "graph" ? the("graph") : the("waterfall-row").first()).waitFor();
@@ -105,17 +100,8 @@ inBrowser("the waterfall", () => {
         }
       }
       await page.waitForTimeout(300);
-      const tasks = await page.evaluate(() =>
-        (window as unknown as { tasks: number[] }).tasks.splice(0).map(Math.round),
-      );
-      console.log(
-        `10,000 steps, ${pane}: longest tasks ${
-          tasks
-            .toSorted((a, b) => b - a)
-            .slice(0, 3)
-            .join(", ") || "none"
-        } ms (budget: 100 ms)`,
-      );
+      const longest = (await longTasks(page)).toSorted((a, b) => b - a).slice(0, 3);
+      console.log(`10,000 steps, ${pane}: longest tasks ${longest.join(", ") || "none"} ms (budget: 100 ms)`);
     }
     expect(await page.evaluate(() => document.querySelectorAll("*").length)).toBeLessThan(3_000);
     await expect.poll(() => the("waterfall-row").last().getAttribute("aria-setsize")).toBe("10000");

@@ -98,7 +98,7 @@ inBrowser("a fork", () => {
     await expect.poll(() => the("run-title").textContent()).toBe("my-fork");
   });
 
-  test("without --write is not offered, and the page says why", async () => {
+  test("and an edit without --write are not offered, and the page says why", async () => {
     const { the, page, go } = await show();
     await go(runAt("trip-4711-lisbon"));
     await the("step-row").first().waitFor();
@@ -107,5 +107,10 @@ inBrowser("a fork", () => {
     await page.keyboard.press("f");
     expect(await the("fork-dialog").count()).toBe(0);
     await expect.poll(() => page.locator(".toast").textContent()).toContain("--write");
+    await page.reload();
+    await page.locator("[data-path='input.budget']").click();
+    await page.keyboard.press("e");
+    await expect.poll(() => page.locator(".toast").textContent()).toContain("--write");
+    expect(await the("edit").count()).toBe(0);
   });
 });

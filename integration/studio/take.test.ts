@@ -1,27 +1,23 @@
 // Takes runs away as files, opens them from the disk without network, and imports files, in a browser.
-import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import { type Checkpoint, CheckpointStore, copyStore, openStore } from "forkpoint";
 import { effects } from "forkpoint/effects";
 import type { Page } from "playwright-core";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { checkpoint, hostile } from "./contents.mjs";
-import { copied, folder, inBrowser, pageOf, runAt, show, useBrowser } from "./browser.js";
+import { command, copied, folder, inBrowser, pageOf, runAt, show, useBrowser } from "./browser.js";
 
 useBrowser();
 
 const lisbon = "trip-4711-lisbon";
-const main = join(createRequire(import.meta.url).resolve("forkpoint/package.json"), "../dist/cli/main.js");
 
 /** Writes a run to an HTML file with the command line. */
 async function exported(database: string, run: string, ...more: string[]): Promise<string> {
   const path = join(folder(), "run.html");
-  await promisify(execFile)(process.execPath, [main, "export", run, "--db", database, "--html", path, ...more]);
+  await command("export", run, "--db", database, "--html", path, ...more);
   return path;
 }
 

@@ -37,3 +37,17 @@ export async function measureTasks(page: Page): Promise<() => Promise<string>> {
     return `at most ${worked.toFixed(1)} ms of the processor a task, ${took.toFixed(1)} ms of the clock`;
   };
 }
+
+/** Collects the tasks of the main thread that take longer than 50 ms, from now on. */
+export const watchTasks = (page: Page): Promise<void> =>
+  page.evaluate(() => {
+    const tasks: number[] = [];
+    Object.assign(window, { tasks });
+    const add = (list: PerformanceObserverEntryList) =>
+      tasks.push(...list.getEntries().map(({ duration }) => duration));
+    new PerformanceObserver(add).observe({ type: "longtask" });
+  });
+
+/** Returns the times of these tasks in ms, and forgets them. */
+export const longTasks = (page: Page): Promise<number[]> =>
+  page.evaluate(() => (window as unknown as { tasks: number[] }).tasks.splice(0).map(Math.round));
