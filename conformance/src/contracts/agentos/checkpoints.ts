@@ -113,7 +113,7 @@ export async function rejection(promise: Promise<unknown>, what: string): Promis
 }
 
 /** Saves the checkpoints one after the other. */
-export async function saveAll(store: Store, all: readonly Checkpoint[]): Promise<void> {
+export async function saveAll(store: Store, ...all: readonly Checkpoint[]): Promise<void> {
   for (const one of all) await store.save(one);
 }
 

@@ -25,7 +25,7 @@ export const basics = expectations<Store>("contract", {
     async checkStore(store) {
       const first = checkpoint();
       const second = checkpoint({ id: id(2), nodeId: "book", timestamp: time + 1, visitedNodes: ["search", "book"] });
-      await saveAll(store, [first, second]);
+      await saveAll(store, first, second);
       same(await store.get(id(1)), first, "get() of the first checkpoint");
       same(await store.get(id(2)), second, "get() of the second checkpoint");
     },
@@ -104,7 +104,7 @@ export const basics = expectations<Store>("contract", {
       const nodes = ["search", "book", "search", "book"];
       const steps = nodes.map((nodeId, n) => checkpoint({ id: id(n + 1), nodeId, timestamp: time + n }));
       const other = checkpoint({ id: id(9), runId: run(2), nodeId: "search", timestamp: time + 9 });
-      await saveAll(store, [...steps, other]);
+      await saveAll(store, ...steps, other);
       same(await store.load(run(1), "search"), steps[2]!, "load() of the run and search");
       same(await store.load(run(1), "book"), steps[3]!, "load() of the run and book");
     },
@@ -179,7 +179,7 @@ export const basics = expectations<Store>("contract", {
       const large = checkpoint({ id: id(3) });
       large.state.artifacts = { text: Array.from({ length: 2_000 }, () => trial.random(1e9).toString(36)).join("") };
       const wide = checkpoint({ id: id(2), visitedNodes: Array.from({ length: 500 }, (_, n) => `node-${n}`) });
-      await saveAll(store, [checkpoint(), wide, large]);
+      await saveAll(store, checkpoint(), wide, large);
       const sizes = Object.fromEntries((await store.list(graph)).map((one) => [one.id, one.stateSize]));
       const [base, withNodes, withText] = [sizes[id(1)]!, sizes[id(2)]!, sizes[id(3)]!];
       assert.ok(base > 0, `stateSize must be above 0, and is ${base}`);

@@ -117,11 +117,7 @@ export const forks = expectations<Store>("contract", {
       await store.fork(id(1), { scratch: { confidence: 0.95, deep: null }, input: { city: "Porto" } });
       same(await store.get(id(1)), source, "get() of the source after its fork");
       same(await store.latest(run(1)), source, "latest() of the source's run after the fork");
-      assert.deepEqual(
-        ids(await store.list(graph, { runId: run(1) })),
-        [id(1)],
-        "the fork must be no part of the old run",
-      );
+      assert.deepEqual(ids(await store.list(graph, { runId: run(1) })), [id(1)], "the fork is no part of the old run");
     },
   },
   "agentos/fork-missing": {
@@ -174,10 +170,7 @@ export const forks = expectations<Store>("contract", {
       const patch = JSON.parse('{"scratch":{"__proto__":{"isAdmin":true},"constructor":1}}') as Record<string, object>;
       const { scratch } = (await forkedOf(store, await store.fork(id(1), patch))).state;
       assert.equal(({} as Record<string, unknown>)["isAdmin"], undefined, "the patch has changed Object.prototype");
-      assert.ok(
-        scratch.kept === true && scratch.isAdmin === undefined,
-        "the patch has changed the prototype of scratch",
-      );
+      assert.ok(scratch.kept === true && scratch.isAdmin === undefined, "the patch has changed scratch's prototype");
       assert.deepEqual(Object.keys(scratch).toSorted(), ["__proto__", "constructor", "kept"]);
     },
   },

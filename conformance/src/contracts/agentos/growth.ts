@@ -35,8 +35,8 @@ export const growth = expectations<Store>("growth", {
   "agentos/growth-of-steps": {
     ours: "each checkpoint holds the whole state, so a store may write all of it at each step",
     title: "takes few bytes for 200 steps that add 2 KB each",
-    async check(trial) {
-      await converse(trial, await trial.store());
+    async checkStore(store, trial) {
+      await converse(trial, store);
       await measure(trial, "200 steps of 2 KB", steps * added);
     },
   },

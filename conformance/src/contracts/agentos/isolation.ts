@@ -32,7 +32,7 @@ export const isolation = expectations<Store>("isolation", {
     title: "finds and lists only the checkpoints of the run that was asked for",
     async checkStore(store) {
       const steps = [1, 2, 1, 2, 3].map((of, n) => checkpoint({ id: id(n), runId: run(of), timestamp: time + n }));
-      await saveAll(store, steps);
+      await saveAll(store, ...steps);
       same(await store.latest(run(1)), steps[2]!, "latest() of the first run");
       same(await store.load(run(2), "search"), steps[3]!, "load() of the second run and a node");
       assert.deepEqual(ids(await store.list(graph, { runId: run(1) })), [2, 0].map(id));
@@ -47,7 +47,7 @@ export const isolation = expectations<Store>("isolation", {
       // A graph has a new id each time it is compiled, and the run keeps its own.
       const compiled = [graph, `${graph}1`, "graph-trip-1700000000", graph];
       const steps = compiled.map((graphId, n) => checkpoint({ id: id(n), graphId, timestamp: time + n }));
-      await saveAll(store, steps);
+      await saveAll(store, ...steps);
       assert.deepEqual(ids(await store.list(graph)), [3, 0].map(id));
       assert.deepEqual(ids(await store.list(graph, { runId: run(1) })), [3, 0].map(id));
       assert.deepEqual(ids(await store.list(`${graph}1`, { runId: run(1) })), [id(1)]);
@@ -63,7 +63,7 @@ export const isolation = expectations<Store>("isolation", {
           checkpoint({ id: `1${by}`, runId: `a${by}b`, nodeId: "c", graphId: `g${by}a` }),
           checkpoint({ id: `2${by}`, runId: "a", nodeId: `b${by}c`, graphId: "g" }),
         ];
-        await saveAll(store, [one, other]);
+        await saveAll(store, one, other);
         const what = `with ids that are joined by ${JSON.stringify(by)}`;
         same(await store.load(`a${by}b`, "c"), one, `load() of one run ${what}`);
         same(await store.load("a", `b${by}c`), other, `load() of the other run ${what}`);
@@ -136,10 +136,7 @@ export const isolation = expectations<Store>("isolation", {
       };
       for (const [name, read] of Object.entries(reads)) {
         const found = (await read())!;
-        assert.ok(
-          Object.isExtensible(found.state.scratch),
-          `${name}() returns a frozen scratch, and nodes write to it`,
-        );
+        assert.ok(Object.isExtensible(found.state.scratch), `${name}() returns a frozen scratch; nodes write to it`);
         change(found);
         freeze(found.state.input);
         const again = await read();

@@ -88,7 +88,7 @@ export const kill = expectations<Store>("kill", {
     async check(trial) {
       const first = await trial.store();
       const steps = Array.from({ length: 40 }, (_, n) => step(n));
-      await saveAll(first, steps);
+      await saveAll(first, ...steps);
       const said: number[] = await killed(trial, "deleteSteps", { from: 3 });
       const store = await trial.store();
       for (const n of said) none(await store.get(id(n)), `step ${n}, which was deleted before the kill,`);

@@ -15,7 +15,7 @@ export const order = expectations<Store>("order", {
     must: type("ICheckpointStore.list: sorted by `timestamp` descending"),
     title: "lists the checkpoints of several runs by their time, the newest first",
     async checkStore(store) {
-      await saveAll(store, atRuns(time + 3, time + 1, time + 9, time + 2));
+      await saveAll(store, ...atRuns(time + 3, time + 1, time + 9, time + 2));
       const listed = (await store.list(graph)).map(({ timestamp }) => timestamp - time);
       assert.deepEqual(listed, [9, 3, 2, 1]);
     },
@@ -24,7 +24,7 @@ export const order = expectations<Store>("order", {
     ours: "the type says most recently persisted, and a clock may step back; InMemoryCheckpointStore goes by timestamp",
     title: "returns the checkpoint that was saved last from `latest` and `load`, also if its time is smaller",
     async checkStore(store) {
-      await saveAll(store, at(time + 1, time + 9, time + 2));
+      await saveAll(store, ...at(time + 1, time + 9, time + 2));
       assert.equal((await store.latest(run(1)))?.id, id(2), "latest() must be the one that was saved last");
       assert.equal((await store.load(run(1), "search"))?.id, id(2), "load() must be the one that was saved last");
     },
@@ -39,7 +39,7 @@ export const order = expectations<Store>("order", {
         assert.equal(
           latest?.id,
           id(n),
-          "latest() of equal timestamps must be the last saved: a resume repeats nodes otherwise",
+          "latest() of equal times must be the last saved: a resume repeats nodes otherwise",
         );
       }
       assert.equal((await store.load(run(1), "book"))?.id, id(3), "load() of equal timestamps must be the last saved");
@@ -67,7 +67,7 @@ export const order = expectations<Store>("order", {
     should: own("compares numbers, and `timestamp` is any number: performance.now() has fractions"),
     title: "keeps fractions of milliseconds, and goes by them",
     async checkStore(store) {
-      await saveAll(store, atRuns(time + 0.75, time + 0.25, time + 0.5));
+      await saveAll(store, ...atRuns(time + 0.75, time + 0.25, time + 0.5));
       assert.deepEqual(
         (await store.list(graph)).map(({ timestamp }) => timestamp - time),
         [0.75, 0.5, 0.25],
@@ -84,11 +84,7 @@ export const order = expectations<Store>("order", {
       assert.deepEqual(ids(await store.list(graph, { limit: 6 })), [5, 4, 3, 2, 1, 0].map(id));
       assert.deepEqual(ids(await store.list(graph, { limit: 50 })), [5, 4, 3, 2, 1, 0].map(id));
       const limited = ids(await store.list(graph, { limit: 2, runId: run(0) }));
-      assert.deepEqual(
-        limited,
-        [4, 2].map(id),
-        "the limit must count the checkpoints of the run, not those of the graph",
-      );
+      assert.deepEqual(limited, [4, 2].map(id), "the limit counts the checkpoints of the run, not of the graph");
     },
   },
   "agentos/no-default-limit": {
@@ -106,7 +102,7 @@ export const order = expectations<Store>("order", {
     should: own("applies a limit only if it is above 0"),
     title: "lists all checkpoints if the limit is undefined, 0 or negative",
     async checkStore(store) {
-      await saveAll(store, at(time, time + 1, time + 2));
+      await saveAll(store, ...at(time, time + 1, time + 2));
       for (const limit of [undefined, 0, -1]) {
         // JavaScript passes such options without complaint.
         const listed = await store.list(graph, { limit } as { limit: number });

@@ -13,7 +13,7 @@ export const restarts = expectations<Store>("restart", {
     async check(trial) {
       const first = await trial.store();
       const steps = [0, 1, 2].map((n) => checkpoint({ id: id(n), nodeId: `node-${n}`, timestamp: time + n }));
-      await saveAll(first, steps);
+      await saveAll(first, ...steps);
       const forkedRun = await first.fork(id(1), { scratch: { confidence: 0.95 } });
       const forked = (await first.latest(forkedRun))!;
       const listed = await first.list(graph);
@@ -30,7 +30,7 @@ export const restarts = expectations<Store>("restart", {
     title: "reads in another process what was saved in this one",
     async checkStore(store, trial) {
       const steps = [0, 1].map((n) => checkpoint({ id: id(n), nodeId: `node-${n}`, timestamp: time + n }));
-      await saveAll(store, steps);
+      await saveAll(store, ...steps);
       const input = { checkpointId: id(0), runId: run(1), nodeId: "node-0" };
       const { got, latest, loaded, listed } = await trial.child("read", input).result();
       same(got, steps[0]!, "get() in another process");
@@ -55,17 +55,11 @@ export const restarts = expectations<Store>("restart", {
   "agentos/reopen-order": {
     should: type("ICheckpointStore.latest: the most recently persisted checkpoint, also after a restart"),
     title: "returns the last saved of equal times from `latest` also after it was opened again",
-    async check(trial) {
-      await saveAll(
-        await trial.store(),
-        [4, 2, 9].map((n) => checkpoint({ id: id(n) })),
-      );
+    async checkStore(store, trial) {
+      await saveAll(store, ...[4, 2, 9].map((n) => checkpoint({ id: id(n) })));
       const again = await trial.reopen();
       assert.equal((await again.latest(run(1)))?.id, id(9), "latest() of equal timestamps after reopening");
-      await saveAll(
-        again,
-        [3, 1].map((n) => checkpoint({ id: id(n) })),
-      );
+      await saveAll(again, ...[3, 1].map((n) => checkpoint({ id: id(n) })));
       assert.equal((await again.latest(run(1)))?.id, id(1), "latest() after another save must be the last saved");
       const third = await trial.reopen();
       assert.equal((await third.latest(run(1)))?.id, id(1), "latest() of equal timestamps after reopening again");
@@ -76,10 +70,7 @@ export const restarts = expectations<Store>("restart", {
     title: "does not bring a deleted checkpoint back when it is opened again",
     async check(trial) {
       const first = await trial.store();
-      await saveAll(
-        first,
-        [1, 2].map((n) => checkpoint({ id: id(n), timestamp: time + n })),
-      );
+      await saveAll(first, ...[1, 2].map((n) => checkpoint({ id: id(n), timestamp: time + n })));
       await first.delete(id(2));
       const store = await trial.reopen();
       none(await store.get(id(2)), "get() of a deleted checkpoint after reopening");
@@ -97,11 +88,7 @@ export const races = expectations<Store>("race", {
       await race(trial, ["raceSaves", { by: 1, count: 25 }], ["raceSaves", { by: 2, count: 25 }]);
       const found = ids(await store.list(graph)).toSorted();
       const saved = [1, 2].flatMap((by) => Array.from({ length: 25 }, (_, n) => id(by * 1_000 + n)));
-      assert.equal(
-        found.length,
-        saved.length,
-        `two processes have saved ${saved.length} checkpoints, and ${found.length} are listed`,
-      );
+      assert.equal(found.length, saved.length, "the number of checkpoints that are listed");
       assert.deepEqual(found, saved);
     },
   },
@@ -120,7 +107,7 @@ export const races = expectations<Store>("race", {
         assert.deepEqual(
           mine,
           mine.toSorted().toReversed(),
-          "the saves of one process are not in the order of its calls",
+          "the saves of a process are not in the order of its calls",
         );
       }
     },
@@ -134,16 +121,8 @@ export const races = expectations<Store>("race", {
       const found = await store.get(id(0));
       const by = found?.nodeId ?? "";
       assert.ok(["one", "other"].includes(by), `get() returns a checkpoint that nobody has saved, of ${by}`);
-      same(
-        found,
-        version(by, 24),
-        "a checkpoint that two processes have saved must be the last version of one of them",
-      );
-      assert.deepEqual(
-        ids(await store.list(graph)),
-        [id(0)],
-        "a checkpoint that two processes have saved is listed once",
-      );
+      same(found, version(by, 24), "what two processes have saved must be the last version of one of them");
+      assert.deepEqual(ids(await store.list(graph)), [id(0)], "what two processes have saved is listed once");
       same(await store.latest(run(1)), found, "latest() must be the same as get()");
     },
   },

@@ -79,10 +79,7 @@ export const values = expectations<Store>("hostile", {
       const notJson: unknown[] = [circle, { type: "user", big: 1n }, null, "text"];
       for (const [n, wrong] of notJson.entries()) {
         const appended = store.append(key, [...messages(2), wrong as Entry]);
-        await assert.rejects(
-          appended,
-          `an append was not rejected: case ${n} of a circle, a BigInt, null and a string`,
-        );
+        await assert.rejects(appended, `not rejected: case ${n} of a circle, a BigInt, null and a string`);
         await has(store, key, null, "a rejected append has stored entries");
       }
     },

@@ -102,14 +102,14 @@ export const restarts = expectations<Store>("restart", {
   "claude-agent-sdk/restart-summary": {
     must: sources.fold,
     title: "keeps the summary of a session, and folds later appends into it, after it was opened again",
-    async check(trial) {
+    async checkStore(store, trial) {
       const timestamp = "2026-01-01T00:00:00.000Z";
-      await (await trial.store()).append(key, [message(1, { timestamp, cwd: "/work" }), title("first")]);
-      const before = await summaryOf(await trial.store());
-      const store = await trial.reopen();
-      assert.deepEqual(await summaryOf(store), before);
-      await store.append(key, [message(2, { timestamp: "2026-01-02T00:00:00.000Z", cwd: "/elsewhere" })]);
-      const { data } = await summaryOf(store);
+      await store.append(key, [message(1, { timestamp, cwd: "/work" }), title("first")]);
+      const before = await summaryOf(store);
+      const again = await trial.reopen();
+      assert.deepEqual(await summaryOf(again), before);
+      await again.append(key, [message(2, { timestamp: "2026-01-02T00:00:00.000Z", cwd: "/elsewhere" })]);
+      const { data } = await summaryOf(again);
       assert.equal(data["customTitle"], "first", "the summary has lost the title from before");
       assert.equal(data["cwd"], "/work", "the summary begins anew");
     },
@@ -117,11 +117,11 @@ export const restarts = expectations<Store>("restart", {
   "claude-agent-sdk/restart-uuid": {
     should: sources.append,
     title: "knows the uuids of stored entries after it was opened again",
-    async check(trial) {
-      await (await trial.store()).append(key, messages(3));
-      const store = await trial.reopen();
-      await store.append(key, messages(4));
-      await has(store, key, messages(4), "a session that is imported again has entries twice");
+    async checkStore(store, trial) {
+      await store.append(key, messages(3));
+      const again = await trial.reopen();
+      await again.append(key, messages(4));
+      await has(again, key, messages(4), "a session that is imported again has entries twice");
     },
   },
 });
@@ -166,18 +166,16 @@ export const races = expectations<Store>("race", {
   "claude-agent-sdk/race-uuid": {
     should: sources.append,
     title: "stores entries once if two processes append the same ones at the same time",
-    async check(trial) {
+    async checkStore(store, trial) {
       const sessions = await meet(trial, [messages(3), messages(3)]);
-      const store = await trial.store();
       for (const of of sessions) await has(store, of, messages(3), "two imports of one session");
     },
   },
   "claude-agent-sdk/race-summary": {
     must: sources.listSummaries,
     title: "has both appends in the summary if two processes append to one session at the same time",
-    async check(trial) {
+    async checkStore(store, trial) {
       const sessions = await meet(trial, [[message(1, { gitBranch: "trip" })], [title("Lisbon")]]);
-      const store = await trial.store();
       for (const of of sessions) {
         const { data } = await summaryOf(store, of);
         const seen = { gitBranch: data["gitBranch"], customTitle: data["customTitle"] };

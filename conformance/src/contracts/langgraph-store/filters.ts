@@ -9,10 +9,7 @@ const operators = inMemory("compares so, and LangGraph's PostgresStore has these
 
 /** Returns a function that returns the keys of the items that match a filter, among these items. */
 async function among(store: Store, values: Record<string, Value>) {
-  await fill(
-    store,
-    Object.entries(values).map(([key, value]): Put => [["f"], key, value]),
-  );
+  await fill(store, ...Object.entries(values).map(([key, value]): Put => [["f"], key, value]));
   return (filter: Value) => found(store, ["f"], { filter });
 }
 
@@ -20,8 +17,8 @@ export const filters = expectations<Store>("contract", {
   "langgraph-store/filter-equal": {
     must: type("SearchOperation.filter"),
     title: "finds items whose value has an equal text, number or boolean",
-    async check(trial) {
-      const matching = await among(await trial.store(), {
+    async checkStore(store) {
+      const matching = await among(store, {
         text: { a: "x" },
         number: { a: 1.5 },
         yes: { a: true },
@@ -43,8 +40,8 @@ export const filters = expectations<Store>("contract", {
   "langgraph-store/filter-types": {
     should: inMemory("compares with `===`"),
     title: "does not take a number, a boolean or null for its text in a filter",
-    async check(trial) {
-      const matching = await among(await trial.store(), {
+    async checkStore(store) {
+      const matching = await among(store, {
         number: { a: 1 },
         text: { a: "1" },
         yes: { a: true },
@@ -63,8 +60,8 @@ export const filters = expectations<Store>("contract", {
   "langgraph-store/filter-all-keys": {
     must: type("SearchOperation.filter"),
     title: "finds only items that match all keys of a filter",
-    async check(trial) {
-      const matching = await among(await trial.store(), {
+    async checkStore(store) {
+      const matching = await among(store, {
         both: { a: 1, b: 2, c: 3 },
         first: { a: 1, b: 3 },
         second: { a: 2, b: 2 },
@@ -78,8 +75,8 @@ export const filters = expectations<Store>("contract", {
   "langgraph-store/filter-eq-ne": {
     must: type("SearchOperation.filter"),
     title: "compares with `$eq` and `$ne`",
-    async check(trial) {
-      const matching = await among(await trial.store(), { one: { a: 1 }, two: { a: 2 }, three: { a: 3 } });
+    async checkStore(store) {
+      const matching = await among(store, { one: { a: 1 }, two: { a: 2 }, three: { a: 3 } });
       assert.deepEqual(await matching({ a: { $eq: 2 } }), ["two"]);
       assert.deepEqual(await matching({ a: { $ne: 2 } }), ["one", "three"]);
       assert.deepEqual(await matching({ a: { $ne: 1, $eq: 1 } }), []);
@@ -88,16 +85,16 @@ export const filters = expectations<Store>("contract", {
   "langgraph-store/filter-ne-missing": {
     should: inMemory("takes a missing key for not equal"),
     title: "finds items without the key by `$ne`",
-    async check(trial) {
-      const matching = await among(await trial.store(), { one: { a: 1 }, two: { a: 2 }, none: { b: 1 } });
+    async checkStore(store) {
+      const matching = await among(store, { one: { a: 1 }, two: { a: 2 }, none: { b: 1 } });
       assert.deepEqual(await matching({ a: { $ne: 1 } }), ["none", "two"]);
     },
   },
   "langgraph-store/filter-greater-less": {
     must: type("SearchOperation.filter"),
     title: "compares numbers as numbers with `$gt`, `$gte`, `$lt` and `$lte`",
-    async check(trial) {
-      const matching = await among(await trial.store(), {
+    async checkStore(store) {
+      const matching = await among(store, {
         "-1": { a: -1 },
         "4.99": { a: 4.99 },
         5: { a: 5 },
@@ -115,8 +112,8 @@ export const filters = expectations<Store>("contract", {
     group: "hostile",
     should: inMemory("finds neither texts that are no numbers nor missing keys so"),
     title: "finds by `$gt` and its like with a number no item that has a text or nothing there, and does not reject",
-    async check(trial) {
-      const matching = await among(await trial.store(), {
+    async checkStore(store) {
+      const matching = await among(store, {
         number: { a: 7 },
         text: { a: "high" },
         list: { a: [1, 2] },
@@ -129,8 +126,8 @@ export const filters = expectations<Store>("contract", {
   "langgraph-store/filter-greater-text": {
     ours: "dates are stored as texts, and SearchOperation says of no operator that it takes only numbers",
     title: "compares texts with texts with `$gt`, `$gte`, `$lt` and `$lte`",
-    async check(trial) {
-      const matching = await among(await trial.store(), {
+    async checkStore(store) {
+      const matching = await among(store, {
         early: { at: "2026-01-31" },
         late: { at: "2026-11-02" },
         number: { at: 2027 },
@@ -142,8 +139,8 @@ export const filters = expectations<Store>("contract", {
   "langgraph-store/filter-in-nin": {
     should: operators,
     title: "finds items whose value is in a list with `$in`, and the others with `$nin`",
-    async check(trial) {
-      const matching = await among(await trial.store(), { one: { a: 1 }, x: { a: "x" }, y: { a: "y" } });
+    async checkStore(store) {
+      const matching = await among(store, { one: { a: 1 }, x: { a: "x" }, y: { a: "y" } });
       assert.deepEqual(await matching({ a: { $in: ["x", 1, 99] } }), ["one", "x"]);
       assert.deepEqual(await matching({ a: { $nin: ["x", 99] } }), ["one", "y"]);
     },
@@ -152,8 +149,8 @@ export const filters = expectations<Store>("contract", {
     group: "hostile",
     should: inMemory("finds nothing so; a list of allowed values may be empty, and must not allow all"),
     title: "finds nothing with `$in` and an empty list, and everything with `$nin` and one",
-    async check(trial) {
-      const matching = await among(await trial.store(), { one: { a: 1 }, two: { a: 2 } });
+    async checkStore(store) {
+      const matching = await among(store, { one: { a: 1 }, two: { a: 2 } });
       assert.deepEqual(await matching({ a: { $in: [] } }), []);
       assert.deepEqual(await matching({ a: { $nin: [] } }), ["one", "two"]);
     },
@@ -161,8 +158,8 @@ export const filters = expectations<Store>("contract", {
   "langgraph-store/filter-objects": {
     ours: "SearchOperation says exact matches, and InMemoryStore finds no objects and lists at all",
     title: "finds items that have an equal object or list",
-    async check(trial) {
-      const matching = await among(await trial.store(), {
+    async checkStore(store) {
+      const matching = await among(store, {
         object: { a: { b: [1, { c: 2 }] } },
         more: { a: { b: [1, { c: 2 }], d: 3 } },
         list: { a: [1, 2] },
@@ -187,8 +184,8 @@ export const filters = expectations<Store>("contract", {
     group: "hostile",
     ours: "a typing error in an operator must not look like a memory that is not there",
     title: "rejects a filter with an unknown operator, or with an object that mixes operators and keys",
-    async check(trial) {
-      const matching = await among(await trial.store(), { one: { a: 1 } });
+    async checkStore(store) {
+      const matching = await among(store, { one: { a: 1 } });
       for (const filter of [{ a: { $near: 1 } }, { $or: [{ a: 1 }] }, { a: { $gt: 0, b: 1 } }, { a: { $in: 1 } }])
         await rejection(matching(filter), `a search with the filter ${JSON.stringify(filter)}`);
     },

@@ -5,7 +5,7 @@ import type { Item, Search, Store, Value } from "./store.js";
 export type Put = readonly [namespace: string[], key: string, value?: Value];
 
 /** Puts items one after the other. */
-export async function fill(store: Store, puts: readonly Put[]): Promise<void> {
+export async function fill(store: Store, ...puts: readonly Put[]): Promise<void> {
   for (const [namespace, key, value = {}] of puts) await store.put(namespace, key, value);
 }
 

@@ -1,7 +1,7 @@
 // Labels, keys and values that break careless code, and namespaces that a store refuses. Filters are in filters.ts.
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
-import { fill, found, rejection, valueOf } from "./helpers.js";
+import { type Put, fill, found, rejection, valueOf } from "./helpers.js";
 import { inMemory, page, type } from "./sources.js";
 import type { Store, Value } from "./store.js";
 
@@ -21,10 +21,7 @@ export const hostile = expectations<Store>("hostile", {
     async checkStore(store) {
       const labels = ["a b", "a/b", "ä😀", "me@home", "'; DROP TABLE store; --", '"', "__proto__", "constructor", "1"];
       labels.push("%", "user_1", "*", "a\\", "\\", "#", "?", "{}", "null", "long".repeat(50));
-      await fill(
-        store,
-        labels.map((label, n) => [["l", label], "k", { n }]),
-      );
+      await fill(store, ...labels.map((label, n): Put => [["l", label], "k", { n }]));
       for (const [n, label] of labels.entries()) {
         assert.deepEqual(await valueOf(store, ["l", label], "k"), { n }, `the label ${label}`);
         const items = await store.search(["l", label]);
@@ -42,10 +39,7 @@ export const hostile = expectations<Store>("hostile", {
     async checkStore(store) {
       const keys = ["", ".", "..", "a.b", "a/b", "../a", "%", "_", "*", "ä😀", "$gt", "__proto__", "constructor"];
       keys.push("'; DROP TABLE store; --", '"', "\\", "a:b", "a\nb", "\t", "null", "undefined", "long".repeat(100));
-      await fill(
-        store,
-        keys.map((key, n) => [["k"], key, { n }]),
-      );
+      await fill(store, ...keys.map((key, n): Put => [["k"], key, { n }]));
       for (const [n, key] of keys.entries())
         assert.deepEqual(await valueOf(store, ["k"], key), { n }, `the key ${key}`);
       assert.deepEqual(await found(store, ["k"]), keys.toSorted());
@@ -56,9 +50,9 @@ export const hostile = expectations<Store>("hostile", {
   "langgraph-store/json-values": {
     must: type("PutOperation.value"),
     title: "returns every JSON value as it was put",
-    async check(trial) {
+    async checkStore(store) {
       const deep = Array.from({ length: 100 }).reduce<Value>((inner) => ({ inner }), { end: true });
-      await keepsAll(await trial.store(), [
+      await keepsAll(store, [
         {},
         { text: "", list: [], object: {}, none: null, no: false, zero: 0 },
         { text: "ä😀 \u2028 \n\t \" \\ ' $1 %s {{x}}", html: "</script><!--" },
@@ -91,22 +85,22 @@ export const hostile = expectations<Store>("hostile", {
   "langgraph-store/nul-characters": {
     should: inMemory("keeps them; they come with text that was read from files"),
     title: "keeps the character U+0000 in values",
-    async check(trial) {
-      await keepsAll(await trial.store(), [{ text: "a\0b" }, { "k\0": ["\0"] }]);
+    async checkStore(store) {
+      await keepsAll(store, [{ text: "a\0b" }, { "k\0": ["\0"] }]);
     },
   },
   "langgraph-store/lone-surrogates": {
     ours: "text that was cut in the middle of an emoji has half a character, and JSON can say it",
     title: "keeps half a surrogate pair in values",
-    async check(trial) {
-      await keepsAll(await trial.store(), [{ text: "\ud83d" }, { text: "a\ude00b", more: ["😀"] }]);
+    async checkStore(store) {
+      await keepsAll(store, [{ text: "\ud83d" }, { text: "a\ude00b", more: ["😀"] }]);
     },
   },
   "langgraph-store/beyond-json": {
     ours: "InMemoryStore keeps any value, and PutOperation promises JSON only",
     title: "returns dates, maps, sets, bytes, undefined and numbers that JSON has not, as they were put",
-    async check(trial) {
-      await keepsAll(await trial.store(), [
+    async checkStore(store) {
+      await keepsAll(store, [
         { date: new Date(7), inside: [new Date(8)] },
         { nothing: undefined, map: new Map([[1, new Set([2])]]) },
         { bytes: new Uint8Array([1, 2, 255]), big: 2n ** 70n },

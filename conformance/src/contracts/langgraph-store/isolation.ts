@@ -1,7 +1,7 @@
 // Nothing is mixed up between tenants, items and callers.
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
-import { fill, found, sorted, valueOf } from "./helpers.js";
+import { type Put, fill, found, sorted, valueOf } from "./helpers.js";
 import { tenants, type } from "./sources.js";
 import type { Store } from "./store.js";
 
@@ -10,13 +10,14 @@ export const isolation = expectations<Store>("isolation", {
     must: tenants,
     title: "does not find the items of `[u, 12]` by the prefix `[u, 1]`",
     async checkStore(store) {
-      await fill(store, [
+      await fill(
+        store,
         [["u", "1"], "own"],
         [["u", "12"], "longer"],
         [["u", "1-b"], "dash"],
         [["u1"], "joined"],
         [["u", "1", "notes"], "below"],
-      ]);
+      );
       assert.deepEqual(await found(store, ["u", "1"]), ["below", "own"]);
       assert.deepEqual(await found(store, ["u", "1"], { filter: {} }), ["below", "own"], "with a filter");
       const [results] = await store.batch([{ namespacePrefix: ["u", "1"], limit: 10 }]);
@@ -28,10 +29,7 @@ export const isolation = expectations<Store>("isolation", {
     must: tenants,
     title: "does not take `%`, `_` or `*` in the prefix of a search for a pattern",
     async checkStore(store) {
-      await fill(store, [
-        [["u", "1"], "one"],
-        [["u", "2"], "two"],
-      ]);
+      await fill(store, [["u", "1"], "one"], [["u", "2"], "two"]);
       for (const prefix of [["%"], ["_"], ["*"], ["u", "_"], ["u", "%"], ["u", "*"], ["?"], ["u", "[12]"]])
         assert.deepEqual(await found(store, prefix).catch(() => []), [], `the prefix ${JSON.stringify(prefix)}`);
     },
@@ -40,12 +38,7 @@ export const isolation = expectations<Store>("isolation", {
     must: type("MatchCondition"),
     title: "compares whole labels with the prefix and the suffix of a list of namespaces",
     async checkStore(store) {
-      await fill(store, [
-        [["u", "1"], "k"],
-        [["u", "12"], "k"],
-        [["u1"], "k"],
-        [["u", "1", "x"], "k"],
-      ]);
+      await fill(store, [["u", "1"], "k"], [["u", "12"], "k"], [["u1"], "k"], [["u", "1", "x"], "k"]);
       const listed = async (options: object) => sorted(await store.listNamespaces(options));
       assert.deepEqual(
         await listed({ prefix: ["u", "1"] }),
@@ -63,10 +56,7 @@ export const isolation = expectations<Store>("isolation", {
     title: "keeps items of one key in several namespaces apart, also when one is deleted",
     async checkStore(store) {
       const namespaces = [["u"], ["u", "1"], ["u", "12"], ["u", "1", "x"], ["v", "1"]];
-      await fill(
-        store,
-        namespaces.map((namespace, n) => [namespace, "k", { n }]),
-      );
+      await fill(store, ...namespaces.map((namespace, n): Put => [namespace, "k", { n }]));
       await store.put(["u", "1"], "k2", { n: 9 });
       for (const [n, namespace] of namespaces.entries()) assert.deepEqual(await valueOf(store, namespace, "k"), { n });
       await store.delete(["u", "1"], "k");
@@ -119,7 +109,7 @@ export const isolation = expectations<Store>("isolation", {
       const names = ["key", "Key", "KEY", "key ", " key", "kéy", "ke\u0301y", "ｋｅｙ", "1", "01", "1e0"];
       await fill(
         store,
-        names.flatMap((name, n) => [
+        ...names.flatMap((name, n): Put[] => [
           [["keys"], name, { n }],
           [["labels", name], "k", { n }],
         ]),

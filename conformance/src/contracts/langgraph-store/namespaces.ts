@@ -1,16 +1,13 @@
 // Lists of namespaces.
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
-import { fill, sorted, upTo } from "./helpers.js";
+import { type Put, fill, sorted, upTo } from "./helpers.js";
 import { inMemory, type } from "./sources.js";
 import type { Listing, Store } from "./store.js";
 
 /** Returns a function that returns the namespaces that are listed, among these. */
 async function among(store: Store, namespaces: string[][]) {
-  await fill(
-    store,
-    namespaces.map((namespace) => [namespace, "k"]),
-  );
+  await fill(store, ...namespaces.map((namespace): Put => [namespace, "k"]));
   return async (options?: Listing) => sorted(await store.listNamespaces(options));
 }
 
@@ -30,8 +27,8 @@ export const namespaces = expectations<Store>("contract", {
   "langgraph-store/list-prefix": {
     must: type("BaseStore.listNamespaces"),
     title: "lists the namespaces that begin with a prefix",
-    async check(trial) {
-      const listed = await among(await trial.store(), all);
+    async checkStore(store) {
+      const listed = await among(store, all);
       assert.deepEqual(await listed({ prefix: ["a"] }), sorted(all.slice(0, 3)));
       assert.deepEqual(await listed({ prefix: ["a", "y", "z"] }), [["a", "y", "z"]]);
       assert.deepEqual(await listed({ prefix: ["a", "y", "z", "more"] }), []);
@@ -41,8 +38,8 @@ export const namespaces = expectations<Store>("contract", {
   "langgraph-store/list-suffix": {
     must: type("BaseStore.listNamespaces"),
     title: "lists the namespaces that end with a suffix, and those that match both a prefix and a suffix",
-    async check(trial) {
-      const listed = await among(await trial.store(), all);
+    async checkStore(store) {
+      const listed = await among(store, all);
       assert.deepEqual(await listed({ suffix: ["z"] }), sorted([all[2]!, all[4]!]));
       assert.deepEqual(await listed({ suffix: ["x", "z"] }), [all[4]]);
       assert.deepEqual(await listed({ suffix: ["a"] }), [["a"]]);
@@ -53,8 +50,8 @@ export const namespaces = expectations<Store>("contract", {
   "langgraph-store/list-wildcards": {
     must: type("NameSpacePath"),
     title: "takes `*` in a prefix or suffix for any one label",
-    async check(trial) {
-      const listed = await among(await trial.store(), all);
+    async checkStore(store) {
+      const listed = await among(store, all);
       assert.deepEqual(await listed({ prefix: ["*", "x"] }), sorted([all[1]!, all[3]!, all[4]!]));
       assert.deepEqual(await listed({ suffix: ["*", "z"] }), sorted([all[2]!, all[4]!]));
       assert.deepEqual(await listed({ prefix: ["a", "*", "z"] }), [all[2]]);
@@ -63,8 +60,8 @@ export const namespaces = expectations<Store>("contract", {
   "langgraph-store/list-max-depth": {
     should: inMemory("cuts namespaces at `maxDepth`, and so does LangGraph for Python"),
     title: "cuts namespaces after `maxDepth` labels, lists each once, and counts the page after that",
-    async check(trial) {
-      const listed = await among(await trial.store(), [...all, ["a", "y", "w"], ["a", "x", "z"]]);
+    async checkStore(store) {
+      const listed = await among(store, [...all, ["a", "y", "w"], ["a", "x", "z"]]);
       assert.deepEqual(await listed({ maxDepth: 1 }), [["a"], ["b"], ["c"]]);
       assert.deepEqual(await listed({ maxDepth: 2, prefix: ["a"] }), sorted([["a"], ["a", "x"], ["a", "y"]]));
       assert.deepEqual(await listed({ maxDepth: 9 }), await listed());
@@ -80,19 +77,16 @@ export const namespaces = expectations<Store>("contract", {
       await among(store, wanted);
       const pages: string[][][] = [];
       for (let offset = 0; offset < 16; offset += 4) pages.push(await store.listNamespaces({ limit: 4, offset }));
-      assert.deepEqual(
-        pages.map(({ length }) => length),
-        [4, 4, 3, 0],
-        "the number of namespaces of each page",
-      );
+      const lengths = pages.map(({ length }) => length);
+      assert.deepEqual(lengths, [4, 4, 3, 0], "the number of namespaces of each page");
       assert.deepEqual(sorted(pages.flat()), sorted(wanted));
     },
   },
   "langgraph-store/list-limit-zero": {
     should: inMemory("lists nothing for a limit of 0"),
     title: "lists no namespaces for a limit of 0",
-    async check(trial) {
-      const listed = await among(await trial.store(), all);
+    async checkStore(store) {
+      const listed = await among(store, all);
       assert.deepEqual(await listed({ limit: 0 }), []);
     },
   },

@@ -10,10 +10,7 @@ export const retention = expectations<Store>("retention", {
     must: type("BaseStore.delete"),
     title: "deletes an item, which no get and no search finds then",
     async checkStore(store) {
-      await fill(store, [
-        [["a"], "k", { n: 1 }],
-        [["a"], "other", { n: 1 }],
-      ]);
+      await fill(store, [["a"], "k", { n: 1 }], [["a"], "other", { n: 1 }]);
       await store.delete(["a"], "k");
       assert.equal(await store.get(["a"], "k"), null);
       assert.deepEqual(await found(store, ["a"]), ["other"]);
@@ -57,11 +54,7 @@ export const retention = expectations<Store>("retention", {
     ours: "BaseStore.listNamespaces says nothing of it, and a user who was deleted must not stay in a list of users",
     title: "no longer lists a namespace whose last item was deleted",
     async checkStore(store) {
-      await fill(store, [
-        [["u", "1"], "k"],
-        [["u", "2"], "k"],
-        [["u", "2"], "k2"],
-      ]);
+      await fill(store, [["u", "1"], "k"], [["u", "2"], "k"], [["u", "2"], "k2"]);
       await store.delete(["u", "1"], "k");
       await store.delete(["u", "2"], "k");
       assert.deepEqual(await store.listNamespaces(), [["u", "2"]]);

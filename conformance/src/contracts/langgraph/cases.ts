@@ -84,6 +84,9 @@ export async function writesAt(store: Saver, config: Config) {
 /** Returns writes of one value each. */
 export const writes = (...each: Write[]): Write[] => each;
 
+/** Returns pending writes as they are expected: each has its task, its channel and its value. */
+export const pending = (...each: unknown[][]): unknown[][] => each;
+
 /** Sorts rows whose order the contract leaves open. */
 export const sorted = <T>(rows: readonly T[] | undefined): T[] =>
   (rows ?? []).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));

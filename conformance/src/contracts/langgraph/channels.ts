@@ -91,8 +91,8 @@ export const channels = expectations<Saver>("contract", {
   "langgraph/pending-sends": {
     should: `${published}getTuple "should migrate pending sends"`,
     title: "returns the sends that wait in the parent of a checkpoint of format 3 as a channel of the checkpoint",
-    async check(trial) {
-      const read = await sendFrom(await trial.store(), "");
+    async checkStore(store) {
+      const read = await sendFrom(store, "");
       const tuple = await read();
       same(tuple?.checkpoint.channel_values[tasks], ["sent in root"], `the channel ${tasks}`);
       same(tuple?.checkpoint.channel_versions[tasks] === undefined, false, `a missing version of ${tasks}`);

@@ -93,10 +93,7 @@ export const checkpoints = expectations<Saver>("contract", {
     title: "rejects `put` without a thread",
     async checkStore(store) {
       for (const config of [{}, { configurable: { checkpoint_ns: "" } }])
-        assert.ok(
-          await errorOf(() => store.put(config, checkpoint(1), metadata(), {})),
-          "put without a thread resolved",
-        );
+        assert.ok(await errorOf(() => store.put(config, checkpoint(1), metadata(), {})), "put without thread resolved");
     },
   },
   "langgraph/put-again": {

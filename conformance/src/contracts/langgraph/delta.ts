@@ -3,7 +3,7 @@ import { expectations } from "../../suite/expectations.js";
 import type { Trial } from "../../suite/types.js";
 import type { Config, Saver } from "./store.js";
 import { NotOffered } from "../../suite/not-offered.js";
-import { at, checkpoint, metadata, published, same, save, types, versionsOf } from "./cases.js";
+import { at, checkpoint, metadata, published, same, save, types, versionsOf, writes } from "./cases.js";
 
 const channels = ["log"];
 
@@ -58,15 +58,7 @@ export const deltas = expectations<Saver>("contract", {
     async check(trial) {
       const store = await opened(trial);
       const root = await put(store, 1, at());
-      await store.putWrites(
-        root,
-        [
-          ["log", "b0"],
-          ["other", 0],
-          ["log", "b2"],
-        ],
-        "task-b",
-      );
+      await store.putWrites(root, writes(["log", "b0"], ["other", 0], ["log", "b2"]), "task-b");
       const many = Array.from({ length: 12 }, (_, n): [string, string] => ["log", `a${n}`]);
       await store.putWrites(root, many, "task-a");
       const expected = [...many.map(([, value]) => value), "b0", "b2"];

@@ -2,7 +2,20 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import type { Saver } from "./store.js";
-import { all, at, checkpoint, errorOf, id, metadata, same, save, valuesAt, writesAt } from "./cases.js";
+import {
+  all,
+  at,
+  checkpoint,
+  errorOf,
+  id,
+  metadata,
+  pending,
+  same,
+  save,
+  valuesAt,
+  writes,
+  writesAt,
+} from "./cases.js";
 
 const bytes = Uint8Array.from({ length: 256 }, (_, n) => n);
 
@@ -108,18 +121,8 @@ export const hostile = expectations<Saver>("hostile", {
     title: "returns a pending write of bytes as the same bytes",
     async checkStore(store) {
       const config = await save(store, 1);
-      await store.putWrites(
-        config,
-        [
-          ["bytes", bytes],
-          ["none", new Uint8Array(0)],
-        ],
-        "task",
-      );
-      const expected = [
-        ["task", "bytes", bytes],
-        ["task", "none", new Uint8Array(0)],
-      ];
+      await store.putWrites(config, writes(["bytes", bytes], ["none", new Uint8Array(0)]), "task");
+      const expected = pending(["task", "bytes", bytes], ["task", "none", new Uint8Array(0)]);
       same(await writesAt(store, config), expected, "the pending writes");
     },
   },
@@ -144,20 +147,8 @@ export const hostile = expectations<Saver>("hostile", {
       if (error !== undefined) same(tuple, undefined, "getTuple after a rejected put");
       else same(tuple?.checkpoint.channel_values, { balance: value, fine: 1 }, "the values");
       const config = await save(store, 2);
-      const refused = await errorOf(() =>
-        store.putWrites(
-          config,
-          [
-            ["fine", 1],
-            ["balance", value],
-          ],
-          "task",
-        ),
-      );
-      const expected = [
-        ["task", "fine", 1],
-        ["task", "balance", value],
-      ];
+      const refused = await errorOf(() => store.putWrites(config, writes(["fine", 1], ["balance", value]), "task"));
+      const expected = pending(["task", "fine", 1], ["task", "balance", value]);
       same(await writesAt(store, config), refused === undefined ? expected : [], "the pending writes");
     },
   },
@@ -176,40 +167,39 @@ export const hostile = expectations<Saver>("hostile", {
   "langgraph/names": {
     must: "documented: types of @langchain/langgraph-checkpoint: threads and namespaces are any strings; subgraphs join theirs with : and |",
     title: "keeps threads and namespaces apart whose names have quotes, separators, spaces or similar letters",
-    async check(trial) {
+    async checkStore(store) {
       const names = ["a", "A", "a ", " a", "a:b", "a|b", "a/../b", "a%b_c*?", "'; DROP TABLE checkpoints; --"];
       const more = ['"quoted"', "{a}", "line\nline", "\u00e9", "e\u0301", "漢字😀", "null", "undefined", "0", "00"];
-      await keepsApart(await trial.store(), [...names, ...more], false);
+      await keepsApart(store, [...names, ...more], false);
     },
   },
   "langgraph/long-names": {
     should: "framework: MemorySaver, SqliteSaver and PostgresSaver keep them; each subgraph makes a namespace longer",
     title: "keeps threads and namespaces apart whose names have 500 characters and differ in the last",
-    async check(trial) {
-      await keepsApart(await trial.store(), [`${"x".repeat(499)}y`, "x".repeat(500)], false);
+    async checkStore(store) {
+      await keepsApart(store, [`${"x".repeat(499)}y`, "x".repeat(500)], false);
     },
   },
   "langgraph/channel-names": {
     must: "framework: LangGraph itself uses channels such as `branch:to:node`, and users name theirs as they like",
     title: "keeps channels and tasks whose names have dots, colons, quotes or letters of any script",
-    async check(trial) {
-      await keepsChannels(await trial.store(), ["a.b", "branch:to:b", "'; DROP TABLE x --", '"', "$a", "a b", "é😀"]);
+    async checkStore(store) {
+      await keepsChannels(store, ["a.b", "branch:to:b", "'; DROP TABLE x --", '"', "$a", "a b", "é😀"]);
     },
   },
   "langgraph/prototype-channels": {
     should:
       "framework: MemorySaver keeps them; `WRITES_IDX_MAP` is an object, and has inherited keys that are no indexes",
     title: "keeps channels and tasks that are named as members of Object",
-    async check(trial) {
-      await keepsChannels(await trial.store(), ["constructor", "toString", "hasOwnProperty", "valueOf"]);
+    async checkStore(store) {
+      await keepsChannels(store, ["constructor", "toString", "hasOwnProperty", "valueOf"]);
     },
   },
   "langgraph/prototype-names": {
     should: "framework: MemorySaver refuses them, with the reason that they must not change Object's prototype",
     title: "keeps or refuses threads and namespaces named as members of Object, and changes no prototype",
-    async check(trial) {
+    async checkStore(store) {
       const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf"];
-      const store = await trial.store();
       try {
         await keepsApart(store, names, true);
         for (const name of names) await errorOf(() => save(store, 1, { on: at(name, "leaked") }));
@@ -224,16 +214,16 @@ export const hostile = expectations<Saver>("hostile", {
     should:
       "framework: thread ids often come from users; MemorySaver and SqliteSaver keep NUL, PostgresSaver refuses it",
     title: "keeps or refuses names with NUL, and does not cut them off",
-    async check(trial) {
-      await keepsApart(await trial.store(), ["a", "a\u0000", "a\u0000b", "\u0000"], true);
+    async checkStore(store) {
+      await keepsApart(store, ["a", "a\u0000", "a\u0000b", "\u0000"], true);
     },
   },
   "langgraph/surrogate-names": {
     group: "isolation",
     ours: "UTF-8 turns every half of a surrogate pair into the same character, so one user could read another's thread",
     title: "keeps or refuses names with half of a surrogate pair, and does not mix them up",
-    async check(trial) {
-      await keepsApart(await trial.store(), ["\ud83d", "\ude00", "\ufffd"], true);
+    async checkStore(store) {
+      await keepsApart(store, ["\ud83d", "\ude00", "\ufffd"], true);
     },
   },
 });

@@ -100,10 +100,10 @@ export const races = expectations<Saver>("race", {
   "langgraph/race-checkpoints": {
     should: shared,
     title: "keeps every checkpoint that several processes put into one thread at the same time",
-    async check(trial) {
+    async checkStore(store, trial) {
       const count = 20;
       await together(trial, "many", [{ count }, { count }, { count }]);
-      const found = await all((await trial.store()).list(at()));
+      const found = await all(store.list(at()));
       const expected = Array.from({ length: 3 * count }, (_, n) => id(n + 1));
       same(found.map((tuple) => tuple.checkpoint.id).toSorted(), expected, "the ids of the thread");
       for (const tuple of found) {
@@ -115,10 +115,10 @@ export const races = expectations<Saver>("race", {
   "langgraph/race-writes": {
     should: shared,
     title: "keeps the writes of every task that several processes put to one checkpoint at the same time",
-    async check(trial) {
-      await save(await trial.store(), 1);
+    async checkStore(store, trial) {
+      await save(store, 1);
       await together(trial, "tasks", [{ tasks: tasksOf(0) }, { tasks: tasksOf(1) }, { tasks: tasksOf(2) }]);
-      const found = await writesAt(await trial.store(), atStep(1));
+      const found = await writesAt(store, atStep(1));
       const expected = [0, 1, 2].flatMap((part) =>
         tasksOf(part).flatMap((task) => stepChannels.map((name) => `${task} ${name} ${part}`)),
       );
@@ -128,11 +128,11 @@ export const races = expectations<Saver>("race", {
   "langgraph/race-task": {
     ours: "two servers that run one task keep the result of one of them, and no mixture",
     title: "keeps all writes of one process if several put the writes of one task at the same time",
-    async check(trial) {
-      await save(await trial.store(), 1);
+    async checkStore(store, trial) {
+      await save(store, 1);
       const tasks = Array.from({ length: 10 }, (_, n) => `task ${n}`);
       await together(trial, "tasks", [{ tasks }, { tasks }, { tasks }]);
-      const found = (await writesAt(await trial.store(), atStep(1))) ?? [];
+      const found = (await writesAt(store, atStep(1))) ?? [];
       for (const task of tasks) {
         const mine = found.filter((write) => write[0] === task);
         same(mine.length, stepChannels.length, `the number of writes of ${task}`);
@@ -143,9 +143,9 @@ export const races = expectations<Saver>("race", {
   "langgraph/race-same-checkpoint": {
     ours: "two servers that save one checkpoint keep that of one of them, and no mixture",
     title: "keeps the values and the metadata of one process if several put the same checkpoint at the same time",
-    async check(trial) {
+    async checkStore(store, trial) {
       await together(trial, "same", [{}, {}, {}]);
-      const tuple = await (await trial.store()).getTuple(at());
+      const tuple = await store.getTuple(at());
       const by = tuple?.metadata?.["by"];
       const expected = Object.fromEntries(stepChannels.map((name) => [name, by]));
       same(tuple?.checkpoint.channel_values, expected, "the values of the process whose metadata is stored");

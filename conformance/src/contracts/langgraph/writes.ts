@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import type { Saver, Write } from "./store.js";
-import { all, at, atStep, errorOf, id, published, same, save, sorted, types, writesAt } from "./cases.js";
+import { all, at, atStep, errorOf, id, pending, published, same, save } from "./cases.js";
+import { sorted, types, writes, writesAt } from "./cases.js";
 
 const [error, scheduled, interrupt, resume] = ["__error__", "__scheduled__", "__interrupt__", "__resume__"];
 
@@ -66,25 +67,10 @@ export const pendingWrites = expectations<Saver>("contract", {
     title: "keeps the first write of each task and position",
     async checkStore(store) {
       const config = await save(store, 1);
-      const pairs: Write[][] = [
-        [
-          ["a", 1],
-          ["b", 2],
-        ],
-        [
-          ["a", 10],
-          ["x", 20],
-          ["c", 30],
-        ],
-      ];
-      for (const made of pairs) await store.putWrites(config, made, "task");
+      await store.putWrites(config, writes(["a", 1], ["b", 2]), "task");
+      await store.putWrites(config, writes(["a", 10], ["x", 20], ["c", 30]), "task");
       await store.putWrites(config, [["a", 100]], "another");
-      const expected = [
-        ["another", "a", 100],
-        ["task", "a", 1],
-        ["task", "b", 2],
-        ["task", "c", 30],
-      ];
+      const expected = pending(["another", "a", 100], ["task", "a", 1], ["task", "b", 2], ["task", "c", 30]);
       same(sorted(await writesAt(store, config)), expected, "the pending writes");
     },
   },
@@ -98,10 +84,7 @@ export const pendingWrites = expectations<Saver>("contract", {
         await store.putWrites(config, [[channel!, "second"]], "task");
         await store.putWrites(config, [[channel!, "another's"]], "another");
         const found = sorted(await writesAt(store, config)).filter((write) => write[1] === channel);
-        const expected = [
-          ["another", channel, "another's"],
-          ["task", channel, "second"],
-        ];
+        const expected = pending(["another", channel, "another's"], ["task", channel, "second"]);
         same(found, expected, `the writes to ${channel}`);
       }
     },
@@ -139,22 +122,8 @@ export const pendingWrites = expectations<Saver>("contract", {
     async checkStore(store) {
       const config = await save(store, 1);
       const names = Array.from({ length: 50 }, (_, n) => `task ${String(n).padStart(2, "0")}`);
-      await Promise.all(
-        names.map((name) =>
-          store.putWrites(
-            config,
-            [
-              ["a", name],
-              ["b", [name]],
-            ],
-            name,
-          ),
-        ),
-      );
-      const expected = names.flatMap((name) => [
-        [name, "a", name],
-        [name, "b", [name]],
-      ]);
+      await Promise.all(names.map((name) => store.putWrites(config, writes(["a", name], ["b", [name]]), name)));
+      const expected = names.flatMap((name) => pending([name, "a", name], [name, "b", [name]]));
       same(sorted(await writesAt(store, config)), expected, "the pending writes");
     },
   },
@@ -164,15 +133,7 @@ export const pendingWrites = expectations<Saver>("contract", {
     title: "returns the writes of several tasks in the order of the tasks' ids, and of their positions",
     async checkStore(store) {
       const config = await save(store, 1);
-      for (const task of ["c", "a", "b"])
-        await store.putWrites(
-          config,
-          [
-            ["1", task],
-            ["2", task],
-          ],
-          task,
-        );
+      for (const task of ["c", "a", "b"]) await store.putWrites(config, writes(["1", task], ["2", task]), task);
       const found = (await writesAt(store, config))?.map(([task, channel]) => `${task}${channel}`);
       same(found, ["a1", "a2", "b1", "b2", "c1", "c2"], "the tasks and channels of the pending writes");
     },

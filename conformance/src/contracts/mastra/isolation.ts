@@ -84,10 +84,10 @@ export const isolation = expectations<Store>("isolation", {
   "mastra/names-are-not-joined": {
     must: pair,
     title: "keeps runs apart whose names are equal once they are joined",
-    async check(trial) {
+    async checkStore(store) {
       const separators = ["-", "_", ":", "/", "|", ".", "#", "::", " "];
       await assertApart(
-        await trial.store(),
+        store,
         separators.flatMap((by) => [
           { workflowName: `a${by}b`, runId: "c" },
           { workflowName: "a", runId: `b${by}c` },
@@ -98,9 +98,9 @@ export const isolation = expectations<Store>("isolation", {
   "mastra/odd-runs": {
     should: "documented: the type of runId in createRun is any text, and so is the id of a workflow",
     title: "keeps runs and workflows apart whatever their names are",
-    async check(trial) {
+    async checkStore(store) {
       await assertApart(
-        await trial.store(),
+        store,
         odd.flatMap((name) => [
           { workflowName: "w", runId: name },
           { workflowName: name, runId: "r" },

@@ -152,15 +152,8 @@ export const lists = expectations<Store>("order", {
     async checkStore(store) {
       await six(store);
       const pages = await Promise.all([0, 1, 2, 3].map((page) => store.listWorkflowRuns({ page, perPage: 4 })));
-      assert.deepEqual(
-        pages.map(({ runs, total }) => [runs.length, total]),
-        [
-          [4, 6],
-          [2, 6],
-          [0, 6],
-          [0, 6],
-        ],
-      );
+      const numbers = pages.map(({ runs, total }) => `${runs.length} of ${total}`);
+      assert.deepEqual(numbers, ["4 of 6", "2 of 6", "0 of 6", "0 of 6"]);
       const all = pages.flatMap(({ runs }) => runs.map(({ runId }) => runId));
       assert.deepEqual(all.toSorted(), ["r0", "r1", "r2", "r3", "r4", "r5"]);
     },

@@ -166,10 +166,7 @@ export const kills = expectations<Store>("kill", {
       for (const runId of ["r0", "r1"]) {
         const found = await store.loadWorkflowSnapshot({ workflowName: "w", runId });
         const wanted = numbered(runId, found?.context?.input?.n);
-        assert(
-          isDeepStrictEqual(found, wanted),
-          `the newest snapshot of ${runId} is not one of those that were persisted`,
-        );
+        assert(isDeepStrictEqual(found, wanted), `the newest snapshot of ${runId} is none that was persisted`);
       }
     },
   },

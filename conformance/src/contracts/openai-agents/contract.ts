@@ -16,8 +16,8 @@ export const methods = expectations<SessionStore>("contract", {
   "openai-agents/session-id-stable": {
     must: "framework: sessionPersistence.ts compares the id throughout a run, and refuses a session whose id has changed",
     title: "makes up an id for a session without one, and returns it from then on",
-    async check(trial) {
-      const session = await (await trial.store()).session();
+    async checkStore(store) {
+      const session = await store.session();
       const id = await session.getSessionId();
       assert.ok(typeof id === "string" && id !== "", `getSessionId must return an id, but returned ${id}`);
       assert.equal(await session.getSessionId(), id, "the second call");
@@ -30,8 +30,8 @@ export const methods = expectations<SessionStore>("contract", {
   "openai-agents/session-id-at-once": {
     must: "framework: OpenAIConversationsSession runs its calls of getSessionId one after the other, so that it makes up one id",
     title: "makes up one id if it is asked for twice at the same time",
-    async check(trial) {
-      const session = await (await trial.store()).session();
+    async checkStore(store) {
+      const session = await store.session();
       const [one, other] = await Promise.all([session.getSessionId(), session.getSessionId()]);
       assert.equal(one, other);
     },

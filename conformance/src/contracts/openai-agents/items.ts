@@ -119,11 +119,7 @@ export function areBlocks(all: unknown[], size: number): void {
   for (let at = 0; at < all.length; at += size) {
     const name = `${all[at]}`.split(":").slice(0, -1).join(":");
     const expected = Array.from({ length: size }, (_, n) => `${name}:${n}`);
-    assert.deepEqual(
-      all.slice(at, at + size),
-      expected,
-      `the items of the call ${name} are not together, or not all there`,
-    );
+    assert.deepEqual(all.slice(at, at + size), expected, `the items of ${name} are not together, or not all there`);
   }
 }
 

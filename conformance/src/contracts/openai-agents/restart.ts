@@ -70,8 +70,8 @@ export const restart = expectations<SessionStore>("restart", {
   "openai-agents/restart-id": {
     should: "ours: without it, a conversation whose id was made up ends with the process",
     title: "finds a session by the id that it made up before it was opened again",
-    async check(trial) {
-      const session = await (await trial.store()).session();
+    async checkStore(store, trial) {
+      const session = await store.session();
       await session.addItems([user("0")]);
       const id = await session.getSessionId();
       const again = await reopened(trial, id);
