@@ -121,22 +121,6 @@ describe.each(kinds)("the SDK over chats of %s", (kind) => {
     expect(stored).toContainEqual(first.messages);
   });
 
-  test("a tool runs between two steps, in one answer", async () => {
-    const chats = chatsAt(place(kind));
-    const file = join(folder(), "sent");
-    const route = makeRoute(chats, makeModel(), { send: makeTool(file, false) });
-    const chat = browser("c", route);
-    await chat.sendMessage({ text: "send bob" });
-    await settled(chats, "c");
-    expect(lines(file)).toEqual(["bob"]);
-    expect(await chats.loadChat("c")).toEqual(chat.messages);
-    expect(chat.messages).toHaveLength(2);
-    const { versions } = await chats.versions("c");
-    const stored = await Promise.all(versions.map(({ version }) => chats.loadChat("c", { version })));
-    // The first step was stored before the second one.
-    expect(stored.some(([, answer]) => answer?.parts.length === 2)).toBe(true);
-  });
-
   test("an answer runs the tool once, a second one is refused, and a denied one runs nothing", async () => {
     const chats = chatsAt(place(kind));
     const file = join(folder(), "sent");
@@ -191,21 +175,6 @@ describe.each(kinds)("the SDK over chats of %s", (kind) => {
 });
 
 describe.each(sharedKinds)("the SDK over chats of %s, in several processes", (kind) => {
-  test("two turns in two processes", async () => {
-    const target = place(kind);
-    const file = join(folder(), "sent");
-    for (const text of ["one", "send bob"]) {
-      expect(await chatProcess([target, "c", file, "say", text])).toMatchObject({ lines: ["done"], errors: "" });
-    }
-    const chats = chatsAt(target);
-    expect(texts(await chats.loadChat("c"))).toEqual([
-      "one",
-      "answer 1 to one",
-      "send bob",
-      'answer 4 to ["sent to bob"]',
-    ]);
-  });
-
   test("a kill between two steps keeps the first one with its tool call", async () => {
     const target = place(kind);
     const file = join(folder(), "sent");

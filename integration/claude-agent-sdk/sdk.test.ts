@@ -141,22 +141,6 @@ describe.each(kinds)("the Claude Agent SDK over %s", (kind) => {
     expect(await ask(failing, "hello", { cwd, env })).toMatchObject({ mirrorErrors: 0 });
     expect(await store.listProjects()).toHaveLength(1);
   });
-
-  it("an append that was stored although it failed is stored once", async () => {
-    const store = make(place(kind));
-    const { cwd, projectKey, env } = machine();
-    let lost = 1;
-    const losing: Theirs = {
-      async append(key, entries) {
-        await store.append(key, entries);
-        if (lost-- > 0) throw new Error("the answer was lost");
-      },
-      load: (key) => store.load(key),
-    };
-    const { session, mirrorErrors } = await ask(losing, "hello", { cwd, env });
-    expect(mirrorErrors).toBe(0);
-    expect(await store.load({ projectKey, sessionId: session })).toHaveLength(2);
-  });
 });
 
 /** Takes a turn in a process of its own, in which `forkpoint` finds the SDK beside it. */

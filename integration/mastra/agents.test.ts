@@ -5,36 +5,7 @@ import { InMemoryStore, type MastraCompositeStore, type MemoryStorage } from "@m
 import { Memory } from "@mastra/memory";
 import { describe, expect, it } from "vitest";
 import { kinds, place, run as start, sharedKinds } from "../../__test__/helpers.js";
-import { storeAt } from "./helpers.js";
-
-type Part = Record<string, unknown>;
-
-/** What a model was asked: the roles and texts of its prompt. */
-type Prompt = string[];
-
-const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
-const say = (delta: string): Part[] => [
-  { type: "text-start", id: "t" },
-  { type: "text-delta", id: "t", delta },
-  { type: "text-end", id: "t" },
-  { type: "finish", finishReason: "stop", usage },
-];
-const call = (toolName: string, input: object): Part[] => [
-  { type: "tool-call", toolCallId: `call-${toolName}`, toolName, input: JSON.stringify(input) },
-  { type: "finish", finishReason: "tool-calls", usage },
-];
-
-/** A model that answers with a script, one entry for each question. */
-function scripted(script: Part[][], prompts: Prompt[]) {
-  const doStream = async ({ prompt }: { prompt: Array<{ role: string; content: unknown }> }) => {
-    const textOf = (content: unknown) =>
-      typeof content === "string" ? content : (content as Part[]).map((part) => part["text"] ?? part["type"]).join(" ");
-    prompts.push(prompt.map(({ role, content }) => `${role}: ${textOf(content)}`));
-    return { stream: ReadableStream.from([{ type: "stream-start", warnings: [] }, ...(script.shift() ?? say("?"))]) };
-  };
-  const doGenerate = () => Promise.reject(new Error("only streams"));
-  return { specificationVersion: "v2", provider: "test", modelId: "scripted", supportedUrls: {}, doGenerate, doStream };
-}
+import { type Part, type Prompt, call, say, scripted, storeAt } from "./helpers.js";
 
 /** The agent of a new process. */
 function agentOf(storage: MastraCompositeStore, script: Part[][], prompts: Prompt[], options: object = {}): Agent {

@@ -46,3 +46,32 @@ export async function failure(promise: Promise<unknown>, code: string): Promise<
   expect(error).toMatchObject({ name: "ForkpointError", code });
   return error;
 }
+
+export type Part = Record<string, unknown>;
+
+/** What a model was asked: the roles and texts of its prompt. */
+export type Prompt = string[];
+
+const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+export const say = (delta: string): Part[] => [
+  { type: "text-start", id: "t" },
+  { type: "text-delta", id: "t", delta },
+  { type: "text-end", id: "t" },
+  { type: "finish", finishReason: "stop", usage },
+];
+export const call = (toolName: string, input: object): Part[] => [
+  { type: "tool-call", toolCallId: `call-${toolName}`, toolName, input: JSON.stringify(input) },
+  { type: "finish", finishReason: "tool-calls", usage },
+];
+
+/** A model that answers with a script, one entry for each question. */
+export function scripted(script: Part[][], prompts: Prompt[] = []) {
+  const doStream = async ({ prompt }: { prompt: Array<{ role: string; content: unknown }> }) => {
+    const textOf = (content: unknown) =>
+      typeof content === "string" ? content : (content as Part[]).map((part) => part["text"] ?? part["type"]).join(" ");
+    prompts.push(prompt.map(({ role, content }) => `${role}: ${textOf(content)}`));
+    return { stream: ReadableStream.from([{ type: "stream-start", warnings: [] }, ...(script.shift() ?? say("?"))]) };
+  };
+  const doGenerate = () => Promise.reject(new Error("only streams"));
+  return { specificationVersion: "v2", provider: "test", modelId: "scripted", supportedUrls: {}, doGenerate, doStream };
+}

@@ -1,10 +1,11 @@
-// Tests what the inspector shows of a suspended workflow, and that its code resumes it in the real framework.
+// Tests what the inspector shows of a suspended workflow, and runs the code that is printed for it.
 import { Mastra } from "@mastra/core";
 import { createStep, createWorkflow } from "@mastra/core/workflows";
 import { openStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { runPrinted } from "../../__test__/printed.js";
 import { storeAt } from "./helpers.js";
 
 it("shows the steps that are suspended, with what they ask, and code that resumes each", async () => {
@@ -33,7 +34,7 @@ it("shows the steps that are suspended, with what they ask, and code that resume
     .then(inner as never)
     .commit();
   const mastra = new Mastra({ storage: storeAt(store), workflows: { outer }, logger: false });
-  const name = 'a "quoted" \u2028 run';
+  const name = `a "quoted" \u2028 '\`\${1} run`;
   const run = await mastra.getWorkflow("outer").createRun({ runId: name });
   expect((await run.start({ inputData: { id: 1 } })).status).toBe("suspended");
   const inspector = await openInspector(store);
@@ -45,9 +46,10 @@ it("shows the steps that are suspended, with what they ask, and code that resume
     const [question, ...others] = await inspector.questions(ref);
     expect(others).toEqual([]);
     expect(question).toMatchObject({ id: node, node, text, choices: ["yes", "no"], canAnswer: false });
-    const answer = new Function("mastra", `return (async () => {${question!.code}\n})()`);
-    await (answer as (given: unknown) => Promise<void>)(mastra);
+    await runPrinted(question!.code, { mastra });
   }
   expect(await inspector.questions(ref)).toEqual([]);
   expect((await inspector.run(ref))!.status).toBe("finished");
+  const saved = await inspector.checkpoint(ref);
+  expect(saved!.state).toMatchObject({ approve: { status: "success", resumePayload: { approved: true } } });
 });

@@ -1,10 +1,12 @@
-// Tests what the inspector shows of a state that waits for approvals, and that its code answers with the real SDK.
-import { Agent, RunState, run, setTracingDisabled, tool } from "@openai/agents";
+// Tests what the inspector shows of a state that waits for approvals, and runs the code that is printed for it with the real SDK.
+import * as agents from "@openai/agents";
+import { Agent, run, setTracingDisabled, tool } from "@openai/agents";
 import { ScriptedModel, assistantMessage, functionCall } from "@openai/agents-core/testing";
 import { openStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { runPrinted } from "../../__test__/printed.js";
 import { statesAt } from "./helpers.js";
 
 setTracingDisabled(true);
@@ -24,7 +26,7 @@ it("shows the tools that wait for an approval, and code that approves each", asy
   const call = (n: number) => functionCall("send", { to: `bob ${n} \u2028` }, { callId: `c"${n}` });
   const model = new ScriptedModel([[call(1), call(2)], [assistantMessage("done")]]);
   const agent = new Agent({ name: "mailer", model, tools: [send] });
-  const name = 'a "quoted" \u2028 run';
+  const name = `a "quoted" \u2028 '\`\${1} run`;
   await states.save(name, (await run(agent, "Mail.")).state.toString());
   const inspector = await openInspector(store);
   const ref = { space: "openai-agents-states", run: name };
@@ -38,9 +40,7 @@ it("shows the tools that wait for an approval, and code that approves each", asy
       canAnswer: false,
     });
     const question = questions.find(({ id }) => id === `c"${n}`)!;
-    const code = question.code.replace(/^import .*$/m, "");
-    const answer = new Function("agent", "states", "RunState", "run", `return (async () => {${code}})()`);
-    await (answer as (...given: unknown[]) => Promise<void>)(agent, states, RunState, run);
+    await runPrinted(question.code, { agent, states }, { "@openai/agents": agents });
   }
   expect(sent).toEqual(["bob 1 \u2028", "bob 2 \u2028"]);
   expect(await inspector.questions(ref)).toEqual([]);

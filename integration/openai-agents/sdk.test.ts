@@ -15,7 +15,7 @@ import {
 import { ScriptedModel, assistantMessage, functionCall, modelError } from "@openai/agents-core/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { everyKind, failure, kinds, place, rejection, run as start, sharedKinds } from "../../__test__/helpers.js";
+import { everyKind, kinds, place, rejection, run as start, sharedKinds } from "../../__test__/helpers.js";
 import { make, sessionAt, shared, sides, statesAt } from "./helpers.js";
 
 setTracingDisabled(true);
@@ -127,22 +127,6 @@ describe.each(everyKind)("runs over %s", (kind) => {
     expect(await types(session)).toEqual(ended);
   });
 
-  it("stop at each approval, with their own states", async () => {
-    const states = statesAt(place(kind));
-    const { agent, sent } = mailer([asks(1), asks(2), [assistantMessage("done")]]);
-    let result: Awaited<ReturnType<typeof resume>> = await run(agent, "mail");
-    for (let n = 0; n < 2; n++) {
-      await states.save("r", result.state.toString());
-      const state = await RunState.fromString(agent, (await states.take("r")).text);
-      await failure(states.take("r"), "CONFLICT");
-      for (const interruption of state.getInterruptions()) state.approve(interruption);
-      result = await resume(agent, state);
-    }
-    await states.save("r", result.state.toString());
-    expect([result.finalOutput, sent]).toEqual(["done", ["bob 1", "bob 2"]]);
-    expect(await states.stats()).toMatchObject({ checkpoints: 3 });
-  });
-
   it.each(old)("keep the state of an old version of the SDK: %s", async (name, text) => {
     const states = statesAt(place(kind));
     await states.save(name, text);
@@ -180,15 +164,6 @@ describe.each(everyKind)("runs over %s", (kind) => {
 describe.each(sharedKinds)("processes over %s", (kind) => {
   /** Text files have one writer at a time. */
   const alone = kind === "jsonl";
-
-  it("continue a conversation", async () => {
-    const target = place(kind);
-    for (const seen of [1, 3, 5]) {
-      const { lines, errors } = await agentProcess(["turn", target, "talk", "hello"]);
-      expect([lines, errors]).toEqual([[`seen ${seen}`], ""]);
-    }
-    expect(await sessionAt(target, "talk").getItems()).toHaveLength(6);
-  });
 
   it("send one mail if the process that asked was killed, and two answers come", async () => {
     const target = place(kind);
