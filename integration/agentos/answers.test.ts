@@ -32,13 +32,8 @@ describe.each(onDisk)("on %s", (_, makeTarget) => {
     const ref = { space: "agentos", run: runId };
     const [question, ...others] = await inspector.questions(ref);
     expect(others).toEqual([]);
-    expect(question).toMatchObject({
-      id: "approve",
-      node: "approve",
-      text: "Refund 480?",
-      canAnswer: true,
-      answered: null,
-    });
+    const expected = { id: "approve", node: "approve", text: "Refund 480?", canAnswer: true, answered: null };
+    expect(question).toMatchObject(expected);
     expect(question!.code).toContain("onWaiting");
     expect((await inspector.run(ref, { withWhy: true }))!.question).toBe("Refund 480?");
 

@@ -261,11 +261,8 @@ describe.each(backends)("on %s", (_backend, target) => {
   it("refuses a rejection that would stop nothing", async () => {
     const store = open(target());
     const tools = new Tools();
-    const graph = chain({
-      approve: humanNode({ prompt: "?" }),
-      look: tool("look", "pure"),
-      pay: tool("pay", "external"),
-    });
+    const nodes = { approve: humanNode({ prompt: "?" }), look: tool("look", "pure"), pay: tool("pay", "external") };
+    const graph = chain(nodes);
     const compiled = graph.compile({ checkpointStore: store, deps: tools.deps });
     await watch(compiled.stream({}));
     const onWaiting = () => ({ approved: false });

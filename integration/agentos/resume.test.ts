@@ -44,12 +44,8 @@ describe.each(backends)("on %s", (_backend, target) => {
     await checkpointStore.save(checkpoint);
 
     const plan = resumePlan((await checkpointStore.get("halfway"))!);
-    expect(plan).toEqual({
-      completed: [],
-      skipped: [],
-      replay: ["write", "external", "human"],
-      reexecute: ["pure", "read"],
-    });
+    const replay = ["write", "external", "human"];
+    expect(plan).toEqual({ completed: [], skipped: [], replay, reexecute: ["pure", "read"] });
     tools.calls.length = 0;
     const resumed = await watch(streamResume(compiled.toIR(), "halfway-run", checkpointStore, tools.deps));
     expect(tools.calls).toEqual(plan.reexecute);

@@ -434,10 +434,8 @@ describe.each(kinds)("chats of %s", (kind) => {
     await chats.saveChat({ id: "large", metadata: { userId: "u", text: "x".repeat(5_000) } });
     await chats.saveChat({ id: "small", metadata: { userId: "u" } });
     await chats.saveChat({ id: "other", metadata: { userId: "v", text: "x".repeat(5_000) } });
-    expect((await chats.listChats({ metadata: { userId: "u" } })).chats.map(({ id }) => id)).toEqual([
-      "small",
-      "large",
-    ]);
+    const ids = (await chats.listChats({ metadata: { userId: "u" } })).chats.map(({ id }) => id);
+    expect(ids).toEqual(["small", "large"]);
     const xor = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0x5a);
     const serializer = {
       name: "xor",

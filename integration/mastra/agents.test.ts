@@ -87,12 +87,11 @@ describe.each(kinds)("agents of Mastra over %s", (kind) => {
       workingMemory: "- Name: Ada",
     });
     await ask(agentOf(storage, [say("Ada")], prompts, options), "who am I?", "another");
-    expect(
-      prompts
-        .at(-1)!
-        .filter((text) => text.startsWith("system"))
-        .join(),
-    ).toContain("- Name: Ada");
+    const system = prompts
+      .at(-1)!
+      .filter((text) => text.startsWith("system"))
+      .join();
+    expect(system).toContain("- Name: Ada");
     const { threads } = await storage.stores.memory.listThreads({ filter: { resourceId: "u" } });
     expect(threads.map(({ id }) => id).toSorted()).toEqual(["another", "t"]);
   });

@@ -172,10 +172,8 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
       if (line === "saved") child.kill("SIGKILL");
     });
     expect([asked.lines, asked.errors]).toEqual([["saved"], ""]);
-    const answers = [
-      ["answer", target, "r", mails],
-      ["answer", target, "r", mails],
-    ];
+    const args = ["answer", target, "r", mails];
+    const answers = [args, args];
     const ends = alone
       ? [await agentProcess(answers[0]!), await agentProcess(answers[1]!)]
       : await Promise.all(answers.map((args) => agentProcess(args)));

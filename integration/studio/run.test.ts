@@ -48,10 +48,8 @@ inBrowser("a run", () => {
 
   test("the timeline has a row a checkpoint, the newest first, and lanes as the history has them", async () => {
     const shown = await showRun(thread);
-    const { items } = await shown.inspector.checkpoints(
-      { space: "langgraph", run: "customer-2317" },
-      { order: "desc" },
-    );
+    const ref = { space: "langgraph", run: "customer-2317" };
+    const { items } = await shown.inspector.checkpoints(ref, { order: "desc" });
     const rows = await rowsOf(shown);
     expect(rows.map(([id, step]) => [id, step])).toEqual(items.map(({ id, step }) => [id, String(step)]));
     // The trunk is the ancestors of the newest one.

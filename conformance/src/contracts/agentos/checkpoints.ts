@@ -6,13 +6,6 @@ import type { Checkpoint, CheckpointMetadata, Store } from "./store.js";
 
 export type Agentos = Trial<Store>;
 
-/** Where expectations come from. */
-export const type = (name: string) => `documented: the types of @framers/agentos, ${name}` as const;
-export const guide = (section: string) =>
-  `documented: the guide "Checkpointing and Time-Travel" of AgentOS, ${section}` as const;
-export const own = (does: string) => `framework: InMemoryCheckpointStore ${does}` as const;
-export const runtime = (does: string) => `framework: GraphRuntime ${does}` as const;
-
 /** AgentOS makes UUIDs for checkpoints and runs. */
 const uuid = (kind: string, n: number) => `${kind}0000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 export const id = (n: number): string => uuid("c", n);

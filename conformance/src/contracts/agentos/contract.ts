@@ -2,21 +2,8 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import type { Store } from "./store.js";
-import {
-  checkpoint,
-  graph,
-  guide,
-  id,
-  ids,
-  none,
-  own,
-  run,
-  runtime,
-  same,
-  saveAll,
-  time,
-  type,
-} from "./checkpoints.js";
+import { checkpoint, graph, id, ids, none, run, same, saveAll, time } from "./checkpoints.js";
+import { guide, own, runtime, type } from "./sources.js";
 
 export const basics = expectations<Store>("contract", {
   "agentos/get": {

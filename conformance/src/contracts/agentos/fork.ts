@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import type { Checkpoint, Store } from "./store.js";
-import { checkpoint, graph, guide, holding, id, ids, own, rejection, run, same, type } from "./checkpoints.js";
+import { checkpoint, graph, holding, id, ids, rejection, run, same } from "./checkpoints.js";
+import { guide, own, type } from "./sources.js";
 
 /** Returns the only checkpoint of a run that `fork` has made. */
 async function forkedOf(store: Store, runId: string): Promise<Checkpoint> {
@@ -78,11 +79,8 @@ export const forks = expectations<Store>("contract", {
     async checkStore(store) {
       await store.save(holding({ confidence: 0.1, topic: "trains", deep: { one: 1, two: 2 } }));
       const runId = await store.fork(id(1), { scratch: { confidence: 0.95, deep: { one: 9 } } });
-      assert.deepEqual((await forkedOf(store, runId)).state.scratch, {
-        confidence: 0.95,
-        topic: "trains",
-        deep: { one: 9 },
-      });
+      const { scratch } = (await forkedOf(store, runId)).state;
+      assert.deepEqual(scratch, { confidence: 0.95, topic: "trains", deep: { one: 9 } });
     },
   },
   "agentos/fork-patch-of-other-keys": {

@@ -1,10 +1,12 @@
 // How many bytes are stored.
 import { expectations } from "../../suite/expectations.js";
+import { measure } from "../../suite/growth.js";
 import type { Checkpoint, Store } from "./store.js";
 import { type Agentos, checkpoint, id, time } from "./checkpoints.js";
 
 const steps = 200;
 const added = 2_000;
+const newData = (times: number) => ({ of: "for each byte of new data", bytes: times * added });
 
 /** Returns text that does not shrink much. */
 const text = ({ random }: Agentos, length: number) =>
@@ -24,20 +26,13 @@ async function converse(trial: Agentos, store: Store): Promise<void> {
   }
 }
 
-async function measure(trial: Agentos, name: string, data: number) {
-  const bytes = await trial.bytes();
-  if (bytes === undefined) return;
-  trial.figure(name, bytes, "bytes");
-  if (data > 0) trial.figure(`${name}, for each byte of new data`, bytes / data, "times");
-}
-
 export const growth = expectations<Store>("growth", {
   "agentos/growth-of-steps": {
     ours: "each checkpoint holds the whole state, so a store may write all of it at each step",
     title: "takes few bytes for 200 steps that add 2 KB each",
     async checkStore(store, trial) {
       await converse(trial, store);
-      await measure(trial, "200 steps of 2 KB", steps * added);
+      await measure(trial, "200 steps of 2 KB", newData(steps));
     },
   },
   "agentos/growth-of-forks": {
@@ -48,7 +43,7 @@ export const growth = expectations<Store>("growth", {
       source.state.scratch = { messages: Array.from({ length: 100 }, () => text(trial, added)) };
       await store.save(source);
       for (let n = 0; n < 50; n++) await store.fork(id(1), { artifacts: { n } });
-      await measure(trial, "50 forks of 200 KB", 100 * added);
+      await measure(trial, "50 forks of 200 KB", newData(100));
     },
   },
   "agentos/growth-after-deletes": {
@@ -57,7 +52,7 @@ export const growth = expectations<Store>("growth", {
     async checkStore(store, trial) {
       await converse(trial, store);
       for (let n = 0; n < steps; n++) await store.delete(id(n));
-      await measure(trial, "all of 200 steps deleted", 0);
+      await measure(trial, "all of 200 steps deleted");
     },
   },
 });

@@ -2,21 +2,8 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import type { Checkpoint, Store } from "./store.js";
-import {
-  checkpoint,
-  graph,
-  holding,
-  id,
-  ids,
-  keepsOrRejects,
-  none,
-  own,
-  rejection,
-  run,
-  runtime,
-  same,
-} from "./checkpoints.js";
-import { type } from "./checkpoints.js";
+import { checkpoint, graph, holding, id, ids, keepsOrRejects, none, rejection, run, same } from "./checkpoints.js";
+import { own, runtime, type } from "./sources.js";
 
 /** Saves a checkpoint, and expects it as it was from `get` and `latest`. */
 async function keeps(store: Store, saved: Checkpoint, what: string) {
@@ -153,10 +140,8 @@ export const hostile = expectations<Store>("hostile", {
       const found = await store.get(id(1));
       const kept = found?.state.scratch.documents;
       assert.ok(Array.isArray(kept) && kept.length === 1_500, "the list of a large state has lost members");
-      assert.ok(
-        kept.every((one, n) => one.n === n && one.text === letters),
-        "a text of a large state has changed",
-      );
+      const isKept = kept.every((one, n) => one.n === n && one.text === letters);
+      assert.ok(isKept, "a text of a large state has changed");
     },
   },
 });

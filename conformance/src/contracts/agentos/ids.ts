@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import type { Checkpoint, Store } from "./store.js";
-import { checkpoint, graph, id, ids, keepsOrRejects, none, own, run, same, time } from "./checkpoints.js";
+import { checkpoint, graph, id, ids, keepsOrRejects, none, run, same, time } from "./checkpoints.js";
+import { own } from "./sources.js";
 
 /** Each is an id of its own, and means nothing else. */
 const names = [

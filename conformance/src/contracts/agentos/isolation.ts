@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import type { Checkpoint, Store } from "./store.js";
-import { checkpoint, graph, id, ids, run, runtime, same, saveAll, time, type } from "./checkpoints.js";
+import { checkpoint, graph, id, ids, run, same, saveAll, time } from "./checkpoints.js";
+import { runtime, type } from "./sources.js";
 
 /** Freezes a value and everything in it. */
 function freeze<T>(value: T): T {

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import { killed } from "../../suite/processes.js";
 import type { Store } from "./store.js";
-import { graph, guide, id, ids, none, run, same, saveAll, type } from "./checkpoints.js";
+import { graph, id, ids, none, run, same, saveAll } from "./checkpoints.js";
 import { step, version } from "./steps.js";
+import { guide, type } from "./sources.js";
 
 export const kill = expectations<Store>("kill", {
   "agentos/kill-keeps-saves": {

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import type { Store } from "./store.js";
-import { checkpoint, graph, id, ids, own, run, saveAll, time, type } from "./checkpoints.js";
+import { checkpoint, graph, id, ids, run, saveAll, time } from "./checkpoints.js";
+import { own, type } from "./sources.js";
 
 /** Returns checkpoints with these times. */
 const at = (...times: number[]) => times.map((timestamp, n) => checkpoint({ id: id(n), timestamp }));
@@ -36,11 +37,7 @@ export const order = expectations<Store>("order", {
       for (let n = 0; n < 5; n++) {
         await store.save(checkpoint({ id: id(n), nodeId: n % 2 === 0 ? "search" : "book" }));
         const latest = await store.latest(run(1));
-        assert.equal(
-          latest?.id,
-          id(n),
-          "latest() of equal times must be the last saved: a resume repeats nodes otherwise",
-        );
+        assert.equal(latest?.id, id(n), "latest() of equal times must be the last saved, or a resume repeats nodes");
       }
       assert.equal((await store.load(run(1), "book"))?.id, id(3), "load() of equal timestamps must be the last saved");
     },
@@ -68,10 +65,8 @@ export const order = expectations<Store>("order", {
     title: "keeps fractions of milliseconds, and goes by them",
     async checkStore(store) {
       await saveAll(store, ...atRuns(time + 0.75, time + 0.25, time + 0.5));
-      assert.deepEqual(
-        (await store.list(graph)).map(({ timestamp }) => timestamp - time),
-        [0.75, 0.5, 0.25],
-      );
+      const listed = (await store.list(graph)).map(({ timestamp }) => timestamp - time);
+      assert.deepEqual(listed, [0.75, 0.5, 0.25]);
     },
   },
   "agentos/limit": {

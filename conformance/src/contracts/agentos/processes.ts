@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import { race } from "../../suite/processes.js";
 import type { Store } from "./store.js";
-import { checkpoint, graph, guide, id, ids, none, run, same, saveAll, time, type } from "./checkpoints.js";
+import { checkpoint, graph, id, ids, none, run, same, saveAll, time } from "./checkpoints.js";
 import { version } from "./steps.js";
+import { guide, type } from "./sources.js";
 
 export const restarts = expectations<Store>("restart", {
   "agentos/reopen": {
@@ -104,11 +105,7 @@ export const races = expectations<Store>("race", {
       assert.deepEqual(here, there, "two processes see the checkpoints in different orders");
       for (const by of [1, 2]) {
         const mine = here.filter((one) => one >= id(by * 1_000) && one < id((by + 1) * 1_000));
-        assert.deepEqual(
-          mine,
-          mine.toSorted().toReversed(),
-          "the saves of a process are not in the order of its calls",
-        );
+        assert.deepEqual(mine, mine.toSorted().toReversed(), "the saves of a process are not in the order of calls");
       }
     },
   },
@@ -132,11 +129,8 @@ export const races = expectations<Store>("race", {
     async checkStore(store, trial) {
       const source = checkpoint();
       await store.save(source);
-      const results = await race(
-        trial,
-        ["raceForks", { by: "one", count: 15 }],
-        ["raceForks", { by: "other", count: 15 }],
-      );
+      const inputs = ["one", "other"].map((by) => ({ by, count: 15 }));
+      const results = await race(trial, ["raceForks", inputs[0]], ["raceForks", inputs[1]]);
       assert.equal(new Set(results.flat()).size, 30, "30 forks must have 30 runs");
       const again = await trial.reopen();
       for (const [at, by] of ["one", "other"].entries())

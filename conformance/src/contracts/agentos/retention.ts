@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import type { Store } from "./store.js";
-import { checkpoint, graph, id, ids, none, own, run, same, saveAll, time, type } from "./checkpoints.js";
+import { checkpoint, graph, id, ids, none, run, same, saveAll, time } from "./checkpoints.js";
+import { own, type } from "./sources.js";
 
 export const retention = expectations<Store>("retention", {
   "agentos/delete": {

@@ -1,17 +1,11 @@
 // How many bytes are stored.
 import { expectations } from "../../suite/expectations.js";
+import { measure, textOf } from "../../suite/growth.js";
 import type { Trial } from "../../suite/types.js";
 import { key, message, method, uuidOf } from "./entries.js";
 import type { Entry, Store } from "./store.js";
 
 const words = ["the", "agent", "reads", "a", "file", "and", "answers", "with", "its", "lines", "then", "asks", "more"];
-
-/** A text of 700 characters that no other entry has. */
-function text(random: (below: number) => number): string {
-  let all = "";
-  while (all.length < 700) all += `${words[random(words.length)]} ${random(1_000)} `;
-  return all.slice(0, 700);
-}
 
 /** An entry of 1 KB, with what the agent writes beside the text. */
 function entryOf(trial: Trial<Store>, n: number): Entry {
@@ -22,18 +16,11 @@ function entryOf(trial: Trial<Store>, n: number): Entry {
     version: "2.1.0",
     gitBranch: "main",
   };
-  const content = [{ type: "text", text: text(trial.random) }];
+  const content = [{ type: "text", text: textOf(words, trial, 700) }];
   return message(n, { ...more, timestamp: new Date(1.76e12 + n).toISOString(), message: { role: "user", content } });
 }
 
-async function measure(trial: Trial<Store>, name: string, json: number) {
-  const bytes = await trial.bytes();
-  if (bytes === undefined) return;
-  trial.figure(name, bytes, "bytes");
-  trial.figure(`${name}, of their JSON`, bytes / json, "times");
-}
-
-/** Appends 200 turns of 2 KB. Returns the bytes of their JSON. */
+/** Appends 200 turns of 2 KB. Returns how many bytes their JSON has. */
 async function append(trial: Trial<Store>, split: (entries: Entry[]) => Entry[][]) {
   const store = await trial.store();
   let json = 0;
@@ -42,7 +29,7 @@ async function append(trial: Trial<Store>, split: (entries: Entry[]) => Entry[][
     json += Buffer.byteLength(JSON.stringify(turn));
     for (const entries of split(turn)) await store.append(key, entries);
   }
-  return json;
+  return { of: "of their JSON", bytes: json };
 }
 
 export const growth = expectations<Store>("growth", {
@@ -57,11 +44,8 @@ export const growth = expectations<Store>("growth", {
     ours: 'with `sessionStoreFlush: "eager"`, the SDK appends each entry by itself',
     title: "takes few bytes for 400 entries of 1 KB that are appended one at a time",
     async check(trial) {
-      await measure(
-        trial,
-        "400 entries of 1 KB, one at a time",
-        await append(trial, (turn) => turn.map((one) => [one])),
-      );
+      const json = await append(trial, (turn) => turn.map((one) => [one]));
+      await measure(trial, "400 entries of 1 KB, one at a time", json);
     },
   },
   "claude-agent-sdk/growth-deleted": {
@@ -70,15 +54,13 @@ export const growth = expectations<Store>("growth", {
     async checkStore(store, trial) {
       for (let n = 0; n < 20; n++) {
         const of = { ...key, sessionId: uuidOf(n) };
-        for (let turn = 0; turn < 5; turn++)
-          await store.append(
-            of,
-            Array.from({ length: 10 }, (_, at) => entryOf(trial, 10 * turn + at + 1)),
-          );
+        for (let turn = 0; turn < 5; turn++) {
+          const entries = Array.from({ length: 10 }, (_, at) => entryOf(trial, 10 * turn + at + 1));
+          await store.append(of, entries);
+        }
         await method(store, "delete")(of);
       }
-      const bytes = await trial.bytes();
-      if (bytes !== undefined) trial.figure("20 deleted sessions of 50 KB", bytes, "bytes");
+      await measure(trial, "20 deleted sessions of 50 KB");
     },
   },
 });

@@ -106,10 +106,8 @@ export const keys = expectations<Store>("hostile", {
     async checkStore(store) {
       const long = `-${"deep-".repeat(40)}`.slice(0, 200);
       const projects = [`${long}-1x9c2k`, `${long}-1x9c2j`, long];
-      await areApart(
-        store,
-        projects.map((projectKey) => ({ ...key, projectKey })),
-      );
+      const all = projects.map((projectKey) => ({ ...key, projectKey }));
+      await areApart(store, all);
       if (store.listSessions === undefined) return;
       for (const one of projects) assert.deepEqual(await idsOf(store, one), [key.sessionId]);
     },

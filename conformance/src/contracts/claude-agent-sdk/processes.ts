@@ -45,11 +45,8 @@ function areBatches(found: Entry[], writer: string, size: number, { contiguous =
 
 /** Two processes append to one session, as fast as they can. Returns its entries. */
 async function raced(store: Store, trial: Trial<Store>, size: number, count: number): Promise<Entry[]> {
-  await race(
-    trial,
-    ["appendMany", { key, writer: "a", size, count }],
-    ["appendMany", { key, writer: "b", size, count }],
-  );
+  const starts = ["a", "b"].map((writer) => ["appendMany", { key, writer, size, count }] as const);
+  await race(trial, ...starts);
   return (await store.load(key)) ?? [];
 }
 

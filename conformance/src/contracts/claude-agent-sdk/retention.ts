@@ -94,10 +94,8 @@ export const retention = expectations<Store>("retention", {
       for (const of of [key, another]) await store.append(of, messages(1));
       await method(store, "delete")(key);
       const left = await method(store, "listSessionSummaries")(key.projectKey);
-      assert.deepEqual(
-        left.map(({ sessionId }) => sessionId),
-        [another.sessionId],
-      );
+      const ids = left.map(({ sessionId }) => sessionId);
+      assert.deepEqual(ids, [another.sessionId]);
     },
   },
   "claude-agent-sdk/delete-then-append": {

@@ -1,5 +1,6 @@
 // How many bytes are stored. Figures only.
 import { expectations } from "../../suite/expectations.js";
+import { measure, textOf } from "../../suite/growth.js";
 import type { Trial } from "../../suite/types.js";
 import { upTo } from "./helpers.js";
 import type { Store } from "./store.js";
@@ -11,17 +12,7 @@ const words =
     " ",
   );
 
-/** Returns words of this length in characters. */
-function text(trial: Trial<Store>, length: number): string {
-  let all = "";
-  while (all.length < length) all += `${words[trial.random(words.length)]} ${trial.random(1_000)} `;
-  return all.slice(0, length);
-}
-
-async function measure(trial: Trial<Store>, name: string) {
-  const bytes = await trial.bytes();
-  if (bytes !== undefined) trial.figure(name, bytes, "bytes");
-}
+const text = (trial: Trial<Store>, length: number) => textOf(words, trial, length);
 
 export const growth = expectations<Store>("growth", {
   "langgraph-store/growth-of-items": {

@@ -65,13 +65,7 @@ export const checkpoints = expectations<Saver>("contract", {
     must: `${published}put "should store the metadata without alteration"`,
     title: "returns metadata as it was put, with the keys of the caller",
     async checkStore(store) {
-      const put = metadata({
-        source: "fork",
-        step: -1,
-        parents: { "": id(9) },
-        user: "Ada",
-        tags: [{ é: null }, true],
-      });
+      const put = metadata({ source: "fork", step: -1, parents: { "": id(9) }, user: "A", tags: [{ é: null }, true] });
       const config = await store.put(at(), checkpoint(1), put, {});
       same((await store.getTuple(config))?.metadata, put, "the metadata");
     },

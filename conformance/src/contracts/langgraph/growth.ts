@@ -1,5 +1,6 @@
 // How many bytes are stored, and how many are read.
 import { expectations } from "../../suite/expectations.js";
+import { measure } from "../../suite/growth.js";
 import type { Config, Saver } from "./store.js";
 import { at, save } from "./cases.js";
 
@@ -21,8 +22,7 @@ export const growth = expectations<Saver>("growth", {
         messages.push(text(trial.random, 2_000));
         on = await save(store, step, { on, values: { messages: [...messages] } });
       }
-      const bytes = await trial.bytes();
-      if (bytes !== undefined) trial.figure("200 steps of +2 KB", bytes, "bytes");
+      await measure(trial, "200 steps of +2 KB");
     },
   },
   "langgraph/growth-unchanged": {
@@ -36,8 +36,7 @@ export const growth = expectations<Saver>("growth", {
         const fresh = step === 1 ? versions : { step };
         on = await save(store, step, { on, values: { step, document }, versions, fresh });
       }
-      const bytes = await trial.bytes();
-      if (bytes !== undefined) trial.figure("100 steps beside 100 KB", bytes, "bytes");
+      await measure(trial, "100 steps beside 100 KB");
     },
   },
   "langgraph/growth-branches": {
@@ -48,8 +47,7 @@ export const growth = expectations<Saver>("growth", {
       const on = await save(store, 1, { values: { parts } });
       for (let step = 2; step <= 51; step++)
         await save(store, step, { on, values: { parts: [...parts, text(trial.random, 100)] }, versions: { parts: 2 } });
-      const bytes = await trial.bytes();
-      if (bytes !== undefined) trial.figure("50 branches of 100 KB", bytes, "bytes");
+      await measure(trial, "50 branches of 100 KB");
     },
   },
   "langgraph/growth-list": {

@@ -1,5 +1,6 @@
 // How many bytes are stored. Figures, and no verdicts.
 import { expectations } from "../../suite/expectations.js";
+import { measure } from "../../suite/growth.js";
 import type { Trial } from "../../suite/types.js";
 import { key, persist, snapshot, step } from "./helpers.js";
 import type { Store } from "./store.js";
@@ -11,13 +12,7 @@ function words(trial: Trial<Store>, length: number): string {
   return text.slice(0, length);
 }
 
-/** Adds the bytes of the closed store, and how many times they are those of what a reader could still read. */
-async function measure(trial: Trial<Store>, what: string, readable: number): Promise<void> {
-  const bytes = await trial.bytes();
-  if (bytes === undefined) return;
-  trial.figure(what, bytes, "bytes");
-  if (readable > 0) trial.figure(`${what}, over the newest snapshot as JSON`, bytes / readable, "times");
-}
+const over = (bytes: number) => ({ of: "over the newest snapshot as JSON", bytes });
 
 export const growth = expectations<Store>("growth", {
   "mastra/growth-of-a-run": {
@@ -33,7 +28,7 @@ export const growth = expectations<Store>("growth", {
         newest = snapshot({ context, status: n === 199 ? "success" : "running" });
         await persist(store, { snapshot: newest });
       }
-      await measure(trial, "200 snapshots of a run of 100 steps", JSON.stringify(newest).length);
+      await measure(trial, "200 snapshots of a run of 100 steps", over(JSON.stringify(newest).length));
     },
   },
   "mastra/growth-of-results": {
@@ -44,7 +39,7 @@ export const growth = expectations<Store>("growth", {
       await persist(store, { snapshot: snapshot({ context: { input } }) });
       for (let n = 0; n < 100; n++)
         await store.updateWorkflowResults({ ...key, stepId: `s${n}`, result: step({ n }), requestContext: {} });
-      await measure(trial, "100 small results beside an input of 100 KB", 110_000);
+      await measure(trial, "100 small results beside an input of 100 KB", over(110_000));
     },
   },
   "mastra/growth-after-deletion": {
@@ -56,7 +51,7 @@ export const growth = expectations<Store>("growth", {
         await persist(store, { runId: `r${n}`, snapshot: snapshot({ context }) });
       }
       for (let n = 0; n < 50; n++) await store.deleteWorkflowRunById({ workflowName: "w", runId: `r${n}` });
-      await measure(trial, "after the deletion of 50 runs of 20 KB", 0);
+      await measure(trial, "after the deletion of 50 runs of 20 KB");
     },
   },
 });

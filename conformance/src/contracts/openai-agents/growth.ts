@@ -1,30 +1,10 @@
 // How many bytes are stored.
 import { expectations } from "../../suite/expectations.js";
+import { measure, textOf } from "../../suite/growth.js";
 import { answer, call, result, sessionOf, user } from "./items.js";
 import type { SessionStore } from "./store.js";
 
-/** 2,000 characters that differ between turns. */
-function words(random: (below: number) => number): string {
-  const some = [
-    "the",
-    "agent",
-    "reads",
-    "a",
-    "file",
-    "and",
-    "answers",
-    "with",
-    "its",
-    "lines",
-    "then",
-    "asks",
-    "for",
-    "more",
-  ];
-  let text = "";
-  while (text.length < 2_000) text += `${some[random(some.length)]} ${random(1_000)} `;
-  return text.slice(0, 2_000);
-}
+const words = "the agent reads a file and answers with its lines then asks for more".split(" ");
 
 const turn = (n: number, text: string) => [
   user(`Question ${n}`),
@@ -41,14 +21,11 @@ export const growth = expectations<SessionStore>("growth", {
       const session = await sessionOf(trial);
       let json = 0;
       for (let n = 0; n < 200; n++) {
-        const items = turn(n, words(trial.random));
+        const items = turn(n, textOf(words, trial, 2_000));
         json += Buffer.byteLength(JSON.stringify(items));
         await session.addItems(items);
       }
-      const bytes = await trial.bytes();
-      if (bytes === undefined) return;
-      trial.figure("200 turns of 2 KB", bytes, "bytes");
-      trial.figure("200 turns of 2 KB, of their JSON", bytes / json, "times");
+      await measure(trial, "200 turns of 2 KB", { of: "of their JSON", bytes: json });
     },
   },
   "openai-agents/growth-cleared": {
@@ -58,11 +35,10 @@ export const growth = expectations<SessionStore>("growth", {
       for (let round = 0; round < 20; round++) {
         const session = await sessionOf(trial);
         for (let n = 0; n < 5; n++)
-          await session.addItems([0, 1, 2, 3, 4].flatMap((at) => turn(n * 5 + at, words(trial.random))));
+          await session.addItems([0, 1, 2, 3, 4].flatMap((at) => turn(n * 5 + at, textOf(words, trial, 2_000))));
         await session.clearSession();
       }
-      const bytes = await trial.bytes();
-      if (bytes !== undefined) trial.figure("20 cleared conversations of 50 KB", bytes, "bytes");
+      await measure(trial, "20 cleared conversations of 50 KB");
     },
   },
 });

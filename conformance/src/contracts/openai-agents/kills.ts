@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import { killed } from "../../suite/processes.js";
-import { append, areBlocks, has, numbered, offered, reads, sessionOf } from "./items.js";
-import { textOf, texts, transact, user } from "./items.js";
+import { areBlocks, has, numbered, reads, sessionOf, textOf, texts, user } from "./items.js";
 import { transaction } from "./sources.js";
 import type { SessionStore } from "./store.js";
+import { append, offered, transact } from "./offered.js";
 
 export const kills = expectations<SessionStore>("kill", {
   "openai-agents/kill-keeps": {

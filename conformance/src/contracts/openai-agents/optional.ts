@@ -1,25 +1,10 @@
 // The methods that a session may have.
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
-import {
-  append,
-  call,
-  comparable,
-  has,
-  isRefused,
-  mutate,
-  numbered,
-  offered,
-  reads,
-  replaceHistory,
-  replaceSuffix,
-  result,
-  sessionOf,
-  transact,
-  user,
-} from "./items.js";
+import { call, comparable, has, numbered, reads, result, sessionOf, user } from "./items.js";
 import { clear, replace, rewrite, transaction } from "./sources.js";
 import type { SessionStore } from "./store.js";
+import { append, isRefused, mutate, offered, replaceHistory, replaceSuffix, transact } from "./offered.js";
 
 const compaction = { type: "compaction", encrypted_content: "gAAAA==" };
 

@@ -1,8 +1,8 @@
 // What runs in other processes. The session is "s" if the input names no other.
 import type { Program } from "../../suite/types.js";
-import { append, block, numbered, offered, replaceHistory, replaceSuffix } from "./items.js";
-import { textOf, texts, transact, user } from "./items.js";
+import { block, numbered, textOf, texts, user } from "./items.js";
 import type { SessionStore } from "./store.js";
+import { append, offered, replaceHistory, replaceSuffix, transact } from "./offered.js";
 
 export const programs: Record<string, Program<SessionStore>> = {
   async readTexts({ store }) {

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
 import { race } from "../../suite/processes.js";
-import { areBlocks, numbered, offered, reads, sessionOf, textOf, texts, user } from "./items.js";
+import { areBlocks, numbered, reads, sessionOf, textOf, texts, user } from "./items.js";
 import { transaction } from "./sources.js";
 import type { SessionStore } from "./store.js";
+import { offered } from "./offered.js";
 
 const both =
   "ours: the documents promise nothing, but two servers may answer one user, and an item that was acknowledged is expected";

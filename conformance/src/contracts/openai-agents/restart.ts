@@ -1,10 +1,10 @@
 // What a store that is opened later, or by another process, reads.
 import assert from "node:assert/strict";
 import { expectations } from "../../suite/expectations.js";
-import { append, call, everyType, has, isRefused, numbered, reads, reopened, result } from "./items.js";
-import { sessionOf, textOf, transact, user } from "./items.js";
+import { call, everyType, has, numbered, reads, reopened, result, sessionOf, textOf, user } from "./items.js";
 import { clear, persistent, pop, transaction } from "./sources.js";
 import type { SessionStore } from "./store.js";
+import { append, isRefused, transact } from "./offered.js";
 
 export const restart = expectations<SessionStore>("restart", {
   "openai-agents/restart-items": {
