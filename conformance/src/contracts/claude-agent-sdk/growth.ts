@@ -36,9 +36,7 @@ export const growth = expectations<Store>("growth", {
   "claude-agent-sdk/growth-turns": {
     ours: "a store that writes the whole session each time grows with the square of its turns",
     title: "takes few bytes for 200 turns of 2 KB",
-    async check(trial) {
-      await measure(trial, "200 turns of 2 KB", await append(trial, (turn) => [turn]));
-    },
+    check: async (trial) => await measure(trial, "200 turns of 2 KB", await append(trial, (turn) => [turn])),
   },
   "claude-agent-sdk/growth-eager": {
     ours: 'with `sessionStoreFlush: "eager"`, the SDK appends each entry by itself',

@@ -80,16 +80,12 @@ export const hostile = expectations<Store>("hostile", {
   "langgraph-store/nul-characters": {
     should: inMemory("keeps them; they come with text that was read from files"),
     title: "keeps the character U+0000 in values",
-    async checkStore(store) {
-      await keepsAll(store, [{ text: "a\0b" }, { "k\0": ["\0"] }]);
-    },
+    checkStore: (store) => keepsAll(store, [{ text: "a\0b" }, { "k\0": ["\0"] }]),
   },
   "langgraph-store/lone-surrogates": {
     ours: "text that was cut in the middle of an emoji has half a character, and JSON can say it",
     title: "keeps half a surrogate pair in values",
-    async checkStore(store) {
-      await keepsAll(store, [{ text: "\ud83d" }, { text: "a\ude00b", more: ["😀"] }]);
-    },
+    checkStore: (store) => keepsAll(store, [{ text: "\ud83d" }, { text: "a\ude00b", more: ["😀"] }]),
   },
   "langgraph-store/beyond-json": {
     ours: "InMemoryStore keeps any value, and PutOperation promises JSON only",

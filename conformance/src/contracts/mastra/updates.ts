@@ -174,9 +174,7 @@ export const updates = expectations<Store>("contract", {
   "mastra/concurrent-updates": {
     should: "framework: without it, a run that is resumed twice runs twice, and workflows with a schedule do not run",
     title: "says that it supports concurrent updates",
-    async checkStore(store) {
-      assert.equal(store.supportsConcurrentUpdates(), true);
-    },
+    checkStore: async (store) => assert.equal(store.supportsConcurrentUpdates(), true),
   },
   "mastra/parallel-results": {
     must: atOnce,

@@ -11,9 +11,7 @@ export const order = expectations<SessionStore>("order", {
   "openai-agents/order-in-call": {
     must: add,
     title: "returns the items of one call in the order of its list",
-    async check(trial) {
-      await reads(await sessionOf(trial, "s", numbered(0, 30)), range(0, 30));
-    },
+    check: async (trial) => await reads(await sessionOf(trial, "s", numbered(0, 30)), range(0, 30)),
   },
   "openai-agents/order-of-calls": {
     must: add,
