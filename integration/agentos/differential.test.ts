@@ -2,48 +2,27 @@
 // framework's result is well defined.
 import type { Checkpoint, StatePartitions } from "forkpoint";
 import { describe, expect, it } from "vitest";
+import { checkpoint as made } from "../../__test__/helpers.js";
+import { type Below, random } from "../../__test__/inspect/random.js";
 import { InMemoryCheckpointStore } from "./framework.js";
 import { backends, open } from "./harness.js";
 
-/** A seeded generator of random numbers (mulberry32). It repeats the same numbers in every run. */
-function random(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
-}
-
-function checkpoint(below: (n: number) => number, timestamp: number): Checkpoint {
-  return {
+function checkpoint(below: Below, timestamp: number): Checkpoint {
+  const whole = made({
     id: `checkpoint-${below(40)}`,
     graphId: `graph-${below(3)}`,
     runId: `run-${below(5)}`,
     nodeId: `node-${below(4)}`,
     timestamp,
-    state: {
-      input: { question: below(10) },
-      scratch: { text: "x".repeat(below(2_000)), list: [below(5), { deep: below(5) }] },
-      artifacts: below(2) === 0 ? {} : { answer: below(10) },
-      diagnostics: {
-        totalTokensUsed: below(100),
-        totalDurationMs: 0,
-        nodeTimings: {},
-        discoveryResults: {},
-        guardrailResults: {},
-        checkpointsSaved: below(10),
-        memoryReads: 0,
-        memoryWrites: 0,
-      },
-    },
     ...(below(3) === 0 && { memorySnapshot: { reads: [], pendingWrites: [] } }),
-    nodeResults: {},
-    visitedNodes: [],
-    skippedNodes: [],
-    pendingEdges: [],
+  });
+  const state = {
+    ...whole.state,
+    input: { question: below(10) },
+    scratch: { text: "x".repeat(below(2_000)), list: [below(5), { deep: below(5) }] },
+    artifacts: below(2) === 0 ? {} : { answer: below(10) },
   };
+  return { ...whole, state };
 }
 
 describe.each(backends)("on %s", (_backend, target) => {

@@ -5,6 +5,7 @@ import { ForkpointChats } from "forkpoint/ai";
 import { type CheckpointRef, fromJsonForm, openInspector } from "forkpoint/inspect";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failure, kinds, place, rejection, wrongType } from "../../__test__/helpers.js";
+import { random } from "../../__test__/inspect/random.js";
 import { expectSizes } from "../../__test__/sizes.js";
 import { asking, assistant, chatsAt, shared, texts, user } from "./helpers.js";
 
@@ -191,24 +192,24 @@ describe.each(kinds)("chats of %s", (kind) => {
   test("random saves of several stores: each version is what was saved", async () => {
     const target = await shared(kind);
     const stores = Array.from({ length: 3 }, () => chatsAt(target, undefined));
-    const random = seeded(7);
+    const below = random(7);
     const saved = new Map<number, UIMessage[]>();
     let list: UIMessage[] = [];
     let next = 0;
     for (let step = 0; step < 120; step++) {
-      const dice = random(10);
-      const fresh = () => assistant(`message ${(next += 1)} ${"x".repeat(random(1500))}`, `m${random(5)}`);
+      const dice = below(10);
+      const fresh = () => assistant(`message ${(next += 1)} ${"x".repeat(below(1500))}`, `m${below(5)}`);
       if (dice < 4) list = list.concat(fresh());
       else if (dice < 7 && list.length > 0) {
         // The last message grows.
         const last = structuredClone(list.at(-1)!);
         last.parts.push({ type: "text", text: `more ${(next += 1)}` });
         list = [...list.slice(0, -1), last];
-      } else if (dice < 8) list = list.slice(0, random(list.length + 1));
-      else if (dice < 9) list = [...list.slice(0, random(list.length + 1)), fresh(), fresh()];
+      } else if (dice < 8) list = list.slice(0, below(list.length + 1));
+      else if (dice < 9) list = [...list.slice(0, below(list.length + 1)), fresh(), fresh()];
       else list = [fresh(), ...list.slice(1)];
-      const { version } = await stores[random(3)]!.saveChat({ id: "c", messages: structuredClone(list) });
-      if (step === 60) await stores[random(3)]!.fork("c", { id: "forked" });
+      const { version } = await stores[below(3)]!.saveChat({ id: "c", messages: structuredClone(list) });
+      if (step === 60) await stores[below(3)]!.fork("c", { id: "forked" });
       saved.set(version, list);
     }
     expect(saved.size).toBeGreaterThan(60);
@@ -636,11 +637,3 @@ test.each(kinds)("a copy of %s has everything, and goes on", async (kind) => {
   }
   await source.close();
 });
-
-function seeded(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-    return Math.floor((state / 2 ** 31) * below);
-  };
-}
