@@ -6,6 +6,7 @@ import { openStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { failure } from "../../__test__/helpers.js";
 import { runPrinted } from "../../__test__/printed.js";
 import { statesAt } from "./helpers.js";
 
@@ -28,8 +29,10 @@ it("shows the tools that wait for an approval, and code that approves each", asy
   const agent = new Agent({ name: "mailer", model, tools: [send] });
   const name = `a "quoted" \u2028 '\`\${1} run`;
   await states.save(name, (await run(agent, "Mail.")).state.toString());
-  const inspector = await openInspector(store);
+  const inspector = await openInspector(store, { write: true });
   const ref = { space: "openai-agents-states", run: name };
+  const why = (await inspector.run(ref, { withWhy: true }))!.question;
+  expect(why).toBe('send({"to":"bob 1 \u2028"}) (and 1 more)');
   for (const n of [1, 2]) {
     const questions = await inspector.questions(ref);
     expect(questions.at(-1)).toMatchObject({
@@ -40,6 +43,8 @@ it("shows the tools that wait for an approval, and code that approves each", asy
       canAnswer: false,
     });
     const question = questions.find(({ id }) => id === `c"${n}`)!;
+    expect(question.answered).toBeNull();
+    await failure(inspector.answer(ref, { id: question.id, approve: true }), "UNSUPPORTED");
     await runPrinted(question.code, { agent, states }, { "@openai/agents": agents });
   }
   expect(sent).toEqual(["bob 1 \u2028", "bob 2 \u2028"]);
