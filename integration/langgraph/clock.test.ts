@@ -64,15 +64,6 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await all(checkpointer.list(thread()))).toHaveLength(2);
   });
 
-  it("keepLastN keeps the last saves", async () => {
-    const checkpointer = saver(kind, { keepLastN: 2 });
-    const graph = turn(checkpointer);
-    await graph.invoke({ n: 1 }, thread());
-    setBack(HOUR);
-    await graph.invoke({ n: 2 }, thread());
-    expect((await graph.getState(thread())).values.n).toBe(2);
-  });
-
   it("effects of a run happen once, and it ends with its own state, although the clock steps back in it", async () => {
     const checkpointer = saver(kind);
     const once = effects(checkpointer);

@@ -1,20 +1,19 @@
 // copyStore with LangGraph's threads: they are resumed on the other side, as if nothing had happened.
 import { Annotation, interrupt } from "@langchain/langgraph";
-import { copyStore, openStore } from "forkpoint";
+import { copyStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 // @ts-expect-error The module is JavaScript, so that the script that makes the database runs without a build.
 import * as graphs from "./fixtures/moving.mjs";
-import { type Kind, all, everyKind, mainKinds, place, rejection, sequence, thread } from "./helpers.js";
+import { type Kind, all, everyKind, mainKinds, place, rejection, sequence, thread, openShared } from "./helpers.js";
 
 const { Command, chat, fan, nested } = graphs;
 
 const Notes = Annotation.Root({ notes: Annotation<string[]> });
 
 async function store(kind: Kind) {
-  const opened = await openStore(place(kind));
-  onTestFinished(() => opened.close());
+  const opened = await openShared(place(kind));
   return { opened, saver: new ForkpointSaver(opened) };
 }
 
@@ -50,29 +49,6 @@ async function contentOf(saver: ForkpointSaver) {
 }
 
 describe.each(everyKind)("from %s", (from) => {
-  it.each(everyKind)(
-    "to %s by thread: a subgraph comes with its thread, and is resumed on the other side",
-    async (to) => {
-      const [source, destination] = [await store(from), await store(to)];
-      await fill(source.saver);
-      await chat(destination.saver).invoke({ messages: [], topic: "mine" }, thread("mine"));
-      const ids = ["nested", "branches", "failed", "%_'é\n"];
-      const runs = ids.map((run) => ({ space: "langgraph", run }));
-      await copyStore(source.opened, destination.opened, { runs });
-      const namespaces = (saver: ForkpointSaver) => all(saver.list(thread("nested"))).then((found) => found.length);
-      expect(await namespaces(destination.saver)).toBe(await namespaces(source.saver));
-      for (const id of ids) {
-        expect(await all(destination.saver.list(thread(id)))).toEqual(await all(source.saver.list(thread(id))));
-      }
-      for (const { saver } of [source, destination]) {
-        const inner = await nested(saver).invoke(new Command({ resume: "inside" }), thread("nested"));
-        expect(inner.notes).toEqual(["first", "inside", "last"]);
-      }
-      const { threads } = await destination.saver.listThreads();
-      expect(threads.map(({ threadId }) => threadId).toSorted()).toEqual([...ids, "mine"].toSorted());
-    },
-  );
-
   it.each(everyKind)("to %s: threads are the same, and are resumed on the other side", async (to) => {
     const [source, destination] = [await store(from), await store(to)];
     await fill(source.saver);
@@ -154,8 +130,7 @@ describe("a checkpoint whose channels came in several saves", () => {
 
   it.each(mainKinds)("on %s takes more than maxPayloadBytes, and is copied", async (kind) => {
     const small = async (to: Kind) => {
-      const opened = await openStore(place(to), { maxPayloadBytes: 10_000 });
-      onTestFinished(() => opened.close());
+      const opened = await openShared(place(to), { maxPayloadBytes: 10_000 });
       return { opened, saver: new ForkpointSaver(opened) };
     };
     const [source, destination, text, back] = await Promise.all([kind, kind, "jsonl" as const, kind].map(small));

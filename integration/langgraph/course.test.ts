@@ -1,16 +1,14 @@
 // The course of a thread: the steps of subgraphs are in the step that ran them, and the time of a question is no work.
 import { Command, interrupt } from "@langchain/langgraph";
-import { openStore } from "forkpoint";
 import { openInspector, timeOf, waterfallOf } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
-import { expect, it, onTestFinished } from "vitest";
-import { Log, place, says, sequence, thread } from "./helpers.js";
+import { expect, it } from "vitest";
+import { Log, place, says, sequence, thread, openShared } from "./helpers.js";
 
 const ref = { space: "langgraph", run: "thread", ns: "" };
 
 async function opened() {
-  const store = await openStore(place("memory"));
-  onTestFinished(() => store.close());
+  const store = await openShared(place("memory"));
   return { checkpointer: new ForkpointSaver(store), inspector: await openInspector(store) };
 }
 

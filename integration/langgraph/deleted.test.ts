@@ -1,12 +1,11 @@
 // Tests a thread that is deleted while a run works on it: it stays deleted, and nothing of the run is left.
 import { Annotation, interrupt } from "@langchain/langgraph";
-import { openStore } from "forkpoint";
 import { effects } from "forkpoint/effects";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Gate } from "../../__test__/helpers.js";
-import { all, checkpoint, kinds, place, rejection, saver, sequence, thread } from "./helpers.js";
+import { all, checkpoint, kinds, place, rejection, saver, sequence, thread, openShared } from "./helpers.js";
 
 const State = Annotation.Root({ receipt: Annotation<string>, tries: Annotation<number> });
 const run = { space: "langgraph", run: "thread" };
@@ -115,8 +114,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("a checkpoint that retention removes while its node works gets no writes", async () => {
-    const store = await openStore(place(kind));
-    onTestFinished(() => store.close());
+    const store = await openShared(place(kind));
     const checkpointer = new ForkpointSaver(store);
     const graph = sequence(State, {
       work: async () => {
@@ -142,8 +140,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("a run that another process has leased is deleted only by force, which ends its lease", async () => {
-    const target = await openStore(place(kind));
-    onTestFinished(() => target.close());
+    const target = await openShared(place(kind));
     const [one, two] = [new ForkpointSaver(target, { lease: true }), new ForkpointSaver(target)];
     const tried: unknown[] = [];
     let forces = false;

@@ -54,22 +54,6 @@ describe.each(mainKinds)("on %s", (kind) => {
         expect(log((await app.getState(fork)).values)).toEqual([...log(base.values), name]);
       }
     });
-
-    it("langgraphjs#2737: forks of forks", async () => {
-      const app = deltas(saver(kind), frequency);
-      await app.invoke({ log: ["in"], round: 1 }, thread());
-      const base = (await all(app.getStateHistory(thread()))).find(({ next }) => next[0] === "b")!;
-      const tips: Array<{ config: Config; expected: string[] }> = [{ config: base.config, expected: log(base.values) }];
-      for (let depth = 0; depth < 3; depth++) {
-        for (const { config, expected } of tips.slice()) {
-          const name = `${depth}.${tips.length}`;
-          const fork = await app.updateState(config, { log: [name] }, "a");
-          tips.push({ config: fork, expected: [...expected, name] });
-        }
-      }
-      expect(tips).toHaveLength(8);
-      for (const { config, expected } of tips) expect(log((await app.getState(config)).values)).toEqual(expected);
-    });
   });
 
   it("an Overwrite begins the log anew, for its own branch only", async () => {

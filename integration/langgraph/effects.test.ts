@@ -11,12 +11,12 @@ import {
   interrupt,
   task,
 } from "@langchain/langgraph";
-import { openStore, type Store } from "forkpoint";
+import { type Store } from "forkpoint";
 import { effects, type EffectAttempt } from "forkpoint/effects";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Kind, all, everyKind, kinds, mainKinds, place, saver, sequence } from "./helpers.js";
+import { type Kind, all, everyKind, kinds, mainKinds, place, saver, sequence, openShared } from "./helpers.js";
 
 /** The effect of a test. It counts its calls, and remembers their idempotency keys. */
 class Charge {
@@ -103,8 +103,7 @@ describe.each(mainKinds)("on %s", (kind) => {
   describe.each(durabilitiesOf(kind))("durability %s", (durability) => {
     describe.each(Object.keys(ways))("%s", (name) => {
       it.each(moments)("from a checkpoint %s the effect has the receipt %i", async (from, receipt) => {
-        const store = await openStore(place(kind));
-        onTestFinished(() => store.close());
+        const store = await openShared(place(kind));
         const charge = new Charge();
         const made = await ran(new ForkpointSaver(store), charge, durability);
         expect(await ways[name]!(made, from, store)).toBe(receipt);

@@ -79,12 +79,3 @@ it("a thread without encryption continues with encryption", async () => {
   const answered = await graph(saver).invoke(new Command({ resume: "yes" }), config);
   expect(texts(answered)).toEqual(["in", "SECRET greeting", "yes"]);
 });
-
-it("a copied thread and a branch are encrypted threads too", async () => {
-  const saver = open(join(folder(), "graph.db"), { serde: serde({ key: 1 }, "key") });
-  await graph(saver).invoke({ messages: [new HumanMessage("in")] }, config);
-  await saver.copyThread("PLAIN-thread", "copy");
-  const branch = await graph(saver).updateState(thread("copy"), { messages: [new HumanMessage("more")] });
-  const { values } = await graph(saver).getState(branch);
-  expect(texts(values)).toEqual(["in", "SECRET greeting", "more"]);
-});

@@ -2,20 +2,7 @@
 // the history without notice.
 import { describe, expect, it } from "vitest";
 import { Gate } from "../../__test__/helpers.js";
-import {
-  Log,
-  all,
-  checkpoint,
-  kinds,
-  metadata,
-  open,
-  place,
-  rejection,
-  saver,
-  says,
-  sequence,
-  thread,
-} from "./helpers.js";
+import { Log, all, checkpoint, kinds, metadata, rejection, saver, says, sequence, thread } from "./helpers.js";
 
 /** A graph whose node waits until the test lets it continue. */
 function waiting(checkpointer: ReturnType<typeof saver>, name: string) {
@@ -56,28 +43,6 @@ describe.each(kinds)("on %s", (kind) => {
       expect(new Set(found).size).toBe(found.length);
     },
   );
-
-  it("every parent has one child, however many workers go on with it at once", async () => {
-    const target = place(kind);
-    const savers =
-      kind === "memory"
-        ? [open(target, { expectedParent: true })]
-        : [1, 2, 3].map(() => open(target, { expectedParent: true }));
-    let accepted = 0;
-    for (let round = 0; round < 10; round++) {
-      const at = (await savers[0]!.getTuple(thread()))?.config ?? thread();
-      const puts = Array.from({ length: 12 }, (_, i) =>
-        savers[i % savers.length]!.put(at, checkpoint(), metadata(), {}),
-      );
-      const settled = await Promise.allSettled(puts);
-      accepted += settled.filter(({ status }) => status === "fulfilled").length;
-      for (const put of settled) if (put.status === "rejected") expect(put.reason).toMatchObject({ code: "CONFLICT" });
-    }
-    expect(accepted).toBe(10);
-    const found = await parents(savers[0]!);
-    expect(found).toHaveLength(10);
-    expect(new Set(found).size).toBe(10);
-  });
 
   it("the same checkpoint may be put again, as one does that does not know whether it was stored", async () => {
     const checkpointer = saver(kind, { expectedParent: true });

@@ -1,60 +1,9 @@
 // The functional API: the results of tasks are stored, so a resumed entrypoint does not run them again.
 import { Command, INTERRUPT, entrypoint, getPreviousState, interrupt, task } from "@langchain/langgraph";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import { kinds, rejection, saver, thread } from "./helpers.js";
 
-/** An entrypoint that writes an essay and interrupts for a review, and a record of the calls. */
-function essay(checkpointer: BaseCheckpointSaver) {
-  const ran: string[] = [];
-  const write = task("write", async (topic: string) => {
-    ran.push(`write ${topic}`);
-    return `an essay about ${topic}`;
-  });
-  const illustrate = task("illustrate", async (topic: string) => {
-    ran.push(`illustrate ${topic}`);
-    return new Uint8Array([topic.length, 255]);
-  });
-  const app = entrypoint({ name: "essay", checkpointer }, async (topic: string) => {
-    const [text, picture] = await Promise.all([write(topic), illustrate(topic)]);
-    const review = interrupt<{ text: string }, string>({ text });
-    return { text, picture, review };
-  });
-  return { ran, app };
-}
-
 describe.each(kinds)("on %s", (kind) => {
-  it("resumes without running its tasks again", async () => {
-    const { ran, app } = essay(saver(kind));
-    const stopped = (await app.invoke("cats", thread())) as unknown as { [INTERRUPT]: Array<{ value: unknown }> };
-    expect(stopped[INTERRUPT].map(({ value }) => value)).toEqual([{ text: "an essay about cats" }]);
-    expect(ran.toSorted()).toEqual(["illustrate cats", "write cats"]);
-    const result = await app.invoke(new Command({ resume: "fine" }), thread());
-    expect(result).toEqual({ text: "an essay about cats", picture: new Uint8Array([4, 255]), review: "fine" });
-    expect((result as { picture: unknown }).picture).toBeInstanceOf(Uint8Array);
-    expect(ran).toHaveLength(2);
-  });
-
-  it("repeats the task that failed, and no other", async () => {
-    const ran: number[] = [];
-    let broken = true;
-    const work = task("work", async (n: number) => {
-      ran.push(n);
-      if (n === 3 && broken) throw new Error("broken");
-      return n * 10;
-    });
-    const app = entrypoint({ name: "all", checkpointer: saver(kind) }, async (numbers: number[]) => {
-      const done: number[] = [];
-      for (const n of numbers) done.push(await work(n));
-      return done;
-    });
-    await rejection(app.invoke([1, 2, 3, 4], thread()));
-    expect(ran).toEqual([1, 2, 3]);
-    broken = false;
-    expect(await app.invoke(null as never, thread())).toEqual([10, 20, 30, 40]);
-    expect(ran).toEqual([1, 2, 3, 3, 4]);
-  });
-
   it("remembers its last result in the thread, or what it was told to save instead", async () => {
     const checkpointer = saver(kind);
     const sum = entrypoint({ name: "sum", checkpointer }, async (n: number) => (getPreviousState<number>() ?? 0) + n);

@@ -2,15 +2,13 @@
 
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, interrupt } from "@langchain/langgraph";
-import { openStore } from "forkpoint";
 import { type SearchHit, type SearchOptions, formatPath, openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
-import { expect, onTestFinished, test } from "vitest";
-import { sequence } from "./helpers.js";
+import { expect, test } from "vitest";
+import { sequence, openShared } from "./helpers.js";
 
 test("a search finds messages, questions and states of subgraphs", async () => {
-  const store = await openStore("memory:");
-  onTestFinished(() => store.close());
+  const store = await openShared("memory:");
   const saver = new ForkpointSaver(store);
   const inner = sequence(Annotation.Root({ secret: Annotation<string>() }), {
     look: () => ({ secret: "the code is 0815" }),

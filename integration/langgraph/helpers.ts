@@ -15,7 +15,7 @@ import {
   type UpdateType,
 } from "@langchain/langgraph";
 import { type Checkpoint, type CheckpointMetadata, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { isForkpointError } from "forkpoint";
+import { type Store, type StoreOptions, isForkpointError, openStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver, type SaverOptions } from "forkpoint/langgraph";
 import { onTestFinished } from "vitest";
@@ -82,6 +82,13 @@ export function open(target: string, options?: SaverOptions): ForkpointSaver {
     }
   });
   return made;
+}
+
+/** Opens a store for several objects. It is closed when the running test ends. */
+export async function openShared(target: string, options?: StoreOptions): Promise<Store> {
+  const store = await openStore(target, options);
+  onTestFinished(() => store.close());
+  return store;
 }
 
 /** Compares the statuses that the store keeps with those that follow from the values of the newest checkpoints. */

@@ -170,34 +170,6 @@ describe.each<Kind>(mainKinds)("%s", (kind) => {
     expect(await checkpointer.getTuple(thread("m"))).toBeUndefined();
   });
 
-  it("a getter that throws is refused with its error as the cause, and nothing is stored", async () => {
-    const checkpointer = saver(kind);
-    const mine = new Error("mine");
-    const throwing = (key: string) =>
-      Object.defineProperty({}, key, {
-        enumerable: true,
-        get: () => {
-          throw mine;
-        },
-      });
-    const errors = [
-      await refused(put(checkpointer, { a: throwing("x") }), 'channel "a"'),
-      await refused(put(checkpointer, { a: [{ b: throwing("x") }], c: 10n }), "cannot be stored"),
-      await refused(checkpointer.put(thread(), throwing("id") as never, metadata(), {}), "checkpoint"),
-      await refused(checkpointer.put(thread(), checkpoint(), throwing("x") as never, {}), "the metadata"),
-      await refused(
-        checkpointer.put(thread(), { ...checkpoint(), channel_values: throwing("a") as never }, metadata(), {}),
-      ),
-      await refused(
-        checkpointer.put({ configurable: throwing("thread_id") }, checkpoint(), metadata(), {}),
-        "thread_id",
-      ),
-      await refused(checkpointer.putWrites(thread("t", { checkpoint_id: "i" }), [["a", throwing("x")]], "t"), '"a"'),
-    ];
-    expect(errors.filter(({ cause }) => cause === mine).length).toBeGreaterThanOrEqual(6);
-    await isEmpty(checkpointer);
-  });
-
   it("half of a surrogate pair is refused in every name that is written, and the names stay apart", async () => {
     const checkpointer = saver(kind);
     for (const half of [high, low, `a${high}`, `${low}a`, `${low}${high}`]) {

@@ -1,15 +1,14 @@
 // The inspector on LangGraph's threads: statuses, channels, what is next, writes, branches, and forks that a graph goes on from.
 import { Annotation, Command, interrupt } from "@langchain/langgraph";
-import { type Store, copyStore, openStore } from "forkpoint";
+import { type Store, copyStore } from "forkpoint";
 import { type Inspector, openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { Log, checkpoint, kinds, metadata, place, rejection, says, sequence, thread } from "./helpers.js";
+import { describe, expect, it } from "vitest";
+import { Log, checkpoint, kinds, metadata, place, rejection, says, sequence, thread, openShared } from "./helpers.js";
 
 describe.each(kinds)("on %s", (kind) => {
   async function opened(): Promise<{ checkpointer: ForkpointSaver; inspector: Inspector; store: Store }> {
-    const store = await openStore(place(kind));
-    onTestFinished(() => store.close());
+    const store = await openShared(place(kind));
     return { checkpointer: new ForkpointSaver(store), inspector: await openInspector(store, { write: true }), store };
   }
 

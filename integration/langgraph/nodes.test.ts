@@ -1,16 +1,15 @@
 // The names of the nodes that made a checkpoint: those that the graph itself tells when it runs them.
 import { Annotation, Command, END, START, Send, StateGraph, interrupt } from "@langchain/langgraph";
-import { copyStore, openStore, type Store } from "forkpoint";
+import { copyStore, type Store } from "forkpoint";
 import { type CheckpointInfo, type Inspector, openInspector, stepName } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { Log, kinds, place, says, sequence, thread } from "./helpers.js";
+import { describe, expect, it } from "vitest";
+import { Log, kinds, place, says, sequence, thread, openShared } from "./helpers.js";
 
 async function opened(
   kind: (typeof kinds)[number],
 ): Promise<{ store: Store; inspector: Inspector; checkpointer: ForkpointSaver }> {
-  const store = await openStore(place(kind));
-  onTestFinished(() => store.close());
+  const store = await openShared(place(kind));
   return { store, inspector: await openInspector(store, { write: true }), checkpointer: new ForkpointSaver(store) };
 }
 
@@ -125,8 +124,7 @@ describe.each(kinds)("on %s", (kind) => {
     const forked = await inspector.fork({ ...ref, id: items[2]!.id }, { as: "fork" });
     const branch = await all(inspector, { ...ref, run: forked.run });
     expect(branch.map(stepName)).toEqual(["input", "__start__", "before", "fork"]);
-    const target = await openStore(place(kind));
-    onTestFinished(() => target.close());
+    const target = await openShared(place(kind));
     await copyStore(store, target);
     expect((await all(await openInspector(target))).map(({ nodes }) => nodes)).toEqual(items.map(({ nodes }) => nodes));
     await store.prune({ keepLastN: 1 });

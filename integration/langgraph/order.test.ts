@@ -55,16 +55,6 @@ describe.each(kinds)("on %s", (kind) => {
     expect(log!.writes.map(([, , value]) => value)).toEqual(["first", "second"]);
   });
 
-  it("a path with an unpaired surrogate or of another type is refused", async () => {
-    const on = saver(kind);
-    const config = await on.put(thread(), checkpoint(), metadata(), {});
-    for (const path of ["\ud800", 7, null])
-      await expect(on.putWrites(config, [["log", 1]], "task", path as never)).rejects.toMatchObject({
-        code: "INVALID_ARGUMENT",
-      });
-    expect((await on.getTuple(thread()))!.pendingWrites).toEqual([]);
-  });
-
   it("parallel nodes whose order matters have the same state after a resume", async () => {
     const State = Annotation.Root({
       words: Annotation<string>({ reducer: (before, word) => `${before}${word}`, default: () => "" }),

@@ -1,9 +1,8 @@
 // Tests retention by the store's options. A checkpoint that a kept checkpoint depends on stays under every rule.
 import { Command, interrupt } from "@langchain/langgraph";
-import { openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { Log, all, deltas, mainKinds, place, saver, says, sequence, thread, until } from "./helpers.js";
+import { describe, expect, it } from "vitest";
+import { Log, all, deltas, mainKinds, place, saver, says, sequence, thread, until, openShared } from "./helpers.js";
 
 const checkpoints = async (checkpointer: ForkpointSaver) => (await all(checkpointer.list(thread()))).length;
 
@@ -61,8 +60,7 @@ describe.each(mainKinds)("on %s", (kind) => {
   });
 
   it("ttlMs takes a thread that nobody goes on with, with all that it is made of", async () => {
-    const store = await openStore(place(kind), { ttlMs: 1_000 });
-    onTestFinished(() => store.close());
+    const store = await openShared(place(kind), { ttlMs: 1_000 });
     const checkpointer = new ForkpointSaver(store);
     await deltas(checkpointer, 1_000).invoke({ log: ["in"], round: 1 }, thread());
     await until(async () => {
@@ -70,21 +68,5 @@ describe.each(mainKinds)("on %s", (kind) => {
       return (await checkpoints(checkpointer)) === 0;
     });
     expect((await checkpointer.stats()).checkpoints).toBe(0);
-  });
-
-  it("Store.prune keeps the newest and what it is made of", async () => {
-    const store = await openStore(place(kind));
-    onTestFinished(() => store.close());
-    const checkpointer = new ForkpointSaver(store);
-    const app = deltas(checkpointer, 1_000);
-    for (let round = 1; round <= 3; round++) await app.invoke({ log: [`in${round}`], round }, thread());
-    const before = (await app.getState(thread())).values;
-    const count = await checkpoints(checkpointer);
-    expect((await store.prune({ keepLastN: 1 })).removed).toBeLessThan(count);
-    expect((await app.getState(thread())).values).toEqual(before);
-    await store.prune({ maxBytes: 1 });
-    expect((await app.getState(thread())).values).toEqual(before);
-    const { log } = await app.invoke({ log: ["in4"], round: 4 }, thread());
-    expect(log).toEqual([...before.log, "in4", "a4", "b4"]);
   });
 });

@@ -176,16 +176,6 @@ describe.each(kinds)("a parent that is gone, over %s", (kind) => {
       versions,
     );
 
-  // A graph goes on in memory after its thread was deleted, or after its database was restored.
-  it("a checkpoint keeps the channels that it does not change", async () => {
-    const store = saver(kind);
-    await put(store, undefined, "01", { channel_values: { fast: "a", slow: "mine" } }, { fast: 1, slow: 1 });
-    await store.deleteThread("thread");
-    await put(store, "01", "02", { channel_values: { fast: "b", slow: "mine" } }, { fast: 2 });
-    const found = await store.getTuple(thread());
-    expect(found!.checkpoint.channel_values).toEqual({ fast: "b", slow: "mine" });
-  });
-
   it("a checkpoint takes no value of another history with the same version", async () => {
     const store = saver(kind);
     await put(store, undefined, "01", { channel_values: { fast: "a", slow: "mine" } }, { fast: 1, slow: 1 });
