@@ -30,7 +30,6 @@ export default defineConfig({
       "list",
       "long",
       "memory",
-      "narrow",
       "origin",
       "personal-data",
       "poison",

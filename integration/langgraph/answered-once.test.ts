@@ -27,21 +27,12 @@ type Inspector = Awaited<ReturnType<typeof inspect>>;
 
 /** What a node has done with the answers that it got. */
 interface Made {
-  graph: ReturnType<typeof compiled>;
+  graph: any;
   ran: string[];
 }
 
-function compiled(builder: { compile(options: object): unknown }, saver: ForkpointSaver) {
-  return builder.compile({ checkpointer: saver }) as Parameters<typeof recover>[0] & {
-    invoke(input: unknown, config?: unknown): Promise<{ log: string[] } & { [INTERRUPT]?: Array<{ id: string }> }>;
-    getState(config: unknown): Promise<{
-      values: { log: string[] };
-      next: string[];
-      tasks: Array<{ name: string; interrupts: Array<{ id?: string; value: unknown }> }>;
-    }>;
-    updateState(config: unknown, values: unknown): Promise<unknown>;
-  };
-}
+const compiled = (builder: { compile(options: object): unknown }, checkpointer: ForkpointSaver): any =>
+  builder.compile({ checkpointer });
 
 /** A graph whose node asks and then pays. `wait` holds the node after it has its answer. */
 function paying(saver: ForkpointSaver, wait: () => Promise<unknown> = async () => {}): Made {
@@ -80,10 +71,7 @@ function parallel(saver: ForkpointSaver, inside = false): Made {
     ran.push(`${name}: ${answer}`);
     return { log: [`${name}: ${answer}`] };
   };
-  const inner = (name: string) =>
-    inside
-      ? new StateGraph(State).addNode(`${name}-inner`, node(name)).addEdge(START, `${name}-inner`).compile()
-      : node(name);
+  const inner = (name: string) => (inside ? sequence(State, { [`${name}-inner`]: node(name) }).compile() : node(name));
   const builder = new StateGraph(State)
     .addNode("a", inner("a") as never)
     .addNode("b", inner("b") as never)
@@ -140,13 +128,13 @@ describe.each(sharedKinds)("on %s", (kind) => {
     const [{ id }] = (await inspector.questions(of("t"))) as [Question];
     const running = graph.invoke(new Command({ resume: resume(id) }), thread("t"));
     await gate.reached;
-    const refused = (await rejection(inspector.answer(of("t"), { id, reject: true, by: "Ana" }))) as Error;
+    const refused = await rejection(inspector.answer(of("t"), { id, reject: true, by: "Ana" }));
     expect(refused).toMatchObject({ code: "CONFLICT" });
     expect(refused.message).toContain("with true");
     expect(refused.message).toContain("by the program");
     expect((await inspector.questions(of("t"))).map(({ answered }) => answered?.value)).toEqual([true]);
     gate.open();
-    expect(((await running) as { log: string[] }).log).toEqual(["paid true"]);
+    expect((await running).log).toEqual(["paid true"]);
     expect(ran).toEqual(["true"]);
     expect(await kept(inspector, "t")).toEqual([["pay?", true]]);
     await expect(inspector.answer(of("t"), { id, reject: true })).rejects.toMatchObject({ code: "CONFLICT" });
@@ -187,7 +175,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
       const [{ id }] = (await inspector.questions(of(run))) as [Question];
       await inspector.answer(of(run), { value: true, by: "Ana" });
       // The same answer is no other one: a program may send it again after a crash.
-      const result = (await graph.invoke(new Command({ resume: resume(id) }), thread(run))) as Record<string, unknown>;
+      const result = await graph.invoke(new Command({ resume: resume(id) }), thread(run));
       expect(result[INTERRUPT]).toHaveLength(1);
       expect(ran).toEqual([]);
       expect((await openQuestions(inspector, run)).map(({ value }) => value)).toEqual(["delete everything?"]);

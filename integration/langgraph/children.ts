@@ -1,10 +1,7 @@
-/** Starts real processes, reads their output line by line, and kills them. */
+/** Processes that run the fixtures here. Each line of their output is JSON. */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { Program } from "../../__test__/faults/faults.js";
 
 /** A line that the fixture prints. */
 export interface Line {
@@ -13,36 +10,23 @@ export interface Line {
 }
 
 export class Child {
-  readonly #process: ChildProcess;
-  readonly #output: AsyncIterableIterator<string>;
-  readonly #exit: Promise<unknown[]>;
-  #errors = "";
+  readonly #program: Program;
+  #read = 0;
 
   constructor(args: string[], env: NodeJS.ProcessEnv = {}, fixture = "graph.mjs") {
     const path = fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url));
-    this.#process = spawn(process.execPath, [path, ...args], {
-      stdio: ["pipe", "pipe", "pipe"],
-      // Clear the test runner's NODE_OPTIONS for the child.
-      env: { ...process.env, NODE_OPTIONS: "", ...env },
-    });
-    this.#exit = once(this.#process, "close");
-    this.#output = createInterface(this.#process.stdout!)[Symbol.asyncIterator]();
-    this.#process.stderr!.on("data", (data) => (this.#errors += data));
-    onTestFinished(async () => {
-      this.#process.kill("SIGKILL");
-      await this.#exit;
-    });
+    this.#program = new Program([path, ...args], { env, deadlineMs: 600_000 });
   }
 
   get pid(): number {
-    return this.#process.pid!;
+    return this.#program.pid;
   }
 
   /** Waits for the next line of the child. */
   async next(): Promise<Line> {
-    const { value, done } = await this.#output.next();
-    if (done === true) throw new Error(`the child ended before it said so: ${this.#errors}`);
-    return JSON.parse(value) as Line;
+    this.#read += 1;
+    await this.#program.until(this.#read);
+    return JSON.parse(this.#program.lines[this.#read - 1]!) as Line;
   }
 
   /** Waits until the child prints a line with this event. */
@@ -55,33 +39,26 @@ export class Child {
 
   /** Writes a line to the standard input of the child. */
   goOn(): void {
-    this.#process.stdin!.write("\n");
-  }
-
-  signal(name: NodeJS.Signals): void {
-    this.#process.kill(name);
+    this.#program.tell("");
   }
 
   /** Kills the process with SIGKILL, so that it cannot clean up, and waits for its end. */
-  async kill(): Promise<NodeJS.Signals> {
-    this.#process.kill("SIGKILL");
-    const [, signal] = await this.#exit;
-    return signal as NodeJS.Signals;
+  async kill(): Promise<NodeJS.Signals | null> {
+    this.#program.kill();
+    return (await this.#program.ended).signal;
   }
 
-  /** Waits until the process has ended. Returns its exit code and the lines that it printed. The code of a killed process is null. */
+  /** Waits until the process has ended. Returns its exit code and all lines. The code of a killed process is null. */
   async ended(): Promise<{ code: number | null; lines: Line[] }> {
-    const lines: Line[] = [];
-    for await (const line of this.#output) lines.push(JSON.parse(line) as Line);
-    const [code] = await this.#exit;
-    return { code: code as number | null, lines };
+    const { code } = await this.#program.ended;
+    return { code, lines: this.#program.said };
   }
 
   /** Waits until the process has ended without an error. Returns the run's log. */
   async end(): Promise<string[] | undefined> {
     const { log } = await this.until("end");
-    const [code] = await this.#exit;
-    if (code !== 0) throw new Error(`the child ended with ${String(code)}: ${this.#errors}`);
+    const { code, errors } = await this.#program.ended;
+    if (code !== 0) throw new Error(`the child ended with ${code}: ${errors}`);
     return log as string[] | undefined;
   }
 }

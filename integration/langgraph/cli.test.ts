@@ -96,6 +96,12 @@ it("shows the next nodes, the question of a thread that waits, and the error of 
   expect(cli("show", "fails", "--db", path)).toMatch(
     /^✗ failed: a task has failed: "acts"\n {2}Error: the API answered 503$/m,
   );
+  // In a narrow terminal, the names of nodes, the times and the sizes stay, and ids are shortened.
+  const [title, ...narrow] = run(["show", "waits", "--db", path], 80).stdout.trimEnd().split("\n").slice(-4);
+  expect(title).toMatch(/^STEP +LABEL +NEXT +CHECKPOINT +SAVED +SIZE/);
+  const cells = narrow.map((line) => /^ *\d+ +(\w+) +(\w+) +\S+… +\S+ [\d:]+ +\d+ B/.exec(line)?.slice(1));
+  expect(cells).toEqual(rows);
+  for (const line of narrow) expect(line.length).toBeLessThanOrEqual(80);
 });
 
 it("a fork names new keys, and recover continues it, in a new thread and in the same one", async () => {

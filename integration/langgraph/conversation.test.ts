@@ -1,12 +1,10 @@
 // Conversations and tokens of real LangChain messages in LangGraph's threads, with branches, a removed message and another channel.
-import { AIMessage, AIMessageChunk, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
-import { Annotation, END, MessagesAnnotation, START, StateGraph, messagesStateReducer } from "@langchain/langgraph";
-import type { BaseMessage } from "@langchain/core/messages";
-import { openStore } from "forkpoint";
+import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { END, MessagesAnnotation, START, StateGraph, } from "@langchain/langgraph";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { kinds, place, sequence, thread } from "./helpers.js";
+import { describe, expect, it } from "vitest";
+import { kinds, place, thread, openShared } from "./helpers.js";
 
 const usage = (input_tokens: number, output_tokens: number): object => ({
   usage_metadata: { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens },
@@ -15,8 +13,7 @@ const usage = (input_tokens: number, output_tokens: number): object => ({
 
 describe.each(kinds)("on %s", (kind) => {
   async function opened() {
-    const store = await openStore(place(kind));
-    onTestFinished(() => store.close());
+    const store = await openShared(place(kind));
     const inspector = await openInspector(store, { prices: { "gpt-5": { input: 1, output: 10 } } });
     return { checkpointer: new ForkpointSaver(store), inspector };
   }
@@ -72,32 +69,5 @@ describe.each(kinds)("on %s", (kind) => {
       [2, 110],
       [4, 220],
     ]);
-  });
-
-  it("branches of a thread, a removed message, and messages in another channel are counted once", async () => {
-    const { checkpointer, inspector } = await opened();
-    const State = Annotation.Root({
-      messages: Annotation<BaseMessage[]>({ reducer: messagesStateReducer, default: () => [] }),
-      drafts: Annotation<BaseMessage[]>({ reducer: messagesStateReducer, default: () => [] }),
-    });
-    let n = 0;
-    const app = sequence(State, {
-      draft: () => {
-        n += 1;
-        const answer = new AIMessage({ id: `a${n}`, content: `draft ${n}`, ...usage(10 * n, n) });
-        return { messages: [answer], drafts: [answer] };
-      },
-      forget: () => ({ messages: [new RemoveMessage({ id: `a${n}` })] }),
-    }).compile({ checkpointer });
-    await app.invoke({ messages: [new HumanMessage("Write.")] }, thread());
-    // Another branch begins before the first draft.
-    const { items } = await inspector.checkpoints(ref);
-    await app.invoke(null, { configurable: { thread_id: "thread", checkpoint_ns: "", checkpoint_id: items[1]!.id } });
-    const { total, steps } = (await inspector.usage(ref))!;
-    expect(total).toMatchObject({ input: 30, output: 3, messages: 2 });
-    expect(steps.map(({ usage: { total: tokens } }) => tokens)).toEqual([11, 22]);
-    const drafts = (await inspector.conversation(ref, { list: "drafts" }))!;
-    expect(drafts.lists.map(({ path }) => path)).toEqual(["messages", "drafts"]);
-    expect(drafts.messages).toMatchObject([{ role: "assistant", parts: [{ text: "draft 2" }] }]);
   });
 });

@@ -9,9 +9,7 @@ import { type EffectAttempt, type Once, effects } from "forkpoint/effects";
 import { recover } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { OtherSystem } from "../../__test__/faults/effects.js";
-import { Child } from "./children.js";
-import { durable, kinds, open, place, sequence } from "./helpers.js";
+import { kinds, open, place, sequence } from "./helpers.js";
 
 interface Call {
   id: string;
@@ -194,33 +192,5 @@ describe.each(kinds)("effects of an agent on %s", (kind) => {
     await expect(charge.invoke({ order: 7 })).rejects.toThrow("configurable.thread_id");
     await expect(charge.invoke({ order: 7 }, { configurable: {} })).rejects.toThrow("configurable.thread_id");
     expect(server.keys).toEqual([]);
-  });
-});
-
-describe(`a killed process of an agent on ${durable}`, () => {
-  // In the first step of the agent, two tools run together.
-  it.each([
-    ["third", "in", ["unknown", 2]],
-    ["first", "after", ["done", 1]],
-  ] as const)("in the tool of the %s order: %s the effect", async (order, where, [state, requests]) => {
-    const target = place(durable);
-    const server = new OtherSystem();
-    const args = [target, await server.start()];
-    const child = new Child(args, { STOP_AT: order, STOP: where }, "effects-agent.mjs");
-    await child.until("stopped");
-    expect(await child.kill()).toBe("SIGKILL");
-    const once = effects(open(target));
-    const left = (await once.list(thread())).find(({ key }) => key === `charge ${order}`);
-    expect(left).toMatchObject({ state, attempts: 1, idempotencyKey: server.keysOf(order)[0] });
-    const log = await new Child(args, {}, "effects-agent.mjs").end();
-    const orders = ["first", "second", "third"];
-    expect(log).toEqual(orders.map((name) => `${name}: receipt ${server.receiptOf(name)}`));
-    expect(server.keysOf(order)).toEqual(Array.from({ length: requests }, () => left!.idempotencyKey));
-    for (const name of orders) expect(new Set(server.keysOf(name)).size, name).toBe(1);
-    const listed = await once.list(thread());
-    expect(listed.map((effect) => effect.state)).toEqual(["done", "done", "done"]);
-    expect(new Set(listed.map(({ idempotencyKey }) => idempotencyKey))).toEqual(
-      new Set(server.calls.map(({ key }) => key)),
-    );
   });
 });

@@ -5,25 +5,10 @@ import { type EffectAttempt, effects } from "forkpoint/effects";
 import { describe, expect, it } from "vitest";
 import { amount } from "../../__test__/faults/faults.js";
 import { Gate } from "../../__test__/helpers.js";
-import { Child } from "./children.js";
-import {
-  all,
-  checkpoint,
-  folder,
-  kinds,
-  metadata,
-  open,
-  place,
-  saver,
-  sequence,
-  sharedKinds,
-  thread,
-} from "./helpers.js";
+import { all, checkpoint, kinds, metadata, saver, sequence, thread } from "./helpers.js";
 
 /** How often each pair meets. */
 const ROUNDS = amount("FORKPOINT_TEST_ROUNDS", 15);
-/** The same for two processes. */
-const MEETINGS = amount("FORKPOINT_TEST_ROUNDS", 4);
 
 /** An effect that takes a while. It remembers the idempotency keys of its calls. */
 class Charge {
@@ -34,6 +19,8 @@ class Charge {
     return receipt;
   };
 }
+
+const Receipt = Annotation.Root({ receipt: Annotation<number> });
 
 describe.each(kinds)("on %s", (kind) => {
   it("two calls from one checkpoint, whose successor is saved as soon as the first call has its result", async () => {
@@ -61,7 +48,7 @@ describe.each(kinds)("on %s", (kind) => {
       while (nodes.arrived < 2) await delay(1);
       return charge.make(attempt);
     };
-    const graph = sequence(Annotation.Root({ receipt: Annotation<number> }), {
+    const graph = sequence(Receipt, {
       pay: async (_, config) => {
         nodes.arrived += 1;
         return { receipt: await once(config, "charge", pay) };
@@ -84,7 +71,7 @@ describe.each(kinds)("on %s", (kind) => {
     const charge = new Charge();
     const once = effects(checkpointer);
     const late = { go: Promise.resolve() as Promise<unknown>, nodes: 0 };
-    const graph = sequence(Annotation.Root({ receipt: Annotation<number> }), {
+    const graph = sequence(Receipt, {
       pay: async (_, config) => {
         late.nodes += 1;
         if (late.nodes === 2) await late.go;
@@ -144,7 +131,7 @@ describe.each(kinds)("on %s", (kind) => {
       const charge = new Charge();
       const once = effects(checkpointer);
       const graph = (wait?: () => Promise<void>) =>
-        sequence(Annotation.Root({ receipt: Annotation<number> }), {
+        sequence(Receipt, {
           begin: () => ({}),
           pay: async (_, config) => {
             await wait?.();
@@ -194,7 +181,7 @@ describe.each(kinds)("on %s", (kind) => {
     const checkpointer = saver(kind);
     const charge = new Charge();
     const once = effects(checkpointer);
-    const graph = sequence(Annotation.Root({ receipt: Annotation<number> }), {
+    const graph = sequence(Receipt, {
       pay: async (_, config) => ({ receipt: await once(config, "charge", charge.make) }),
       after: () => ({}),
     }).compile({ checkpointer, interruptBefore: ["pay"] });
@@ -215,27 +202,3 @@ async function endAs(runs: Array<Promise<{ receipt: number }>>, receipt: number)
     if (end.status === "fulfilled") expect(end.value.receipt).toBe(receipt);
     else expect(end.reason).toMatchObject({ code: "CONFLICT" });
 }
-
-describe.each(sharedKinds)("on %s", (kind) => {
-  it("two processes that run one thread at the same time", { timeout: 60_000 + MEETINGS * 1_500 }, async () => {
-    const target = place(kind);
-    const checkpointer = open(target);
-    const rest = sequence(Annotation.Root({ receipt: Annotation<number> }), { pay: () => ({}) }).compile({
-      checkpointer,
-      interruptBefore: ["pay"],
-    });
-    for (let round = 0; round < MEETINGS; round++) await rest.invoke({}, thread(`${round}`));
-    const args = [target, folder(), String(MEETINGS)];
-    const children = [new Child(args, {}, "pay.mjs"), new Child(args, {}, "pay.mjs")];
-    const paid: string[] = [];
-    const listen = async (child: Child) => {
-      for (;;) {
-        const { event, thread } = await child.next();
-        if (event === "end") return;
-        paid.push(thread as string);
-      }
-    };
-    await Promise.all(children.map(listen));
-    expect(paid.toSorted()).toEqual(Array.from({ length: MEETINGS }, (_, round) => `${round}`).toSorted());
-  });
-});

@@ -1,14 +1,12 @@
 // `exportTo` into savers that fail, lose or change something, in the middle of a thread, and again.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { deserialize, serialize } from "node:v8";
 import { type CheckpointTuple, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
+import { Program } from "../../__test__/faults/faults.js";
 import { fill } from "./export-to.js";
 import { tuplesOf } from "./import-again.js";
 import { all, checkpoint, folder, metadata, open, rejection, saver, thread } from "./helpers.js";
@@ -215,12 +213,11 @@ it("a clock that was set back: parents come before their children all the same",
   expect((await again.getTuple(thread("back")))!.checkpoint.id).toBe("1");
 });
 
-/** Starts a process that exports `from` to `to`. Returns its lines: the progress, and at last its peak memory in bytes. */
-async function exported(from: string, to: string, onLine: (line: string, kill: () => void) => void): Promise<void> {
-  const child = spawn(process.execPath, [script, from, to], { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = once(child, "close");
-  for await (const line of createInterface({ input: child.stdout })) onLine(line, () => child.kill("SIGKILL"));
-  await ended;
+/** Exports in a process, which `isEnough` kills after a line. Returns its lines: the progress, and at last its peak memory in bytes. */
+async function exported(from: string, to: string, isEnough: (line: string) => boolean): Promise<string[]> {
+  const onLine = () => isEnough(child.lines.at(-1)!) && child.kill();
+  const child: Program = new Program([script, from, to], { onLine, deadlineMs: 240_000 });
+  return (await child.ended).lines;
 }
 
 describe("a process of its own", () => {
@@ -237,7 +234,7 @@ describe("a process of its own", () => {
       }
     }
     for (const count of [10, 60]) {
-      await exported(from, to, (line, kill) => line.startsWith("put") && Number(line.slice(4)) >= count && kill());
+      await exported(from, to, (line) => line.startsWith("put") && Number(line.slice(4)) >= count);
     }
     const other = open(to);
     const there = (await all(other.list({}))).length;
@@ -259,8 +256,7 @@ describe("a process of its own", () => {
       parent = (await ours.put(thread("large", parent), next, metadata({ step }), { text: step + 1, step: step + 1 }))
         .configurable!;
     }
-    const lines: string[] = [];
-    await exported(from, to, (line) => lines.push(line));
+    const lines = await exported(from, to, () => false);
     expect(JSON.parse(lines.at(-2)!)).toMatchObject({ threads: 1, checkpoints: 2_000, skipped: 0 });
     // The thread has 200 MB.
     expect(Number(lines.at(-1))).toBeLessThan(100 << 20);

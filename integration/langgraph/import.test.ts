@@ -1,18 +1,16 @@
-// Import from LangGraph's SqliteSaver: a database that it made (fixtures/make-sqlite-saver.mjs) is copied, and its
-// threads are resumed.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+// Import from LangGraph's SqliteSaver: a database that it made (fixtures/make-sqlite-saver.mjs) is copied.
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { openStore } from "forkpoint";
 import { describe, expect, it } from "vitest";
+import { Program } from "../../__test__/faults/faults.js";
 // @ts-expect-error The module is JavaScript, so that the script that makes the database runs without a build.
 import * as graphs from "./fixtures/moving.mjs";
-import { all, folder, kinds, open, place, rejection, saver, thread } from "./helpers.js";
+import { all, checkpoint, folder, kinds, metadata, open, place, rejection, saver, thread } from "./helpers.js";
 
-const { Command, chat, fan, nested } = graphs;
+const { chat } = graphs;
 const database = fileURLToPath(new URL("fixtures/sqlite-saver.sqlite", import.meta.url));
 const script = fileURLToPath(new URL("fixtures/import.mjs", import.meta.url));
 const { checkpoints, writes } = JSON.parse(
@@ -69,51 +67,9 @@ describe.each(kinds)("into %s", (kind) => {
       expect(tuple.pendingWrites).toHaveLength(expected.length);
     }
     expect(await all(checkpointer.list({}))).toHaveLength(checkpoints.length);
-  });
-
-  it("goes on: a person's answer, a failed branch, a subgraph, a branch, an early write", async () => {
-    const checkpointer = saver(kind);
-    await checkpointer.importSqliteSaver(database);
-    for (const id of ["waiting", "a:b", "%_'é\n"]) {
-      const { messages, picture } = await chat(checkpointer).invoke(new Command({ resume: "yes" }), thread(id));
-      expect(messages.map(({ content }: { content: string }) => content)).toEqual([`${id}? yes`, "said 1"]);
-      expect(Buffer.from(picture)).toEqual(Buffer.from([0, 1, 254, 255]));
-    }
-    const { messages } = (await chat(checkpointer).getState(thread("answered"))).values;
-    expect(messages.map((message: object) => message.constructor.name)).toEqual(["HumanMessage", "AIMessage"]);
-
-    let ran = 0;
-    const failed = await fan(checkpointer, () => ++ran > 1).invoke(null, thread("failed"));
-    expect([ran, failed.notes]).toEqual([1, ["planned", "worked 0", "worked 1", "worked 2"]]);
-    expect(Buffer.from(failed.picture)).toEqual(Buffer.from([7, 0, 255]));
-
-    expect((await nested(checkpointer).invoke(new Command({ resume: "inside" }), thread("nested"))).notes).toEqual([
-      "first",
-      "inside",
-      "last",
-    ]);
-
-    const branches = await all(chat(checkpointer).getStateHistory(thread("branches")));
-    const tips = (branches as Array<{ values: { topic: string; notes: string[] } }>).filter(
-      ({ values: { topic } }) => topic !== "branches" && topic,
-    );
-    expect(tips.map(({ values }) => [values.topic, values.notes])).toEqual([
-      ["birds", ["thought of 0", "birds"]],
-      ["cats", ["thought of 0", "cats"]],
-    ]);
-
-    const at = {
-      configurable: { thread_id: "orphan", checkpoint_ns: "", checkpoint_id: "1ef00000-0000-6000-8000-000000000000" },
-    };
-    const put = {
-      v: 4,
-      id: at.configurable.checkpoint_id,
-      ts: "",
-      channel_values: {},
-      channel_versions: {},
-      versions_seen: {},
-    };
-    await checkpointer.put(thread("orphan"), put, { source: "loop", step: 0, parents: {} }, {});
+    // Early writes wait for their checkpoint.
+    const early = checkpoint({ id: "1ef00000-0000-6000-8000-000000000000" });
+    const at = await checkpointer.put(thread("orphan"), early, metadata(), {});
     expect((await checkpointer.getTuple(at))!.pendingWrites).toEqual([
       ["task", "notes", ["early"]],
       ["task", "picture", new Uint8Array([1, 2, 3])],
@@ -210,17 +166,9 @@ it("an import that is killed is completed by the next one", { timeout: 120_000 }
   const target = place("sqlite");
   let killed = 0;
   for (let wait = 1; wait <= 7; wait += 2) {
-    const child = spawn(process.execPath, [script, database, target], {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, NODE_OPTIONS: "" },
-    });
-    let lines = 0;
-    child.stdout.on("data", (data: Buffer) => {
-      lines += data.toString().split("\n").length - 1;
-      if (lines >= wait) child.kill("SIGKILL");
-    });
-    const [, signal] = await once(child, "close");
-    if (signal === "SIGKILL") killed += 1;
+    const onLine = () => child.lines.length >= wait && child.kill();
+    const child: Program = new Program([script, database, target], { onLine });
+    if ((await child.ended).signal === "SIGKILL") killed += 1;
     // Each thread is there completely or not at all.
     const half = open(target);
     for (const { threadId } of (await half.listThreads()).threads) {

@@ -9,7 +9,6 @@ import {
   trimMessages,
 } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { FakeListChatModel } from "@langchain/core/utils/testing";
 import {
   Annotation,
   DeltaChannel,
@@ -23,6 +22,8 @@ import {
 import { createAgent } from "langchain";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+// @ts-expect-error The fixture is JavaScript.
+import { scripted } from "./fixtures/model.mjs";
 import { kinds, open, place, saver, sequence } from "./helpers.js";
 
 /** How often each message was serialized since the last call of `rendered`. */
@@ -150,19 +151,13 @@ describe.each(kinds)("on %s, each message is serialized once", (kind) => {
       description: "looks",
       schema: z.object({ at: z.number() }),
     });
-    class Model extends FakeListChatModel {
-      #turn = 0;
-      override bindTools() {
-        return this as never;
-      }
-      override async _generate() {
-        const turn = this.#turn++;
-        const calls = [1, 2].map((at) => ({ id: `call-${turn}-${at}`, name: "look", args: { at } }));
-        const message = new AIMessage({ content: content(), tool_calls: turn === turns ? [] : calls });
-        return { generations: [{ text: "", message }] };
-      }
-    }
-    const agent = createAgent({ model: new Model({ responses: [""] }), tools: [look], checkpointer: saver(kind) });
+    let turn = -1;
+    const model = scripted(() => {
+      turn += 1;
+      const calls = [1, 2].map((at) => ({ id: `call-${turn}-${at}`, name: "look", args: { at } }));
+      return { content: content(), calls: turn === turns ? [] : calls };
+    });
+    const agent = createAgent({ model, tools: [look], checkpointer: saver(kind) });
     const { messages } = await agent.invoke(input(), config());
     expect(messages).toHaveLength(1 + turns * 3 + 1);
     // The agent sends all messages to each tool. A tool's message has no id in its pending write.
