@@ -8,7 +8,7 @@ import { ForkpointSaver } from "forkpoint/langgraph";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { expect, it, onTestFinished } from "vitest";
 import { checkpoint as agentos } from "../../__test__/helpers.js";
-import { makeDatabase, onServer, startProxy } from "./faults.js";
+import { behindProxy, onServer } from "./faults.js";
 
 /** The calls of a framework in their order, with their round trips. */
 type Calls = Record<string, [trips: number | [least: number, most: number], call: () => Promise<unknown>]>;
@@ -96,6 +96,19 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
       },
     ];
   },
+  "AgentOS, with labels"(url) {
+    const store = new CheckpointStore(url, { labels: { service: "support" } });
+    const save = (id: string, runId = "run") => store.save(agentos({ id, runId, timestamp: Number(id.slice(1)) }));
+    return [
+      store,
+      {
+        // It makes the labels known.
+        "save, the first of all": [[1, 9], () => save("a1")],
+        "save, the first of a run": [1, () => save("b1", "another")],
+        save: [1, () => save("b2", "another")],
+      },
+    ];
+  },
   effects(url) {
     const store = new CheckpointStore(url);
     const once = effects(store);
@@ -167,9 +180,7 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
 
 onServer("newest", (server) => {
   it.each(Object.keys(frameworks))("%s", async (name) => {
-    const proxy = await startProxy(server().port, { delayMs: 20 });
-    const database = await makeDatabase(server());
-    const url = server().url({ database, port: proxy.port, query: "?sslmode=disable" });
+    const { proxy, url } = await behindProxy(server(), { delayMs: 20 });
     // The tables are made, and so are the indexes that the first list of a graph and of all threads builds.
     const other = new ForkpointSaver(url);
     await of(other.list({}));
@@ -178,10 +189,7 @@ onServer("newest", (server) => {
     await first.list("graph");
     await first.close();
     const [store, calls] = frameworks[name]!(url);
-    onTestFinished(async () => {
-      await store.close();
-      await proxy.stop();
-    });
+    onTestFinished(() => store.close());
     /** Waits until nothing is sent any more. Nobody waits for the end of a read that took several round trips. */
     const quiet = async () => {
       for (let before = -1; before !== proxy.counted.roundTrips;) {

@@ -1,20 +1,17 @@
 // Migrating from PostgresSaver without downtime, with the programs of the guide. docs.test.ts runs the guide itself.
 // @module-tag slow
 import "./setup.js";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { recover } from "forkpoint/langgraph";
-import pg from "pg";
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, expect, it, } from "vitest";
+import { Program } from "../../__test__/faults/faults.js";
 import { write } from "../../__test__/pages.js";
 import { readPage, snippetsOf } from "../../__test__/snippets.js";
 import { open, thread } from "../langgraph/helpers.js";
-import { makeDatabase } from "./databases.js";
+import { makeDatabase, poolOf } from "./databases.js";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 // The programs find the packages here, as in a user's project.
@@ -78,65 +75,36 @@ function newProgram(): string {
     await old.end();`;
 }
 
-interface Running {
-  child: ChildProcess;
-  /** Sends a line, and returns the program's answer: the next line that fits. */
-  ask(line: string, answer?: RegExp): Promise<string>;
-  until(answer: RegExp): Promise<string>;
-}
-
-function start(code: string, args: string[], env: Record<string, string>): Running {
+function start(code: string, args: string[], env: object) {
   const file = join(folder, `program-${Math.random().toString(36).slice(2)}.mjs`);
   writeFileSync(file, code);
-  const child = spawn(process.execPath, [file, ...args], {
-    cwd: folder,
-    stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, NODE_OPTIONS: "", ...env },
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+  const program = new Program([file, ...args], { env, deadlineMs: 240_000 });
+  let read = 0;
+  /** Waits for the next line that fits. */
   const until = async (answer: RegExp) => {
     for (;;) {
-      const { value, done } = await lines.next();
-      if (done) throw new Error(`the program ended before it printed ${answer}`);
-      if (answer.test(value as string)) return value as string;
+      read += 1;
+      await program.until(read);
+      const line = program.lines[read - 1]!;
+      if (answer.test(line)) return line;
     }
   };
-  return {
-    child,
-    until,
-    ask(line, answer = /./) {
-      child.stdin!.write(`${line}\n`);
-      return until(answer);
-    },
-  };
+  /** Sends a line, and returns the program's answer. */
+  const ask = (line: string, answer = /./) => (program.tell(line), until(answer));
+  return { program, until, ask };
 }
 
 /** Runs the guide's import to its end, and returns the lines that it printed. */
-async function importAll(env: Record<string, string>): Promise<string[]> {
-  const child = spawn(process.execPath, ["import.mjs"], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, NODE_OPTIONS: "", ...env },
-  });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  const [status] = (await once(child, "close")) as [number];
-  expect({ status, stderr: stderr.replace(/^.*(NOT_DURABLE|--trace-warnings).*\n/gm, "") }).toEqual({
-    status: 0,
-    stderr: "",
-  });
-  return stdout.trimEnd().split("\n");
+async function importAll(env: object): Promise<string[]> {
+  const { code, errors, lines } = await new Program([join(folder, "import.mjs")], { env }).ended;
+  const shown = errors.replace(/^.*(NOT_DURABLE|--trace-warnings).*\n/gm, "");
+  expect({ code, shown }).toEqual({ code: 0, shown: "" });
+  return lines;
 }
 
 async function database() {
   const env = { DATABASE_URL: makeDatabase() };
-  const pool = new pg.Pool({ connectionString: env.DATABASE_URL });
-  // The database may be dropped while a connection is being closed.
-  pool.on("error", () => {});
-  onTestFinished(() => pool.end());
-  const old = new PostgresSaver(pool);
+  const old = new PostgresSaver(poolOf(env.DATABASE_URL));
   await old.setup();
   return { env, old };
 }
@@ -175,8 +143,8 @@ it("threads move while both programs run", { timeout: 240_000 }, async () => {
   await after.ask("both: new");
   const turn = Number((await before.until(/^turn/)).slice("turn ".length));
   await before.until(new RegExp(`^turn ${turn + 2}$`));
-  before.child.stdin!.write("end\n");
-  expect(await once(before.child, "close")).toEqual([0, null]);
+  before.program.tell("end");
+  expect(await before.program.ended).toMatchObject({ code: 0, signal: null });
 
   const saver = open(env.DATABASE_URL);
   const both = await textsOf(saver, "both");

@@ -63,3 +63,11 @@ export async function query(url: string, sql: string, values?: unknown[]): Promi
     await client.end();
   }
 }
+
+/** Makes a pool that is closed when the running test ends. Its database may be dropped while a connection is being closed. */
+export function poolOf(connectionString = makeDatabase(), rest: object = {}): any {
+  const pool = new pg.Pool({ connectionString, ...rest });
+  pool.on("error", () => {});
+  onTestFinished(() => (pool.ended ? undefined : pool.end()));
+  return pool;
+}

@@ -1,12 +1,11 @@
 // What a save asks of the server's log. A trigger notes the value of `synchronous_commit` in the transaction of each save
 // and each removal: it is what the commit then waits for.
-import diagnostics from "node:diagnostics_channel";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CheckpointStore, openStore, type Store, type StoreOptions } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { checkpoint } from "../../__test__/helpers.js";
-import { makeDatabase, onServer, type Server, startServer } from "./faults.js";
+import { makeDatabase, onServer, type Server, startServer, warned } from "./faults.js";
 import { inMemory } from "./server.mjs";
 
 const NOTED = `CREATE TABLE noted (value text);
@@ -120,20 +119,6 @@ onServer("newest", (server) => {
 });
 
 describe("a server that does not sync", () => {
-  /** Opens a store. Returns its warnings. */
-  async function warned(target: string, options?: StoreOptions): Promise<Array<{ code: string; message: string }>> {
-    const found: Array<{ code: string; message: string }> = [];
-    const onWarning = (warning: unknown) => void found.push(warning as (typeof found)[number]);
-    diagnostics.subscribe("forkpoint:warning", onWarning);
-    try {
-      await using store = await openStore(target, options);
-      await store.stats();
-    } finally {
-      diagnostics.unsubscribe("forkpoint:warning", onWarning);
-    }
-    return found;
-  }
-
   it.each(["fsync", "full_page_writes"])("with %s off is told, unless nothing else is wanted", async (setting) => {
     const server = await startServer({ version: "newest", ...inMemory, settings: { [setting]: "off" } });
     onTestFinished(() => server?.stop());

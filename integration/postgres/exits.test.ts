@@ -3,10 +3,10 @@
 import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CheckpointStore, ForkpointError } from "forkpoint";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Program } from "../../__test__/faults/faults.js";
 import { checkpoint } from "../../__test__/helpers.js";
-import { long, makeDatabase, onServer, type Server, startProxy, terminate } from "./faults.js";
+import { behindProxy, long, makeDatabase, onServer, type Server, terminate } from "./faults.js";
 
 const program = fileURLToPath(new URL("fixtures/exit.mjs", import.meta.url));
 
@@ -25,15 +25,8 @@ async function stalling(server: Server) {
     hold();
     return "stall";
   };
-  const proxy = await startProxy(server.port, { onMessage });
-  onTestFinished(() => proxy.stop());
-  const database = await makeDatabase(server);
-  return {
-    url: server.url({ database, port: proxy.port, query: "?sslmode=disable" }),
-    direct: server.url({ database }),
-    stall: () => void (stalled = true),
-    held,
-  };
+  const { url, direct } = await behindProxy(server, { onMessage });
+  return { url, direct, stall: () => void (stalled = true), held };
 }
 
 /** `Promise.withResolvers`, which Node.js 20 lacks. */

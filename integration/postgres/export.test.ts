@@ -1,18 +1,14 @@
 // `exportTo` into LangGraph's PostgresSaver, and `importFrom` of one.
 import "./setup.js";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import pg from "pg";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, } from "vitest";
 import { chat, exportTests } from "../langgraph/export-to.js";
 import { all, saver, thread } from "../langgraph/helpers.js";
 import { withSerde } from "../langgraph/other-savers.js";
-import { makeDatabase } from "./databases.js";
+import { poolOf } from "./databases.js";
 
 async function make(): Promise<any> {
-  const pool = new pg.Pool({ connectionString: makeDatabase() });
-  pool.on("error", () => {});
-  onTestFinished(() => pool.end());
-  const other = new PostgresSaver(pool);
+  const other = new PostgresSaver(poolOf());
   await other.setup();
   return withSerde(other as any);
 }

@@ -9,13 +9,13 @@ import { SessionStore } from "forkpoint/helix";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import {
   amount,
+  behindProxy,
   long,
   makeDatabase,
   type Message,
   onServer,
   saveStep,
   type Server,
-  startProxy,
   startServer,
   steps,
   stepsOf,
@@ -120,12 +120,6 @@ onServer("newest", (server) => {
       const url = onPorts([await first(), server().port], database, query);
       expect(await saved(server(), database, url)).toEqual(steps(3));
     });
-
-    it("each of three is of another kind", { timeout: 120_000 }, async () => {
-      const database = await makeDatabase(server());
-      const ports = [await freePort(), await silentPort(), await droppingPort(), server().port];
-      expect(await saved(server(), database, onPorts(ports, database, "&connect_timeout=1"))).toEqual(steps(3));
-    });
   });
 
   it.each([
@@ -141,17 +135,13 @@ onServer("newest", (server) => {
   /** A store whose first host can be stalled: what these sides send does not arrive any more. */
   async function behindPrimary(from: Array<Message["from"]>) {
     let stalls = false;
-    const proxy = await startProxy(server().port, {
+    const { proxy, database } = await behindProxy(server(), {
       onMessage: (message) => (stalls && from.includes(message.from) ? "stall" : "pass"),
     });
-    const database = await makeDatabase(server());
     const store = await openStore(onPorts([proxy.port, server().port], database, "&connect_timeout=1"), {
       busyTimeoutMs: 8_000,
     });
-    onTestFinished(async () => {
-      await store.close();
-      await proxy.stop();
-    });
+    onTestFinished(() => store.close());
     return { store, database, stall: () => void (stalls = true) };
   }
 

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { contend, create, race } from "../../__test__/faults/contention.js";
-import { contract, contracts, type Task } from "../../__test__/faults/faults.js";
+import { contract, type Task } from "../../__test__/faults/faults.js";
 import { folder } from "../../__test__/helpers.js";
-import { amount, emptyUrl, long, onServer, type Server, terminate } from "./faults.js";
+import { amount, emptyUrl, langgraph, long, modules, onServer, type Server, terminate } from "./faults.js";
 
 const file = "integration/postgres/faults-contention.test.ts";
 
@@ -14,9 +14,7 @@ const ms = amount("FORKPOINT_FAULT_MS", 1_000);
 const rounds = amount("FORKPOINT_FAULT_ROUNDS", 10);
 const creations = Math.ceil(rounds / 25);
 
-const langgraph = new URL("../langgraph/fixtures/faults.mjs", import.meta.url).href;
 const agentos = contract("agentos");
-const every = [...contracts.map((name) => [name, contract(name)] as const), ["langgraph", langgraph] as const];
 const work = (module: string, more: Partial<Task> = {}) => ({ task: "work", module, ...more }) as const;
 
 /** Cuts all connections again and again until there were enough cuts. Returns how many connections were cut, at least 1. */
@@ -30,19 +28,11 @@ async function cutting(server: Server, enough: () => boolean, pause: number): Pr
 onServer("newest", (server, version) => {
   const timeout = 120_000 + 3 * ms + rounds * 1_000;
 
-  it.each(long ? every : every.filter(([name]) => ["agentium", "langgraph"].includes(name)))(
+  it.each(long ? modules : modules.filter(([name]) => ["agentium", "langgraph"].includes(name)))(
     "of eight processes that continue %s after the same parent, one succeeds",
     { timeout },
     async (_, module) => race(folder(), await emptyUrl(server()), module, 8, rounds, file),
   );
-
-  it("of eight processes whose connections are cut again and again, one succeeds", { timeout }, async () => {
-    const url = await emptyUrl(server());
-    let over = false;
-    const racing = race(folder(), url, contract("agentium"), 8, rounds, file).finally(() => (over = true));
-    const [cut] = await Promise.all([cutting(server(), () => over, 30), racing]);
-    if (long) console.log({ version, rounds, cut });
-  });
 
   it.each(long ? ["repeatable read", "serializable"] : ["repeatable read"])(
     "the default isolation %s makes no forks in 320 saves of eight processes",
@@ -54,13 +44,6 @@ onServer("newest", (server, version) => {
       await race(folder(), url, contract("agentium"), 8, 40, file);
     },
   );
-
-  it("eight savers with lineages of their own", { timeout }, async () => {
-    const modules = [...every, ...every].slice(0, 8).map(([, module]) => work(module));
-    const result = await contend(folder(), await emptyUrl(server()), modules, ms, file);
-    if (long) console.log({ version, ...result });
-    expect(result.acknowledged).toBeGreaterThan(0);
-  });
 
   it("savers, removers, readers and sweepers, and connections that are cut", { timeout }, async () => {
     const url = await emptyUrl(server());

@@ -4,16 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openStore } from "forkpoint";
 import { expect, it, onTestFinished } from "vitest";
 import { contend, race } from "../../__test__/faults/contention.js";
-import { contract, contracts } from "../../__test__/faults/faults.js";
+import { contract } from "../../__test__/faults/faults.js";
 import { folder } from "../../__test__/helpers.js";
-import { amount, answering, emptyUrl, killBackend, long, onServer, type Server, terminate } from "./faults.js";
+import { amount, answering, emptyUrl, killBackend, long, modules, onServer, type Server, terminate } from "./faults.js";
 
 const file = "integration/postgres/faults-crash.test.ts";
 
 /** How often the server is killed. */
 const restarts = amount("FORKPOINT_FAULT_RESTARTS", 2);
-
-const langgraph = new URL("../langgraph/fixtures/faults.mjs", import.meta.url).href;
 
 /** What happens to the server. Returns how often it happened: not at all if nobody is connected at the moment. */
 const accidents: Array<[name: string, happen: (server: Server) => Promise<number>]> = [
@@ -31,10 +29,8 @@ const accidents: Array<[name: string, happen: (server: Server) => Promise<number
 
 onServer("oldest", (server, version) => {
   it.each(accidents)("%s during saves", { timeout: 120_000 + restarts * 20_000 }, async (name, happen) => {
-    const tasks = [...contracts.map(contract), langgraph, contract("agentium")].map((module) => ({
-      task: "work" as const,
-      module,
-    }));
+    const work = [...modules.map(([, module]) => module), contract("agentium")];
+    const tasks = work.map((module) => ({ task: "work" as const, module }));
     const others = [{ task: "read", module: contract("agentos") } as const, { task: "prune" } as const];
     const over = new AbortController();
     let happened = 0;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CheckpointStore } from "forkpoint";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { checkpoint } from "../../__test__/helpers.js";
+import { checkpoint, open } from "../../__test__/helpers.js";
 import { answering, emptyUrl, inMemory, long, startServer } from "./faults.js";
 
 /** The variables with which a program has this folder as its small disk. */
@@ -87,8 +87,7 @@ it.for(long ? (["oldest", "newest"] as const) : (["newest"] as const))(
     await server.query(`CREATE TABLESPACE small LOCATION '${place}'`);
     const url = await emptyUrl(server, { options: "TABLESPACE small" });
 
-    const store = new CheckpointStore(url, { cacheBytes: 0 });
-    onTestFinished(() => store.close());
+    const store = open(url, { cacheBytes: 0 });
     const { acknowledged, error } = await fill(store);
     expect({ code: error.code, retryable: error.retryable, outcome: error.outcome }).toEqual({
       code: "FULL",
@@ -120,8 +119,7 @@ it.for(long ? (["oldest", "newest"] as const) : (["oldest"] as const))(
     if (disk === undefined || server === undefined) return test.skip();
     const ballast = join(disk.FORKPOINT_DISK, "ballast");
     writeFileSync(ballast, Buffer.alloc(24 << 20));
-    const store = new CheckpointStore(server.url(), { cacheBytes: 0, busyTimeoutMs: 2_000 });
-    onTestFinished(() => store.close());
+    const store = open(server.url(), { cacheBytes: 0, busyTimeoutMs: 2_000 });
     const { acknowledged, error } = await fill(store);
     expect(["FULL", "UNAVAILABLE"]).toContain(error.code);
     expect(error.retryable).toBe(error.code === "UNAVAILABLE");

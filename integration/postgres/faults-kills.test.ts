@@ -3,16 +3,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { it } from "vitest";
 import { crash } from "../../__test__/faults/crash.js";
-import { contract, contracts, isLong } from "../../__test__/faults/faults.js";
+import { isLong } from "../../__test__/faults/faults.js";
 import { folder } from "../../__test__/helpers.js";
-import { amount, emptyUrl, onServer } from "./faults.js";
+import { amount, emptyUrl, modules, onServer } from "./faults.js";
 
 const file = "integration/postgres/faults-kills.test.ts";
 
 /** Each of the six stores below is killed so often. */
 const cycles = amount("FORKPOINT_FAULT_CYCLES", 2);
-
-const langgraph = new URL("../langgraph/fixtures/faults.mjs", import.meta.url).href;
 
 onServer("oldest", (server, version) => {
   const timeout = 60_000 + cycles * 20_000;
@@ -26,14 +24,12 @@ onServer("oldest", (server, version) => {
     },
   };
 
-  async function killed(modules: string[]): Promise<void> {
-    const crashes = await crash(folder(), databases, modules, cycles, file);
+  async function killed(...killing: string[]): Promise<void> {
+    const crashes = await crash(folder(), databases, killing, cycles, file);
     if (isLong("FORKPOINT_FAULT_CYCLES")) console.log({ version, ...crashes });
   }
 
-  const each = [...contracts.map((name) => [name, contract(name)] as const), ["langgraph", langgraph] as const];
+  it.each(modules)("two writers of %s", { timeout }, (_, module) => killed(module, module));
 
-  it.each(each)("two writers of %s", { timeout }, (_, module) => killed([module, module]));
-
-  it("writers of all contracts", { timeout }, () => killed(each.map(([, module]) => module)));
+  it("writers of all contracts", { timeout }, () => killed(...modules.map(([, module]) => module)));
 });

@@ -1,9 +1,9 @@
 // A pooler in transaction mode: each transaction may run on another connection to the server.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { contend, create, race } from "../../__test__/faults/contention.js";
-import { contract, contracts, type Kind } from "../../__test__/faults/faults.js";
+import { contract, type Kind } from "../../__test__/faults/faults.js";
 import { folder } from "../../__test__/helpers.js";
-import { amount, long, makeDatabase, onServer, startPooler, terminate } from "./faults.js";
+import { amount, long, makeDatabase, modules, onServer, startPooler, terminate } from "./faults.js";
 
 const file = "integration/postgres/faults-pooler.test.ts";
 
@@ -12,7 +12,6 @@ const ms = amount("FORKPOINT_FAULT_MS", 1_000);
 /** How often processes race. */
 const rounds = amount("FORKPOINT_FAULT_ROUNDS", 10);
 
-const langgraph = new URL("../langgraph/fixtures/faults.mjs", import.meta.url).href;
 const timeout = 120_000 + 3 * ms + rounds * 1_000;
 
 onServer("newest", (server, version) => {
@@ -29,7 +28,7 @@ onServer("newest", (server, version) => {
   it("eight processes save, fork, remove, read, prune and vacuum", { timeout }, async (test) => {
     // Only on a machine without pgbouncer, which is an error in CI.
     if (pooler === undefined) return test.skip();
-    const work = [...contracts.map(contract), langgraph].map((module) => ({ task: "work", module }) as const);
+    const work = modules.map(([, module]) => ({ task: "work", module }) as const);
     const others = [{ task: "read", module: contract("agentos") }, { task: "prune" }, { task: "vacuum" }] as const;
     const result = await contend(folder(), await emptyUrl(), [...work, ...others], ms, file);
     if (long) console.log({ version, ...result });

@@ -1,8 +1,8 @@
 // Roles with few rights. See docs/postgres.md for the grants.
-import { CheckpointStore, openStore } from "forkpoint";
-import { expect, it, onTestFinished } from "vitest";
+import { openStore } from "forkpoint";
+import { expect, it } from "vitest";
 import { contract } from "../../__test__/faults/faults.js";
-import { checkpoint, folder } from "../../__test__/helpers.js";
+import { checkpoint, failure, folder, open } from "../../__test__/helpers.js";
 import { contend } from "../../__test__/faults/contention.js";
 import { makeDatabase, onServer, type Server } from "./faults.js";
 
@@ -37,23 +37,11 @@ async function place(server: Server) {
   return { database, roles, url, migrate };
 }
 
-function open(url: string): CheckpointStore {
-  const store = new CheckpointStore(url);
-  onTestFinished(() => store.close());
-  return store;
-}
-
 /** Expects that the call rejects, and that nobody should try it again. */
 async function refused(call: Promise<unknown>, message: RegExp): Promise<void> {
-  const error: any = await call.then(
-    () => new Error("the call was not refused"),
-    (error: unknown) => error,
-  );
-  expect({ code: error.code, retryable: error.retryable, message: error.message }).toEqual({
-    code: "UNAVAILABLE",
-    retryable: false,
-    message: expect.stringMatching(message),
-  });
+  const error = await failure(call, "UNAVAILABLE");
+  expect(error.retryable).toBe(false);
+  expect(error.message).toMatch(message);
 }
 
 onServer("newest", (server) => {

@@ -10,7 +10,7 @@ import { SessionStore } from "forkpoint/helix";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { expect, it, onTestFinished } from "vitest";
 import { Program } from "../../__test__/faults/faults.js";
-import { checkpoint, folder } from "../../__test__/helpers.js";
+import { checkpoint, folder, open } from "../../__test__/helpers.js";
 import { emptyUrl, makeDatabase, onServer, type Server } from "./faults.js";
 
 /** A part of every password. Other parts of a password must not appear either. */
@@ -220,8 +220,7 @@ onServer("newest", (server) => {
 
   it("details, contexts and hints of the server, and the statement", async () => {
     const url = await emptyUrl(server());
-    const store = new CheckpointStore(url);
-    onTestFinished(() => store.close());
+    const store = open(url);
     await store.save(checkpoint({ id: "first" }));
     const sql = `CREATE FUNCTION hunter2secret() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         RAISE EXCEPTION 'refused' USING ERRCODE = '23514', DETAIL = 'hunter2secret ' || encode(NEW.id, 'escape'), HINT = 'hunter2secret',
@@ -246,8 +245,7 @@ onServer("newest", (server) => {
     const role = await roleWithPassword(server(), password);
     const database = await makeDatabase(server());
     const url = server().url({ user: role, password, database });
-    const store = new CheckpointStore(url, { ttlMs: 1 });
-    onTestFinished(() => store.close());
+    const store = open(url, { ttlMs: 1 });
     await store.save(checkpoint({ id: "0" }));
     const sql = `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no removal'; END $$;
       CREATE TRIGGER refuse BEFORE DELETE ON forkpoint.checkpoint FOR EACH ROW EXECUTE FUNCTION refuse()`;

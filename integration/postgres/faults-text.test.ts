@@ -3,6 +3,7 @@ import { ForkpointSaver } from "forkpoint/langgraph";
 import { type Checkpoint, CheckpointStore } from "forkpoint";
 import { expect, it, onTestFinished } from "vitest";
 import { randomBelow, seed } from "../../__test__/faults/faults.js";
+import { open } from "../../__test__/helpers.js";
 import { amount, emptyUrl, onServer } from "./faults.js";
 
 /** How many checkpoints each database gets. */
@@ -68,8 +69,7 @@ onServer("oldest", (server) => {
     const first = new CheckpointStore(url);
     await Promise.all(saved.map((one) => first.save(one)));
     await first.close();
-    const store = new CheckpointStore(url);
-    onTestFinished(() => store.close());
+    const store = open(url);
     for (const one of saved) {
       expect(await store.get(one.id)).toEqual(one);
       expect(await store.latest(one.runId)).toEqual(one);

@@ -3,20 +3,18 @@ import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { amount, contract, contracts, isLong } from "../../__test__/faults/faults.js";
+import { amount, isLong } from "../../__test__/faults/faults.js";
 import { has, tool } from "../../__test__/faults/machines.js";
 import { callsOverTime } from "../../__test__/faults/time-calls.js";
 import { type Machine, timeGoesBack } from "../../__test__/faults/time.js";
 import { folder } from "../../__test__/helpers.js";
 import { recoverOverTime } from "../langgraph/recover-over-time.js";
-import { answering, emptyUrl, onServer, type Server } from "./faults.js";
+import { answering, emptyUrl, modules, onServer, type Server } from "./faults.js";
 import { installed } from "./server.mjs";
 
 const file = "integration/postgres/faults-time.test.ts";
-const langgraph = new URL("../langgraph/fixtures/faults.mjs", import.meta.url).href;
 /** Helix has messages as well as checkpoints. The short form leaves out the frameworks that have only checkpoints. */
-const chosen = contracts.filter((name) => isLong("FORKPOINT_FAULT_REWINDS") || name === "helix");
-const modules = [...chosen.map((name) => [name, contract(name)] as const), ["langgraph", langgraph] as const];
+const chosen = modules.filter(([name]) => isLong("FORKPOINT_FAULT_REWINDS") || ["helix", "langgraph"].includes(name));
 
 /** How often each database goes back. */
 const rewinds = amount("FORKPOINT_FAULT_REWINDS", 2);
@@ -67,7 +65,7 @@ const binOf = (version: number) => (installed() as Map<number, string>).get(vers
 onServer("with pg_dump", (server, version) => {
   // The programs of an npm package have no pg_dump.
   describe.skipIf(!has("pg_dump", join(binOf(version), "pg_dump")))("goes back", () => {
-    it.each(modules)("%s: what is read is what was saved and is not gone", { timeout }, async (name, module) => {
+    it.each(chosen)("%s: what is read is what was saved and is not gone", { timeout }, async (name, module) => {
       const url = await emptyUrl(server());
       const journey = await timeGoesBack(url, module, serverThatGoesBack(server(), version, url), rewinds, file);
       if (isLong("FORKPOINT_FAULT_REWINDS")) console.log({ version, name, ...journey });

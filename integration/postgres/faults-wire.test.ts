@@ -5,19 +5,9 @@ import { isForkpointError, openStore, type Store } from "forkpoint";
 import { type ForkpointWorkflowStore, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { type EffectAttempt, effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { randomBelow, repeat, seed } from "../../__test__/faults/faults.js";
-import {
-  amount,
-  long,
-  makeDatabase,
-  type Message,
-  onServer,
-  type Proxy,
-  type Server,
-  startProxy,
-  type Verdict,
-} from "./faults.js";
+import { amount, behindProxy, long, type Message, onServer, type Server, type Verdict } from "./faults.js";
 
 const file = "integration/postgres/faults-wire.test.ts";
 
@@ -118,16 +108,12 @@ const last: Record<From, string[]> = { client: ["start", "p", "Q", "S", "X"], se
 /** A proxy whose judge may be changed, in front of a database of its own. */
 async function place(server: Server) {
   let judge: (message: Message) => Verdict = () => "pass";
-  const proxy: Proxy = await startProxy(server.port, { onMessage: (message) => judge(message) });
-  onTestFinished(() => proxy.stop());
-  const database = await makeDatabase(server);
-  const query = "?sslmode=disable";
+  const { proxy, database, url, direct } = await behindProxy(server, { onMessage: (message) => judge(message) });
   const counted = { client: 0, server: 0 };
   return {
-    proxy,
     counted,
-    url: server.url({ database, port: proxy.port, query }),
-    direct: server.url({ database, query }),
+    url,
+    direct,
     /** Empties the database and counts messages from zero. */
     async begin(next: typeof judge) {
       proxy.cutAll();

@@ -1,11 +1,13 @@
 /** Helpers of the fault tests: servers, databases of their own, and what happens to servers. */
 
+import diagnostics from "node:diagnostics_channel";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type StoreOptions, openStore } from "forkpoint";
 import type { ForkpointWorkflowStore } from "forkpoint/agentium";
 import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
-import { amount, type Kind } from "../../__test__/faults/faults.js";
+import { amount, contract, contracts, type Kind } from "../../__test__/faults/faults.js";
 import * as proxies from "./proxy.mjs";
 import { inMemory, installed, killProcess, programs, type Server, startPooler, startServer } from "./server.mjs";
 
@@ -58,11 +60,7 @@ export function onServer(
   describe.each([...chosen])("Postgres %i", (version) => {
     let server: Server | undefined;
     beforeAll(async () => {
-      server = await startServer({
-        version,
-        settings,
-        ...inMemory,
-      });
+      server = await startServer({ version, settings, ...inMemory });
     });
     afterAll(() => server?.stop());
     tests(() => server!, version);
@@ -83,6 +81,16 @@ export async function makeDatabase(server: Server, { options = "", sql = "" } = 
 /** Makes an empty database for the running test. Returns its URL. */
 export async function emptyUrl(server: Server, options?: Parameters<typeof makeDatabase>[1]) {
   return server.url({ database: await makeDatabase(server, options) }) as Kind & string;
+}
+
+/** Makes an empty database behind a proxy for the running test. `direct` is its URL without the proxy. */
+export async function behindProxy(server: Server, options?: Parameters<typeof startProxy>[1]) {
+  const proxy = await startProxy(server.port, options);
+  onTestFinished(() => proxy.stop());
+  const database = await makeDatabase(server);
+  const query = "?sslmode=disable";
+  const url = server.url({ database, port: proxy.port, query });
+  return { proxy, database, url, direct: server.url({ database, query }) };
 }
 
 /** Ends every connection of the engine to the server. Returns how many there were. */
@@ -106,6 +114,28 @@ export async function answering(server: Server): Promise<void> {
     await sleep(20);
   }
 }
+
+/** Opens a store. Returns its warnings. */
+export async function warned(
+  target: string,
+  options?: StoreOptions,
+): Promise<Array<{ code: string; message: string }>> {
+  const found: Array<{ code: string; message: string }> = [];
+  const onWarning = (warning: unknown) => void found.push(warning as (typeof found)[number]);
+  diagnostics.subscribe("forkpoint:warning", onWarning);
+  try {
+    await using store = await openStore(target, options);
+    await store.stats();
+  } finally {
+    diagnostics.unsubscribe("forkpoint:warning", onWarning);
+  }
+  return found;
+}
+
+export const langgraph = new URL("../langgraph/fixtures/faults.mjs", import.meta.url).href;
+
+/** The fault tests' modules of all contracts, by their names. */
+export const modules = [...contracts.map((name) => [name, contract(name)] as const), ["langgraph", langgraph] as const];
 
 /** The id of the step `n` of a run. */
 export const idOf = (n: number) => `run:step-${n}`;

@@ -1,6 +1,7 @@
 // The index of the groups of runs: a database with many runs gets it, and a list of the runs of a graph is the same with it as without it.
-import { CheckpointStore } from "forkpoint/agentos";
-import { expect, it, onTestFinished } from "vitest";
+import { CheckpointStore } from "forkpoint";
+import { expect, it } from "vitest";
+import { checkpoint, open } from "../../__test__/helpers.js";
 import { makeDatabase, onServer } from "./faults.js";
 
 /** A list looks at this many runs before it uses the index. */
@@ -9,23 +10,9 @@ const VISITS = 10_000;
 onServer("newest", (server) => {
   it("a database with many runs gets it, one with few does not", async () => {
     const database = await makeDatabase(server());
-    const open = () => {
-      const store = new CheckpointStore(server().url({ database }));
-      onTestFinished(() => store.close());
-      return store;
-    };
+    const opened = () => open(server().url({ database }));
     const save = (store: CheckpointStore, runId: string, graph: string) =>
-      store.save({
-        id: `${runId}-0`,
-        runId,
-        graphId: `graph-${graph}-1`,
-        nodeId: "a",
-        timestamp: 0,
-        nodeResults: {},
-        state: {},
-        visitedNodes: [],
-        pendingEdges: [],
-      } as never);
+      store.save(checkpoint({ id: `${runId}-0`, runId, graphId: `graph-${graph}-1` }));
     const runs = async (store: CheckpointStore, graph: string, limit: number) => {
       const found: string[] = [];
       let cursor: string | null = null;
@@ -48,7 +35,7 @@ onServer("newest", (server) => {
       return found[0]?.["scans"] as number | undefined;
     };
 
-    const first = open();
+    const first = opened();
     const rare = ["rare 0", "rare 1", "rare 2"];
     for (const runId of rare) await save(first, runId, "rare");
     expect(await runs(first, "rare", 2)).toEqual(rare.toReversed());
@@ -62,7 +49,7 @@ onServer("newest", (server) => {
     expect(await runs(first, "rare", 2)).toEqual(expected);
     expect(await scans()).toBeUndefined();
 
-    const second = open();
+    const second = opened();
     for (const limit of [1, 2, 3, 1_000]) expect(await runs(second, "rare", limit)).toEqual(expected);
     expect(await runs(second, "often", 1_000)).toHaveLength(VISITS);
     expect(await runs(second, "none", 1_000)).toEqual([]);
@@ -71,6 +58,6 @@ onServer("newest", (server) => {
     await second.close();
     await expect.poll(scans).toBeGreaterThan(0);
     // A process knows from its first statements on that the index is there.
-    expect(await runs(open(), "rare", 1_000)).toEqual(["rare 4", ...expected]);
+    expect(await runs(opened(), "rare", 1_000)).toEqual(["rare 4", ...expected]);
   });
 });

@@ -1,17 +1,15 @@
 // Imports of large threads, which are stored in several transactions, and of very many threads.
 // @module-tag slow
 import "./setup.js";
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { type ForkpointSaver } from "forkpoint/langgraph";
-import pg from "pg";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, } from "vitest";
+import { Program } from "../../__test__/faults/faults.js";
 import { all, open, place, rejection, saver, thread, until } from "../langgraph/helpers.js";
 import * as graphs from "../langgraph/fixtures/moving.mjs";
-import { makeDatabase, query } from "./databases.js";
+import { makeDatabase, poolOf, query } from "./databases.js";
 
 const { chat } = graphs as Record<string, any>;
 const say = (to: unknown, picture: Uint8Array, note: string) =>
@@ -34,9 +32,7 @@ beforeAll(async () => {
 
 /** Opens a PostgresSaver that calls `before` before each query. */
 function watched(before: (count: number) => unknown, url = database): PostgresSaver {
-  const pool = new pg.Pool({ connectionString: url });
-  pool.on("error", () => {});
-  onTestFinished(() => pool.end());
+  const pool = poolOf(url);
   let count = 0;
   pool.on("connect", (client: { query: unknown }) => {
     const run = (client.query as Function).bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -166,15 +162,11 @@ it.each(["sqlite", "postgres"] as const)(
     const where = place(kind);
     const script = fileURLToPath(new URL("fixtures/import.mjs", import.meta.url));
     const packaged = new URL("../langgraph/node_modules/forkpoint/dist/contracts/langgraph/index.mjs", import.meta.url);
-    const child = spawn(process.execPath, [script, packaged.href, database, where], {
-      stdio: "inherit",
-      env: { ...process.env, NODE_OPTIONS: "" },
-    });
-    const ended = once(child, "close");
+    const child = new Program([script, packaged.href, database, where], { deadlineMs: 240_000 });
     const looking = open(where);
     await until(async () => (await looking.getTuple(thread("large"))) !== undefined);
-    child.kill("SIGKILL");
-    expect(await ended).toEqual([null, "SIGKILL"]);
+    child.kill();
+    expect(await child.ended).toMatchObject({ code: null, signal: "SIGKILL" });
     const stored = await all(looking.list(thread("large")));
     expect(stored.length).toBeGreaterThan(0);
     expect(stored.length).toBeLessThan(CHECKPOINTS);

@@ -4,16 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CheckpointStore, openStore } from "forkpoint";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
-import { checkpoint } from "../../__test__/helpers.js";
+import { checkpoint, rejection, open } from "../../__test__/helpers.js";
 import { emptyUrl, long, onServer, startServer } from "./faults.js";
 import { inMemory } from "./server.mjs";
-
-/** The error of a call that must reject. */
-const failure = (call: Promise<unknown>): Promise<any> =>
-  call.then(
-    () => new Error("the call did not reject"),
-    (error: unknown) => error,
-  );
 
 it("a server without a free connection", { timeout: 120_000 }, async () => {
   const settings = { max_connections: 8, superuser_reserved_connections: 2 };
@@ -34,15 +27,15 @@ it("a server without a free connection", { timeout: 120_000 }, async () => {
     await one.connect();
     others.push(one);
   };
-  const full = await failure(
+  const full = await rejection(
     (async () => {
       for (;;) await take();
     })(),
   );
   expect(full.code).toBe("53300");
 
-  const error = await failure(openStore(url, { busyTimeoutMs: 300 }));
-  expect({ code: error.code, retryable: error.retryable }).toEqual({ code: "UNAVAILABLE", retryable: true });
+  const error = await rejection(openStore(url, { busyTimeoutMs: 300 }));
+  expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
   expect(error.message).toMatch(/53300.*(pooler|max_connections)/);
   // A save through a connection that is open already goes on.
   await agentos.save(checkpoint({ id: "meanwhile", runId: "run" }));
@@ -74,12 +67,11 @@ onServer("newest", (server) => {
   // The long form needs several gigabytes of memory.
   it.runIf(long)("a payload of more than 256 MiB is refused, and the store goes on", { timeout: 600_000 }, async () => {
     const options = { cacheBytes: 0, maxPayloadBytes: 512 << 20 };
-    const store = new CheckpointStore(await emptyUrl(server()), options);
-    onTestFinished(() => store.close());
+    const store = open(await emptyUrl(server()), options);
     const nearly = holding("nearly", text(320 << 20));
     await store.save(nearly);
-    const error = await failure(store.save(holding("large", text(400 << 20))));
-    expect({ code: error.code, retryable: error.retryable }).toEqual({ code: "INVALID_ARGUMENT", retryable: false });
+    const error = await rejection(store.save(holding("large", text(400 << 20))));
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", retryable: false });
     expect(error.message).toMatch(/"large".*268435456/);
     await store.save(holding("small", "x"));
     expect(await store.get("large")).toBeNull();

@@ -27,7 +27,7 @@ function nameOf(type: string, bytes: Buffer): string {
 
 onServer("newest", (server) => {
   /** Opens a saver whose messages are counted. */
-  async function behindProxy({ port = server().port, query = "" } = {}) {
+  async function watched({ port = server().port, query = "" } = {}) {
     const counted = { parsed: 0, prepared: 0, used: 0 };
     const spoil = { next: false };
     const statements: ReturnType<typeof statementOf>[] = [];
@@ -69,7 +69,7 @@ onServer("newest", (server) => {
   }
 
   it("nothing is parsed any more after a few calls", async () => {
-    const { counted, work } = await behindProxy();
+    const { counted, work } = await watched();
     await work();
     Object.assign(counted, { parsed: 0, prepared: 0, used: 0 });
     await work();
@@ -79,7 +79,7 @@ onServer("newest", (server) => {
   });
 
   it.each(["&prepare=never", "&pgbouncer=true"])("nothing is prepared with %s", async (query) => {
-    const { counted, work } = await behindProxy({ query });
+    const { counted, work } = await watched({ query });
     await work();
     expect(counted).toMatchObject({ prepared: 0, used: 0 });
   });
@@ -89,7 +89,7 @@ onServer("newest", (server) => {
     // Only on a machine without pgbouncer, which is an error in CI.
     if (pooler === undefined) return test.skip();
     onTestFinished(() => pooler.stop());
-    const { counted, work } = await behindProxy({ port: pooler.port });
+    const { counted, work } = await watched({ port: pooler.port });
     await work();
     expect(counted).toMatchObject({ prepared: 0, used: 0 });
   });
@@ -97,7 +97,7 @@ onServer("newest", (server) => {
   it.each(["save", "latest"] as const)(
     "a statement that a %s has lost costs no call, and none is prepared again",
     async (name) => {
-      const { counted, spoil, work, ...calls } = await behindProxy();
+      const { counted, spoil, work, ...calls } = await watched();
       await work();
       spoil.next = true;
       await calls[name]();
@@ -109,7 +109,7 @@ onServer("newest", (server) => {
   );
 
   it("statements are prepared again when the tables have changed", async () => {
-    const { counted, database, work } = await behindProxy();
+    const { counted, database, work } = await watched();
     await work();
     // A plan that returned bytes must not return another type, although the client sees no difference.
     await server().query(
@@ -126,7 +126,7 @@ onServer("newest", (server) => {
   });
 
   it("no plan that is kept reads a whole table, also if the tables were empty when it was made", async () => {
-    const { statements, database, work } = await behindProxy();
+    const { statements, database, work } = await watched();
     await work();
     expect(statements.length).toBeGreaterThan(4);
     const tables = ["checkpoint", "payload", "lineage", "write"];
@@ -145,7 +145,7 @@ onServer("newest", (server) => {
   });
 
   it("a check looks up its payloads, however many rows the server expects", async () => {
-    const { once, saver, database, save } = await behindProxy();
+    const { once, saver, database, save } = await watched();
     await save();
     expect(await saver.check()).toMatchObject({ ok: true });
     const found = once.filter(({ text }) => text.includes("RECURSIVE chain") && text.includes("unnest($1)"));

@@ -2,20 +2,16 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { ForkpointSaver, ForkpointStore } from "forkpoint/langgraph";
 import { expect, it, onTestFinished } from "vitest";
-import { makeDatabase, onServer, startProxy } from "./faults.js";
+import { behindProxy, onServer } from "./faults.js";
 
 const thread = (thread_id: string) => ({ configurable: { thread_id, checkpoint_ns: "" } });
 
 onServer("newest", (server) => {
   /** Opens a saver behind a proxy that adds `delayMs` to each round trip. */
-  async function behindProxy(delayMs: number) {
-    const proxy = await startProxy(server().port, { delayMs });
-    const database = await makeDatabase(server());
-    const saver = new ForkpointSaver(server().url({ database, port: proxy.port, query: "?sslmode=disable" }));
-    onTestFinished(async () => {
-      await saver.close();
-      await proxy.stop();
-    });
+  async function delayed(delayMs: number) {
+    const { proxy, database, url } = await behindProxy(server(), { delayMs });
+    const saver = new ForkpointSaver(url);
+    onTestFinished(() => saver.close());
     /** Saves the next checkpoints of a thread, one after the other. */
     const save = async (threadId: string, from: number, count: number, into = saver) => {
       let config: object = thread(threadId);
@@ -35,7 +31,7 @@ onServer("newest", (server) => {
   }
 
   it("writes take one, which looks for their checkpoint, also under a lease, and a deletion asks for the lease in one", async () => {
-    const { saver, save, counted } = await behindProxy(0);
+    const { saver, save, counted } = await delayed(0);
     await save("a", 0, 2);
     await save("b", 0, 1);
     const at = (await saver.getTuple(thread("a")))!.config;
@@ -51,7 +47,7 @@ onServer("newest", (server) => {
   });
 
   it("64 first saves of threads take a few, and so does the deletion of the threads", async () => {
-    const { database, saver, save, counted } = await behindProxy(10);
+    const { database, saver, save, counted } = await delayed(10);
     await save("other", 0, 1);
     const threads = Array.from({ length: 64 }, (_, n) => `thread ${n}`);
     expect(await counted(() => Promise.all(threads.map((id) => save(id, 0, 1))))).toBeLessThan(4);
@@ -63,7 +59,7 @@ onServer("newest", (server) => {
   });
 
   it("saves that wait for each other share theirs", async () => {
-    const { save, counted } = await behindProxy(10);
+    const { save, counted } = await delayed(10);
     const threads = Array.from({ length: 64 }, (_, n) => `thread ${n}`);
     await Promise.all(threads.map((id) => save(id, 0, 1)));
     // 320 saves.
@@ -71,7 +67,7 @@ onServer("newest", (server) => {
   });
 
   it("a save with a lease takes one, also after the lease was renewed", async () => {
-    const { saver, save, counted } = await behindProxy(0);
+    const { saver, save, counted } = await delayed(0);
     const lease = await saver.lease({ space: "langgraph", run: "a" }, { ttlMs: 900 });
     const leased = saver.withLease(lease);
     const renewed = async () => {
@@ -89,7 +85,7 @@ onServer("newest", (server) => {
   });
 
   it("a prune asks for many checkpoints at once", async () => {
-    const { saver, save, counted } = await behindProxy(0);
+    const { saver, save, counted } = await delayed(0);
     for (const id of ["a", "b"]) await save(id, 0, 150);
     const removed = counted(async () => {
       expect(await saver.prune(["a", "b"], { keepLastN: 1 })).toMatchObject({ removed: 298 });
@@ -98,7 +94,7 @@ onServer("newest", (server) => {
   });
 
   it("a list asks for many states at once", async () => {
-    const { saver, save, counted } = await behindProxy(10);
+    const { saver, save, counted } = await delayed(10);
     await save("a", 0, 100);
     const found: unknown[] = [];
     const list = counted(async () => {
@@ -118,16 +114,12 @@ onServer("newest", (server) => {
   });
 
   it("a search takes two, and reads the values of the items that it finds only", async () => {
-    const database = await makeDatabase(server());
     const bytes = { received: 0 };
-    const proxy = await startProxy(server().port, {
+    const { proxy, url } = await behindProxy(server(), {
       onMessage: ({ from, bytes: { length } }) => void (bytes.received += from === "server" ? length : 0),
     });
-    const store = new ForkpointStore(server().url({ database, port: proxy.port, query: "?sslmode=disable" }));
-    onTestFinished(async () => {
-      await store.close();
-      await proxy.stop();
-    });
+    const store = new ForkpointStore(url);
+    onTestFinished(() => store.close());
     // The engine reads small values in the metadata of an item, and the last one here in its payload.
     const text = "x".repeat(100_000);
     const value = (n: number) => (n === 1_999 ? { n, text } : { n });

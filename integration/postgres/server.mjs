@@ -180,18 +180,8 @@ export class Server {
   async start() {
     const settings = { max_connections: 300, ...this.#settings };
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    const command = [
-      join(this.#bin, "postgres"),
-      "-D",
-      this.data,
-      "-p",
-      String(this.port),
-      "-h",
-      "127.0.0.1",
-      "-k",
-      "",
-      ...args,
-    ];
+    const place = ["-D", this.data, "-p", String(this.port), "-h", "127.0.0.1", "-k", ""];
+    const command = [join(this.#bin, "postgres"), ...place, ...args];
     const begun = Date.now();
     do {
       this.#earlier = this.log;

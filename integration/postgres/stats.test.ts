@@ -86,9 +86,7 @@ onServer("newest", (server) => {
     }
     expect((await readRows(client, ["lineage"])) - runsRead).toBeLessThan(RUNS / 10);
   });
-});
 
-onServer("newest", (server) => {
   it("some runs stand for all open ones, if there are many", async () => {
     const store = await openStore(server().url({ database: await makeDatabase(server()) }));
     onTestFinished(() => store.close());

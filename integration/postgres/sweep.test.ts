@@ -1,10 +1,11 @@
 // Retention in the background on a server: beside the saves, and by one worker at a time.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Checkpoint, CheckpointStore, type Sweep } from "forkpoint";
+import { type Sweep } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
+import { checkpoint, open } from "../../__test__/helpers.js";
 import { makeDatabase, onServer } from "./faults.js";
 
 onServer("newest", (server) => {
@@ -15,20 +16,16 @@ onServer("newest", (server) => {
     return { url: server().url({ database }), sql };
   }
 
-  function open(url: string, options: object) {
-    const store = new CheckpointStore(url, options);
-    onTestFinished(() => store.close());
+  function saving(url: string, options: object) {
+    const store = open(url, options);
     let saved = 0;
-    const save = (runId: string) => {
-      const fields = { id: `${runId} ${saved}`, runId, graphId: "g", nodeId: "a", timestamp: saved++, nodeResults: {} };
-      return store.save({ ...fields, visitedNodes: [], pendingEdges: [], state: {} } as unknown as Checkpoint);
-    };
+    const save = (runId: string) => store.save(checkpoint({ id: `${runId} ${saved}`, runId, timestamp: saved++ }));
     return { store, save };
   }
 
   it("a sweep that waits for a lock holds up no save", async () => {
     const { url, sql } = await prepared();
-    const first = open(url, {});
+    const first = saving(url, {});
     await first.save("old");
     await sql("UPDATE forkpoint.checkpoint SET saved_at = 1");
     const sweeps: Sweep[] = [];
@@ -42,7 +39,7 @@ onServer("newest", (server) => {
     await other.query("BEGIN; SELECT FROM forkpoint.lineage FOR UPDATE");
     const waits = async () =>
       (await sql("SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))[0]!.n as number;
-    const { save } = open(url, { ttlMs: 3_600_000, busyTimeoutMs: 60_000 });
+    const { save } = saving(url, { ttlMs: 3_600_000, busyTimeoutMs: 60_000 });
     await save("a");
     await expect.poll(waits, { timeout: 10_000 }).toBe(1);
     await save("b");
@@ -55,7 +52,7 @@ onServer("newest", (server) => {
 
   it("one worker of several sweeps, and another one when it has gone", async () => {
     const { url, sql } = await prepared();
-    const [one, two] = [open(url, { ttlMs: 3_600_000 }), open(url, { ttlMs: 3_600_000 })];
+    const [one, two] = [saving(url, { ttlMs: 3_600_000 }), saving(url, { ttlMs: 3_600_000 })];
     const expire = () => sql("UPDATE forkpoint.checkpoint SET saved_at = 1");
     const left = async () => (await inspector.runs()).items.map(({ run }) => run);
     const worker = async () => (await sql("SELECT worker FROM forkpoint.sweeper"))[0]?.worker as string;
@@ -76,7 +73,7 @@ onServer("newest", (server) => {
     expect(await worker()).toBeUndefined();
     await two.save("d");
     await expire();
-    const three = open(url, { ttlMs: 3_600_000 });
+    const three = saving(url, { ttlMs: 3_600_000 });
     await three.save("e");
     await expect.poll(left, { timeout: 10_000 }).toEqual(["e"]);
     const second = await worker();
@@ -84,7 +81,7 @@ onServer("newest", (server) => {
     // One that was killed keeps it for half a minute. As if that had passed:
     await sql("UPDATE forkpoint.sweeper SET worker = 7, until = now() - interval '1 second'");
     await expire();
-    const four = open(url, { ttlMs: 3_600_000 });
+    const four = saving(url, { ttlMs: 3_600_000 });
     await four.save("f");
     await expect.poll(left, { timeout: 10_000 }).toEqual(["f"]);
     expect(await worker()).not.toBe("7");
@@ -93,7 +90,7 @@ onServer("newest", (server) => {
   it("a sweep vacuums what it has removed, and reads no table through", { timeout: 60_000 }, async () => {
     const { url, sql } = await prepared();
     // The server neither vacuums nor analyzes these tables by itself.
-    const { save, store } = open(url, { ttlMs: 3_600_000, migrate: "auto" });
+    const { save, store } = saving(url, { ttlMs: 3_600_000, migrate: "auto" });
     await save("first");
     for (const table of ["lineage", "checkpoint", "payload"]) {
       await sql(`ALTER TABLE forkpoint.${table} SET (autovacuum_enabled = false)`);

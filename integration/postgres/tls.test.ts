@@ -1,11 +1,11 @@
 // Encryption: what each sslmode verifies, with a certificate that the test makes.
 import { execFileSync } from "node:child_process";
-import diagnostics from "node:diagnostics_channel";
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore } from "forkpoint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { warned } from "./faults.js";
 import { type Server, inMemory, startServer } from "./server.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "forkpoint-test-"));
@@ -30,28 +30,9 @@ beforeAll(async () => {
   authority("signer");
   authority("stranger");
   const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
-  openssl(
-    "req",
-    "-newkey",
-    "rsa:2048",
-    "-nodes",
-    "-keyout",
-    join(server.data, "server.key"),
-    "-out",
-    "server.csr",
-    ...names,
-  );
-  const signed = [
-    "-CA",
-    "signer.crt",
-    "-CAkey",
-    "signer.key",
-    "-CAcreateserial",
-    "-copy_extensions",
-    "copy",
-    "-days",
-    "2",
-  ];
+  const key = ["-newkey", "rsa:2048", "-nodes", "-keyout", join(server.data, "server.key")];
+  openssl("req", ...key, "-out", "server.csr", ...names);
+  const signed = "-CA signer.crt -CAkey signer.key -CAcreateserial -copy_extensions copy -days 2".split(" ");
   openssl("x509", "-req", "-in", "server.csr", ...signed, "-out", join(server.data, "server.crt"));
   const { uid, gid } = statSync(server.data);
   for (const name of ["server.key", "server.crt"]) {
@@ -109,28 +90,25 @@ describe("is encrypted", () => {
     expect(await encrypted("localhost", "?sslmode=disable")).toBe(false));
 });
 
+/** What is wrong, and what the error says to do. */
 describe("is refused at once", () => {
-  it.each([
-    ["the certificate has another name", "127.0.0.1", () => `?sslmode=verify-full&sslrootcert=${file("signer.crt")}`],
+  it.each<[what: string, host: string, query: () => string, remedy?: string]>([
+    [
+      "the certificate has another name",
+      "127.0.0.1",
+      () => `?sslmode=verify-full&sslrootcert=${file("signer.crt")}`,
+      "verify-ca",
+    ],
     ["somebody else has signed it", "localhost", () => `?sslmode=verify-full&sslrootcert=${file("stranger.crt")}`],
     ["somebody else has signed it", "localhost", () => `?sslmode=verify-ca&sslrootcert=${file("stranger.crt")}`],
     ["somebody else has signed it", "localhost", () => `?sslmode=require&sslrootcert=${file("stranger.crt")}`],
-    ["the system does not know who has signed it", "localhost", () => "?sslmode=verify-full"],
+    ["the system does not know who has signed it", "localhost", () => "?sslmode=verify-full", "sslrootcert=<file>"],
     ["the file has no certificate", "localhost", () => `?sslmode=verify-full&sslrootcert=${file("signer.key")}`],
     ["there is no such file", "localhost", () => `?sslmode=verify-full&sslrootcert=${file("none")}`],
-  ])("%s: %s", async (_, host, query) => {
-    await expect(openStore(url(host, query()))).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: false });
-  });
-});
-
-describe("the error says what to do", () => {
-  it.each([
-    ["the certificate has another name", "127.0.0.1", () => `?sslrootcert=${file("signer.crt")}`, "verify-ca"],
-    ["somebody else has signed it", "localhost", () => "", "sslrootcert=<file>"],
-  ])("%s", async (_, host, query, remedy) => {
-    await expect(openStore(url(host, `${query()}${query() ? "&" : "?"}sslmode=verify-full`))).rejects.toMatchObject({
-      message: expect.stringContaining(remedy) as string,
-    });
+  ])("%s: %s", async (_, host, query, remedy = "") => {
+    const message = expect.stringContaining(remedy) as string;
+    const refused = { code: "UNAVAILABLE", retryable: false, message };
+    await expect(openStore(url(host, query()))).rejects.toMatchObject(refused);
   });
 });
 
@@ -201,30 +179,18 @@ describe("channel_binding", () => {
 });
 
 describe("a warning", () => {
-  /** Opens a store. Returns the codes of its warnings. */
-  async function warned(target: string): Promise<string[]> {
-    const codes: string[] = [];
-    const onWarning = (warning: unknown) => void codes.push((warning as { code: string }).code);
-    diagnostics.subscribe("forkpoint:warning", onWarning);
-    try {
-      await count(target);
-    } finally {
-      diagnostics.unsubscribe("forkpoint:warning", onWarning);
-    }
-    return codes;
-  }
-
+  const codes = async (target: string) => (await warned(target)).map(({ code }) => code);
   const elsewhere = (query: string) =>
     server.url({ query: `?hostaddr=127.0.0.1&sslmode=${query}` }).replace("127.0.0.1:", "db.example:");
 
   it.each(["require", "prefer"])("says that nothing verifies another machine with sslmode=%s", async (mode) => {
-    expect(await warned(elsewhere(mode))).toEqual(["FORKPOINT_SERVER_NOT_VERIFIED"]);
+    expect(await codes(elsewhere(mode))).toEqual(["FORKPOINT_SERVER_NOT_VERIFIED"]);
   });
 
   it("is not needed for this machine, or if the certificate is verified", async () => {
-    expect(await warned(url("localhost", "?sslmode=require"))).toEqual([]);
-    expect(await warned(url("127.0.0.1", ""))).toEqual([]);
-    expect(await warned(elsewhere("no-verify"))).toEqual([]);
-    expect(await warned(elsewhere(`verify-ca&sslrootcert=${file("signer.crt")}`))).toEqual([]);
+    expect(await codes(url("localhost", "?sslmode=require"))).toEqual([]);
+    expect(await codes(url("127.0.0.1", ""))).toEqual([]);
+    expect(await codes(elsewhere("no-verify"))).toEqual([]);
+    expect(await codes(elsewhere(`verify-ca&sslrootcert=${file("signer.crt")}`))).toEqual([]);
   });
 });
