@@ -247,24 +247,7 @@ it("refuses wrong options", () => {
     expect(() => new ForkpointSaver("memory:", { lease: lease as never })).toThrow(/option "lease"|ttl/);
 });
 
-const runner = (target: string, ttlMs: number, fixture = "lease.mjs") =>
-  new Child([target, `${ttlMs}`, "thread"], {}, fixture);
-
 describe.each(sharedKinds)("processes over %s", (kind) => {
-  it("of two processes that resume a thread, the second is told before a node runs, and goes on after a kill", async () => {
-    const target = place(kind);
-    const one = runner(target, 20_000);
-    expect(await one.next()).toEqual({ event: "in two" });
-    const two = await runner(target, 20_000).next();
-    const holder = expect.stringContaining(`process ${one.pid} on `);
-    expect(two).toMatchObject({ event: "end", code: "CONFLICT", lease: { holder } });
-    await one.kill();
-    const three = runner(target, 20_000);
-    expect(await three.next()).toEqual({ event: "in two" });
-    three.goOn();
-    expect(await three.next()).toEqual({ event: "end", log: ["one", "two", "three"] });
-  });
-
   it("retention leaves what a leased thread goes on from, in its subgraphs too", async () => {
     const { store, saver, plain } = await setUp(place(kind));
     const gate = new Gate();
@@ -304,7 +287,7 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     const target = place(kind);
     const store = await openShared(target);
     // This process has no timers, and its clock stands still.
-    const worker = runner(target, 300, "lease-writes.mjs");
+    const worker = new Child([target, "300", "thread"], {}, "lease-writes.mjs");
     const every = (await worker.next())["kinds"] as string[];
     const take = async (name: string) => {
       for (;;) {
