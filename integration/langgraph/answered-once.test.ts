@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Gate } from "../../__test__/helpers.js";
 import { Child } from "./children.js";
 import { attempt } from "./command.js";
-import { open, place, rejection, sequence, sharedKinds, sideBySide, thread } from "./helpers.js";
+import { type Kind, open, place, rejection, sequence, sharedKinds, sideBySide, thread } from "./helpers.js";
 
 const State = Annotation.Root({
   log: Annotation<string[]>({ reducer: (before, said) => [...before, ...said], default: () => [] }),
@@ -82,6 +82,15 @@ function parallel(saver: ForkpointSaver, inside = false): Made {
   return { graph: compiled(builder, saver), ran };
 }
 
+/** Runs a graph until it asks in the thread "t". */
+async function opened(kind: Kind, make: (saver: ForkpointSaver) => Made = paying) {
+  const target = place(kind);
+  const saver = open(target, { program: "answers" });
+  const made = make(saver);
+  await made.graph.invoke({ log: [] }, thread("t"));
+  return { ...made, saver, inspector: await inspect(target) };
+}
+
 /** The answers that the steps of a thread have, by their questions. */
 async function kept(inspector: Inspector, run: string): Promise<Array<[question: unknown, answer: unknown]>> {
   const found: Question[] = [];
@@ -120,11 +129,8 @@ describe.each(sharedKinds)("on %s", (kind) => {
     ["for all questions", () => true],
     ["by the id of the question", (id: string) => ({ [id]: true })],
   ])("refuses an answer if the program has answered %s, and shows what it has used", async (_, resume) => {
-    const target = place(kind);
     const gate = new Gate();
-    const { graph, ran } = paying(open(target, { program: "answers" }), gate.wait);
-    const inspector = await inspect(target);
-    await graph.invoke({ log: [] }, thread("t"));
+    const { graph, ran, inspector } = await opened(kind, (one) => paying(one, gate.wait));
     const [{ id }] = (await inspector.questions(of("t"))) as [Question];
     const running = graph.invoke(new Command({ resume: resume(id) }), thread("t"));
     await gate.reached;
@@ -144,11 +150,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
     ["for all questions", () => true],
     ["by the id of the question", (id: string) => ({ [id]: true })],
   ])("refuses the answer of a program %s if another one is stored, before a node runs", async (_, resume) => {
-    const target = place(kind);
-    const saver = open(target, { program: "answers" });
-    const { graph, ran } = paying(saver);
-    const inspector = await inspect(target);
-    await graph.invoke({ log: [] }, thread("t"));
+    const { graph, ran, saver, inspector } = await opened(kind);
     const [{ id }] = (await inspector.questions(of("t"))) as [Question];
     await inspector.answer(of("t"), { value: false, by: "Ana" });
     const refused = await rejection(graph.invoke(new Command({ resume: resume(id) }), thread("t")));
@@ -221,11 +223,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
   });
 
   it("asks again if the state was changed after the answer, and skips no node", async () => {
-    const target = place(kind);
-    const saver = open(target, { program: "answers" });
-    const { graph, ran } = paying(saver);
-    const inspector = await inspect(target);
-    await graph.invoke({ log: [] }, thread("t"));
+    const { graph, ran, saver, inspector } = await opened(kind);
     await inspector.answer(of("t"), { approve: true, by: "Ana" });
     await graph.updateState(thread("t"), { note: "changed" });
     const asked: unknown[] = [];
@@ -245,11 +243,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
   });
 
   it("is not copied with a thread", async () => {
-    const target = place(kind);
-    const saver = open(target, { program: "answers" });
-    const { graph, ran } = paying(saver);
-    const inspector = await inspect(target);
-    await graph.invoke({ log: [] }, thread("t"));
+    const { graph, ran, saver, inspector } = await opened(kind);
     await inspector.answer(of("t"), { approve: true, by: "Ana" });
     await saver.copyThread("t", "copy");
     expect((await saver.status("copy"))!.status).toBe("waiting");
@@ -266,11 +260,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
   });
 
   it("is not shown to the framework before the run continues", async () => {
-    const target = place(kind);
-    const saver = open(target, { program: "answers" });
-    const { graph } = parallel(saver, true);
-    const inspector = await inspect(target);
-    await graph.invoke({ log: [] }, thread("t"));
+    const { graph, saver, inspector } = await opened(kind, (one) => parallel(one, true));
     const before = await graph.getState(thread("t"));
     const tuple = await saver.getTuple(thread("t"));
     for (const { id } of await inspector.questions(of("t"))) await inspector.answer(of("t"), { id, value: 1 });

@@ -11,7 +11,7 @@ import { Child } from "./children.js";
 import * as fixture from "./fixtures/answers.mjs";
 // @ts-expect-error The fixture is JavaScript.
 import { scripted } from "./fixtures/model.mjs";
-import { durable, open, place, sharedKinds, thread } from "./helpers.js";
+import { type Kind, durable, open, place, sharedKinds, thread } from "./helpers.js";
 
 const { compiled, functional, graphs } = fixture as {
   compiled(name: string, saver: ForkpointSaver): any;
@@ -28,6 +28,15 @@ async function inspect(target: string) {
 }
 
 const started = { log: ["in"] };
+
+/** Runs a graph until it asks in the thread "asked". */
+async function asked(kind: Kind, name: string) {
+  const target = place(kind);
+  const saver = open(target, { program: "answers" });
+  const graph = compiled(name, saver);
+  await graph.invoke(started, thread("asked"));
+  return { graph, saver, inspector: await inspect(target) };
+}
 
 /** Answers with `Command` until the graph has finished. */
 async function withCommand(graph: any, run: string, answers: Map<unknown, unknown>) {
@@ -75,11 +84,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
   });
 
   it("keeps who has answered what, and when, after the run has continued", async () => {
-    const target = place(kind);
-    const saver = open(target, { program: "answers" });
-    const graph = compiled("several", saver);
-    const inspector = await inspect(target);
-    await graph.invoke(started, thread("asked"));
+    const { graph, saver, inspector } = await asked(kind, "several");
     const began = Date.now();
     for (const [, value] of graphs["several"]!.answers) {
       await inspector.answer(of("asked"), { value, by: "Zoë \u202e" });
@@ -105,11 +110,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
   it.each([[false], [null], [0], [""], [{}], [[]], ["\u2028</script>\ud83d\ude00"], [{ lc: "x" }]])(
     "gives %j to the node",
     async (value) => {
-      const target = place(kind);
-      const saver = open(target, { program: "answers" });
-      const graph = compiled("one", saver);
-      await graph.invoke(started, thread("asked"));
-      const inspector = await inspect(target);
+      const { graph, saver, inspector } = await asked(kind, "one");
       await inspector.answer(of("asked"), { value });
       await recover(graph, saver);
       expect((await graph.getState(thread("asked"))).values.log[1]).toBe(`one: ${JSON.stringify(value)}`);

@@ -14,6 +14,7 @@ import { CheckpointStore } from "forkpoint";
 import { ForkpointSaver, type PruneStrategy, type SaverOptions } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { holding } from "../../__test__/helpers.js";
+import { hostileIds as hostile } from "../../__test__/hostile-values.js";
 import {
   Log,
   all,
@@ -35,29 +36,6 @@ type Config = { configurable?: Record<string, unknown> };
 
 /** LangGraph's own serializer, which it does not export. */
 const plus = new MemorySaver().serde;
-
-const hostile = [
-  "a",
-  "ab",
-  "a:b",
-  "1:a",
-  "1:a0:",
-  "A",
-  "a ",
-  "%",
-  "_",
-  "a%",
-  "*",
-  "a\nb",
-  "NUL\u0000",
-  "__proto__",
-  "constructor",
-  "'; DROP TABLE checkpoint; --",
-  "\u00e9",
-  "e\u0301",
-  "漢字😀",
-  "x".repeat(1_000),
-];
 
 /** Returns the error of a promise that must reject with this code. */
 async function refused(promise: Promise<unknown>, code = "INVALID_ARGUMENT"): Promise<Error> {
@@ -206,38 +184,28 @@ describe.each(mainKinds)("on %s", (kind) => {
       },
     );
 
-    describe("olderThan", () => {
-      const times = [1_000, 2_000, 3_000, 4_000, 5_000];
-
-      /** Saves a checkpoint at each of the times. Each id is greater than the previous one. */
-      async function timed() {
-        const checkpointer = saver(kind);
-        for (const [i, time] of times.entries()) {
-          const put = checkpoint({ channel_values: { i }, channel_versions: { i: i + 1 } });
-          await at(time, () => checkpointer.put(thread("a"), put, metadata({ i }), { i: i + 1 }));
-        }
-        const left = async () => (await tuples(checkpointer, "a")).map((tuple) => tuple.checkpoint.channel_values["i"]);
-        return { checkpointer, left };
+    it.each<[PruneStrategy, number[]]>([
+      [{ olderThan: new Date(3_000) }, [4, 3, 2]],
+      [{ olderThan: 3_001 }, [4, 3]],
+      [{ olderThan: 2_999.5 }, [4, 3, 2]],
+      [{ olderThan: new Date(-1) }, [4, 3, 2, 1, 0]],
+      [{ olderThan: 5_000 }, [4]],
+      [{ olderThan: new Date(8_640_000_000_000_000) }, []],
+      [{ olderThan: 2_000, keepLastN: 2 }, [4, 3]],
+      [{ olderThan: 4_500, keepLastN: 2 }, [4]],
+      [{ olderThan: 2_000, keepLastN: null }, [4, 3, 2, 1]],
+      [{ olderThan: null, keepLastN: 2 }, [4, 3]],
+    ])("of checkpoints that were saved at 1,000 to 5,000, %j leaves %j", async (strategy, expected) => {
+      const checkpointer = saver(kind);
+      for (const i of [0, 1, 2, 3, 4]) {
+        const put = checkpoint({ channel_values: { i }, channel_versions: { i: i + 1 } });
+        await at(1_000 * (i + 1), () => checkpointer.put(thread("a"), put, metadata({ i }), { i: i + 1 }));
       }
-
-      it.each<[PruneStrategy, number[]]>([
-        [{ olderThan: new Date(3_000) }, [4, 3, 2]],
-        [{ olderThan: 3_001 }, [4, 3]],
-        [{ olderThan: 2_999.5 }, [4, 3, 2]],
-        [{ olderThan: new Date(-1) }, [4, 3, 2, 1, 0]],
-        [{ olderThan: 5_000 }, [4]],
-        [{ olderThan: new Date(8_640_000_000_000_000) }, []],
-        [{ olderThan: 2_000, keepLastN: 2 }, [4, 3]],
-        [{ olderThan: 4_500, keepLastN: 2 }, [4]],
-        [{ olderThan: 2_000, keepLastN: null }, [4, 3, 2, 1]],
-        [{ olderThan: null, keepLastN: 2 }, [4, 3]],
-      ])("%j leaves %j", async (strategy, expected) => {
-        const { checkpointer, left } = await timed();
-        const before = await tuples(checkpointer, "a");
-        expect(await checkpointer.prune(["a"], strategy)).toMatchObject({ removed: times.length - expected.length });
-        expect(await left()).toEqual(expected);
-        expect(await tuples(checkpointer, "a")).toStrictEqual(before.slice(0, expected.length));
-      });
+      const before = await tuples(checkpointer, "a");
+      expect(await checkpointer.prune(["a"], strategy)).toMatchObject({ removed: 5 - expected.length });
+      const left = await tuples(checkpointer, "a");
+      expect(left.map((tuple) => tuple.checkpoint.channel_values["i"])).toEqual(expected);
+      expect(left).toStrictEqual(before.slice(0, expected.length));
     });
 
     it("several threads at once, one of them unknown, one named twice", async () => {
@@ -273,22 +241,20 @@ describe.each(mainKinds)("on %s", (kind) => {
       expect(await checkpointer.getTuple(root)).toBeUndefined();
     });
 
-    describe("of a graph", () => {
-      it("whose subgraph waits for an answer: it is given", async () => {
-        const checkpointer = saver(kind);
-        const app = nested(checkpointer);
-        await app.invoke({ log: ["in"] }, thread());
-        const before = await app.getState(thread(), { subgraphs: true });
-        const { removed } = await checkpointer.prune(["thread"]);
-        expect(removed).toBe(4);
-        expect((await tuples(checkpointer)).map((tuple) => namespaceOf(tuple).split(":")[0]).toSorted()).toEqual([
-          "",
-          "inner",
-        ]);
-        expect(await app.getState(thread(), { subgraphs: true })).toEqual(before);
-        expect(await app.invoke(new Command({ resume: "yes" }), thread())).toEqual({
-          log: ["in", "before", "inner first", "answer: yes", "inner last", "after"],
-        });
+    it("of a graph whose subgraph waits for an answer: it is given", async () => {
+      const checkpointer = saver(kind);
+      const app = nested(checkpointer);
+      await app.invoke({ log: ["in"] }, thread());
+      const before = await app.getState(thread(), { subgraphs: true });
+      const { removed } = await checkpointer.prune(["thread"]);
+      expect(removed).toBe(4);
+      expect((await tuples(checkpointer)).map((tuple) => namespaceOf(tuple).split(":")[0]).toSorted()).toEqual([
+        "",
+        "inner",
+      ]);
+      expect(await app.getState(thread(), { subgraphs: true })).toEqual(before);
+      expect(await app.invoke(new Command({ resume: "yes" }), thread())).toEqual({
+        log: ["in", "before", "inner first", "answer: yes", "inner last", "after"],
       });
     });
 
@@ -377,89 +343,85 @@ describe.each(mainKinds)("on %s", (kind) => {
       expect(removed).toBeGreaterThanOrEqual(30);
     });
 
-    describe("its options", () => {
-      it.each([
-        ["keep_latest", 16],
-        ["delete", 20],
-        [{ keepLastN: 3 }, 8],
-        [{ olderThan: Date.now() + 1e9 }, 20],
-        [{}, 0],
-      ] as const)("dryRun says what %j would remove, and removes nothing", async (strategy, removed) => {
-        const checkpointer = await filled();
-        await checkpointer.putWrites(thread("a", { checkpoint_id: uuid6(0) }), [["w", 1]], "task");
-        const before = await tuples(checkpointer);
-        const progress: unknown[] = [];
-        const onProgress = (now: unknown) => progress.push(now);
-        const planned = await checkpointer.prune(["a", "b", "a"], strategy, { dryRun: true, onProgress });
-        expect(await tuples(checkpointer)).toStrictEqual(before);
-        expect(planned.removed).toBe(removed);
-        expect(progress.at(-1)).toEqual(removed > 0 ? planned : undefined);
-        expect(await checkpointer.prune(["a", "b", "a"], strategy)).toEqual(planned);
-        expect(await tuples(checkpointer)).toHaveLength(20 - planned.removed);
-      });
+    it.each([
+      ["keep_latest", 16],
+      ["delete", 20],
+      [{ keepLastN: 3 }, 8],
+      [{ olderThan: Date.now() + 1e9 }, 20],
+      [{}, 0],
+    ] as const)("dryRun says what %j would remove, and removes nothing", async (strategy, removed) => {
+      const checkpointer = await filled();
+      await checkpointer.putWrites(thread("a", { checkpoint_id: uuid6(0) }), [["w", 1]], "task");
+      const before = await tuples(checkpointer);
+      const progress: unknown[] = [];
+      const onProgress = (now: unknown) => progress.push(now);
+      const planned = await checkpointer.prune(["a", "b", "a"], strategy, { dryRun: true, onProgress });
+      expect(await tuples(checkpointer)).toStrictEqual(before);
+      expect(planned.removed).toBe(removed);
+      expect(progress.at(-1)).toEqual(removed > 0 ? planned : undefined);
+      expect(await checkpointer.prune(["a", "b", "a"], strategy)).toEqual(planned);
+      expect(await tuples(checkpointer)).toHaveLength(20 - planned.removed);
+    });
 
-      it("onProgress is called after each transaction, and a signal stops between two of them", async () => {
-        const checkpointer = await filled();
-        const seen: number[] = [];
-        const reason = new Error("enough");
-        const controller = new AbortController();
-        const onProgress = ({ removed }: { removed: number }) => {
-          seen.push(removed);
-          if (seen.length === 3) controller.abort(reason);
-        };
-        const stopped = checkpointer.prune(["a", "b"], { keepLastN: 3 }, { signal: controller.signal, onProgress });
-        await expect(stopped).rejects.toBe(reason);
-        expect(seen).toEqual([2, 4, 6]);
-        expect(await tuples(checkpointer)).toHaveLength(14);
-        // An aborted signal makes `prune` reject before it removes anything, even if there is nothing to remove.
-        for (const threads of [[], ["a"]]) {
-          await expect(checkpointer.prune(threads, "delete", { signal: AbortSignal.abort(reason) })).rejects.toBe(
-            reason,
-          );
-        }
-        expect(await tuples(checkpointer)).toHaveLength(14);
-        // An error that `onProgress` throws also stops `prune`.
-        const throwing = () => {
-          throw reason;
-        };
-        await expect(checkpointer.prune(["a", "b"], "keep_latest", { onProgress: throwing })).rejects.toBe(reason);
-        expect((await tuples(checkpointer)).length).toBeGreaterThan(8);
-        // An abort after the last step has no effect.
-        const late = new AbortController();
-        const last = checkpointer.prune(["a"], "delete", { signal: late.signal, onProgress: () => late.abort(reason) });
-        await expect(last).resolves.toMatchObject({ namespaces: 2 });
-      });
+    it("onProgress is called after each transaction, and a signal stops between two of them", async () => {
+      const checkpointer = await filled();
+      const seen: number[] = [];
+      const reason = new Error("enough");
+      const controller = new AbortController();
+      const onProgress = ({ removed }: { removed: number }) => {
+        seen.push(removed);
+        if (seen.length === 3) controller.abort(reason);
+      };
+      const stopped = checkpointer.prune(["a", "b"], { keepLastN: 3 }, { signal: controller.signal, onProgress });
+      await expect(stopped).rejects.toBe(reason);
+      expect(seen).toEqual([2, 4, 6]);
+      expect(await tuples(checkpointer)).toHaveLength(14);
+      // An aborted signal makes `prune` reject before it removes anything, even if there is nothing to remove.
+      for (const threads of [[], ["a"]]) {
+        await expect(checkpointer.prune(threads, "delete", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+      }
+      expect(await tuples(checkpointer)).toHaveLength(14);
+      // An error that `onProgress` throws also stops `prune`.
+      const throwing = () => {
+        throw reason;
+      };
+      await expect(checkpointer.prune(["a", "b"], "keep_latest", { onProgress: throwing })).rejects.toBe(reason);
+      expect((await tuples(checkpointer)).length).toBeGreaterThan(8);
+      // An abort after the last step has no effect.
+      const late = new AbortController();
+      const last = checkpointer.prune(["a"], "delete", { signal: late.signal, onProgress: () => late.abort(reason) });
+      await expect(last).resolves.toMatchObject({ namespaces: 2 });
+    });
 
-      it("stopped half-way, what was written to a checkpoint whose children are gone is pending again", async () => {
-        const checkpointer = saver(kind, { durability: "off" });
-        const put = async (id: string, parent: string | undefined, savedAt: number) => {
-          const config = thread("a", parent === undefined ? {} : { checkpoint_ns: "", checkpoint_id: parent });
-          await at(savedAt, () => checkpointer.put(config, { ...checkpoint(), id }, metadata(), {}));
-          return thread("a", { checkpoint_ns: "", checkpoint_id: id });
-        };
-        // The checkpoints with the smallest ids are removed in the second transaction.
-        for (let n = 0; n < 600; n++) await put(`a${String(n).padStart(3, "0")}`, undefined, 1_000);
-        const stays = await put("b", undefined, 9_000);
-        await checkpointer.putWrites(stays, [["w", "kept"]], "task");
-        await put("c", "b", 1_000);
-        const controller = new AbortController();
-        const options = { signal: controller.signal, onProgress: () => controller.abort() };
-        await expect(checkpointer.prune(["a"], { olderThan: 5_000 }, options)).rejects.toMatchObject({
-          name: "AbortError",
-        });
-        expect(await tuples(checkpointer)).toHaveLength(102);
-        const child = await put("d", "b", 9_000);
-        const history = await checkpointer.getDeltaChannelHistory({ config: child, channels: ["w"] });
-        expect(history["w"]!.writes).toEqual([["task", "w", "kept"]]);
+    it("stopped half-way, what was written to a checkpoint whose children are gone is pending again", async () => {
+      const checkpointer = saver(kind, { durability: "off" });
+      const put = async (id: string, parent: string | undefined, savedAt: number) => {
+        const config = thread("a", parent === undefined ? {} : { checkpoint_ns: "", checkpoint_id: parent });
+        await at(savedAt, () => checkpointer.put(config, { ...checkpoint(), id }, metadata(), {}));
+        return thread("a", { checkpoint_ns: "", checkpoint_id: id });
+      };
+      // The checkpoints with the smallest ids are removed in the second transaction.
+      for (let n = 0; n < 600; n++) await put(`a${String(n).padStart(3, "0")}`, undefined, 1_000);
+      const stays = await put("b", undefined, 9_000);
+      await checkpointer.putWrites(stays, [["w", "kept"]], "task");
+      await put("c", "b", 1_000);
+      const controller = new AbortController();
+      const options = { signal: controller.signal, onProgress: () => controller.abort() };
+      await expect(checkpointer.prune(["a"], { olderThan: 5_000 }, options)).rejects.toMatchObject({
+        name: "AbortError",
       });
+      expect(await tuples(checkpointer)).toHaveLength(102);
+      const child = await put("d", "b", 9_000);
+      const history = await checkpointer.getDeltaChannelHistory({ config: child, channels: ["w"] });
+      expect(history["w"]!.writes).toEqual([["task", "w", "kept"]]);
+    });
 
-      it("closing ends it", async () => {
-        const checkpointer = await filled();
-        let closed: Promise<void> | undefined;
-        const onProgress = () => void (closed ??= checkpointer.close());
-        await refused(checkpointer.prune(["a", "b"], "keep_latest", { onProgress }), "CLOSED");
-        await closed;
-      });
+    it("closing ends it", async () => {
+      const checkpointer = await filled();
+      let closed: Promise<void> | undefined;
+      const onProgress = () => void (closed ??= checkpointer.close());
+      await refused(checkpointer.prune(["a", "b"], "keep_latest", { onProgress }), "CLOSED");
+      await closed;
     });
   });
 
@@ -619,53 +581,51 @@ describe.each(mainKinds)("on %s", (kind) => {
       expect(await tuples(checkpointer, "target")).toStrictEqual(moved(await tuples(checkpointer, "source"), "target"));
     });
 
-    describe("a copy and its source", () => {
-      it("are removed and pruned by themselves", async () => {
-        const checkpointer = saver(kind);
-        const app = three(checkpointer);
-        await app.invoke({ log: ["in"] }, thread("source"));
-        const source = await tuples(checkpointer, "source");
-        await checkpointer.copyThread("source", "target");
-        await checkpointer.deleteThread("target");
-        expect(await tuples(checkpointer)).toStrictEqual(source);
-        await checkpointer.copyThread("source", "target");
-        await checkpointer.prune(["target"]);
-        expect(await tuples(checkpointer, "source")).toStrictEqual(source);
-        expect(await tuples(checkpointer, "target")).toStrictEqual(moved(source.slice(0, 1), "target"));
-        await checkpointer.deleteThread("source");
-        expect(await tuples(checkpointer)).toStrictEqual(moved(source.slice(0, 1), "target"));
-        expect((await app.invoke({ log: ["more"] }, thread("target"))).log.slice(-4)).toEqual(["more", "a", "b", "c"]);
-      });
+    it("a copy and its source are removed and pruned by themselves", async () => {
+      const checkpointer = saver(kind);
+      const app = three(checkpointer);
+      await app.invoke({ log: ["in"] }, thread("source"));
+      const source = await tuples(checkpointer, "source");
+      await checkpointer.copyThread("source", "target");
+      await checkpointer.deleteThread("target");
+      expect(await tuples(checkpointer)).toStrictEqual(source);
+      await checkpointer.copyThread("source", "target");
+      await checkpointer.prune(["target"]);
+      expect(await tuples(checkpointer, "source")).toStrictEqual(source);
+      expect(await tuples(checkpointer, "target")).toStrictEqual(moved(source.slice(0, 1), "target"));
+      await checkpointer.deleteThread("source");
+      expect(await tuples(checkpointer)).toStrictEqual(moved(source.slice(0, 1), "target"));
+      expect((await app.invoke({ log: ["more"] }, thread("target"))).log.slice(-4)).toEqual(["more", "a", "b", "c"]);
+    });
 
-      it("have the same histories of delta channels, forks included", async () => {
-        for (const frequency of [1, 3, 1_000]) {
-          const checkpointer = saver(kind, { durability: "off" });
-          const app = deltas(checkpointer, frequency);
-          for (const round of [1, 2]) await app.invoke({ log: [`in${round}`], round }, thread("source"));
-          const bases = (await all(app.getStateHistory(thread("source")))).filter(({ next }) => next[0] === "b");
-          for (const base of bases) {
-            for (const name of ["x", "y", "z"]) {
-              await app.invoke(null, await app.updateState(base.config, { log: [name] }, "a"));
-            }
-            await app.invoke(null, base.config);
+    it("a copy and its source have the same histories of delta channels, forks included", async () => {
+      for (const frequency of [1, 3, 1_000]) {
+        const checkpointer = saver(kind, { durability: "off" });
+        const app = deltas(checkpointer, frequency);
+        for (const round of [1, 2]) await app.invoke({ log: [`in${round}`], round }, thread("source"));
+        const bases = (await all(app.getStateHistory(thread("source")))).filter(({ next }) => next[0] === "b");
+        for (const base of bases) {
+          for (const name of ["x", "y", "z"]) {
+            await app.invoke(null, await app.updateState(base.config, { log: [name] }, "a"));
           }
-          await checkpointer.copyThread("source", "target");
-          const source = await tuples(checkpointer, "source");
-          expect(await tuples(checkpointer, "target")).toStrictEqual(moved(source, "target"));
-          const channels = ["log", "rare", "none"];
-          for (const { config } of source) {
-            const twin = { configurable: { ...config.configurable, thread_id: "target" } };
-            const history = await checkpointer.getDeltaChannelHistory({ config, channels });
-            expect(await checkpointer.getDeltaChannelHistory({ config: twin, channels })).toEqual(history);
-            expect((await app.getState(twin)).values).toEqual((await app.getState(config)).values);
-          }
-          const before = (await app.getState(thread("source"))).values.log;
-          const { log } = await app.invoke({ log: ["in3"], round: 3 }, thread("target"));
-          expect(log).toEqual([...before, "in3", "a3", "b3"]);
-          expect((await app.getState(thread("target"))).values.log).toEqual(log);
-          expect((await app.getState(thread("source"))).values.log).toEqual(before);
+          await app.invoke(null, base.config);
         }
-      });
+        await checkpointer.copyThread("source", "target");
+        const source = await tuples(checkpointer, "source");
+        expect(await tuples(checkpointer, "target")).toStrictEqual(moved(source, "target"));
+        const channels = ["log", "rare", "none"];
+        for (const { config } of source) {
+          const twin = { configurable: { ...config.configurable, thread_id: "target" } };
+          const history = await checkpointer.getDeltaChannelHistory({ config, channels });
+          expect(await checkpointer.getDeltaChannelHistory({ config: twin, channels })).toEqual(history);
+          expect((await app.getState(twin)).values).toEqual((await app.getState(config)).values);
+        }
+        const before = (await app.getState(thread("source"))).values.log;
+        const { log } = await app.invoke({ log: ["in3"], round: 3 }, thread("target"));
+        expect(log).toEqual([...before, "in3", "a3", "b3"]);
+        expect((await app.getState(thread("target"))).values.log).toEqual(log);
+        expect((await app.getState(thread("source"))).values.log).toEqual(before);
+      }
     });
 
     it("of several children, whose ids are in another order than they came: each keeps what it was made of", async () => {
@@ -773,38 +733,33 @@ describe.each(mainKinds)("on %s", (kind) => {
     });
   });
 
-  describe("stats", () => {
-    it("of an empty store are zeros", async () => {
-      const zeros = { checkpoints: 0, namespaces: 0, logicalBytes: 0, storedBytes: 0, ratio: 1, largest: [] };
-      const stats = await saver(kind).stats();
-      expect(stats).toMatchObject(zeros);
-      expect(typeof stats.fileBytes).toBe(kind === "memory" ? "undefined" : "number");
-    });
-
-    it("count what there is, and what is removed no more", async () => {
-      const checkpointer = saver(kind, { durability: "off" });
-      await chain(checkpointer, thread("a"), 20);
-      await chain(checkpointer, thread("a", { checkpoint_ns: "sub:1" }), 3);
-      await chain(checkpointer, thread("b"), 5);
-      const stats = await checkpointer.stats({ largest: 10 });
-      expect(stats).toMatchObject({ checkpoints: 28, namespaces: 3 });
-      const rest = { logicalBytes: expect.any(Number), storedBytes: expect.any(Number) };
-      expect(stats.largest).toEqual([
-        { threadId: "a", checkpointNs: "", checkpoints: 20, ...rest },
-        { threadId: "b", checkpointNs: "", checkpoints: 5, ...rest },
-        { threadId: "a", checkpointNs: "sub:1", checkpoints: 3, ...rest },
-      ]);
-      for (const key of ["logicalBytes", "storedBytes"] as const)
-        expect(stats.largest.reduce((sum, line) => sum + line[key], 0)).toBe(stats[key]);
-      expect(stats.ratio).toBeCloseTo(stats.logicalBytes / stats.storedBytes);
-      expect((await checkpointer.stats({ largest: 1 })).largest).toEqual(stats.largest.slice(0, 1));
-      await checkpointer.prune(["a"]);
-      expect(await checkpointer.stats()).toMatchObject({ checkpoints: 7, namespaces: 3, largest: [] });
-      await checkpointer.deleteThread("a");
-      const left = await checkpointer.stats();
-      expect(left).toMatchObject({ checkpoints: 5, namespaces: 1 });
-      expect(left.logicalBytes).toBeLessThan(stats.logicalBytes);
-    });
+  it("stats are zeros of an empty store, and count what there is, and what is removed no more", async () => {
+    const checkpointer = saver(kind, { durability: "off" });
+    const zeros = { checkpoints: 0, namespaces: 0, logicalBytes: 0, storedBytes: 0, ratio: 1, largest: [] };
+    const empty = await checkpointer.stats();
+    expect(empty).toMatchObject(zeros);
+    expect(typeof empty.fileBytes).toBe(kind === "memory" ? "undefined" : "number");
+    await chain(checkpointer, thread("a"), 20);
+    await chain(checkpointer, thread("a", { checkpoint_ns: "sub:1" }), 3);
+    await chain(checkpointer, thread("b"), 5);
+    const stats = await checkpointer.stats({ largest: 10 });
+    expect(stats).toMatchObject({ checkpoints: 28, namespaces: 3 });
+    const rest = { logicalBytes: expect.any(Number), storedBytes: expect.any(Number) };
+    expect(stats.largest).toEqual([
+      { threadId: "a", checkpointNs: "", checkpoints: 20, ...rest },
+      { threadId: "b", checkpointNs: "", checkpoints: 5, ...rest },
+      { threadId: "a", checkpointNs: "sub:1", checkpoints: 3, ...rest },
+    ]);
+    for (const key of ["logicalBytes", "storedBytes"] as const)
+      expect(stats.largest.reduce((sum, line) => sum + line[key], 0)).toBe(stats[key]);
+    expect(stats.ratio).toBeCloseTo(stats.logicalBytes / stats.storedBytes);
+    expect((await checkpointer.stats({ largest: 1 })).largest).toEqual(stats.largest.slice(0, 1));
+    await checkpointer.prune(["a"]);
+    expect(await checkpointer.stats()).toMatchObject({ checkpoints: 7, namespaces: 3, largest: [] });
+    await checkpointer.deleteThread("a");
+    const left = await checkpointer.stats();
+    expect(left).toMatchObject({ checkpoints: 5, namespaces: 1 });
+    expect(left.logicalBytes).toBeLessThan(stats.logicalBytes);
   });
 
   describe("close", () => {

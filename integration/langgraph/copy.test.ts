@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import * as graphs from "./fixtures/moving.mjs";
 import { type Kind, all, everyKind, mainKinds, place, rejection, sequence, thread, openShared } from "./helpers.js";
 
-const { Command, chat, fan, nested } = graphs;
+const { Command, chat, fan, fillAll, nested, orphan } = graphs;
 
 const Notes = Annotation.Root({ notes: Annotation<string[]> });
 
@@ -17,24 +17,8 @@ async function store(kind: Kind) {
   return { opened, saver: new ForkpointSaver(opened) };
 }
 
-/** A thread that waits, one that was answered, branches, a failed step, a subgraph, and writes without a checkpoint. */
 async function fill(saver: ForkpointSaver): Promise<void> {
-  for (const id of ["waiting", "answered", "branches", "a:b", "%_'é\n"]) {
-    await chat(saver).invoke({ messages: [], topic: id }, thread(id));
-  }
-  await chat(saver).invoke(new Command({ resume: "yes" }), thread("answered"));
-  const app = chat(saver);
-  for await (const { config, next } of app.getStateHistory(thread("branches"))) {
-    if (next[0] !== "ask") continue;
-    for (const topic of ["cats", "birds"]) await app.updateState(config, { topic, notes: [topic] });
-    break;
-  }
-  await fan(saver, () => true)
-    .invoke({ notes: [] }, thread("failed"))
-    .catch(() => {});
-  await nested(saver).invoke({ notes: [] }, thread("nested"));
-  const orphan = thread("orphan", { checkpoint_ns: "", checkpoint_id: "1ef00000-0000-6000-8000-000000000000" });
-  await saver.putWrites(orphan, [["notes", ["early"]]], "task");
+  await fillAll(saver);
   await saver.copyThread("answered", "a copy");
   await saver.prune(["branches"], { keepLastN: 2 });
 }
@@ -44,8 +28,7 @@ async function contentOf(saver: ForkpointSaver) {
   const tuples = await all(saver.list({}));
   const ids = ["waiting", "branches", "nested", "failed", "a copy"];
   const histories = await Promise.all(ids.map((id) => all(saver.list(thread(id)))));
-  const early = thread("orphan", { checkpoint_id: "1ef00000-0000-6000-8000-000000000000" });
-  return { threads, tuples, histories, early: await saver.getTuple(early) };
+  return { threads, tuples, histories, early: await saver.getTuple(orphan) };
 }
 
 describe.each(everyKind)("from %s", (from) => {

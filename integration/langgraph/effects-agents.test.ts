@@ -1,7 +1,6 @@
 // Effects that run once, in the tools and the middleware of LangChain's agents.
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { type ToolRuntime, tool } from "@langchain/core/tools";
-import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { MessagesAnnotation, entrypoint, task } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { createAgent, createMiddleware } from "langchain";
@@ -9,7 +8,9 @@ import { type EffectAttempt, type Once, effects } from "forkpoint/effects";
 import { recover } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { kinds, open, place, sequence } from "./helpers.js";
+// @ts-expect-error The fixture is JavaScript.
+import { scripted } from "./fixtures/model.mjs";
+import { type Kind, kinds, open, place, sequence } from "./helpers.js";
 
 interface Call {
   id: string;
@@ -17,26 +18,13 @@ interface Call {
   args: object;
 }
 
-/** Calls the tools of each list in one step, and ends after the last list. */
-class Model extends FakeListChatModel {
-  readonly #steps: Call[][];
-  asked = 0;
-
-  constructor(steps: Call[][]) {
-    super({ responses: [""] });
-    this.#steps = steps;
-  }
-
-  override bindTools() {
-    return this as never;
-  }
-
-  override async _generate(messages: BaseMessage[]) {
-    this.asked++;
-    const calls = this.#steps[messages.filter((message) => message.getType() === "ai").length];
-    const message = new AIMessage({ content: calls === undefined ? "done" : "", tool_calls: calls ?? [] });
-    return { generations: [{ text: "", message }] };
-  }
+/** A model that calls the tools of each list in one step, and ends after the last list. `asked` counts its messages. */
+function calling(steps: Call[][], asked: unknown[] = []) {
+  return scripted((messages: BaseMessage[]) => {
+    asked.push(messages);
+    const calls = steps[messages.filter((message) => message.getType() === "ai").length];
+    return calls === undefined ? { content: "done" } : { calls };
+  });
 }
 
 const pay = (id: string, order = 7): Call => ({ id, name: "charge", args: { order } });
@@ -66,6 +54,11 @@ function charging(once: Once, { charge }: Server, keyOf: (order: number, runtime
   );
 }
 
+function opened(kind: Kind) {
+  const saver = open(place(kind));
+  return { saver, server: new Server(), once: effects(saver) };
+}
+
 class Crash extends Error {}
 
 /** Ends the run with the error of a tool, as a crash does. Agents otherwise tell the error to the model. */
@@ -86,9 +79,10 @@ describe.each(kinds)("effects of an agent on %s", (kind) => {
     const saver = open(place(kind), { program: "agent" });
     const server = new Server();
     const once = effects(saver);
-    const model = new Model([[pay("call-1")], [pay("call-2", 8)]]);
+    const asked: unknown[] = [];
+    const model = calling([[pay("call-1")], [pay("call-2", 8)]], asked);
     const tools = [charging(once, server, byOrder, 1)];
-    const agent = createAgent({ model: model as never, tools, checkpointer: saver, middleware: [crashing] });
+    const agent = createAgent({ model, tools, checkpointer: saver, middleware: [crashing] });
     await expect(agent.invoke(question, config())).rejects.toThrow("crash");
     expect((await recover(agent, saver, { idleMs: 0, onFailed: () => "retry" })).runs).toMatchObject([
       { outcome: "finished" },
@@ -96,7 +90,7 @@ describe.each(kinds)("effects of an agent on %s", (kind) => {
     const { values } = await agent.graph.getState(config());
     expect(answers(values as never)).toEqual(["receipt 1", "receipt 2"]);
     expect(server.keys).toHaveLength(2);
-    expect(model.asked).toBe(3);
+    expect(asked).toHaveLength(3);
     const listed = await once.list(thread());
     expect(listed.map(({ key, state, attempts }) => [key, state, attempts])).toEqual([
       ["charge order 7", "done", 1],
@@ -111,9 +105,9 @@ describe.each(kinds)("effects of an agent on %s", (kind) => {
     ] as const) {
       const saver = open(place(kind));
       const server = new Server();
-      const model = new Model([[pay("call-1"), pay("call-2")]]);
+      const model = calling([[pay("call-1"), pay("call-2")]]);
       const agent = createAgent({
-        model: model as never,
+        model,
         tools: [charging(effects(saver), server, keyOf)],
         checkpointer: saver,
       });
@@ -122,9 +116,7 @@ describe.each(kinds)("effects of an agent on %s", (kind) => {
   });
 
   it("middleware has the effects of the thread", async () => {
-    const saver = open(place(kind));
-    const server = new Server();
-    const once = effects(saver);
+    const { saver, server, once } = opened(kind);
     const middleware = createMiddleware({
       name: "mails",
       beforeAgent: async (_state, runtime) => {
@@ -135,20 +127,18 @@ describe.each(kinds)("effects of an agent on %s", (kind) => {
         return handler(request);
       },
     });
-    const model = new Model([[pay("call-1")]]);
+    const model = calling([[pay("call-1")]]);
     const tools = [charging(once, server, byOrder)];
-    const agent = createAgent({ model: model as never, tools, checkpointer: saver, middleware: [middleware] });
+    const agent = createAgent({ model, tools, checkpointer: saver, middleware: [middleware] });
     for (let time = 0; time < 2; time++) await agent.invoke(question, config());
     expect((await once.list(thread())).map(({ key }) => key)).toEqual(["greet", "tell call-1", "charge order 7"]);
     expect(server.keys).toHaveLength(3);
   });
 
   it("an agent in a tool of an agent shares the thread of the outer one", async () => {
-    const saver = open(place(kind));
-    const server = new Server();
-    const once = effects(saver);
+    const { saver, server, once } = opened(kind);
     const inner = createAgent({
-      model: new Model([[pay("inner-1")]]) as never,
+      model: calling([[pay("inner-1")]]),
       tools: [charging(once, server, byOrder)],
     });
     const ask = tool(async () => answers((await inner.invoke(question)) as never).join(), {
@@ -157,16 +147,14 @@ describe.each(kinds)("effects of an agent on %s", (kind) => {
       schema: z.object({}),
     });
     const call = (id: string) => ({ id, name: "ask", args: {} });
-    const model = new Model([[call("call-1")], [call("call-2")]]);
-    const agent = createAgent({ model: model as never, tools: [ask], checkpointer: saver });
+    const model = calling([[call("call-1")], [call("call-2")]]);
+    const agent = createAgent({ model, tools: [ask], checkpointer: saver });
     expect(answers((await agent.invoke(question, config())) as never)).toEqual(["receipt 1", "receipt 1"]);
     expect((await once.list(thread())).map(({ key }) => key)).toEqual(["charge order 7"]);
   });
 
   it("a ToolNode, a tool that a node calls, and a tool in a task have the effects of the thread", async () => {
-    const saver = open(place(kind));
-    const server = new Server();
-    const once = effects(saver);
+    const { saver, server, once } = opened(kind);
     const charge = charging(once, server, byOrder);
     const message = new AIMessage({ content: "", tool_calls: [pay("call-1"), pay("call-2", 8)] });
     const graph = sequence(MessagesAnnotation, {

@@ -5,7 +5,7 @@ import { type EffectAttempt, effects } from "forkpoint/effects";
 import { describe, expect, it } from "vitest";
 import { amount } from "../../__test__/faults/faults.js";
 import { Gate } from "../../__test__/helpers.js";
-import { all, checkpoint, kinds, metadata, saver, sequence, thread } from "./helpers.js";
+import { type Kind, all, checkpoint, kinds, metadata, saver, sequence, thread } from "./helpers.js";
 
 /** How often each pair meets. */
 const ROUNDS = amount("FORKPOINT_TEST_ROUNDS", 15);
@@ -18,6 +18,11 @@ class Charge {
     await delay(30);
     return receipt;
   };
+}
+
+function charging(kind: Kind) {
+  const checkpointer = saver(kind);
+  return { checkpointer, charge: new Charge(), once: effects(checkpointer) };
 }
 
 const Receipt = Annotation.Root({ receipt: Annotation<number> });
@@ -40,9 +45,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("two runs of one thread at the same time", async () => {
-    const checkpointer = saver(kind);
-    const charge = new Charge();
-    const once = effects(checkpointer);
+    const { checkpointer, charge, once } = charging(kind);
     const nodes = { arrived: 0 };
     const pay = async (attempt: EffectAttempt) => {
       while (nodes.arrived < 2) await delay(1);
@@ -67,9 +70,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("a run whose node comes to the effect after the other run has ended", async () => {
-    const checkpointer = saver(kind);
-    const charge = new Charge();
-    const once = effects(checkpointer);
+    const { checkpointer, charge, once } = charging(kind);
     const late = { go: Promise.resolve() as Promise<unknown>, nodes: 0 };
     const graph = sequence(Receipt, {
       pay: async (_, config) => {
@@ -97,9 +98,7 @@ describe.each(kinds)("on %s", (kind) => {
   it.each(["sync", "async"] as const)(
     "durability %s: a run that another one has overtaken before it comes to the effect",
     async (durability) => {
-      const checkpointer = saver(kind);
-      const charge = new Charge();
-      const once = effects(checkpointer);
+      const { checkpointer, charge, once } = charging(kind);
       const graph = (wait?: () => Promise<void>) =>
         sequence(Annotation.Root({ who: Annotation<string>, receipt: Annotation<number> }), {
           pay: async (_, config) => {
@@ -127,9 +126,7 @@ describe.each(kinds)("on %s", (kind) => {
   it.each(["sync", "async"] as const)(
     "durability %s: a branch that another run has overtaken at the branch's own checkpoint",
     async (durability) => {
-      const checkpointer = saver(kind);
-      const charge = new Charge();
-      const once = effects(checkpointer);
+      const { checkpointer, charge, once } = charging(kind);
       const graph = (wait?: () => Promise<void>) =>
         sequence(Receipt, {
           begin: () => ({}),
@@ -156,9 +153,7 @@ describe.each(kinds)("on %s", (kind) => {
   );
 
   it("an edit that is saved between a node's checkpoint and its effect is no branch", async () => {
-    const checkpointer = saver(kind);
-    const charge = new Charge();
-    const once = effects(checkpointer);
+    const { checkpointer, charge, once } = charging(kind);
     let edits = true;
     const graph = new StateGraph(Annotation.Root({ receipt: Annotation<number>, note: Annotation<string> }))
       .addNode("pay", async (_, config) => {
@@ -178,9 +173,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("a branch that a caller asks for has an effect of its own", async () => {
-    const checkpointer = saver(kind);
-    const charge = new Charge();
-    const once = effects(checkpointer);
+    const { checkpointer, charge, once } = charging(kind);
     const graph = sequence(Receipt, {
       pay: async (_, config) => ({ receipt: await once(config, "charge", charge.make) }),
       after: () => ({}),

@@ -73,10 +73,16 @@ export function importAgain(kinds: readonly Kind[], make: () => Promise<Old> | O
     await fill(old.saver);
   });
 
+  /** A store with everything of the old one. */
+  async function imported(kind: Kind): Promise<ForkpointSaver> {
+    const target = saver(kind);
+    await expectSame(old, target);
+    return target;
+  }
+
   describe.each(kinds)("into %s", (kind) => {
     it("nothing new: nothing is stored", async () => {
-      const target = saver(kind);
-      await expectSame(old, target);
+      const target = await imported(kind);
       const [listed, stats] = [await target.listThreads(), await target.stats()];
       await expectSame(old, target);
       expect(await target.listThreads()).toEqual(listed);
@@ -85,8 +91,7 @@ export function importAgain(kinds: readonly Kind[], make: () => Promise<Old> | O
     });
 
     it("the old program goes on: what is new is added", async () => {
-      const target = saver(kind);
-      await expectSame(old, target);
+      const target = await imported(kind);
       await chat(old.saver).invoke(answer("yes"), thread("waiting"));
       await fan(old.saver, () => false).invoke(null, thread("failed"));
       await nested(old.saver).invoke(answer("inside"), thread("nested"));
@@ -107,8 +112,7 @@ export function importAgain(kinds: readonly Kind[], make: () => Promise<Old> | O
     });
 
     it("the old program answers questions at the same checkpoint: its writes are replaced", async () => {
-      const target = saver(kind);
-      await expectSame(old, target);
+      const target = await imported(kind);
       for (const said of ["one", "two"]) {
         await questions(old.saver).invoke(answer(said), thread("questions"));
         await expectSame(old, target);
@@ -156,8 +160,7 @@ export function importAgain(kinds: readonly Kind[], make: () => Promise<Old> | O
     });
 
     it("only the new program goes on: nothing is missing, and its thread stays as it is", async () => {
-      const target = saver(kind);
-      await expectSame(old, target);
+      const target = await imported(kind);
       await chat(target).invoke(answer("yes"), thread("waiting"));
       await questions(target).invoke(answer("one"), thread("questions"));
       await fan(target, () => false).invoke(null, thread("failed"));
@@ -170,8 +173,7 @@ export function importAgain(kinds: readonly Kind[], make: () => Promise<Old> | O
     });
 
     it("both go on: the thread is skipped, all others are imported", async () => {
-      const target = saver(kind);
-      await expectSame(old, target);
+      const target = await imported(kind);
       for (const [one, said] of [
         [old.saver, "old"],
         [target, "new"],
@@ -211,8 +213,7 @@ export function importAgain(kinds: readonly Kind[], make: () => Promise<Old> | O
     });
 
     it("a thread that was removed here comes back, and one that the old program began again is replaced", async () => {
-      const target = saver(kind);
-      await expectSame(old, target);
+      const target = await imported(kind);
       await target.deleteThread("waiting");
       await old.saver.deleteThread("long");
       for (const note of ["again", "and again"]) await say(old.saver, "long", note);
@@ -329,8 +330,7 @@ export function importAgain(kinds: readonly Kind[], make: () => Promise<Old> | O
   });
 
   it("a checkpoint that another saver has replaced is found", async () => {
-    const target = saver("memory");
-    await expectSame(old, target);
+    const target = await imported("memory");
     const tip = (await target.getTuple(thread("long")))!;
     await target.put(tip.parentConfig!, { ...checkpoint(), id: tip.checkpoint.id }, metadata(), {});
     await say(old.saver, "long", "turn 5");

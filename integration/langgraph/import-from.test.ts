@@ -1,12 +1,11 @@
 // `importFrom`: the threads of any checkpointer of LangGraph, through its public methods.
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { type BaseCheckpointSaver, type CheckpointTuple, MemorySaver } from "@langchain/langgraph-checkpoint";
 import type { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
 import { fill } from "./export-to.js";
 import { importAgain, tuplesOf } from "./import-again.js";
 import { all, checkpoint, kinds, mainKinds, metadata, rejection, saver, thread } from "./helpers.js";
-import { otherSavers } from "./other-savers.js";
+import { otherSavers, salted } from "./other-savers.js";
 
 /** MemorySaver reads all writes as JSON, so bytes need a serializer that makes JSON of them. */
 function jsonOnly(saver: BaseCheckpointSaver): void {
@@ -182,25 +181,9 @@ describe("savers that read in their own way", () => {
 
 describe.each(mainKinds)("into %s", (kind) => {
   it("with a serializer that writes other bytes each time", async () => {
-    const key = randomBytes(32);
-    const { serde } = new MemorySaver();
-    const encrypted = {
-      async dumpsTyped(value: unknown): Promise<[string, Uint8Array]> {
-        const [type, bytes] = await serde.dumpsTyped(value);
-        const iv = randomBytes(12);
-        const cipher = createCipheriv("aes-256-gcm", key, iv);
-        const text = Buffer.concat([cipher.update(bytes), cipher.final()]);
-        return [type, Buffer.concat([iv, cipher.getAuthTag(), text])];
-      },
-      async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
-        const bytes = Buffer.from(data as Uint8Array);
-        const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(12, 28));
-        return serde.loadsTyped(type, Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]));
-      },
-    };
     const old = new MemorySaver();
     await fill(old);
-    const target = saver(kind, { serde: encrypted });
+    const target = saver(kind, { serde: salted() });
     const first = await target.importFrom(old);
     expect(first).toMatchObject({ threads: 6, skipped: 0 });
     expect(await target.importFrom(old)).toEqual(first);

@@ -1,10 +1,11 @@
 /** Checkpointers of others, for the tests of `importFrom` and `exportTo`. */
 
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph-checkpoint";
+import { type BaseCheckpointSaver, MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { onTestFinished } from "vitest";
 import { folder } from "./helpers.js";
 
@@ -25,6 +26,23 @@ const isInstalled = (path: string) => existsSync(fileURLToPath(new URL(`node_mod
 export function withSerde<T extends BaseCheckpointSaver>(saver: T): T {
   saver.serde = new MemorySaver().serde;
   return saver;
+}
+
+/** A serializer that writes other bytes each time. Metadata is not changed: PostgresSaver stores it as JSON. */
+export function salted(): SerializerProtocol {
+  const { serde } = new MemorySaver();
+  return {
+    async dumpsTyped(value) {
+      const [type, bytes] = await serde.dumpsTyped(value);
+      if (Object.hasOwn(Object(value), "source")) return [type, bytes];
+      return [`salted ${type}`, new Uint8Array(Buffer.concat([randomBytes(12), bytes]))];
+    },
+    async loadsTyped(type, data) {
+      const [, plain] = /^salted (.*)/.exec(type) ?? [];
+      if (plain === undefined) return serde.loadsTyped(type, data);
+      return serde.loadsTyped(plain, new Uint8Array(Buffer.from(data as Uint8Array).subarray(12)));
+    },
+  };
 }
 
 const memorySaver: OtherSaver = { name: "MemorySaver", make: () => new MemorySaver() };

@@ -1,40 +1,14 @@
 // Runs the code that is printed for threads of LangGraph, in each of their statuses.
 import * as langgraph from "@langchain/langgraph";
 import { openInspector } from "forkpoint/inspect";
-import type { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Printed, printed, runPrinted } from "../../__test__/printed.js";
-import { Log, open, place, says, sequence, sideBySide, thread } from "./helpers.js";
-
-const { interrupt } = langgraph;
-
-const ask = (name: string) => () => ({ log: [`${name}: ${JSON.stringify(interrupt(`${name}?`))}`] });
+// @ts-expect-error The fixture is JavaScript, because a process of its own runs it too.
+import { compiled, graphs } from "./fixtures/answers.mjs";
+import { Log, open, place, says, sequence, thread } from "./helpers.js";
 
 const fail = () => {
   throw new Error("out of paper");
-};
-
-/** The graphs, each with the number of its questions. */
-const graphs: Record<string, [questions: number, make: (checkpointer: ForkpointSaver) => object]> = {
-  "one question": [1, (checkpointer) => sequence(Log, { a: ask("a") }).compile({ checkpointer })],
-  "two questions at once": [
-    2,
-    (checkpointer) => sideBySide(Log, { a: ask("a"), b: ask("b") }).compile({ checkpointer }),
-  ],
-  "two questions of a node": [
-    2,
-    (checkpointer) =>
-      sequence(Log, { form: () => ({ log: ["a?", "b?"].map((each) => JSON.stringify(interrupt(each))) }) }).compile({
-        checkpointer,
-      }),
-  ],
-  "a question in a subgraph": [
-    1,
-    (checkpointer) => {
-      const inner = sequence(Log, { a: ask("a") }).compile();
-      return sequence(Log, { inner }).compile({ checkpointer });
-    },
-  ],
 };
 
 const hostile = `q"'\`\${1}\n\u2028</script>`;
@@ -44,10 +18,10 @@ async function start(graph: any, run: string): Promise<void> {
 }
 
 describe("the code that is printed for threads", () => {
-  it.for(Object.keys(graphs))("answers %s", async (name) => {
-    const [count, make] = graphs[name]!;
+  it.each(Object.keys(graphs))("answers %s", async (name) => {
+    const count = graphs[name].answers.length;
     const target = place("sqlite");
-    const graph: any = make(open(target));
+    const graph = compiled(name, open(target));
     await start(graph, hostile);
     const inspector = await openInspector(target);
     onTestFinished(() => inspector.close());

@@ -15,57 +15,30 @@ async function fill(checkpointer: ForkpointSaver, id: string): Promise<void> {
   await once({ space: "langgraph", run: id, ns: "sub:1" }, "charge", () => id);
 }
 
-async function left(checkpointer: ForkpointSaver, ...ids: string[]): Promise<Array<[number, number]>> {
-  const once = effects(checkpointer);
-  const of = async (run: string): Promise<[number, number]> => {
-    const [own, inner] = [
-      { space: "langgraph", run },
-      { space: "langgraph", run, ns: "sub:1" },
-    ];
-    return [(await once.list(own)).length, (await once.list(inner)).length];
-  };
-  return Promise.all(ids.map(of));
-}
-
 describe.each(kinds)("on %s", (kind) => {
-  it("deleteThread and the strategy delete remove them, and those of no other thread", async () => {
+  it.each<[what: string, isLeft: boolean, remove: (checkpointer: ForkpointSaver) => Promise<unknown>]>([
+    ["deleteThread removes", false, (one) => one.deleteThread("t2")],
+    ["the strategy delete removes", false, (one) => one.prune(["t2"], "delete")],
+    ["deleteForRuns of all runs removes", false, (one) => one.deleteForRuns(["t2 2", "t2 1"])],
+    ["deleteForRuns of one run keeps", true, (one) => one.deleteForRuns(["t2 1"])],
+    ["the strategy keep_latest keeps", true, (one) => one.prune(["t2"], "keep_latest")],
+    ["a limit on the number keeps", true, (one) => one.prune(["t2"], { keepLastN: 1 })],
+    [
+      "a limit on the age of all checkpoints removes",
+      false,
+      (one) => one.prune(["t2"], { olderThan: Date.now() + 1e4 }),
+    ],
+  ])("%s them, and those of other threads stay", async (_, isLeft, remove) => {
     const checkpointer = saver(kind);
     for (const id of ["t", "t2", "t22"]) await fill(checkpointer, id);
-    await checkpointer.deleteThread("t2");
-    expect(await left(checkpointer, "t", "t2", "t22")).toEqual([
-      [1, 1],
-      [0, 0],
-      [1, 1],
-    ]);
-    await checkpointer.prune(["t"], "delete");
-    expect(await left(checkpointer, "t", "t22")).toEqual([
-      [0, 0],
-      [1, 1],
-    ]);
-  });
-
-  it("deleteForRuns removes them with the last checkpoint of a namespace", async () => {
-    const checkpointer = saver(kind);
-    for (const id of ["t", "t2"]) await fill(checkpointer, id);
-    await checkpointer.deleteForRuns(["t 1"]);
-    expect(await left(checkpointer, "t", "t2")).toEqual([
-      [1, 1],
-      [1, 1],
-    ]);
-    await checkpointer.deleteForRuns(["t 2", "t2 2"]);
-    expect(await left(checkpointer, "t", "t2")).toEqual([
-      [0, 0],
-      [1, 1],
-    ]);
-  });
-
-  it("limits keep them while the thread has a checkpoint", async () => {
-    const checkpointer = saver(kind);
-    await fill(checkpointer, "t");
-    await checkpointer.prune(["t"], "keep_latest");
-    await checkpointer.prune(["t"], { keepLastN: 1 });
-    expect(await left(checkpointer, "t")).toEqual([[1, 1]]);
-    await checkpointer.prune(["t"], { olderThan: Date.now() + 10_000 });
-    expect(await left(checkpointer, "t")).toEqual([[0, 0]]);
+    await remove(checkpointer);
+    const once = effects(checkpointer);
+    for (const [run, count] of [
+      ["t", 1],
+      ["t2", isLeft ? 1 : 0],
+      ["t22", 1],
+    ] as const)
+      for (const ns of ["", "sub:1"])
+        expect(await once.list({ space: "langgraph", run, ns }), `${run} ${ns}`).toHaveLength(count);
   });
 });

@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { recover } from "forkpoint/langgraph";
-import { afterAll, beforeAll, expect, it, } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { Program } from "../../__test__/faults/faults.js";
 import { write } from "../../__test__/pages.js";
 import { readPage, snippetsOf } from "../../__test__/snippets.js";

@@ -228,10 +228,7 @@ const damages: Record<string, Damage> = {
   "how a pending write replaces": write("replaces = NOT replaces"),
   "the body of a record": record(flipped("body")),
   "the checksum of a record": record("sum = sum + 1"),
-};
-
-/** Damage of logs that a check finds by comparing the tables. */
-const ofLogs: Record<string, Damage> = {
+  // A check finds the damage of logs by comparing the tables.
   "the length of a log": {
     sql: `UPDATE forkpoint.log SET length = length - 1 WHERE branch = ${branchOf("session")}`,
     corrupt: ["messages of session"],
@@ -260,17 +257,14 @@ const ofLogs: Record<string, Damage> = {
 };
 
 describe("damage of", () => {
-  it.each([...Object.entries(damages), ...Object.entries(ofLogs)])(
-    "%s: check() finds it, and reads of it reject with CORRUPT",
-    async (_, damage) => {
-      const url = await filled();
-      const before = await read(url);
-      expect(Object.values(before)).not.toContain("CORRUPT");
-      expect(await check(url)).toMatchObject({ ok: true, findings: [] });
-      await query(url, damage.sql);
-      await expectFound(url, before, damage);
-    },
-  );
+  it.each(Object.entries(damages))("%s: check() finds it, and reads of it reject with CORRUPT", async (_, damage) => {
+    const url = await filled();
+    const before = await read(url);
+    expect(Object.values(before)).not.toContain("CORRUPT");
+    expect(await check(url)).toMatchObject({ ok: true, findings: [] });
+    await query(url, damage.sql);
+    await expectFound(url, before, damage);
+  });
 
   it("one pending write: check() has one finding", async () => {
     const url = await filled();
@@ -302,13 +296,13 @@ describe("damage of", () => {
 });
 
 describe("a run with damage goes on:", () => {
-  /** A store that has nothing in memory. */
-  const reopened = (url: string) => open(url);
-
-  it("the checkpoint after a damaged payload is stored whole", async () => {
+  it.each([
+    ["a damaged payload", `UPDATE forkpoint.payload SET ${flipped("body")}`],
+    ["a payload that was deleted", "DELETE FROM forkpoint.payload"],
+  ])("the checkpoint after %s is stored whole", async (_, sql) => {
     const url = await filled();
-    await query(url, `UPDATE forkpoint.payload SET ${flipped("body")} WHERE seq = ${numberOf("c3")}`);
-    const store = reopened(url);
+    await query(url, `${sql} WHERE seq = ${numberOf("c3")}`);
+    const store = open(url);
     await store.save(step(4));
     await store.save(step(5));
     const bases = await query(
@@ -318,23 +312,16 @@ describe("a run with damage goes on:", () => {
     );
     // Null: stored whole. The one after it is a delta again.
     expect(bases).toEqual([{ "is c4": null }, { "is c4": true }]);
-    const reader = reopened(url);
+    const reader = open(url);
     for (const n of [0, 1, 2, 4, 5]) expect((await reader.get(`c${n}`))!.state.scratch).toEqual(step(n).state.scratch);
     await failure(reader.get("c3"), "CORRUPT");
     expect((await reader.latest("run"))!.id).toBe("c5");
   });
 
-  it("the checkpoint after one whose payload was deleted is stored whole", async () => {
-    const url = await filled();
-    await query(url, `DELETE FROM forkpoint.payload WHERE seq = ${numberOf("c3")}`);
-    await reopened(url).save(step(4));
-    expect((await reopened(url).get("c4"))!.state.scratch).toEqual(step(4).state.scratch);
-  });
-
   it("a damaged row of the newest checkpoint does not stop the next save, and is replaced by a save of the same id", async () => {
     const url = await filled();
     await query(url, `UPDATE forkpoint.checkpoint SET ${flipped("meta")} WHERE id = 'c3'`);
-    const store = reopened(url);
+    const store = open(url);
     await store.save(step(4));
     expect((await store.get("c4"))!.state.scratch).toEqual(step(4).state.scratch);
     // The remedy that check() names.
@@ -349,7 +336,7 @@ describe("a run with damage goes on:", () => {
   ])("checkpoints around a damaged %s are saved, deleted, pruned and cleared", async (_, sql) => {
     const url = await filled();
     await query(url, sql);
-    const store = reopened(url);
+    const store = open(url);
     await store.save(step(4));
     await store.delete("c0");
     await failure(store.get("c1"), "CORRUPT");
@@ -364,7 +351,7 @@ describe("a run with damage goes on:", () => {
   it("a damaged checkpoint that is saved again, and one that is deleted, leave a whole store", async () => {
     const url = await filled();
     await query(url, `UPDATE forkpoint.payload SET ${flipped("body")} WHERE seq = ${numberOf("c2")}`);
-    const store = reopened(url);
+    const store = open(url);
     await store.save(step(2));
     // It was a delta against the old c2.
     await failure(store.get("c3"), "CORRUPT");

@@ -1,7 +1,7 @@
 // `exportTo` into LangGraph's PostgresSaver, and `importFrom` of one.
 import "./setup.js";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import { describe, expect, it, } from "vitest";
+import { describe, expect, it } from "vitest";
 import { chat, exportTests } from "../langgraph/export-to.js";
 import { all, saver, thread } from "../langgraph/helpers.js";
 import { withSerde } from "../langgraph/other-savers.js";

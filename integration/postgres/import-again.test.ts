@@ -1,7 +1,7 @@
 // A second import from LangGraph's PostgresSaver.
 import "./setup.js";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import { describe, } from "vitest";
+import { describe } from "vitest";
 import { type Old, importAgain } from "../langgraph/import-again.js";
 import { poolOf } from "./databases.js";
 

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { type ForkpointSaver } from "forkpoint/langgraph";
-import { beforeAll, describe, expect, it, } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Program } from "../../__test__/faults/faults.js";
 import { all, open, place, rejection, saver, thread, until } from "../langgraph/helpers.js";
 import * as graphs from "../langgraph/fixtures/moving.mjs";

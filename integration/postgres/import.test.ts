@@ -11,8 +11,7 @@ import { all, rejection, saver as target, thread } from "../langgraph/helpers.js
 import { salted } from "../langgraph/other-savers.js";
 import { makeDatabase, poolOf } from "./databases.js";
 
-const { Command, chat, fan, nested } = graphs as Record<string, any>;
-const orphan = { checkpoint_ns: "", checkpoint_id: "1ef00000-0000-6000-8000-000000000000" };
+const { Command, chat, fillAll, orphan } = graphs as Record<string, any>;
 
 /** The URL of the database with the threads. */
 let database: string;
@@ -27,22 +26,9 @@ const postgresSaver = (url = database, schema = "public") => new PostgresSaver(p
 /** Makes a thread that waits, one that was answered, branches, a failed step, a subgraph, a long one, and early writes. */
 async function fill(old: PostgresSaver): Promise<void> {
   await old.setup();
-  for (const id of ["waiting", "answered", "branches", "a:b", "%_'é\n"]) {
-    await chat(old).invoke({ messages: [], topic: id }, thread(id));
-  }
-  await chat(old).invoke(new Command({ resume: "yes" }), thread("answered"));
-  const app = chat(old);
-  for await (const { config, next } of app.getStateHistory(thread("branches"))) {
-    if (next[0] !== "ask") continue;
-    for (const topic of ["cats", "birds"]) await app.updateState(config, { topic, notes: [topic] });
-    break;
-  }
-  await fan(old, () => true)
-    .invoke({ notes: [] }, thread("failed"))
-    .catch(() => {});
-  await nested(old).invoke({ notes: [] }, thread("nested"));
+  await fillAll(old);
   for (let turn = 0; turn < 40; turn++) {
-    await app.updateState(thread("long"), { notes: [`turn ${turn}`], picture: randomBytes(80_000) }, "say");
+    await chat(old).updateState(thread("long"), { notes: [`turn ${turn}`], picture: randomBytes(80_000) }, "say");
   }
   // Values that are null and undefined, and names that mean something elsewhere.
   const odd = {
@@ -55,14 +41,6 @@ async function fill(old: PostgresSaver): Promise<void> {
     odd as never,
     { source: "input", step: -1, parents: {} },
     odd.channel_versions,
-  );
-  await old.putWrites(
-    thread("orphan", orphan),
-    [
-      ["notes", ["early"]],
-      ["picture", new Uint8Array([1, 2, 3])],
-    ],
-    "task",
   );
 }
 
@@ -119,11 +97,11 @@ describe.each(["memory", "sqlite", "postgres"] as const)("into %s", (kind) => {
     // Early writes wait for their checkpoint.
     await saver.put(
       thread("orphan"),
-      empty(orphan.checkpoint_id) as never,
+      empty(orphan.configurable.checkpoint_id) as never,
       { source: "loop", step: 0, parents: {} },
       {},
     );
-    expect((await saver.getTuple(thread("orphan", orphan)))!.pendingWrites).toEqual([
+    expect((await saver.getTuple(orphan))!.pendingWrites).toEqual([
       ["task", "notes", ["early"]],
       ["task", "picture", new Uint8Array([1, 2, 3])],
     ]);
