@@ -1,30 +1,25 @@
 // Tests a run that was deleted and begun again: the new run gets nothing of the old one, which goes on in another process.
-import { type Store, openStore } from "forkpoint";
+import { type CheckpointStore, type Store } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore as ClaudeSessions } from "forkpoint/claude-agent-sdk";
 import { effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { Gate, checkpoint, failure, kinds, open, place } from "./helpers.js";
-
-/** Two store objects on the same data, as two processes have them. */
-async function two<S extends { close(): Promise<void> }>(
-  kind: (typeof kinds)[number],
-  make: (target: string | Store) => S,
-): Promise<[S, S]> {
-  const target = kind === "memory" ? await openStore(place(kind)) : place(kind);
-  if (typeof target !== "string") onTestFinished(() => target.close());
-  const stores: [S, S] = [make(target), make(target)];
-  for (const store of stores) onTestFinished(() => store.close());
-  return stores;
-}
+import { describe, expect, it } from "vitest";
+import { Gate, checkpoint, closing, failure, kinds, open, pairOf } from "./helpers.js";
 
 const state = { messages: [], stepCount: 0, status: "active", customState: {} } as never;
 
+interface Remembering {
+  store: CheckpointStore | SessionStore | WorkflowCheckpointStore<object>;
+  save(id: string): Promise<void>;
+  remove(): Promise<unknown>;
+  look(): Promise<unknown>;
+}
+
 describe.each(kinds)("on %s", (kind) => {
   it("AgentOS: a late save is refused, and the object that looks for the run continues the new one", async () => {
-    const [old, other] = await two(kind, (target) => open(target as string));
+    const [old, other] = await pairOf(kind, (target) => open(target as string));
     await old.save(checkpoint({ id: "1", runId: "run" }));
     await other.clear("run");
     await other.save(checkpoint({ id: "new 1", runId: "run" }));
@@ -40,7 +35,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("AgentOS: a save goes on after retention has removed all but the newest checkpoint", async () => {
-    const [old, other] = await two(kind, (target) => open(target as string));
+    const [old, other] = await pairOf(kind, (target) => open(target as string));
     for (const id of ["1", "2"]) await old.save(checkpoint({ id, runId: "run" }));
     await other.prune({ keepLastN: 1 });
     await old.save(checkpoint({ id: "3", runId: "run" }));
@@ -48,7 +43,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("Helix: a late checkpoint, state or message is refused", async () => {
-    const [old, other] = await two(kind, (target) => new SessionStore(target));
+    const [old, other] = await pairOf(kind, (target) => closing(new SessionStore(target)));
     const sessionId = "session";
     const save = (store: SessionStore, id: string) =>
       store.saveCheckpoint({ id, sessionId, stepCount: 0, timestamp: 1, state });
@@ -78,7 +73,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("Agentium: a late step is refused, although the ids of steps come again", async () => {
-    const [old, other] = await two(kind, (target) => new WorkflowCheckpointStore<object>(target));
+    const [old, other] = await pairOf(kind, (target) => closing(new WorkflowCheckpointStore<object>(target)));
     const step = (stepIndex: number, by: string) => ({
       id: `run:step-${stepIndex}`,
       runId: "run",
@@ -105,14 +100,14 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   /** The store of a contract whose store object remembers its runs, and how it saves a run or removes it. */
-  const remembering = {
+  const remembering: Record<string, (target: string | Store) => Remembering> = {
     agentos: (target: string | Store) => {
       const store = open(target as string);
       const save = (id: string) => store.save(checkpoint({ id, runId: "run" }));
       return { store, save, remove: () => store.clear("run"), look: () => store.latest("run") };
     },
     helix: (target: string | Store) => {
-      const store = new SessionStore(target);
+      const store = closing(new SessionStore(target));
       const save = async (id: string) => {
         if (!(await store.sessionExists("run"))) await store.createSession("run", { agentType: "writer" });
         await store.saveCheckpoint({ id, sessionId: "run", stepCount: 0, timestamp: 1, state });
@@ -120,7 +115,7 @@ describe.each(kinds)("on %s", (kind) => {
       return { store, save, remove: () => store.deleteSession("run"), look: () => store.sessionExists("run") };
     },
     agentium: (target: string | Store) => {
-      const store = new WorkflowCheckpointStore<object>(target);
+      const store = closing(new WorkflowCheckpointStore<object>(target));
       const save = (id: string) =>
         store.save({ id, runId: "run", stepIndex: 0, stepName: "work", state: {}, createdAt: 1 });
       return { store, save, remove: () => store.clear("run"), look: () => store.latest("run") };
@@ -130,10 +125,7 @@ describe.each(kinds)("on %s", (kind) => {
   it.each(Object.entries(remembering))(
     "%s: a late effect of a run that is named alone does not run",
     async (space, make) => {
-      const target = kind === "memory" ? await openStore(place(kind)) : place(kind);
-      if (typeof target !== "string") onTestFinished(() => target.close());
-      const [old, other] = [make(target), make(target)];
-      for (const { store } of [old, other]) onTestFinished(() => store.close());
+      const [old, other] = await pairOf(kind, make);
       const run = { space, run: "run" };
       const paid: string[] = [];
       const pay = (one: typeof old, who: string) => effects(one.store)(run, "charge", () => `${paid.push(who)}`);
@@ -153,7 +145,7 @@ describe.each(kinds)("on %s", (kind) => {
   );
 
   it("TinyAgents: late writes and children of deleted checkpoints are refused", async () => {
-    const [old, other] = await two(kind, (target) => new Checkpointer<object>(target));
+    const [old, other] = await pairOf(kind, (target) => closing(new Checkpointer<object>(target)));
     const threadId = "thread";
     const write = { node: "n", taskId: "t", idx: 0, channel: "c", payload: 1 };
     await old.put({ threadId, checkpointId: "1", state: {} });
@@ -219,7 +211,7 @@ describe.each(kinds)("on %s", (kind) => {
   }
 
   it("TinyAgents: a late effect of a graph does not run, and the new run has its own", async () => {
-    const stores = await two(kind, (target) => new Checkpointer<object>(target));
+    const stores = await pairOf(kind, (target) => closing(new Checkpointer<object>(target)));
     await meet("tinyagents", stores, started.tinyagents, async (store) => {
       await store.deleteThread("run");
       await store.put({ threadId: "run", state: {} });
@@ -227,7 +219,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("Agentium: a late effect of a workflow does not run, and the new run has its own", async () => {
-    const stores = await two(kind, (target) => new WorkflowCheckpointStore<object>(target));
+    const stores = await pairOf(kind, (target) => closing(new WorkflowCheckpointStore<object>(target)));
     const step = { id: "run:initial", runId: "run", stepIndex: -1, stepName: "initial", state: {}, createdAt: 1 };
     await meet("agentium", stores, started.agentium, async (store) => {
       await store.clear("run");
@@ -236,7 +228,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("Claude: a late subagent of a session that was deleted and begun again is refused", async () => {
-    const [old, other] = await two(kind, (target) => new ClaudeSessions(target));
+    const [old, other] = await pairOf(kind, (target) => closing(new ClaudeSessions(target)));
     const key = { projectKey: "-work", sessionId: "session" };
     const beside = { ...key, subpath: "subagents/agent-1" };
     const entry = (uuid: string) => [{ type: "user", uuid }];

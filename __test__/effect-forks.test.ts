@@ -1,6 +1,6 @@
 // Forks and effects, for every way to fork: a fork made before an effect runs it again with another idempotency key, and a fork
 // made after it shares its result.
-import { CheckpointStore, openStore, type Store } from "forkpoint";
+import { CheckpointStore, type Store } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore, type StepContext } from "forkpoint/agentium";
 import { type EffectAttempt, effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
@@ -8,6 +8,7 @@ import { openInspector } from "forkpoint/inspect";
 import { Checkpointer, END, Graph, START, type NodeContext } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { checkpoint, kinds, place } from "./helpers.js";
+import { opened as shared } from "./contents.js";
 
 /** The effect of a test. It counts its calls, and remembers their idempotency keys. */
 class Charge {
@@ -153,8 +154,7 @@ describe.each(kinds)("on %s", (kind) => {
       ["at", 2],
       ["after", 1],
     ] as const)("a fork %s the effect has the receipt %i", async (from, receipt) => {
-      const store = await openStore(place(kind));
-      onTestFinished(() => store.close());
+      const store = await shared(place(kind));
       const charge = new Charge();
       expect(await ways[name]!(store, charge, from)).toBe(receipt);
       expect(new Set(charge.keys).size).toBe(receipt);
@@ -162,8 +162,7 @@ describe.each(kinds)("on %s", (kind) => {
   });
 
   it("copies of a run leave out what has failed, and keep the results after the source is gone", async () => {
-    const store = await openStore(place(kind));
-    onTestFinished(() => store.close());
+    const store = await shared(place(kind));
     const charge = new Charge();
     const { checkpointer, graph } = await tinyagents(store, charge);
     const once = effects(store);

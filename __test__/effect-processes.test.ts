@@ -1,10 +1,11 @@
 // Effects that several processes ask for at the same time, and processes that sleep or die while they run one.
 import { effects, type RunRef } from "forkpoint/effects";
-import { CheckpointStore, openStore } from "forkpoint";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { CheckpointStore } from "forkpoint";
+import { describe, expect, it } from "vitest";
 import { askers } from "./faults/effects.js";
 import { amount } from "./faults/faults.js";
 import { place, sharedKinds, windows } from "./helpers.js";
+import { opened } from "./contents.js";
 
 const run: RunRef = { space: "agentos", run: "run" };
 
@@ -12,8 +13,7 @@ const run: RunRef = { space: "agentos", run: "run" };
 const ROUNDS = amount("FORKPOINT_TEST_ROUNDS", 200);
 
 async function list(target: string) {
-  const store = await openStore(target);
-  onTestFinished(() => store.close());
+  const store = await opened(target);
   return effects(store).list(run);
 }
 
@@ -52,8 +52,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
     const [first, second] = await askers(target, 2);
     first!.tell("slow pay");
     const { runs } = await first!.line("runs");
-    const store = await openStore(target);
-    onTestFinished(() => store.close());
+    const store = await opened(target);
     const once = effects(store);
     await expect(once.forget(run, "pay")).rejects.toMatchObject({ code: "CONFLICT" });
     await new CheckpointStore(store).clear(run.run);

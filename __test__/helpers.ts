@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type Checkpoint, CheckpointStore, ForkpointError, type StoreOptions } from "forkpoint";
+import { type Checkpoint, CheckpointStore, ForkpointError, type Store, type StoreOptions, openStore } from "forkpoint";
 import { expect, onTestFinished } from "vitest";
 
 /** True on Windows, which has no signals: `kill` ends a process at once, and a handler of a signal never runs. */
@@ -58,6 +58,18 @@ export function open(target: string | URL, options?: StoreOptions): CheckpointSt
   const store = new CheckpointStore(target, options);
   onTestFinished(() => store.close());
   return store;
+}
+
+/** Returns the store, which is closed when the running test ends. */
+export function closing<S extends { close(): Promise<void> }>(store: S): S {
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** Two store objects on the same new data, as two processes have them. A file is opened twice, and memory is shared. */
+export async function pairOf<S>(kind: Kind, make: (target: string | Store) => S): Promise<[S, S]> {
+  const target = kind === "memory" ? closing(await openStore(place(kind))) : place(kind);
+  return [make(target), make(target)];
 }
 
 let made = 0;

@@ -1,13 +1,11 @@
 // Agentium's storage interface, tested on the drivers of this package.
 import { join } from "node:path";
 import { ForkpointStorage, InMemoryStorage, type StorageDriver } from "forkpoint/agentium";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { durable, failure, folder, place, wrongType } from "../helpers.js";
+import { describe, expect, it } from "vitest";
+import { closing, durable, failure, folder, place, wrongType } from "../helpers.js";
 
 function opened(target: string, options?: ConstructorParameters<typeof ForkpointStorage>[1]): ForkpointStorage {
-  const storage = new ForkpointStorage(target, options);
-  onTestFinished(() => storage.close());
-  return storage;
+  return closing(new ForkpointStorage(target, options));
 }
 
 const kinds: Record<string, () => StorageDriver> = {

@@ -1,9 +1,9 @@
 // Tests `expectedParent` of workflow checkpoints. If two writers continue the same run, one of them is refused.
-import { openStore } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore, type WorkflowCheckpointStoreOptions } from "forkpoint/agentium";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failure, kinds, place, sharedKinds, wrongType } from "../helpers.js";
 import { checkpoint, own } from "./helpers.js";
+import { opened } from "../contents.js";
 
 interface Trace {
   trace: string[];
@@ -116,8 +116,7 @@ describe.each(sharedKinds)("on %s, a workflow over a store with the option expec
   });
 
   it("shares an open store, which takes no other option", async () => {
-    const open = await openStore(place(kind));
-    onTestFinished(() => open.close());
+    const open = await opened(place(kind));
     const store = new WorkflowCheckpointStore<Trace>(open, { expectedParent: true });
     expect((await workflow(store).runWithCheckpoints({ runId: "run" })).state.trace).toEqual(["a", "b", "c"]);
     expect(() => new WorkflowCheckpointStore(open, { expectedParent: true, keepLastN: 1 })).toThrow(TypeError);

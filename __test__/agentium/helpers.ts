@@ -8,8 +8,7 @@ import {
   WorkflowCheckpointStore,
   type WorkflowConfig,
 } from "forkpoint/agentium";
-import { onTestFinished } from "vitest";
-import { durable, place } from "../helpers.js";
+import { closing, durable, place } from "../helpers.js";
 
 /** A driver as a user might write it. It stores values as JSON in a map, as a database would store text. */
 export class JsonDriver implements StorageDriver {
@@ -108,9 +107,7 @@ export function own<TState>(
   target: string,
   options?: ConstructorParameters<typeof WorkflowCheckpointStore>[1],
 ): ForkpointWorkflowStore<TState> {
-  const store = new WorkflowCheckpointStore<TState>(target, options);
-  onTestFinished(() => store.close());
-  return store;
+  return closing(new WorkflowCheckpointStore<TState>(target, options));
 }
 
 export function inMemory<TState>(options?: { keepLastN?: number }): StorageBackedCheckpointStore<TState> {

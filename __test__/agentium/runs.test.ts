@@ -7,8 +7,8 @@ import {
   type WorkflowCheckpoint,
   WorkflowCheckpointStore,
 } from "forkpoint/agentium";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { kinds, place, rejection, wrongType } from "../helpers.js";
+import { describe, expect, it } from "vitest";
+import { closing, kinds, place, rejection, wrongType } from "../helpers.js";
 import { type Counter, ForeignStore, checkpoint, counter, own, storeKinds, stores } from "./helpers.js";
 
 describe.each(kinds)("the status of a run on %s", (kind) => {
@@ -73,8 +73,7 @@ describe.each(kinds)("the status of a run on %s", (kind) => {
 
   it("is unknown if the checkpoint does not say how many steps there are", async () => {
     const target = place(kind);
-    const store = new WorkflowCheckpointStore<any>(target);
-    onTestFinished(() => store.close());
+    const store = closing(new WorkflowCheckpointStore<any>(target));
     await store.save(checkpoint({ runId: "unknown", stepIndex: 2 }));
     await store.save(checkpoint({ runId: "told", stepIndex: 2 }), { steps: 3 });
     await store.rewind(checkpoint({ runId: "more", stepIndex: 2 }), { steps: 4 });

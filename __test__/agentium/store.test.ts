@@ -7,8 +7,8 @@ import {
   StorageBackedCheckpointStore,
   WorkflowCheckpointStore,
 } from "forkpoint/agentium";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { durable, failure, ids, place, rejection, thrown, wrongType } from "../helpers.js";
+import { describe, expect, it } from "vitest";
+import { closing, durable, failure, ids, place, rejection, thrown, wrongType } from "../helpers.js";
 import { JsonDriver, checkpoint, own } from "./helpers.js";
 
 type AnyState = Record<string, unknown>;
@@ -20,8 +20,7 @@ const kinds = {
   "storage in memory": (options?: { keepLastN?: number }): Full =>
     new StorageBackedCheckpointStore(new InMemoryStorage(), options),
   [`storage in ${durable}`]: (options?: { keepLastN?: number }): Full => {
-    const storage = new ForkpointStorage(place(durable));
-    onTestFinished(() => storage.close());
+    const storage = closing(new ForkpointStorage(place(durable)));
     return new StorageBackedCheckpointStore(storage, options);
   },
   "a driver of the user's own": (options?: { keepLastN?: number }): Full =>

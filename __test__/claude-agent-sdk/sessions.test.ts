@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { failure, kinds, place, wrongType } from "../helpers.js";
 import { expectSizes } from "../sizes.js";
 import { at, entries, fold, key, make, summaryOf, typesOf } from "./helpers.js";
+import { opened } from "../contents.js";
 
 const sub = (subpath: string): SessionKey => ({ ...key, subpath });
 
@@ -71,8 +72,7 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
 
   describe("summaries", () => {
     it("are made again after a store without the function has appended", async () => {
-      const shared = await openStore(place(kind));
-      onTestFinished(() => shared.close());
+      const shared = await opened(place(kind));
       const [knows, knowsNot] = [at(shared), at(shared, {})];
       expect(knowsNot.listSessionSummaries).toBeUndefined();
       await knows.append(key, entries(2));
@@ -197,8 +197,7 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
 
     it("ttlMs removes sessions in the background, and no part of one that lives", async () => {
       const target = place(kind);
-      const shared = await openStore(target, { ttlMs: week });
-      onTestFinished(() => shared.close());
+      const shared = await opened(target, { ttlMs: week });
       const [store, another] = [at(shared), at(shared)];
       const now = Date.now();
       vi.spyOn(Date, "now").mockReturnValue(now - 2 * week);
@@ -251,8 +250,7 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
       serialize: (value: unknown) => turned(Buffer.from(JSON.stringify(value))),
       deserialize: (bytes: Uint8Array) => JSON.parse(Buffer.from(turned(bytes)).toString()) as unknown,
     };
-    const shared = await openStore(place(kind), { serializer });
-    onTestFinished(() => shared.close());
+    const shared = await opened(place(kind), { serializer });
     const store = at(shared);
     expect(store.listSessionSummaries).toBeUndefined();
     await store.append(key, entries(3));
@@ -269,8 +267,7 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
   });
 
   it("the size of a session is that of its entries, those of its subagents among them", async () => {
-    const store = await openStore(place(kind));
-    onTestFinished(() => store.close());
+    const store = await opened(place(kind));
     const sessions = at(store);
     await sessions.append({ projectKey: "-work", sessionId: "large" }, entries(1));
     const subpath = "subagents/a";
@@ -283,8 +280,7 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
   });
 
   it("is a run with its entries for the inspector, which removes it whole", async () => {
-    const shared = await openStore(place(kind));
-    onTestFinished(() => shared.close());
+    const shared = await opened(place(kind));
     const store = at(shared);
     const title = { type: "title", title: "Lisbon" };
     await store.append(key, [...entries(2), title]);
@@ -364,8 +360,7 @@ describe("options", () => {
     expect(() => new SessionStore("memory:", { foldSessionSummary: 7 } as never)).toThrow(TypeError);
     expect(() => new SessionStore("memory:", { ttlMs: -1 })).toThrow(RangeError);
     expect(() => new SessionStore("memory:", { keepSessions: 1 } as never)).toThrow(/keepSessions/);
-    const shared = await openStore("memory:");
-    onTestFinished(() => shared.close());
+    const shared = await opened("memory:");
     expect(() => new SessionStore(shared, { ttlMs: 1 })).toThrow(/openStore/);
   });
 });

@@ -1,7 +1,7 @@
 // Tests saving, reading and listing checkpoints, and the events that saves cause.
 import type { CheckpointCreatedEvent, CheckpointPage } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
-import { failure, ids, kinds, rejection, thrown, wrongType } from "../helpers.js";
+import { failure, ids, kinds, thrown, wrongType } from "../helpers.js";
 import { hostileIds } from "../hostile-values.js";
 import { START, checkpoint, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
 
@@ -30,14 +30,16 @@ describe.each(kinds)("checkpoints over %s", (kind) => {
   });
 
   describe("saveCheckpoint and getCheckpoint", () => {
-    it("keep every field, also unknown ones, and the order of the keys", async () => {
+    it("keep every field, also unknown ones and numbers at the edges, and the order of the keys", async () => {
       const store = make(kind);
       const saved = {
         parentCheckpointId: "s/0",
-        ...checkpoint(1, {
+        ...checkpoint(Number.MAX_SAFE_INTEGER, {
+          id: "s/1",
           state: stateOf({ messages: texts(2), customState: { b: [1, { c: null }], a: "" }, output: 7, z: { y: 1 } }),
-          messageCount: 2,
-          streamSequence: 17,
+          timestamp: -0.5,
+          messageCount: Number.MAX_SAFE_INTEGER,
+          streamSequence: Number.MAX_SAFE_INTEGER,
         }),
         label: { deep: [true] },
       };
@@ -155,63 +157,6 @@ describe.each(kinds)("checkpoints over %s", (kind) => {
       expect(second).toMatchObject({ stepCount: 1, state: { customState: { list: [1] }, messages: texts(1) } });
       expect(second.state.messages).toHaveLength(1);
     });
-
-    it.each([
-      ["a step count", "stepCount", [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]],
-      ["a message count", "messageCount", [-1, 1.5, Number.NaN, 2 ** 53]],
-      ["a timestamp", "timestamp", [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]],
-      ["a stream sequence", "streamSequence", [Number.NaN, Number.POSITIVE_INFINITY]],
-    ])("refuse %s that is no such number", async (_, field, numbers) => {
-      const store = make(kind);
-      for (const number of numbers) {
-        const error = await rejection(store.saveCheckpoint({ ...checkpoint(1), [field]: number }));
-        expect(error).toBeInstanceOf(RangeError);
-        expect(error.code).toBe("INVALID_ARGUMENT");
-      }
-      for (const value of ["1", {}, 1n, true]) {
-        await wrongType(store.saveCheckpoint({ ...checkpoint(1), [field]: value } as never));
-      }
-      expect((await store.stats()).checkpoints).toBe(0);
-    });
-
-    it("refuse what is no checkpoint, and store nothing", async () => {
-      const store = await withSession(kind);
-      for (const value of [undefined, null, 7, "a", [], true]) {
-        await wrongType(store.saveCheckpoint(value as never));
-        await wrongType(store.saveCheckpoint("s", value as never));
-        await wrongType(store.saveCheckpoint({ ...checkpoint(1), state: value } as never));
-      }
-      for (const field of ["id", "sessionId", "stepCount", "timestamp", "state"]) {
-        await wrongType(store.saveCheckpoint({ ...checkpoint(1), [field]: undefined } as never));
-      }
-      await wrongType(store.saveCheckpoint(checkpoint(1, { state: stateOf({ status: 7 }) })));
-      for (const bad of [{ extra: new WeakMap() }, { state: stateOf({ customState: { a: new WeakMap() } }) }]) {
-        await failure(store.saveCheckpoint(checkpoint(1, bad)), "INVALID_ARGUMENT");
-      }
-      expect((await store.stats()).checkpoints).toBe(0);
-      expect(await store.getLatestCheckpoint("s")).toBeNull();
-    });
-
-    it("keep numbers at the edges", async () => {
-      const store = make(kind);
-      const most = Number.MAX_SAFE_INTEGER;
-      const saved = checkpoint(most, { timestamp: -0.5, streamSequence: most, messageCount: most });
-      await store.saveCheckpoint(saved);
-      const { stepCount, timestamp, streamSequence, messageCount } = (await store.getLatestCheckpoint("s"))!;
-      expect([stepCount, timestamp, streamSequence, messageCount]).toEqual([most, -0.5, most, most]);
-    });
-  });
-
-  describe("getLatestCheckpoint", () => {
-    it("was saved last: it need not have the highest step, the greatest id or the greatest timestamp", async () => {
-      const store = make(kind);
-      await store.saveCheckpoint(checkpoint(9, { id: "z", timestamp: 5 }));
-      await store.saveCheckpoint(checkpoint(1, { id: "a", timestamp: 1_000 }));
-      await store.saveCheckpoint(checkpoint(5, { id: "m", timestamp: 999.5 }));
-      await store.saveCheckpoint(checkpoint(5, { id: "n", timestamp: -3 }));
-      expect((await store.getLatestCheckpoint("s"))!.id).toBe("n");
-      expect(ids((await store.listCheckpoints("s")).items)).toEqual(["n", "m", "a", "z"]);
-    });
   });
 
   describe("listCheckpoints", () => {
@@ -309,37 +254,6 @@ describe.each(kinds)("checkpoints over %s", (kind) => {
         hasMore: false,
         total: 2,
       });
-    });
-
-    it("refuses wrong options", async () => {
-      const store = await saveAll(1);
-      for (const value of [-1, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, 2 ** 53]) {
-        for (const name of ["offset", "limit"]) {
-          const error = await rejection(store.listCheckpoints("s", { [name]: value }));
-          expect(error).toBeInstanceOf(RangeError);
-          expect(error.code).toBe("INVALID_ARGUMENT");
-        }
-      }
-      const { cursor = `${START}:s/0` } = await store.listCheckpoints("s", { limit: 1 });
-      for (const options of [
-        { limit: "1" },
-        { limit: null },
-        { offset: null },
-        { offset: 1n },
-        { cursor: 7 },
-        { cursor: "" },
-        { cursor: "s/0" },
-        { cursor: `NaN:s/0` },
-        { cursor: `${START}:\ud83d` },
-        { cursor, offset: 0 },
-        { order: "asc" },
-        { Limit: 1 },
-        null,
-        7,
-        [],
-      ]) {
-        await wrongType(store.listCheckpoints("s", options as never));
-      }
     });
   });
 

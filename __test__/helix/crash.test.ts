@@ -4,10 +4,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SessionStore } from "forkpoint/helix";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 // @ts-expect-error the fixture is plain JavaScript, and has no types
 import { begin, script } from "../fixtures/session-script.mjs";
-import { type Ended, folder, run } from "../helpers.js";
+import { type Ended, closing, folder, run } from "../helpers.js";
 
 /** `FORKPOINT_TEST_SEED` selects other random moments. A failed test prints its seed. */
 const seed = Number(process.env["FORKPOINT_TEST_SEED"] ?? 1);
@@ -22,9 +22,7 @@ function randomNumbers(salt: number): () => number {
 }
 
 function open(file: string): SessionStore {
-  const store = new SessionStore(file);
-  onTestFinished(() => store.close());
-  return store;
+  return closing(new SessionStore(file));
 }
 
 const start = (...given: Array<string | number>) => run("session.mjs", given.map(String));

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { SessionStore } from "forkpoint/helix";
-import { afterAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { write } from "../pages.js";
 import { readPage, snippetsOf } from "../snippets.js";
+import { closing } from "../helpers.js";
 
 // The folder is inside the package, so that the recipe finds the package by its name.
 const place = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
@@ -13,9 +14,7 @@ const place = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
 function open(cwd: string): SessionStore {
-  const store = new SessionStore(join(cwd, "agent.db"));
-  onTestFinished(() => store.close());
-  return store;
+  return closing(new SessionStore(join(cwd, "agent.db")));
 }
 
 type Recover = (

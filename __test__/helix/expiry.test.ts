@@ -1,9 +1,9 @@
 // Tests sessions and checkpoints that live for a limited time, and what removes them.
-import { openStore } from "forkpoint";
 import { type CheckpointPage, SessionStore, type SessionStoreOptions } from "forkpoint/helix";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failure, ids, kinds, place, thrown } from "../helpers.js";
 import { type Kind, TestClock, at, checkpoint, logOf, make, stateOf, texts } from "./helpers.js";
+import { opened } from "../contents.js";
 
 const TTL = 60_000;
 
@@ -273,8 +273,7 @@ describe.each(kinds)("expiry over %s", (kind) => {
   });
 
   it("an open store's ttlMs is that of its sessions", async () => {
-    const shared = await openStore(place(kind), { ttlMs: TTL });
-    onTestFinished(() => shared.close());
+    const shared = await opened(place(kind), { ttlMs: TTL });
     // The open store expires checkpoints by the clock of the machine, so this clock starts there.
     const clock = new TestClock();
     clock.time = Date.now();
@@ -303,6 +302,8 @@ describe("the options of expiry", () => {
     [{ ttl: 2 ** 53 }, RangeError],
     [{ now: 7 }, TypeError],
     [{ now: null }, TypeError],
+    [{ durabilty: "full" }, TypeError],
+    [{ host: "localhost", ttl: 1 }, TypeError],
   ])("refuse %j", (options, type) => {
     const error = thrown(() => new SessionStore("memory:", options));
     expect(error).toBeInstanceOf(type);

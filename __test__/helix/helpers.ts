@@ -1,4 +1,3 @@
-import { openStore } from "forkpoint";
 import {
   type AgentState,
   type Message,
@@ -6,8 +5,7 @@ import {
   SessionStore,
   type SessionStoreOptions,
 } from "forkpoint/helix";
-import { onTestFinished } from "vitest";
-import { type Kind, checkedAfter, place } from "../helpers.js";
+import { type Kind, checkedAfter, pairOf, place } from "../helpers.js";
 
 export { expectSound } from "../helpers.js";
 export type { Kind };
@@ -31,14 +29,9 @@ export function at<TState extends object = Record<string, any>>(
   return checkedAfter(new SessionStore<TState>(target, options));
 }
 
-/** Opens two session stores on the same new data. A file is opened twice, and a store in memory is shared. */
-export async function pair(kind: Kind, options?: { now?: () => number }): Promise<[SessionStore, SessionStore]> {
-  const target = place(kind);
-  if (kind !== "memory") return [at(target, options), at(target, options)];
-  const shared = await openStore(target);
-  onTestFinished(() => shared.close());
-  return [at(shared, options), at(shared, options)];
-}
+/** Opens two session stores on the same new data. */
+export const pair = (kind: Kind, options?: { now?: () => number }): Promise<[SessionStore, SessionStore]> =>
+  pairOf(kind, (target) => at(target, options));
 
 /** Opens a session store and creates the session "s". */
 export async function withSession(kind: Kind, options?: SessionStoreOptions): Promise<SessionStore> {

@@ -1,7 +1,7 @@
 // Tests the log of messages.
 import type { Message } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
-import { expectSame, failure, kinds, rejection, wrongType } from "../helpers.js";
+import { expectSame, kinds } from "../helpers.js";
 import { checkpoint, contents, logOf, pair, stateOf, texts, withSession } from "./helpers.js";
 
 describe.each(kinds)("messages over %s", (kind) => {
@@ -24,29 +24,6 @@ describe.each(kinds)("messages over %s", (kind) => {
       expect(found).toEqual(begins.flatMap((begin) => [begin, begin + 1, begin + 2]));
       expect(begins.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i * 3));
       expect(await logOf(stores[1])).toEqual(await logOf(stores[0]));
-    });
-
-    it("stores none of the messages if one of them is refused", async () => {
-      const store = await withSession(kind);
-      for (const bad of [undefined, null, 7, "text", true]) {
-        await wrongType(store.appendMessages("s", [...texts(2), bad as never]));
-      }
-      await wrongType(store.appendMessages("s", Object.assign([], { length: 2 })));
-      await failure(
-        store.appendMessages("s", [...texts(2), { role: "user", content: new WeakMap() }]),
-        "INVALID_ARGUMENT",
-      );
-      const broken = Object.defineProperty({ role: "user" }, "content", {
-        enumerable: true,
-        get: () => {
-          throw new Error("no content");
-        },
-      });
-      await failure(store.appendMessages("s", [...texts(2), broken]), "INVALID_ARGUMENT");
-      for (const messages of [undefined, null, {}, "text", 7, new Set(texts(1))]) {
-        await wrongType(store.appendMessages("s", messages as never));
-      }
-      expect(await store.getMessageCount("s")).toBe(0);
     });
 
     it("takes a snapshot when it is called, and reads give fresh objects", async () => {
@@ -138,31 +115,6 @@ describe.each(kinds)("messages over %s", (kind) => {
       expect((await store.getMessages("s", { includeThinking: true })).messages).toStrictEqual(messages);
       expect((await store.getMessages("s")).messages).toStrictEqual(messages);
     });
-
-    it("refuses wrong options", async () => {
-      const store = await withSession(kind);
-      for (const value of [-1, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, 2 ** 53]) {
-        for (const name of ["offset", "limit"]) {
-          const error = await rejection(store.getMessages("s", { [name]: value }));
-          expect(error).toBeInstanceOf(RangeError);
-          expect(error.code).toBe("INVALID_ARGUMENT");
-        }
-      }
-      for (const options of [
-        { offset: "1" },
-        { offset: null },
-        { limit: 1n },
-        { limit: null },
-        { includeThinking: 1 },
-        { includeThinking: null },
-        { skip: 1 },
-        null,
-        7,
-        [],
-      ]) {
-        await wrongType(store.getMessages("s", options as never));
-      }
-    });
   });
 
   describe("truncateMessages", () => {
@@ -200,18 +152,6 @@ describe.each(kinds)("messages over %s", (kind) => {
         expect([state.messages, messageCount]).toEqual([texts(4), 4]);
       }
       expect((await store.getCheckpoint("s/3"))!.state.messages).toEqual([...texts(1), ...texts(6, 0, "other")]);
-    });
-
-    it("refuses wrong numbers and changes nothing", async () => {
-      const store = await withSession(kind);
-      await store.appendMessages("s", texts(2));
-      for (const count of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
-        const error = await rejection(store.truncateMessages("s", count));
-        expect(error).toBeInstanceOf(RangeError);
-        expect(error.code).toBe("INVALID_ARGUMENT");
-      }
-      for (const count of [undefined, null, "1", 1n, {}]) await wrongType(store.truncateMessages("s", count as never));
-      expect(await store.getMessageCount("s")).toBe(2);
     });
   });
 

@@ -1,9 +1,9 @@
 // Tests the options of a session store: serializers and limits, and the methods that tell or save storage.
-import { type Serializer, openStore } from "forkpoint";
-import { SessionStore, type SessionStoreOptions } from "forkpoint/helix";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { failure, ids, kinds, place, thrown, wrongType } from "../helpers.js";
-import { at, checkpoint, logOf, make, stateOf, texts, withSession } from "./helpers.js";
+import { type Serializer } from "forkpoint";
+import { type SessionStoreOptions } from "forkpoint/helix";
+import { describe, expect, it } from "vitest";
+import { failure, ids, kinds, wrongType } from "../helpers.js";
+import { checkpoint, logOf, make, stateOf, texts, withSession } from "./helpers.js";
 
 /** A serializer whose bytes no built-in serializer can read. */
 const hex: Serializer = {
@@ -135,34 +135,5 @@ describe.each(kinds)("storage over %s", (kind) => {
     await store.appendMessages("s", texts(3));
     await store.truncateMessages("s", 1);
     expect((await store.stats()).records).toBe(1);
-  });
-});
-
-describe("the options of a session store", () => {
-  it.each([
-    [{ durable: true }, 'Unknown option "durable"'],
-    [{ durabilty: "full" }, 'Did you mean "durability"?'],
-    [{ ttlms: 1 }, 'Unknown option "ttlms"'],
-    [{ host: "localhost", ttl: 1 }, 'Unknown option "host"'],
-    [{ durability: "fast" }, "durability"],
-    [{ serializer: "xml" }, "serializer"],
-    [null, "options must be an object"],
-    [7, "options must be an object"],
-    [[], "options must be an object"],
-  ])("refuse %j", (options, message) => {
-    const error = thrown(() => new SessionStore("memory:", options as never));
-    expect(error).toBeInstanceOf(TypeError);
-    expect(error.code).toBe("INVALID_ARGUMENT");
-    expect(error.message).toContain(message);
-  });
-
-  it("an open store has its own options", async () => {
-    const shared = await openStore(place("memory"));
-    onTestFinished(() => shared.close());
-    for (const options of [{ durability: "full" }, { keepLastN: 1 }, { serializer: "json" }, { ttl: null }] as const) {
-      expect(thrown(() => new SessionStore(shared, options)).code).toBe("INVALID_ARGUMENT");
-    }
-    await at(shared, { now: Date.now }).createSession("s", { agentType: "a" });
-    expect(await at(shared, {}).sessionExists("s")).toBe(true);
   });
 });

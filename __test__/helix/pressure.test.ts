@@ -1,7 +1,8 @@
 // Many sessions with more messages than may be kept in memory. What each save stored is what is read back.
 import { SessionStore, type Message } from "forkpoint/helix";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { stateOf } from "./helpers.js";
+import { closing } from "../helpers.js";
 
 const SESSIONS = 250;
 const ROUNDS = 6;
@@ -11,8 +12,7 @@ it.each(["v8", "json"] as const)(
   "%s: 1,500 saves of 250 sessions in turn are read back, while one message of each has a list that grows",
   { timeout: 300_000 },
   async (serializer) => {
-    const store = new SessionStore("memory:", { serializer });
-    onTestFinished(() => store.close());
+    const store = closing(new SessionStore("memory:", { serializer }));
     const text = "x".repeat(12_500);
     const sessions = Array.from({ length: SESSIONS }, (_, session) => ({
       id: `session ${session}`,

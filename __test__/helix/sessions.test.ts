@@ -2,7 +2,7 @@
 // @module-tag threads
 import type { SessionStore } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
-import { expectSame, failure, kinds, rejection, wrongType } from "../helpers.js";
+import { expectSame, failure, kinds } from "../helpers.js";
 import { TestClock, checkpoint, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
 
 describe.each(kinds)("sessions over %s", (kind) => {
@@ -52,24 +52,6 @@ describe.each(kinds)("sessions over %s", (kind) => {
       expect(lost).toHaveLength(19);
       for (const { reason } of lost) expect(reason).toMatchObject({ code: "CONFLICT" });
       for (const store of stores) expect((await store.loadState("s"))!.customState).toEqual({ i: winner });
-    });
-
-    it("refuses wrong arguments and stores nothing", async () => {
-      const store = make(kind);
-      for (const options of [null, 7, "a", [], true]) await wrongType(store.createSession("s", options as never));
-      for (const agentType of [7, {}, true]) await wrongType(store.createSession("s", { agentType } as never));
-      for (const initialState of [7, "text", true]) {
-        await wrongType(store.createSession("s", { agentType: "a", initialState } as never));
-      }
-      await failure(store.createSession("s", { agentType: "\ud83d" }), "INVALID_ARGUMENT");
-      await failure(store.createSession("s", { agentType: "a".repeat(4_097) }), "INVALID_ARGUMENT");
-      await failure(
-        store.createSession("s", { agentType: "a", initialState: { weak: new WeakMap() } }),
-        "INVALID_ARGUMENT",
-      );
-      await failure(store.createSession("s", { agentType: "a", extra: new WeakMap() }), "INVALID_ARGUMENT");
-      expect(await store.sessionExists("s")).toBe(false);
-      expect(await store.sessions()).toEqual({ sessions: [], cursor: null });
     });
   });
 
@@ -160,29 +142,6 @@ describe.each(kinds)("sessions over %s", (kind) => {
       await store.mergeCustomState("s", { a: 1 });
       expect(await store.loadState("s")).toEqual({ status: "active", stepCount: 0, customState: { a: 1 } });
     });
-
-    it("refuses wrong states and changes nothing", async () => {
-      const store = await withSession(kind);
-      const before = await store.loadState("s");
-      for (const state of [undefined, null, 7, "a", [], true]) await wrongType(store.saveState("s", state as never));
-      for (const status of [7, {}, true]) await wrongType(store.saveState("s", stateOf({ status })));
-      for (const stepCount of ["1", {}, true, 1n]) await wrongType(store.saveState("s", stateOf({ stepCount })));
-      for (const customState of [7, "a", true]) await wrongType(store.saveState("s", stateOf({ customState })));
-      for (const agentType of [7, {}]) await wrongType(store.saveState("s", stateOf({ agentType })));
-      for (const stepCount of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
-        const error = await rejection(store.saveState("s", stateOf({ stepCount })));
-        expect(error).toBeInstanceOf(RangeError);
-        expect(error.code).toBe("INVALID_ARGUMENT");
-      }
-      await failure(store.saveState("s", stateOf({ status: "\ud83d" })), "INVALID_ARGUMENT");
-      await failure(store.saveState("s", stateOf({ status: "a".repeat(4_097) })), "INVALID_ARGUMENT");
-      await failure(store.saveState("s", stateOf({ customState: { weak: new WeakMap() } })), "INVALID_ARGUMENT");
-      await failure(
-        store.saveState("s", stateOf({ messages: [{ role: "user", content: new WeakMap() }] })),
-        "INVALID_ARGUMENT",
-      );
-      expect(await store.loadState("s")).toEqual(before);
-    });
   });
 
   describe("the status", () => {
@@ -218,21 +177,6 @@ describe.each(kinds)("sessions over %s", (kind) => {
       const results = await Promise.all(calls);
       expect(results.filter(Boolean)).toHaveLength(1);
       for (const store of stores) expect((await store.loadState("s"))!.status).toBe(`running ${results.indexOf(true)}`);
-    });
-
-    it("refuses wrong arguments and changes nothing", async () => {
-      const store = await withSession(kind);
-      for (const status of [undefined, null, 7, {}, []]) {
-        await wrongType(store.updateStatus("s", status as never));
-        await wrongType(store.compareAndSetStatus("s", ["active"], status as never));
-        await wrongType(store.compareAndSetStatus("s", [status] as never, "running"));
-      }
-      await wrongType(store.compareAndSetStatus("s", undefined as never, "running"));
-      for (const status of ["\ud83d", "a".repeat(4_097)]) {
-        await failure(store.updateStatus("s", status), "INVALID_ARGUMENT");
-        await failure(store.compareAndSetStatus("s", "active", status), "INVALID_ARGUMENT");
-      }
-      expect((await store.loadState("s"))!.status).toBe("active");
     });
   });
 
@@ -337,25 +281,6 @@ describe.each(kinds)("sessions over %s", (kind) => {
         await store.createSession(`later ${seen.length}`, { agentType: "a" });
       } while (cursor !== null);
       expect(seen).toEqual(Array.from({ length: 25 }, (_, i) => `s${24 - i}`));
-    });
-
-    it("refuses wrong options", async () => {
-      const store = make(kind);
-      for (const limit of [0, -1, 1.5, Number.NaN, 100_001]) {
-        expect(await rejection(store.sessions({ limit }))).toBeInstanceOf(RangeError);
-      }
-      for (const options of [
-        { limit: "1" },
-        { cursor: "x" },
-        { cursor: 1 },
-        { status: 7 },
-        { status: [7] },
-        { agentType: null },
-        { order: "asc" },
-        7,
-      ]) {
-        await wrongType(store.sessions(options as never));
-      }
     });
   });
 });

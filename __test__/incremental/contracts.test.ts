@@ -4,9 +4,10 @@ import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { deserialize, serialize } from "node:v8";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { checkpoint, kinds, place } from "../helpers.js";
 import { Mutations } from "./mutations.js";
+import { opened } from "../contents.js";
 
 const STEPS = 60;
 
@@ -70,8 +71,7 @@ describe.each(kinds)("over %s", (kind) => {
     { timeout: 120_000 },
     async (serializer) => {
       for (const [name, saverOf] of Object.entries(savers)) {
-        const store = await openStore(place(kind), { serializer, durability: "off" });
-        onTestFinished(() => store.close());
+        const store = await opened(place(kind), { serializer, durability: "off" });
         const saver = saverOf(store);
         const mutations = new Mutations(11, serializer === "v8" ? [undefined, 1n] : []);
         let state = mutations.state();

@@ -7,7 +7,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { answer, cli } from "../cli/run.js";
-import { type Kind, durable, everyKind, folder, place } from "../helpers.js";
+import { type Kind, closing, durable, everyKind, folder, place } from "../helpers.js";
+import { opened } from "../contents.js";
 
 interface State {
   trace: string[];
@@ -21,16 +22,14 @@ const run = (name: string) => (state: State) => {
 };
 
 function workflow(target: string | Awaited<ReturnType<typeof openStore>>, names: string[], more = {}) {
-  const store = new WorkflowCheckpointStore<State>(target);
-  onTestFinished(() => store.close());
+  const store = closing(new WorkflowCheckpointStore<State>(target));
   const steps: Array<StepDef<State>> = names.map((name) => ({ name, run: run(name) }));
   const initialState = { trace: [] };
   return new Workflow<State>({ name: "order", steps, initialState, checkpointStore: store, register: false, ...more });
 }
 
 function graph(target: string | Awaited<ReturnType<typeof openStore>>, names: string[], more = {}) {
-  const checkpointer = new Checkpointer<State>(target);
-  onTestFinished(() => checkpointer.close());
+  const checkpointer = closing(new Checkpointer<State>(target));
   const nodes = Object.fromEntries(names.map((name) => [name, run(name)]));
   const edges = [START, ...names.slice(0, -1)].map((from, at) => [from, names[at]!] as const);
   const reducer = (_: State, update: Partial<State>) => update as State;
@@ -66,8 +65,7 @@ const brief = ({ runs, ...report }: DrainReport) => ({
 
 describe.each(everyKind)("%s", (kind: Kind) => {
   async function open() {
-    const store = await openStore(place(kind));
-    onTestFinished(() => store.close());
+    const store = await opened(place(kind));
     return { store, inspector: await openInspector(store) };
   }
 

@@ -1,7 +1,7 @@
 // Graphs that change while threads are open: what happens to a thread, by the change and by the place where it stopped.
 import { Checkpointer, Graph, type GraphConfig, START, Send } from "forkpoint/tinyagents";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { kinds, place } from "../helpers.js";
+import { describe, expect, it } from "vitest";
+import { closing, kinds, place } from "../helpers.js";
 
 interface State {
   trace: string[];
@@ -193,9 +193,7 @@ const table: Array<[change: string, shape: () => Shape, says: Record<Place, stri
 
 describe.each(kinds.filter((kind) => kind !== "jsonl"))("%s", (kind) => {
   function open(target = place(kind)) {
-    const store = new Checkpointer<State>(target);
-    onTestFinished(() => store.close());
-    return store;
+    return closing(new Checkpointer<State>(target));
   }
 
   function make(checkpointer: Checkpointer<State>, shape: Shape, more: Partial<Config> = {}) {

@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { answer, cli } from "../cli/run.js";
 import { everyKind, place } from "../helpers.js";
+import { opened } from "../contents.js";
 
 // The modules of one build, because a store of another build is not an instance of this build's class.
 const load = createRequire(new URL("../../dist/index.js", import.meta.url));
@@ -38,8 +39,7 @@ const version = (name: string | null) => ({ version: name, shape });
 
 describe.each(everyKind)("%s", (kind) => {
   it("shows versions, and filters by them", async () => {
-    const store = await openStore(place(kind));
-    onTestFinished(() => store.close());
+    const store = await opened(place(kind));
     const { workflows, checkpointer } = await fill(store);
     const versions = [null, version(null), version("2"), version("1")];
     expect((await workflows.runs()).runs.map((run) => run.version)).toEqual(versions);
@@ -79,8 +79,7 @@ describe.each(everyKind)("%s", (kind) => {
 });
 
 it("reads a description once, and none for runs without a version", async () => {
-  const store = await openStore("memory:");
-  onTestFinished(() => store.close());
+  const store = await opened("memory:");
   const { workflows } = await fill(store);
   const { native } = engineOf(store as never);
   let calls = 0;

@@ -1,14 +1,15 @@
 // A rolling deploy of a workflow and of a graph: workers of the old and of the new version at the same time, each killed again and
 // again. FORKPOINT_FAULT_DEPLOYS=<n>: each worker so often.
 // @module-tag slow
-import { type Store, openStore } from "forkpoint";
+import { type Store } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Program, amount, randomBelow, repeat, seed } from "../faults/faults.js";
 import { durable, fixture, folder, place } from "../helpers.js";
+import { opened } from "../contents.js";
 
 const kills = amount("FORKPOINT_FAULT_DEPLOYS", 3);
 const hint = repeat("__test__/programs/rolling.test.ts", "FORKPOINT_FAULT_DEPLOYS");
@@ -72,8 +73,7 @@ describe(durable, () => {
   it.each(frameworks)("a %s: each run is ended by a version that fits it", { timeout }, async (framework) => {
     const target = place(durable);
     const journal = join(folder(), "journal");
-    const store = await openStore(target);
-    onTestFinished(() => store.close());
+    const store = await opened(target);
     const read = async () => Promise.all(await reads[framework](store));
     const lines = () =>
       readFileSync(journal, "utf8")

@@ -7,6 +7,7 @@ import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { answer } from "../cli/run.js";
 import { everyKind, place } from "../helpers.js";
+import { opened } from "../contents.js";
 
 type Target = string | Awaited<ReturnType<typeof openStore>>;
 
@@ -42,8 +43,7 @@ const shape = expect.stringMatching(/^[\w-]{12}$/);
 
 describe.each(everyKind)("%s", (kind) => {
   it("counts the open runs of each version", async () => {
-    const store = await openStore(place(kind));
-    onTestFinished(() => store.close());
+    const store = await opened(place(kind));
     const inspector = await openInspector(store);
     expect(await inspector.versions()).toEqual([]);
     await fill(store, "order", "1", 1, 3);
@@ -90,8 +90,7 @@ describe.each(everyKind)("%s", (kind) => {
 });
 
 it("lets some runs stand for all, if many are open", async () => {
-  const store = await openStore(place("sqlite"));
-  onTestFinished(() => store.close());
+  const store = await opened(place("sqlite"));
   const agents = new CheckpointStore(store);
   const save = (n: number) => {
     const fields = {

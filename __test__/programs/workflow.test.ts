@@ -1,7 +1,7 @@
 // Workflows that change while runs are open: what happens to a run, by the change and by the place where the run stopped.
 import { type StepDef, Workflow, WorkflowCheckpointStore, type WorkflowConfig } from "forkpoint/agentium";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { kinds, place } from "../helpers.js";
+import { describe, expect, it } from "vitest";
+import { closing, kinds, place } from "../helpers.js";
 
 interface State {
   trace: string[];
@@ -106,9 +106,7 @@ const table: Array<[change: string, steps: () => Steps, says: Record<Place, stri
 
 describe.each(kinds.filter((kind) => kind !== "jsonl"))("%s", (kind) => {
   function open(target = place(kind)) {
-    const store = new WorkflowCheckpointStore<State>(target);
-    onTestFinished(() => store.close());
-    return store;
+    return closing(new WorkflowCheckpointStore<State>(target));
   }
 
   /** Runs the first version until a step fails. */

@@ -1,9 +1,9 @@
 // Tests two runs of one thread of a graph: a run makes a branch only if its caller asks for one, and an effect happens once.
 import { setTimeout as delay } from "node:timers/promises";
 import { Checkpointer, type CheckpointerOptions, Command, Graph, START } from "forkpoint/tinyagents";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { amount } from "../faults/faults.js";
-import { failure, kinds, place } from "../helpers.js";
+import { closing, failure, kinds, place } from "../helpers.js";
 
 interface State {
   log: string[];
@@ -16,9 +16,7 @@ function graphs(kind: (typeof kinds)[number], options?: CheckpointerOptions) {
   const target = place(kind);
   const payments: string[] = [];
   const open = () => {
-    const checkpointer = new Checkpointer<State>(target, options);
-    onTestFinished(() => checkpointer.close());
-    return checkpointer;
+    return closing(new Checkpointer<State>(target, options));
   };
   const checkpointers = kind === "memory" ? [open()] : [open(), open()];
   const made = [0, 1].map(
@@ -74,9 +72,7 @@ describe.each(kinds)("on %s", (kind) => {
     async (durability) => {
       const target = place(kind);
       const open = () => {
-        const checkpointer = new Checkpointer<State>(target);
-        onTestFinished(() => checkpointer.close());
-        return checkpointer;
+        return closing(new Checkpointer<State>(target));
       };
       const checkpointers = kind === "memory" ? [open()] : [open(), open()];
       const both = [0, 1].map(
@@ -114,8 +110,7 @@ describe.each(kinds)("on %s", (kind) => {
   );
 
   it("a thread that was deleted while a run works on it stays deleted, and its effects do not run", async () => {
-    const checkpointer = new Checkpointer<State>(place(kind));
-    onTestFinished(() => checkpointer.close());
+    const checkpointer = closing(new Checkpointer<State>(place(kind)));
     let paid = 0;
     const graph = new Graph<State, { log?: string[] }>({
       reducer: (state, { log = [] }) => ({ log: [...state.log, ...log] }),

@@ -16,8 +16,8 @@ import {
   Send,
   type ThreadCheckpoint,
 } from "forkpoint/tinyagents";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { failure, kinds, place, rejection, thrown } from "../helpers.js";
+import { beforeEach, describe, expect, it } from "vitest";
+import { closing, failure, kinds, place, rejection, thrown } from "../helpers.js";
 
 interface State {
   log: string[];
@@ -47,9 +47,7 @@ function over(name: string, tests: () => void): void {
 }
 
 function open(target = place(running)): Checkpointer<State> {
-  const checkpointer = new Checkpointer<State>(target);
-  onTestFinished(() => checkpointer.close());
-  return checkpointer;
+  return closing(new Checkpointer<State>(target));
 }
 
 type Config = Omit<GraphConfig<State, Update>, "reducer">;

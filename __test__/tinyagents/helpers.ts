@@ -1,12 +1,10 @@
-import { openStore } from "forkpoint";
 import {
   Checkpointer,
   type CheckpointerOptions,
   type NewThreadCheckpoint,
   type PendingWrite,
 } from "forkpoint/tinyagents";
-import { onTestFinished } from "vitest";
-import { type Kind, checkedAfter, place } from "../helpers.js";
+import { type Kind, checkedAfter, pairOf, place } from "../helpers.js";
 
 export { expectSound } from "../helpers.js";
 export type { Kind };
@@ -27,14 +25,9 @@ export function at<S = any>(
   return checkedAfter(new Checkpointer<S>(target, options));
 }
 
-/** Opens two checkpointers on the same new data. A file is opened twice, and a store in memory is shared. */
-export async function pair(kind: Kind, options?: CheckpointerOptions): Promise<[Checkpointer<any>, Checkpointer<any>]> {
-  const target = place(kind);
-  if (kind !== "memory") return [at(target, options), at(target, options)];
-  const shared = await openStore(target);
-  onTestFinished(() => shared.close());
-  return [at(shared, options), at(shared, options)];
-}
+/** Opens two checkpointers on the same new data. */
+export const pair = (kind: Kind, options?: CheckpointerOptions): Promise<[Checkpointer<any>, Checkpointer<any>]> =>
+  pairOf(kind, (target) => at(target, options));
 
 /** Makes a pending write. */
 export function write(fields: Partial<PendingWrite> = {}): PendingWrite {

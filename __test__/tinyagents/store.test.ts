@@ -3,13 +3,14 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { CheckpointStore, openStore } from "forkpoint";
+import { CheckpointStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer } from "forkpoint/tinyagents";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { checkpoint, failure, folder, kinds, place, rejection, thrown } from "../helpers.js";
 import { type Kind, at, chain, everything, idsOf, make, pair, write } from "./helpers.js";
+import { opened } from "../contents.js";
 
 describe.each(kinds)("on %s", (kind: Kind) => {
   describe("parallel calls", () => {
@@ -101,8 +102,7 @@ describe.each(kinds)("on %s", (kind: Kind) => {
 
   describe("a store that several contracts share", () => {
     it("keeps their checkpoints apart, and stays open when one is closed", async () => {
-      const shared = await openStore(place(kind));
-      onTestFinished(() => shared.close());
+      const shared = await opened(place(kind));
       const threads = at(shared);
       const [graphs, workflows, sessions] = [
         new CheckpointStore(shared),
@@ -131,8 +131,7 @@ describe.each(kinds)("on %s", (kind: Kind) => {
     });
 
     it("takes expectedParent, and no option of a store", async () => {
-      const shared = await openStore(place(kind));
-      onTestFinished(() => shared.close());
+      const shared = await opened(place(kind));
       const strict = at(shared, { expectedParent: true });
       await strict.put({ threadId: "t", checkpointId: "a", state: 0 });
       await failure(strict.put({ threadId: "t", checkpointId: "b", state: 0 }), "CONFLICT");

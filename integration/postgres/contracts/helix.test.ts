@@ -1,4 +1,5 @@
 // Helix' sessions.
+import "../../../__test__/helix/arguments.test.js";
 import "../../../__test__/helix/checkpoints.test.js";
 import "../../../__test__/helix/custom-state.test.js";
 import "../../../__test__/helix/effects.test.js";
