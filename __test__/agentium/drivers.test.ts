@@ -15,22 +15,9 @@ const kinds: Record<string, () => StorageDriver> = {
 };
 
 const hostile = [
-  "",
-  "a",
-  "a:b",
-  "%",
-  "_",
-  "a%",
-  "*",
-  "'; DROP",
-  "🜁 née",
-  "a\nb",
-  "__proto__",
-  "A",
-  "1:",
-  "\u0000",
-  "a\u0000",
-];
+  ["", "a", "a:b", "%", "_", "a%", "*", "'; DROP"],
+  ["🜁 née", "a\nb", "__proto__", "A", "1:", "\u0000", "a\u0000"],
+].flat();
 
 describe.each(Object.entries(kinds))("%s", (_, make) => {
   it("keeps any value, and hands out copies", async () => {

@@ -17,6 +17,7 @@ function programs(
   kind: (typeof sharedKinds)[number],
   pay: (who: string) => Promise<void>,
   options?: WorkflowCheckpointStoreOptions,
+  before = async (): Promise<void> => {},
 ) {
   const target = place(kind);
   const program = (who: string) => {
@@ -30,6 +31,7 @@ function programs(
         {
           name: "pay",
           run: async (state, context) => {
+            await before();
             await context.once("charge", () => pay(who));
             return add(state);
           },
@@ -84,28 +86,11 @@ describe.each(sharedKinds)("on %s", (kind) => {
 
   it("an effect of a run that was deleted does not run", async () => {
     const paid: string[] = [];
-    const target = place(kind);
-    const store = own<Trace>(target);
-    const workflow = new Workflow<Trace>({
-      name: "order",
-      initialState: { by: [] },
-      steps: [
-        { name: "check", run: (state) => state },
-        {
-          name: "pay",
-          run: async (state, context) => {
-            if (paid.length === 0) await store.clear("run");
-            await context.once("charge", () => void paid.push("one"));
-            return state;
-          },
-        },
-      ],
-      checkpointStore: store,
-    });
-    const error = await failure(workflow.runWithCheckpoints({ runId: "run", resume: true }), "CONFLICT");
+    const clear = () => two.store.clear("run");
+    const [one, two] = programs(kind, async (who) => void paid.push(who), undefined, clear);
+    const error = await failure(one.workflow.runWithCheckpoints({ runId: "run", resume: true }), "CONFLICT");
     expect(error.message).toContain('its effect "charge" did not run');
-    expect(paid).toEqual([]);
-    expect(await store.list("run")).toEqual([]);
+    expect([paid, await two.store.list("run")]).toEqual([[], []]);
   });
 
   it("retention by number keeps the last step, also of steps that were stored in one millisecond", async () => {

@@ -2,6 +2,7 @@ import {
   type ForkpointWorkflowStore,
   InMemoryStorage,
   StorageBackedCheckpointStore,
+  type StepDef,
   type StorageDriver,
   Workflow,
   type WorkflowCheckpoint,
@@ -162,7 +163,21 @@ export function counter(
   });
 }
 
-/** Returns the step indexes and names of a run's checkpoints. */
-export async function chain(store: WorkflowCheckpointStore<any>, runId: string): Promise<Array<[number, string]>> {
-  return (await store.list(runId)).map(({ stepIndex, stepName }) => [stepIndex, stepName]);
+/** Makes a workflow with this state at its beginning. */
+export function flow<S>(
+  checkpointStore: WorkflowCheckpointStore<S> | undefined,
+  initialState: S,
+  steps: StepDef<S>[],
+  more: Partial<WorkflowConfig<S>> = {},
+): Workflow<S> {
+  return new Workflow<S>({ name: "w", initialState, steps, ...(checkpointStore && { checkpointStore }), ...more });
 }
+
+/** Returns the step indexes and names of a run's checkpoints: "-1 initial, 0 a". */
+export async function chain(store: WorkflowCheckpointStore<any>, runId: string): Promise<string> {
+  return (await store.list(runId)).map(({ stepIndex, stepName }) => `${stepIndex} ${stepName}`).join(", ");
+}
+
+/** Returns the names and statuses of results: "a done, b error". */
+export const told = (results: Array<{ stepName: string; status: string }>): string =>
+  results.map(({ stepName, status }) => `${stepName} ${status}`).join(", ");

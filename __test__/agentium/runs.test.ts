@@ -138,16 +138,4 @@ describe("listCheckpoints", () => {
     const framework = (id: string, timestamp: number) => ({ ...at(id, 1, undefined), timestamp });
     expect(await order([framework("y", 2), framework("x", 1)])).toEqual(["x", "y"]);
   });
-
-  it("takes a store that has only the framework's method", async () => {
-    const kept = [checkpoint({ stepIndex: 1 }), checkpoint({ stepIndex: 0 })];
-    const store = {
-      save: async () => {},
-      load: async () => null,
-      listForRun: async () => kept,
-      delete: async () => {},
-    };
-    const workflow = new Workflow<any>({ name: "w", initialState: {}, steps: [], checkpointStore: store as never });
-    expect((await workflow.listCheckpoints("run")).map(({ stepIndex }) => stepIndex)).toEqual([0, 1]);
-  });
 });

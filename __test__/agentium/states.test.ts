@@ -2,7 +2,7 @@
 import { StorageBackedCheckpointStore, Workflow } from "forkpoint/agentium";
 import { describe, expect, it } from "vitest";
 import { failure, rejection, wrongType } from "../helpers.js";
-import { JsonDriver, checkpoint, inMemory, own, storeKinds, stores } from "./helpers.js";
+import { checkpoint, flow, inMemory, JsonDriver, own, storeKinds, stores } from "./helpers.js";
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
@@ -21,21 +21,16 @@ describe.each(storeKinds)("over %s", (kind) => {
     const store = stores[kind]<Json>();
     const seen: Json[] = [];
     let broken = true;
-    const workflow = new Workflow<Json>({
-      name: "w",
-      initialState: value,
-      checkpointStore: store,
-      steps: [
-        { name: "look", run: (state) => void seen.push(state) },
-        {
-          name: "fails once",
-          run: (state) => {
-            if (broken) throw new Error("later");
-            seen.push(state);
-          },
+    const workflow = flow<Json>(store, value, [
+      { name: "look", run: (state) => void seen.push(state) },
+      {
+        name: "fails once",
+        run: (state) => {
+          if (broken) throw new Error("later");
+          seen.push(state);
         },
-      ],
-    });
+      },
+    ]);
     await rejection(workflow.runWithCheckpoints({ runId: "r" }));
     broken = false;
     const { state } = await workflow.runWithCheckpoints({ runId: "r", resume: true });
@@ -55,12 +50,11 @@ describe.each(storeKinds)("over %s", (kind) => {
         return value as never;
       },
     });
-    const workflow = new Workflow<Json>({
-      name: "w",
-      initialState: null,
-      checkpointStore: stores[kind]<Json>(),
-      steps: ["text", undefined, 7, null, undefined, false, [1], [2], undefined, { a: 1 }, { b: 2 }, null].map(returns),
-    });
+    const workflow = flow<Json>(
+      stores[kind]<Json>(),
+      null,
+      ["text", undefined, 7, null, undefined, false, [1], [2], undefined, { a: 1 }, { b: 2 }, null].map(returns),
+    );
     const { state } = await workflow.runWithCheckpoints();
     expect(trace).toEqual([null, "text", "text", 7, null, null, false, [1], [2], [2], { a: 1 }, { a: 1, b: 2 }]);
     expect(state).toEqual({ a: 1, b: 2 });
@@ -96,14 +90,10 @@ describe("a step's result", () => {
   it("of an agent replaces a state that is no object", async () => {
     const inputs: string[] = [];
     const agent = { run: async (input: string) => ({ text: `${inputs.push(input)} answers` }) };
-    const workflow = new Workflow<string>({
-      name: "w",
-      initialState: "question",
-      steps: [
-        { name: "one", agent },
-        { name: "two", agent, inputFrom: (state) => state },
-      ],
-    });
+    const workflow = flow<string>(undefined, "question", [
+      { name: "one", agent },
+      { name: "two", agent, inputFrom: (state) => state },
+    ]);
     expect((await workflow.run()).state).toBe("2 answers");
     expect(inputs).toEqual(['"question"', "1 answers"]);
   });

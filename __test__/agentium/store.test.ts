@@ -28,22 +28,9 @@ const kinds = {
 };
 
 const hostile = [
-  "a",
-  "a:b",
-  "a:initial",
-  "%",
-  "_",
-  "a%",
-  "*",
-  "'",
-  "🜁 née",
-  "a\nb",
-  "__proto__",
-  "A",
-  "a ",
-  "0:",
-  "\u0000",
-];
+  ["a", "a:b", "a:initial", "%", "_", "a%", "*", "'"],
+  ["🜁 née", "a\nb", "__proto__", "A", "a ", "0:", "\u0000"],
+].flat();
 
 describe.each(Object.entries(kinds))("over %s", (over, make) => {
   /** A driver does not know in which order it was saved to, so `createdAt` counts there. */
@@ -283,6 +270,8 @@ describe("WorkflowCheckpointStore", () => {
     expect((await store.load("fork-4:step-1"))!.state).toEqual({ text, fork: 4 });
     await wrongType(store.save(checkpoint({}), { parent: 7 as never }));
     await wrongType(store.save(checkpoint({}), { perent: "x" } as never));
+    const long = failure(store.save(checkpoint({ stepName: "x".repeat(5_000) })), "INVALID_ARGUMENT");
+    expect((await long).message).toContain("checkpoint.stepName");
   });
 
   it("shows runs and timelines without reading states", async () => {
@@ -308,17 +297,6 @@ describe("WorkflowCheckpointStore", () => {
     await wrongType(store.runs({ cursor: "x" }));
     await wrongType(store.runs({ limt: 2 } as never));
     await wrongType(store.timeline(7 as never));
-  });
-
-  it("refuses ids and names that are too long, naming them", async () => {
-    const store = own<AnyState>("memory:");
-    const long = "x".repeat(5000);
-    expect((await failure(store.save(checkpoint({ id: long })), "INVALID_ARGUMENT")).message).toContain(
-      "checkpoint.id",
-    );
-    await failure(store.save(checkpoint({ runId: long })), "INVALID_ARGUMENT");
-    await failure(store.save(checkpoint({ stepName: long })), "INVALID_ARGUMENT");
-    expect(await store.load(long)).toBeNull();
   });
 });
 

@@ -1,6 +1,5 @@
-// Tests what is exported, and that the compiler accepts correct code and rejects wrong code:
+// Tests that the compiler accepts correct code and rejects wrong code:
 // `npx tsc -p __test__ --noEmit`.
-import * as agentium from "forkpoint/agentium";
 import type { RunStatus } from "forkpoint";
 import {
   type AgentStep,
@@ -22,38 +21,7 @@ import {
   type WorkflowResult,
   type WorkflowRunOutput,
 } from "forkpoint/agentium";
-import { describe, expect, expectTypeOf, test } from "vitest";
-
-describe("what is exported", () => {
-  test("forkpoint/agentium", () => {
-    expect(Object.keys(agentium).toSorted()).toEqual([
-      "DrainController",
-      "EventBus",
-      "ForkpointStorage",
-      "ForkpointWorkflowStore",
-      "InMemoryStorage",
-      "RunDrainedError",
-      "StorageBackedCheckpointStore",
-      "Workflow",
-      "WorkflowCheckpointStore",
-      "describe",
-      "registry",
-    ]);
-  });
-
-  test("the members of the others", () => {
-    const drain = new DrainController();
-    expect(drain.drained).toBe(false);
-    const error = new RunDrainedError("r");
-    expect(error).toMatchObject({ name: "RunDrainedError", runId: "r" });
-    expect(error).toBeInstanceOf(Error);
-    const workflow = new Workflow({ name: "w", initialState: {}, steps: [] });
-    expect(workflow).toMatchObject({ kind: "workflow", name: "w" });
-    expect(Object.keys(workflow).toSorted()).toEqual(["eventBus", "events", "kind", "name", "version"]);
-    expect(agentium.WorkflowCheckpointStore).toBe(agentium.ForkpointWorkflowStore);
-    expect(Object.keys(agentium.registry)).toEqual(["workflows"]);
-  });
-});
+import { expect, expectTypeOf, test } from "vitest";
 
 interface State {
   count: number;
