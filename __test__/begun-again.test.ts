@@ -7,6 +7,7 @@ import { SessionStore } from "forkpoint/helix";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
 import { Gate, checkpoint, closing, failure, kinds, open, pairOf } from "./helpers.js";
+import { path } from "./tinyagents/helpers.js";
 
 const state = { messages: [], stepCount: 0, status: "active", customState: {} } as never;
 
@@ -172,10 +173,7 @@ describe.each(kinds)("on %s", (kind) => {
       new Graph<object, any>({
         reducer: (state) => state,
         nodes: { first: () => ({}), pay: async (_, { once }) => (await wait(), await once("charge", pay), {}) },
-        edges: [
-          [START, "first"],
-          ["first", "pay"],
-        ],
+        edges: path(START, "first", "pay"),
         checkpointer: store,
       }).invoke({}, { threadId: "run" }),
     agentium: (store: WorkflowCheckpointStore<object>, pay: () => string, wait: () => Promise<void>) =>

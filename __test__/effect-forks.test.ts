@@ -9,6 +9,7 @@ import { Checkpointer, END, Graph, START, type NodeContext } from "forkpoint/tin
 import { describe, expect, it, onTestFinished } from "vitest";
 import { checkpoint, kinds, place } from "./helpers.js";
 import { opened as shared } from "./contents.js";
+import { path } from "./tinyagents/helpers.js";
 
 /** The effect of a test. It counts its calls, and remembers their idempotency keys. */
 class Charge {
@@ -61,12 +62,7 @@ async function tinyagents(store: Store, charge: Charge) {
   const pay = async (_state: { n: number }, { once }: NodeContext) => ({ n: await once("charge", charge.make) });
   const graph = new Graph<{ n: number }>({
     nodes: { begin: () => ({}), pay, again: pay },
-    edges: [
-      [START, "begin"],
-      ["begin", "pay"],
-      ["pay", "again"],
-      ["again", END],
-    ],
+    edges: path(START, "begin", "pay", "again", END),
     reducer: (state, update) => ({ ...state, ...update }),
     checkpointer,
   });

@@ -8,6 +8,7 @@ import { Checkpointer, END, Graph, START, type NodeContext } from "forkpoint/tin
 import { describe, expect, it, onTestFinished } from "vitest";
 import { opened as shared } from "./contents.js";
 import { failure, kinds, place, rejection, wrongType } from "./helpers.js";
+import { path } from "./tinyagents/helpers.js";
 
 const run: RunRef = { space: "agentos", run: "run-1" };
 
@@ -169,12 +170,7 @@ describe.each(kinds)("effects on %s", (kind) => {
     const inner = new Graph({ nodes: { pay }, entry: "pay", reducer });
     const graph = new Graph<{ n: number }>({
       nodes: { begin: () => ({}), pay, after: { subgraph: inner } },
-      edges: [
-        [START, "begin"],
-        ["begin", "pay"],
-        ["pay", "after"],
-        ["after", END],
-      ],
+      edges: path(START, "begin", "pay", "after", END),
       reducer,
       checkpointer,
     });
@@ -202,10 +198,7 @@ it("finds an effect far back in a long thread", { timeout: 30_000 }, async () =>
           return { n: n + 1 };
         },
       },
-      edges: [
-        [START, "step"],
-        ["step", ({ n }) => (n < last ? "step" : END)],
-      ],
+      edges: [...path(START, "step"), ["step", ({ n }) => (n < last ? "step" : END)]],
       reducer: (state, update) => ({ ...state, ...update }),
       checkpointer,
       maxSupersteps: 10_000,

@@ -2,6 +2,7 @@
 import { Checkpointer, Graph, type GraphConfig, START, Send } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
 import { closing, kinds, place } from "../helpers.js";
+import { path } from "../tinyagents/helpers.js";
 
 interface State {
   trace: string[];
@@ -38,13 +39,7 @@ const first = (): Pick<Config, "nodes" | "edges"> & { edges: NonNullable<Config[
     e: node("e"),
     sub: subgraph("s1", "s2"),
   },
-  edges: [
-    [START, "a"],
-    ["a", ["b", "c"]],
-    [["b", "c"], "d"],
-    ["d", () => "e"],
-    ["e", "sub"],
-  ],
+  edges: [...path(START, "a"), ["a", ["b", "c"]], [["b", "c"], "d"], ["d", () => "e"], ...path("e", "sub")],
 });
 
 type Shape = ReturnType<typeof first>;
@@ -320,10 +315,7 @@ describe.each(kinds.filter((kind) => kind !== "jsonl"))("%s", (kind) => {
     const fan = (target: string) =>
       new Graph<State, string>({
         nodes: { a: () => "a", [target]: node(target) },
-        edges: [
-          [START, "a"],
-          ["a", () => [new Send(target, 1), new Send(target, 2)]],
-        ],
+        edges: [...path(START, "a"), ["a", () => [new Send(target, 1), new Send(target, 2)]]],
         reducer,
         checkpointer,
       });
@@ -344,10 +336,7 @@ describe.each(kinds.filter((kind) => kind !== "jsonl"))("%s", (kind) => {
     const make = (name: string) =>
       new Graph<State, string>({
         nodes: { a: node("a"), [name]: node(name) },
-        edges: [
-          [START, "a"],
-          ["a", name],
-        ],
+        edges: path(START, "a", name),
         reducer,
         checkpointer: foreign,
       });

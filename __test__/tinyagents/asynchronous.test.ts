@@ -2,6 +2,7 @@
 import { Checkpointer, END, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
 import { kinds, place } from "../helpers.js";
+import { path } from "./helpers.js";
 
 type Update = { log: string[] };
 
@@ -13,12 +14,7 @@ async function history(kind: (typeof kinds)[number], durability: "sync" | "async
   );
   const graph = new Graph<Update, Update>({
     nodes,
-    edges: [
-      [START, "a"],
-      ["a", "b"],
-      ["b", "c"],
-      ["c", END],
-    ],
+    edges: path(START, "a", "b", "c", END),
     reducer: (_, update) => update,
     checkpointer,
     durability,

@@ -3,7 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Checkpointer, type CheckpointerOptions, Command, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
 import { amount } from "../faults/faults.js";
-import { closing, failure, kinds, place } from "../helpers.js";
+import { closing, failure, kinds, pairOf, place } from "../helpers.js";
+import { path } from "./helpers.js";
 
 interface State {
   log: string[];
@@ -12,15 +13,11 @@ interface State {
 /** How often each pair meets. */
 const ROUNDS = amount("FORKPOINT_TEST_ROUNDS", 10);
 
-function graphs(kind: (typeof kinds)[number], options?: CheckpointerOptions) {
-  const target = place(kind);
+async function graphs(kind: (typeof kinds)[number], options?: CheckpointerOptions) {
   const payments: string[] = [];
-  const open = () => {
-    return closing(new Checkpointer<State>(target, options));
-  };
-  const checkpointers = kind === "memory" ? [open()] : [open(), open()];
-  const made = [0, 1].map(
-    (at) =>
+  const checkpointers = await pairOf(kind, (target) => closing(new Checkpointer<State>(target, options)));
+  const made = checkpointers.map(
+    (checkpointer) =>
       new Graph<State, { log?: string[] }>({
         reducer: (state, { log = [] }) => ({ log: [...state.log, ...log] }),
         nodes: {
@@ -35,12 +32,8 @@ function graphs(kind: (typeof kinds)[number], options?: CheckpointerOptions) {
           },
           tell: () => ({ log: ["told"] }),
         },
-        edges: [
-          [START, "approve"],
-          ["approve", "pay"],
-          ["pay", "tell"],
-        ],
-        checkpointer: checkpointers.at(at) ?? checkpointers[0]!,
+        edges: path(START, "approve", "pay", "tell"),
+        checkpointer,
       }),
   );
   return { graphs: made as [Graph<State, any>, Graph<State, any>], payments };
@@ -49,7 +42,7 @@ function graphs(kind: (typeof kinds)[number], options?: CheckpointerOptions) {
 describe.each(kinds)("on %s", (kind) => {
   it.each(["sync", "async"] as const)("durability %s: two answers at the same time pay once", async (durability) => {
     for (let round = 0; round < ROUNDS; round++) {
-      const { graphs: both, payments } = graphs(kind);
+      const { graphs: both, payments } = await graphs(kind);
       await both[0].invoke({ log: [] }, { threadId: "t" });
       const ends = await Promise.allSettled(
         both.map(async (graph, at) => {
@@ -70,22 +63,15 @@ describe.each(kinds)("on %s", (kind) => {
   it.each(["sync", "async", "exit"] as const)(
     "durability %s: of two starts of a thread, none loses what the other has stored",
     async (durability) => {
-      const target = place(kind);
-      const open = () => {
-        return closing(new Checkpointer<State>(target));
-      };
-      const checkpointers = kind === "memory" ? [open()] : [open(), open()];
-      const both = [0, 1].map(
-        (at) =>
+      const checkpointers = await pairOf(kind, (target) => closing(new Checkpointer<State>(target)));
+      const both = checkpointers.map(
+        (checkpointer) =>
           new Graph<State, { log: string[] }, { turn: string }>({
             input: (state, { turn }) => ({ log: [...(state?.log ?? []), turn] }),
             reducer: (state, { log }) => ({ log: [...state.log, ...log] }),
             nodes: { work: () => delay(5).then(() => ({ log: ["worked"] })), after: () => ({ log: [] }) },
-            edges: [
-              [START, "work"],
-              ["work", "after"],
-            ],
-            checkpointer: checkpointers.at(at) ?? checkpointers[0]!,
+            edges: path(START, "work", "after"),
+            checkpointer,
           }),
       );
       const turns: string[] = [];
@@ -121,10 +107,7 @@ describe.each(kinds)("on %s", (kind) => {
           return { log: [await context.once("charge", () => `${++paid}`)] };
         },
       },
-      edges: [
-        [START, "first"],
-        ["first", "pay"],
-      ],
+      edges: path(START, "first", "pay"),
       checkpointer,
     });
     const error = await failure(graph.invoke({ log: [] }, { threadId: "t" }), "CONFLICT");
@@ -137,7 +120,7 @@ describe.each(kinds)("on %s", (kind) => {
     const {
       graphs: [graph],
       payments,
-    } = graphs(kind);
+    } = await graphs(kind);
     await graph.invoke({ log: [] }, { threadId: "t" });
     await graph.resume("t", new Command({ resume: "yes" }));
     const old = (await graph.getStateHistory("t")).find(({ next }) => next[0] === "pay")!;

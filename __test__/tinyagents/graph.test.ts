@@ -18,6 +18,7 @@ import {
 } from "forkpoint/tinyagents";
 import { beforeEach, describe, expect, it } from "vitest";
 import { closing, failure, kinds, place, rejection, thrown } from "../helpers.js";
+import { path } from "./helpers.js";
 
 interface State {
   log: string[];
@@ -73,11 +74,7 @@ describe.each(kinds)("over a %s store", (kind) => {
     const checkpointer = open(place(kind));
     const graph = graphOf({
       nodes: { a: says("a"), b1: says("b1"), b2: says("b2"), c: says("c") },
-      edges: [
-        [START, "a"],
-        ["a", ["b1", "b2"]],
-        [["b1", "b2"], "c"],
-      ],
+      edges: [...path(START, "a"), ["a", ["b1", "b2"]], [["b1", "b2"], "c"]],
       checkpointer,
     });
     const { state, status, step, runId } = await graph.invoke(empty, { threadId: "t" });
@@ -104,10 +101,7 @@ describe.each(kinds)("over a %s store", (kind) => {
           ...nodes,
           gate: (_, context) => ({ log: [`said ${context.interrupt<string>({ ask: "go on?" })}`] }),
         },
-        edges: [
-          [START, ["gate", "other"]],
-          ["gate", "after"],
-        ],
+        edges: [[START, ["gate", "other"]], ...path("gate", "after")],
         checkpointer: over,
       });
     const asked = await make(checkpointer).invoke(empty, { threadId: "t" });
@@ -142,11 +136,7 @@ over("edges", () => {
         last: says("last"),
       },
       entry: "count",
-      edges: [
-        ["count", async ({ n = 0 }) => (n < 3 ? "count" : "fan")],
-        ["item", "last"],
-        ["last", END],
-      ],
+      edges: [["count", async ({ n = 0 }) => (n < 3 ? "count" : "fan")], ...path("item", "last", END)],
     });
     const { state } = await graph.invoke(empty);
     expect(state.log).toEqual(["count 1", "count 2", "count 3", "fan", "item 1", "item 2", "last"]);
@@ -310,6 +300,17 @@ over("failures", () => {
 });
 
 over("durability", () => {
+  /** A checkpointer of the user that puts in this way. */
+  function putting(put: (inner: Checkpointer<State>, checkpoint: NewThreadCheckpoint<State>) => Promise<string>) {
+    const inner = open();
+    const rest = { getTuple: inner.getTuple.bind(inner), putWrites: inner.putWrites.bind(inner) };
+    return {
+      ...rest,
+      get: inner.get.bind(inner),
+      put: (checkpoint: NewThreadCheckpoint<State>) => put(inner, checkpoint),
+    };
+  }
+
   const chain = (checkpointer: GraphConfig<State, Update>["checkpointer"], more: Partial<Config> = {}) =>
     graphOf({
       nodes: { a: says("a"), b: says("b") },
@@ -326,17 +327,11 @@ over("durability", () => {
       ["exit", ["a", "b", "put 2"]],
     ] as const) {
       const order: string[] = [];
-      const inner = open();
-      const slow = {
-        get: inner.get.bind(inner),
-        getTuple: inner.getTuple.bind(inner),
-        putWrites: inner.putWrites.bind(inner),
-        put: async (checkpoint: Parameters<typeof inner.put>[0]) => {
-          await new Promise((resolve) => setTimeout(resolve, 10));
-          order.push(`put ${checkpoint.metadata?.["step"]}`);
-          return inner.put(checkpoint);
-        },
-      };
+      const slow = putting(async (inner, checkpoint) => {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        order.push(`put ${checkpoint.metadata?.["step"]}`);
+        return inner.put(checkpoint);
+      });
       const noting = (name: string) => () => void order.push(name);
       const graph = chain(slow, { nodes: { a: noting("a"), b: noting("b") }, durability });
       await graph.invoke(empty, { threadId: "t" });
@@ -345,19 +340,13 @@ over("durability", () => {
   });
 
   it("async stops after a failed write, and the run rejects with it", async () => {
-    const inner = open();
     const stored: unknown[] = [];
-    const failing = {
-      get: inner.get.bind(inner),
-      getTuple: inner.getTuple.bind(inner),
-      putWrites: inner.putWrites.bind(inner),
-      put: async (checkpoint: Parameters<typeof inner.put>[0]) => {
-        const step = checkpoint.metadata?.["step"];
-        if (step === 1) throw new Error("disk");
-        stored.push(step);
-        return inner.put(checkpoint);
-      },
-    };
+    const failing = putting(async (inner, checkpoint) => {
+      const step = checkpoint.metadata?.["step"];
+      if (step === 1) throw new Error("disk");
+      stored.push(step);
+      return inner.put(checkpoint);
+    });
     const graph = chain(failing, { durability: "async" });
     expect((await rejection(graph.invoke(empty, { threadId: "t" }))).message).toBe("disk");
     expect(stored).toEqual([0]);
@@ -459,10 +448,7 @@ over("inspection and time travel", () => {
     const graph = graphOf({
       nodes,
       entry: "a",
-      edges: [
-        ["a", "b"],
-        ["b", "c"],
-      ],
+      edges: path("a", "b", "c"),
       checkpointer,
     });
     return { graph, runs, checkpointer };
@@ -504,10 +490,7 @@ over("inspection and time travel", () => {
     const checkpointer = open();
     const graph = graphOf({
       nodes: { ...nodes, gate: (_, { interrupt }) => ({ log: [interrupt<string>("?")] }), end: says("end") },
-      edges: [
-        [START, ["gate", "other"]],
-        ["gate", "end"],
-      ],
+      edges: [[START, ["gate", "other"]], ...path("gate", "end")],
       checkpointer,
     });
     const { checkpointId } = await graph.invoke(empty, { threadId: "t" });
@@ -665,10 +648,7 @@ over("subgraphs", () => {
         after: nodes["after"]!,
       },
       entry: "before",
-      edges: [
-        ["before", "sub"],
-        ["sub", "after"],
-      ],
+      edges: path("before", "sub", "after"),
       checkpointer,
     });
     const { interrupts } = await graph.invoke(empty, { threadId: "t" });
@@ -701,10 +681,7 @@ over("subgraphs", () => {
         },
       },
       entry: "drains",
-      edges: [
-        ["drains", "first"],
-        ["first", "breaks"],
-      ],
+      edges: path("drains", "first", "breaks"),
     });
     const sub = { subgraph: inner, input: () => empty, output: ({ log }: State) => ({ log }) };
     const graph = graphOf({ nodes: { sub }, entry: "sub", checkpointer: open() });
@@ -777,10 +754,7 @@ describe("a checkpointer of the user", () => {
         },
         z: (state) => void state.log.pop(),
       },
-      edges: [
-        [START, ["other", "gate"]],
-        ["gate", "z"],
-      ],
+      edges: [[START, ["other", "gate"]], ...path("gate", "z")],
       checkpointer,
     });
     await graph.invoke(empty, { threadId: "t" });

@@ -76,3 +76,7 @@ export async function everything(store: Checkpointer<any>, threadId: string): Pr
   }
   return all;
 }
+
+/** The edges of a path through these nodes. */
+export const path = (...names: string[]): Array<readonly [string, string]> =>
+  names.slice(1).map((to, at) => [names[at]!, to]);

@@ -133,26 +133,26 @@ function shown(row: Row | null): object | null {
   return { threadId, namespace, checkpointId, parentCheckpointId, runId, state, pendingWrites };
 }
 
+/** The fields that a list has of a checkpoint. */
+const brief = ({
+  namespace,
+  checkpointId,
+  parentCheckpointId,
+  runId,
+}: Omit<Row, "state" | "pendingWrites" | "dependsOnParent">) => ({
+  namespace,
+  checkpointId,
+  parentCheckpointId,
+  runId,
+});
+
 /** Expects that both know the same threads of this sequence, and answer every read of them alike. */
 async function compare(sequence: number, store: Store, model: Model): Promise<void> {
   const known = (await store.listThreads()).filter((threadId) => threadId.startsWith(`${sequence}/`));
   expect(known).toEqual(model.listThreads());
   for (const threadId of known) {
-    const listed = (await store.list(threadId)).map(({ namespace, checkpointId, parentCheckpointId, runId }) => [
-      namespace,
-      checkpointId,
-      parentCheckpointId,
-      runId,
-    ]);
     const rows = model.list(threadId);
-    expect(listed).toEqual(
-      rows.map(({ namespace, checkpointId, parentCheckpointId, runId }) => [
-        namespace,
-        checkpointId,
-        parentCheckpointId,
-        runId,
-      ]),
-    );
+    expect((await store.list(threadId)).map(brief)).toEqual(rows.map(brief));
     // Without a namespace, the checkpoint may be in any of them.
     for (const namespace of [undefined, ...namespaces]) {
       expect(shown((await store.get(threadId, null, namespace)) as Row | null)).toEqual(

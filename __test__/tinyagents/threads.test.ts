@@ -149,67 +149,43 @@ describe.each(kinds)("on %s", (kind: Kind) => {
       expect(left).toEqual(all.slice(removed));
     });
 
-    describe("in several transactions", () => {
-      /** Puts 1,201 checkpoints, of which a prune to 1 removes 1,200 in three transactions. */
-      async function long() {
-        const store = make(kind, { durability: "off" });
-        await Promise.all(
-          Array.from({ length: 1_201 }, (_, n) => store.put({ threadId: "t", checkpointId: `c${n}`, state: n })),
+    it("ends between two transactions: by an error, a signal or close(), and tells the progress after each", async () => {
+      const store = make(kind, { durability: "off" });
+      // A prune to one checkpoint removes 500 in a transaction.
+      const add = (count: number, name: string) =>
+        Promise.all(
+          Array.from({ length: count }, (_, n) => store.put({ threadId: "t", checkpointId: `${name}${n}`, state: n })),
         );
-        return store;
-      }
-
-      it("onProgress is called after each with the number so far", async () => {
-        const store = await long();
-        const seen: number[] = [];
-        expect(await store.prune("t", 1, { ...dependencies, onProgress: (removed) => void seen.push(removed) })).toBe(
-          1_200,
-        );
-        expect(seen).toEqual([500, 1_000, 1_200]);
-        expect(idsOf(await store.list("t"))).toEqual(["c1200"]);
-        // Nothing to remove: there is no progress.
-        await store.prune("t", 1, { ...dependencies, onProgress: (removed) => void seen.push(removed) });
-        expect(seen).toHaveLength(3);
-      });
-
-      it("a signal stops between two of them, with its reason", async () => {
-        const store = await long();
-        const [reason, controller] = [new Error("enough"), new AbortController()];
-        const onProgress = (removed: number) => {
-          if (removed === 1_000) controller.abort(reason);
-        };
-        const options = { ...dependencies, signal: controller.signal, onProgress };
-        await expect(store.prune("t", 1, options)).rejects.toBe(reason);
-        expect(await store.list("t")).toHaveLength(201);
-        for (const threadId of ["t", "none"]) {
-          const aborted = store.prune(threadId, 1, { ...dependencies, signal: AbortSignal.abort(reason) });
-          await expect(aborted).rejects.toBe(reason);
-        }
-        expect(await store.list("t")).toHaveLength(201);
-      });
-
-      it("an error of onProgress stops it", async () => {
-        const store = await long();
-        const reason = new Error("no");
-        const onProgress = () => {
-          throw reason;
-        };
-        await expect(store.prune("t", 1, { ...dependencies, onProgress })).rejects.toBe(reason);
-        expect(await store.list("t")).toHaveLength(701);
-      });
-
-      it("closing ends it", async () => {
-        const store = await long();
-        let closed: Promise<void> | undefined;
-        const seen: number[] = [];
-        const onProgress = (removed: number) => {
-          seen.push(removed);
-          closed ??= store.close();
-        };
-        await failure(store.prune("t", 1, { ...dependencies, onProgress }), "CLOSED");
-        await closed;
-        expect(seen).toEqual([500]);
-      });
+      await add(1_201, "a");
+      const [reason, controller] = [new Error("enough"), new AbortController()];
+      const fails = () => {
+        throw reason;
+      };
+      await expect(store.prune("t", 1, { ...dependencies, onProgress: fails })).rejects.toBe(reason);
+      expect(await store.list("t")).toHaveLength(701);
+      const { signal } = controller;
+      const abort = () => controller.abort(reason);
+      await expect(store.prune("t", 1, { ...dependencies, signal, onProgress: abort })).rejects.toBe(reason);
+      for (const threadId of ["t", "none"])
+        await expect(store.prune(threadId, 1, { ...dependencies, signal })).rejects.toBe(reason);
+      expect(await store.list("t")).toHaveLength(201);
+      await add(1_000, "b");
+      const seen: number[] = [];
+      const onProgress = (removed: number) => void seen.push(removed);
+      expect(await store.prune("t", 1, { ...dependencies, onProgress })).toBe(1_200);
+      // Nothing to remove: there is no progress.
+      await store.prune("t", 1, { ...dependencies, onProgress });
+      expect(seen).toEqual([500, 1_000, 1_200]);
+      expect(idsOf(await store.list("t"))).toEqual(["b999"]);
+      await add(1_200, "c");
+      let closed: Promise<void> | undefined;
+      const close = (removed: number) => {
+        seen.push(removed);
+        closed ??= store.close();
+      };
+      await failure(store.prune("t", 1, { ...dependencies, onProgress: close }), "CLOSED");
+      await closed;
+      expect(seen.slice(3)).toEqual([500]);
     });
 
     it("refuses a number and options that are none", async () => {
