@@ -1,9 +1,7 @@
 // Effects of runs: each runs once, and its result is stored with the run.
-import { setTimeout as sleep } from "node:timers/promises";
-import { CheckpointStore, openStore } from "forkpoint";
+import { openStore } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore, type StepContext } from "forkpoint/agentium";
 import { effects, type EffectAttempt, type Once, type RunRef } from "forkpoint/effects";
-import { SessionStore } from "forkpoint/helix";
 import { Checkpointer, END, Graph, START, type NodeContext } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { opened as shared } from "./contents.js";
@@ -96,27 +94,6 @@ describe.each(kinds)("effects on %s", (kind) => {
     expect(await once.list(run)).toMatchObject([{ state: "error", error: "declined" }]);
   });
 
-  it("runs once for many callers at the same time", async () => {
-    const store = await shared(place(kind));
-    const calls = new Calls();
-    const slow = async (attempt: EffectAttempt) => {
-      await sleep(5);
-      return calls.make(attempt);
-    };
-    const results = await Promise.all(Array.from({ length: 20 }, () => effects(store)(run, "charge", slow)));
-    expect(calls.keys.length).toBe(1);
-    for (const result of results) expect(result).toEqual({ receipt: 1 });
-  });
-
-  it("refuses a result that cannot be stored, and says where", async () => {
-    const once = effects(await shared(place(kind)));
-    const error = await failure(
-      once(run, "charge", () => ({ a: new WeakMap() })),
-      "INVALID_ARGUMENT",
-    );
-    expect(error.message).toContain("result.a");
-  });
-
   it("lists and forgets effects", async () => {
     const once = effects(await shared(place(kind)));
     for (const key of ["a", "b", "c"]) await once(run, key, () => key);
@@ -205,19 +182,6 @@ it("finds an effect far back in a long thread", { timeout: 30_000 }, async () =>
     });
   await graphOf(1_201).invoke({ n: 0 }, { threadId: "t" });
   expect(calls.keys.length).toBe(1);
-});
-
-it("takes an open store, and the store of any framework", async () => {
-  const store = await shared("memory:");
-  const stores = [
-    new CheckpointStore(store),
-    new WorkflowCheckpointStore(store),
-    new Checkpointer(store),
-    new SessionStore(store),
-  ];
-  const calls = new Calls();
-  for (const one of [store, ...stores]) expect(await effects(one)(run, "charge", calls.make)).toEqual({ receipt: 1 });
-  expect(calls.keys).toHaveLength(1);
 });
 
 it("waits for an effect of another store, and aborts the wait", async () => {

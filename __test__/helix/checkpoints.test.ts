@@ -3,7 +3,7 @@ import type { CheckpointCreatedEvent, CheckpointPage } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
 import { failure, ids, kinds, thrown, wrongType } from "../helpers.js";
 import { hostileIds } from "../hostile-values.js";
-import { START, checkpoint, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
+import { besides, checkpoint, logOf, make, pair, START, stateOf, texts, withSession } from "./helpers.js";
 
 describe.each(kinds)("checkpoints over %s", (kind) => {
   it("calls by a checkpoint's id see the saves that were called before them", async () => {
@@ -83,15 +83,7 @@ describe.each(kinds)("checkpoints over %s", (kind) => {
     });
 
     const log = texts(4);
-    it.each([
-      ["the messages of the log", log],
-      ["fewer messages", log.slice(0, 2)],
-      ["more messages", [...log, ...texts(2, 4)]],
-      ["no messages", []],
-      ["another order", log.toReversed()],
-      ["another content", log.map((message) => ({ ...message, content: "other" }))],
-      ["an extra field", log.map((message) => ({ ...message, id: 1 }))],
-    ])("state.messages are kept as given, whatever the log holds: %s", async (_, messages) => {
+    it.each(besides(log))("state.messages are kept as given, whatever the log holds: %s", async (_, messages) => {
       const store = await withSession(kind);
       await store.appendMessages("s", log);
       for (const [id, messageCount] of [

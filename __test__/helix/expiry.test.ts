@@ -2,7 +2,7 @@
 import { type CheckpointPage, SessionStore, type SessionStoreOptions } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
 import { failure, ids, kinds, place, thrown } from "../helpers.js";
-import { type Kind, TestClock, at, checkpoint, logOf, make, stateOf, texts } from "./helpers.js";
+import { type Kind, at, checkpoint, logOf, make, stateOf, TestClock, texts, writes } from "./helpers.js";
 import { opened } from "../contents.js";
 
 const TTL = 60_000;
@@ -61,18 +61,7 @@ describe.each(kinds)("expiry over %s", (kind) => {
       [],
     ]);
     expect(await store.sessions()).toEqual({ sessions: [], cursor: null });
-    for (const write of [
-      () => store.updateStatus("s", "running"),
-      () => store.compareAndSetStatus("s", "active", "running"),
-      () => store.incrementStepCount("s"),
-      () => store.mergeCustomState("s", {}),
-      () => store.appendMessages("s", texts(1)),
-      () => store.truncateMessages("s", 0),
-      () => store.promoteStaging("s"),
-      () => store.endRun("s", "r"),
-      () => store.rewindTo("s/1"),
-      () => store.branchSession("s/1", "t"),
-    ]) {
+    for (const write of writes(store)) {
       await failure(write(), "NOT_FOUND");
     }
   });

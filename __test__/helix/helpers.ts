@@ -86,3 +86,34 @@ export class TestClock {
     this.time += ms;
   }
 }
+
+/** Every call that writes to a session "s" that must be there. */
+export const writes = (store: SessionStore): Array<() => Promise<unknown>> => [
+  () => store.updateStatus("s", "running"),
+  () => store.compareAndSetStatus("s", ["active"], "running"),
+  () => store.incrementStepCount("s"),
+  () => store.mergeCustomState("s", { a: 1 }),
+  () => store.stageChanges("s", { a: 1 }),
+  () => store.promoteStaging("s"),
+  () => store.discardStaging("s"),
+  () => store.appendMessages("s", texts(1)),
+  () => store.appendMessages("s", []),
+  () => store.truncateMessages("s", 0),
+  () => store.startRun("s"),
+  () => store.endRun("s", "r"),
+  () => store.addSubSession("s", "child"),
+  () => store.rewindTo("s/1"),
+  () => store.branchSession("s/1", "t"),
+];
+
+/** Messages that a state may have although the log of its session has others. */
+export const besides = (log: Message[]): Array<[what: string, messages: Message[]]> => [
+  ["the messages of the log", log],
+  ["fewer messages", log.slice(0, 2)],
+  ["more messages", [...log, ...texts(2, 4)]],
+  ["no messages", []],
+  ["another order", log.toReversed()],
+  ["another content", log.map((message) => ({ ...message, content: "other" }))],
+  ["another order of keys", log.map(({ role, content }) => ({ content, role }))],
+  ["an extra field", log.map((message) => Object.assign({ id: 1 }, message))],
+];

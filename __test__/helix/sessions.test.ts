@@ -3,7 +3,7 @@
 import type { SessionStore } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
 import { expectSame, failure, kinds } from "../helpers.js";
-import { TestClock, checkpoint, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
+import { besides, checkpoint, logOf, make, pair, stateOf, TestClock, texts, withSession, writes } from "./helpers.js";
 
 describe.each(kinds)("sessions over %s", (kind) => {
   describe("createSession", () => {
@@ -102,17 +102,8 @@ describe.each(kinds)("sessions over %s", (kind) => {
       expect(await logOf(store)).toEqual(["m0", "m1", "m2"]);
     });
 
-    const log = texts(3);
-    it.each([
-      ["the messages of the log", log],
-      ["fewer messages than the log", log.slice(0, 2)],
-      ["more messages than the log", [...log, ...texts(1, 3)]],
-      ["no messages", []],
-      ["another order", log.toReversed()],
-      ["another content", log.map((message) => ({ ...message, content: "other" }))],
-      ["another order of keys", log.map(({ role, content }) => ({ content, role }))],
-      ["fields that the log has not", log.map((message) => ({ ...message, extra: 1 }))],
-    ])("messages are kept as given: %s", async (_, messages) => {
+    const log = texts(4);
+    it.each(besides(log))("messages are kept as given: %s", async (_, messages) => {
       const store = await withSession(kind);
       await store.appendMessages("s", log);
       await store.saveState("s", stateOf({ messages }));
@@ -202,23 +193,7 @@ describe.each(kinds)("sessions over %s", (kind) => {
 
   it("a write to a session that does not exist is refused with NOT_FOUND, and creates nothing", async () => {
     const store = make(kind);
-    for (const write of [
-      () => store.updateStatus("s", "running"),
-      () => store.compareAndSetStatus("s", ["active"], "running"),
-      () => store.incrementStepCount("s"),
-      () => store.mergeCustomState("s", { a: 1 }),
-      () => store.stageChanges("s", { a: 1 }),
-      () => store.promoteStaging("s"),
-      () => store.discardStaging("s"),
-      () => store.appendMessages("s", texts(1)),
-      () => store.appendMessages("s", []),
-      () => store.truncateMessages("s", 0),
-      () => store.startRun("s"),
-      () => store.endRun("s", "r"),
-      () => store.addSubSession("s", "child"),
-      () => store.rewindTo("s"),
-      () => store.branchSession("s", "t"),
-    ]) {
+    for (const write of writes(store)) {
       await failure(write(), "NOT_FOUND");
     }
     expect(await store.sessions()).toEqual({ sessions: [], cursor: null });
