@@ -209,6 +209,20 @@ export function run(
   });
 }
 
+/**
+ * Runs a program in fixtures/ once with each of these arguments, and expects that all end well. They begin at the same
+ * moment: each prints "ready", and waits for the file that its last argument names.
+ */
+export async function together(name: string, tasks: string[][]): Promise<void> {
+  const signal = join(folder(), "go");
+  let ready = 0;
+  const onLine = (line: string) => {
+    if (line === "ready" && ++ready === tasks.length) writeFileSync(signal, "");
+  };
+  const ends = await Promise.all(tasks.map((args) => run(name, [...args, signal], onLine)));
+  for (const { code, errors } of ends) expect({ code, errors }).toEqual({ code: 0, errors: "" });
+}
+
 /** Expects what `assert.deepStrictEqual` does: it tells more values apart than `toStrictEqual`, and their prototypes. */
 export function expectSame(actual: unknown, expected: unknown): void {
   // With `expect`, because a test without it counts as one that asserts nothing.

@@ -368,6 +368,8 @@ function thisProcess([first]: unknown[]): unknown {
 
 it("wrong references and options are refused", async () => {
   const store = await shared("memory:");
+  const each = (space: string, field: string, values: unknown[]) =>
+    values.map((value) => ({ space, run: "run", [field]: value }));
   const wrong: unknown[] = [
     undefined,
     null,
@@ -376,19 +378,12 @@ it("wrong references and options are refused", async () => {
     {},
     { space: "agentium" },
     { run: "run" },
-    { space: "storage", run: "run" },
-    { space: "lease", run: "run" },
-    { space: "__proto__", run: "run" },
-    { space: "agentium", run: "" },
-    { space: "agentium", run: 1 },
-    { space: "agentium", run: "\ud83d" },
-    { space: "agentium", run: "run", ns: "a" },
-    { space: "agentium", run: "run", ns: "" },
-    { space: "langgraph", run: "run", ns: ["a"] },
-    { space: "langgraph", run: "run", ns: "\ud83d" },
-    { space: "tinyagents", run: "run", ns: "a" },
-    { space: "tinyagents", run: "run", ns: [1] },
-    { space: "agentium", run: "run", id: "x" },
+    ...each("", "space", ["storage", "lease", "__proto__"]),
+    ...each("agentium", "run", ["", 1, "\ud83d"]),
+    ...each("agentium", "ns", ["a", ""]),
+    ...each("langgraph", "ns", [["a"], "\ud83d"]),
+    ...each("tinyagents", "ns", ["a", [1]]),
+    ...each("agentium", "id", ["x"]),
   ];
   for (const ref of wrong) expect((await rejection(store.lease(ref as RunRef))).code).toBe("INVALID_ARGUMENT");
   expect((await rejection(store.lease({ ...run, run: "x".repeat(4_097) }))).code).toBe("INVALID_ARGUMENT");

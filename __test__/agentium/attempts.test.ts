@@ -1,9 +1,9 @@
 // Tests retry policies and time limits of single steps, drains that a step sees, and the options that steps refuse.
 import { setTimeout as sleep } from "node:timers/promises";
 import { ForkpointError } from "forkpoint";
-import { DrainController, EventBus, RunDrainedError, type StepDef, Workflow } from "forkpoint/agentium";
+import { DrainController, RunDrainedError, type StepDef, Workflow } from "forkpoint/agentium";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { rejection, thrown } from "../helpers.js";
+import { Gate, rejection, thrown } from "../helpers.js";
 import { type Counter, chain, counter, inMemory, storeKinds, stores, told } from "./helpers.js";
 
 /** A step that fails until its attempt with this number, and then counts its attempts in the state. */
@@ -134,21 +134,10 @@ describe("the timer of a time limit", () => {
 
   it("does not outlive a run that was aborted, even if the step ignores its signal", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const begun = new EventBus();
-    const workflow = counter(inMemory(), {
-      steps: [
-        {
-          name: "s",
-          timeoutMs: 60_000,
-          run: () => {
-            begun.emit("begun", null);
-            return new Promise<never>(() => {});
-          },
-        },
-      ],
-    });
+    const gate = new Gate();
+    const workflow = counter(inMemory(), { steps: [{ name: "s", timeoutMs: 60_000, run: () => gate.wait() }] });
     const controller = new AbortController();
-    begun.once("begun", () => setImmediate(() => controller.abort(new Error("mine"))));
+    void gate.reached.then(() => setImmediate(() => controller.abort(new Error("mine"))));
     expect((await rejection(workflow.runWithCheckpoints({ signal: controller.signal }))).message).toBe("mine");
     expect(vi.getTimerCount()).toBe(0);
   });

@@ -8,19 +8,12 @@ import {
   type WorkflowEvent,
 } from "forkpoint/agentium";
 import { describe, expect, it } from "vitest";
-import { failure, rejection, thrown, wrongType } from "../helpers.js";
+import { Gate, failure, rejection, thrown, wrongType } from "../helpers.js";
 import { type Counter, chain, counter, inMemory, own, storeKinds, stores } from "./helpers.js";
-
-/** A promise that the test settles. */
-function deferred<T = void>() {
-  let resolve!: (value: T) => void;
-  const promise = new Promise<T>((settle) => (resolve = settle));
-  return { promise, resolve };
-}
 
 /** A workflow of three steps. The second step reports its start and ends when the test releases it. */
 function gated(checkpointStore: WorkflowCheckpointStore<Counter> | undefined) {
-  const [begun, gate] = [deferred(), deferred()];
+  const gate = new Gate();
   const ran: string[] = [];
   const signals: AbortSignal[] = [];
   const workflow = counter(checkpointStore, {
@@ -31,15 +24,14 @@ function gated(checkpointStore: WorkflowCheckpointStore<Counter> | undefined) {
         run: async (_, { signal }) => {
           ran.push("b");
           signals.push(signal);
-          begun.resolve();
-          await gate.promise;
+          await gate.wait();
           return { count: 1 };
         },
       },
       { name: "c", run: () => void ran.push("c") },
     ],
   });
-  return { workflow, begun: begun.promise, open: gate.resolve, ran, signals };
+  return { workflow, begun: gate.reached, open: gate.open, ran, signals };
 }
 
 function heard(workflow: Workflow<Counter>): WorkflowEvent<Counter>[] {
@@ -133,19 +125,18 @@ it("a replay that is aborted while its checkpoint loads does not hold the run, a
   const workflow = counter(checkpoints);
   await workflow.runWithCheckpoints({ runId: "r" });
   const { load } = checkpoints;
-  const [asked, gate] = [deferred(), deferred()];
+  const gate = new Gate();
   checkpoints.load = async (id) => {
-    asked.resolve();
-    await gate.promise;
+    await gate.wait();
     return Reflect.apply(load, checkpoints, [id]);
   };
   const events = heard(workflow);
   const controller = new AbortController();
   const aborted = rejection(workflow.replay("r:initial", { signal: controller.signal }));
-  await asked.promise;
+  await gate.reached;
   controller.abort(new Error("mine"));
   expect((await aborted).message).toBe("mine");
-  gate.resolve();
+  gate.open();
   await new Promise((resolve) => setImmediate(resolve));
   expect(short(events)).toEqual(["run.error"]);
   expect((await workflow.replay("r:initial")).state.count).toBe(3);
@@ -186,18 +177,16 @@ describe("DrainController", () => {
   });
 
   it("may be another's with the same methods", async () => {
-    const { promise, resolve } = deferred();
-    const drain = { drained: false, waitForDrain: () => promise };
+    const gate = new Gate();
+    const drain = { drained: false, waitForDrain: gate.wait };
     const { workflow, begun, open } = gated(inMemory());
     const run = rejection(workflow.runWithCheckpoints({ drain }));
     await begun;
-    resolve();
+    gate.open();
     await new Promise((turn) => setImmediate(turn));
     open();
     expect(await run).toBeInstanceOf(RunDrainedError);
-    expect(await rejection(workflow.run({ drain: { drained: true, waitForDrain: () => promise } }))).toBeInstanceOf(
-      RunDrainedError,
-    );
+    expect(await rejection(workflow.run({ drain: { ...drain, drained: true } }))).toBeInstanceOf(RunDrainedError);
   });
 
   it("does not wait for a retry: whoever resumes tries again", async () => {

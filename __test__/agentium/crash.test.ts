@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Ended, folder, run, windows } from "../helpers.js";
-import { own } from "./helpers.js";
 
 const names = Array.from({ length: 10 }, (_, at) => `step-${at + 1}`);
 
@@ -47,24 +46,4 @@ it.skipIf(windows)("drained by SIGTERM, the next process goes on", async () => {
   expect({ code, lines }).toEqual({ code: 0, lines: ["drained run"] });
   finished(await start("sqlite", home));
   expect(effects(home)).toEqual(names);
-});
-
-it("process.exit() at once after a run loses nothing, and an open store keeps no process alive", async () => {
-  const home = folder();
-  finished(await start("sqlite", home, "exit"));
-  finished(await start("sqlite", home));
-  expect(effects(home)).toEqual(names);
-});
-
-it("several processes with runs of their own share one file", async () => {
-  const home = folder();
-  const runs = ["one", "two", "three", "four"];
-  const killed = await Promise.all(runs.map((runId, at) => start("sqlite", home, "after", names[at * 2]!, runId)));
-  expect(killed.map(({ signal }) => signal)).toEqual(runs.map(() => "SIGKILL"));
-  for (const ended of await Promise.all(runs.map((runId) => start("sqlite", home, "", "", runId)))) finished(ended);
-  const store = own(join(home, "workflow.db"));
-  for (const runId of runs) {
-    expect(effects(home, runId)).toEqual(names);
-    expect((await store.timeline(runId)).map(({ stepName }) => stepName)).toEqual(["initial", ...names]);
-  }
 });

@@ -1,25 +1,14 @@
 // Kills real processes, and lets several processes write at once. An acknowledged call must be stored, and no call may
 // be stored in part.
 // @module-tag slow
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SessionStore } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
 // @ts-expect-error the fixture is plain JavaScript, and has no types
 import { begin, script } from "../fixtures/session-script.mjs";
-import { type Ended, closing, folder, run } from "../helpers.js";
-
-/** `FORKPOINT_TEST_SEED` selects other random moments. A failed test prints its seed. */
-const seed = Number(process.env["FORKPOINT_TEST_SEED"] ?? 1);
-
-/** Makes a function that returns the same numbers from 0 to 1 for the same seed. */
-function randomNumbers(salt: number): () => number {
-  let state = (seed * 1_000_003 + salt) >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
+import { randomBelow, seed } from "../faults/faults.js";
+import { type Ended, closing, folder, run, together } from "../helpers.js";
 
 function open(file: string): SessionStore {
   return closing(new SessionStore(file));
@@ -91,10 +80,10 @@ const nameOf = (at: number): string => script[at].name;
 
 describe("a process that is killed", () => {
   it("during a call leaves the whole call or nothing of it", async () => {
-    const random = randomNumbers(1);
+    const below = randomBelow(seed);
     const kill = async (at: number) => {
       const file = join(folder(), "sessions.db");
-      const waitMs = random() * 8;
+      const waitMs = below(8_000) / 1_000;
       killed(await start("during", file, at, waitMs));
       const store = open(file);
       const message = `seed ${seed}, killed ${waitMs} ms after "${nameOf(at)}" began`;
@@ -124,26 +113,15 @@ function callsOf(messages: Array<{ content?: unknown }>, size: number): Array<{ 
   return found;
 }
 
-/** Starts processes, and lets them begin at the same moment. Each task gets the path of the signal as its last argument. */
-async function together(tasks: Array<Array<string | number>>): Promise<string[][]> {
-  const signal = join(folder(), "go");
-  let ready = 0;
-  const onLine = (line: string) => {
-    if (line !== "ready") return;
-    ready += 1;
-    if (ready === tasks.length) writeFileSync(signal, "");
-  };
-  const ends = await Promise.all(tasks.map((given) => run("session.mjs", [...given.map(String), signal], onLine)));
-  ends.forEach(finished);
-  return ends.map(({ lines }) => lines.filter((line) => line !== "ready"));
-}
-
 describe("several processes at once", () => {
   it("append: all messages are there, and those of a call together and in order", async () => {
     const file = join(folder(), "sessions.db");
     const store = open(file);
     await store.createSession("shared", { agentType: "writer" });
-    await together(["a", "b"].map((writer) => ["append", file, "shared", writer, 300]));
+    await together(
+      "session.mjs",
+      ["a", "b"].map((writer) => ["append", file, "shared", writer, "300"]),
+    );
     const found = callsOf((await store.getMessages("shared")).messages, 2);
     for (const name of ["a", "b"]) {
       const numbers = found.filter(({ writer }) => writer === name).map(({ n }) => n);

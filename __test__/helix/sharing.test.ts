@@ -95,23 +95,6 @@ describe.each(kinds)("close over %s", (kind) => {
 });
 
 describe.each(kinds)("two stores on the same data, over %s", (kind) => {
-  it("see each other's writes at once", async () => {
-    const [a, b] = await pair(kind);
-    await a.createSession("s", { agentType: "a", initialState: { by: "a" } });
-    await b.appendMessages("s", texts(2));
-    await a.appendMessages("s", texts(1, 2));
-    expect(await logOf(b)).toEqual(["m0", "m1", "m2"]);
-    await b.mergeCustomState("s", { also: "b" });
-    expect((await a.loadState("s"))!.customState).toEqual({ by: "a", also: "b" });
-    await b.saveCheckpoint(checkpoint(1));
-    expect((await a.getLatestCheckpoint("s"))!.state.messages).toEqual(texts(3));
-    await a.truncateMessages("s", 0);
-    await b.rewindTo("s/1");
-    expect(await logOf(a)).toHaveLength(3);
-    await a.deleteSession("s");
-    expect([await b.sessionExists("s"), await b.getCheckpoint("s/1")]).toEqual([false, null]);
-  });
-
   it("a checkpoint names the messages that are there when it is stored, whatever the other store does", async () => {
     const [a, b] = await pair(kind);
     await a.createSession("s", { agentType: "a" });

@@ -7,7 +7,8 @@ import {
   missingNodes,
   shapeHash,
 } from "../../ts/store/compare-programs.js";
-import { Run, START, changed, randomProgram, seeded } from "./model.js";
+import { randomNumbers } from "../tinyagents/random.js";
+import { Run, START, changed, randomProgram } from "./model.js";
 
 /** A chain of nodes. `x!` has the effect class `write`. */
 function chain(names: string, more: Partial<ProgramShape> = {}): ProgramShape {
@@ -127,7 +128,7 @@ it("hashes a shape without the order of its parts", () => {
 it("a run that fits a changed program could have come to the same place on it", () => {
   let [fits, differs] = [0, 0];
   for (let seed = 0; seed < 20_000; seed++) {
-    const random = seeded(seed);
+    const random = randomNumbers(seed);
     const from = randomProgram(random);
     const to = changed(random, from);
     const run = new Run(from);

@@ -4,7 +4,7 @@ import { openStore } from "forkpoint";
 import { type CheckpointRef, type Inspector, openInspector } from "forkpoint/inspect";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { failure, kinds, place } from "../helpers.js";
+import { Gate, failure, kinds, place } from "../helpers.js";
 
 interface State {
   log: string[];
@@ -54,12 +54,10 @@ describe.each(kinds)("on %s", (kind) => {
     const { graph, inspector, held } = await opened(kind);
     await graph.invoke({ log: [] }, { threadId: "t" });
     const [{ id }] = (await openQuestions(inspector, "t")) as unknown as [{ id: string }];
-    let go!: () => void;
-    const arrived = new Promise<void>((resolve) => {
-      held.wait = () => (resolve(), new Promise<void>((done) => (go = done)));
-    });
+    const gate = new Gate();
+    held.wait = gate.wait;
     const running = graph.resume("t", { resume: true });
-    await arrived;
+    await gate.reached;
     for (const answer of [{ reject: true }, { id, reject: true }]) {
       const refused = await failure(inspector.answer(of("t"), answer), "CONFLICT");
       expect(refused.message).toContain("by the program");
@@ -68,7 +66,7 @@ describe.each(kinds)("on %s", (kind) => {
     expect((await inspector.questions(of("t"))).map(({ answered }) => answered)).toMatchObject([
       { value: true, by: null, program: true },
     ]);
-    go();
+    gate.open();
     expect((await running).state.log).toEqual(["pay true"]);
     expect(await kept(inspector, "t")).toEqual([["pay?", true]]);
   });

@@ -1,8 +1,7 @@
 // Tests `expectedParent`: if two writers continue a thread, one of them is refused.
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { failure, folder, kinds, run } from "../helpers.js";
+import { failure, folder, kinds, together } from "../helpers.js";
 import { type Kind, at, chain, expectSound, idsOf, make, pair } from "./helpers.js";
 
 describe.each(kinds)("on %s", (kind: Kind) => {
@@ -104,18 +103,11 @@ describe.each(kinds)("on %s", (kind: Kind) => {
 });
 
 it("two processes continue one thread, and no checkpoint of either is lost or doubled", async () => {
-  const home = folder();
-  const [file, signal] = [join(home, "threads.db"), join(home, "go")];
-  let ready = 0;
-  const onLine = (line: string) => {
-    if (line !== "ready") return;
-    ready += 1;
-    if (ready === 2) writeFileSync(signal, "");
-  };
-  const ends = await Promise.all(
-    ["a", "b"].map((writer) => run("thread.mjs", ["continue", file, writer, "40", signal], onLine)),
+  const file = join(folder(), "threads.db");
+  await together(
+    "thread.mjs",
+    ["a", "b"].map((writer) => [file, writer, "40"]),
   );
-  for (const { code, errors } of ends) expect({ code, errors }).toEqual({ code: 0, errors: "" });
   const store = at(file);
   const history = await store.stateHistory("shared");
   expect(history).toHaveLength(80);

@@ -14,17 +14,6 @@ import { opened } from "../contents.js";
 
 describe.each(kinds)("on %s", (kind: Kind) => {
   describe("parallel calls", () => {
-    it("200 puts keep the order of the calls", async () => {
-      const store = make(kind);
-      const puts = Array.from({ length: 200 }, (_, n) =>
-        store.put({ threadId: "t", checkpointId: `c${n}`, namespace: n % 3 === 0 ? ["sub"] : [], state: n }),
-      );
-      const made = await Promise.all(puts);
-      expect(idsOf(await store.list("t"))).toEqual(made);
-      expect((await store.get("t"))!.state).toBe(199);
-      expect((await store.get("t", null, ["sub"]))!.state).toBe(198);
-    });
-
     it("a write and a checkpoint put in one turn are both there", async () => {
       const store = make(kind);
       await Promise.all(
@@ -52,20 +41,6 @@ describe.each(kinds)("on %s", (kind: Kind) => {
   });
 
   describe("two stores on the same data", () => {
-    it("see each other's checkpoints and writes at once", async () => {
-      const [one, two] = await pair(kind);
-      await chain(one, 3);
-      expect(idsOf(await two.list("t"))).toEqual(["c0", "c1", "c2"]);
-      await two.putWrites({ threadId: "t", checkpointId: "c2" }, [write()]);
-      expect((await one.getTuple({ threadId: "t" }))!.pendingWrites).toEqual([write()]);
-      await two.put({ threadId: "t", checkpointId: "c2", state: "by two" });
-      expect((await one.get("t"))!.state).toBe("by two");
-      await one.copyThread("t", "u");
-      await two.deleteThread("t");
-      expect(await one.listThreads()).toEqual(["u"]);
-      expect(await one.get("t")).toBeNull();
-    });
-
     it("write at once without losing anything, each in its order", async () => {
       const stores = await pair(kind);
       await Promise.all(
