@@ -150,12 +150,7 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
         vi.restoreAllMocks();
       };
       // The clocks of the writers differ. "c" was saved first.
-      for (const [sessionId, weeks] of [
-        ["c", 4],
-        ["a", 3],
-        ["d", 1],
-        ["b", 2],
-      ] as const)
+      for (const [sessionId, weeks] of Object.entries({ c: 4, a: 3, d: 1, b: 2 }))
         await append("p", sessionId, weeks * week);
       await append("q", "old", 5 * week);
       const left = async (project: string) =>

@@ -120,12 +120,8 @@ describe.each(kinds)("messages over %s", (kind) => {
   describe("truncateMessages", () => {
     it("keeps as many messages as it is told, and the next ones follow them", async () => {
       const store = await withSession(kind);
-      for (const [count, kept] of [
-        [2 ** 53 - 1, 5],
-        [5, 5],
-        [4, 4],
-        [0, 0],
-      ] as const) {
+      for (const count of [2 ** 53 - 1, 5, 4, 0]) {
+        const kept = Math.min(count, 5);
         await store.appendMessages("s", texts(5));
         expect(await store.truncateMessages("s", count)).toBeUndefined();
         expect(await store.getMessages("s")).toEqual({

@@ -103,10 +103,7 @@ describe.each(kinds)("storage over %s", (kind) => {
   it("stats counts sessions, checkpoints and messages, and lists the largest sessions", async () => {
     const store = make(kind);
     expect(await store.stats()).toMatchObject({ sessions: 0, checkpoints: 0, records: 0, ratio: 1, largest: [] });
-    for (const [id, count] of [
-      ["small", 1],
-      ["large", 5],
-    ] as const) {
+    for (const [id, count] of Object.entries({ small: 1, large: 5 })) {
       await store.createSession(id, { agentType: "a" });
       await store.appendMessages(id, texts(count));
       for (let step = 0; step < count; step++) await store.saveCheckpoint(checkpoint(step, { sessionId: id }));

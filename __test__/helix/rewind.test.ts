@@ -113,26 +113,19 @@ describe.each(kinds)("rewinding over %s", (kind) => {
         label: "kept",
       });
       expect(copy.id).toMatch(new RegExp(`^cpv1-new-s3-t${clock.time}-[0-9a-f]{6}$`));
-      expect(copy.state.messages).toEqual(texts(2));
+      expect(copy.state).toMatchObject({ sessionId: "new", messages: texts(2) });
       expect(await store.getLatestCheckpoint("new")).toEqual(copy);
       expect(await store.listCheckpoints("new")).toMatchObject({ total: 1, items: [{ status: "paused" }] });
+      expect((await store.getCheckpoint("s/3"))!.state.sessionId).toBe("s");
+      await store.rewindTo(copy.id);
       expect(await store.loadState("new")).toMatchObject({
+        sessionId: "new",
         stepCount: 3,
         status: "paused",
         customState: { at: new Date(3) },
       });
       expect((await store.getMessages("new")).messages).toEqual(texts(2));
       expect(await store.getMessageCount("s")).toBe(4);
-    });
-
-    it("the state of the new session has the new session's id", async () => {
-      const store = await withSession(kind);
-      await store.saveCheckpoint(checkpoint(1));
-      const copy = await store.branchSession("s/1", "new");
-      expect([copy.state.sessionId, (await store.loadState("new"))!.sessionId]).toEqual(["new", "new"]);
-      expect((await store.getCheckpoint("s/1"))!.state.sessionId).toBe("s");
-      await store.rewindTo(copy.id);
-      expect((await store.loadState("new"))!.sessionId).toBe("new");
     });
 
     it("neither session sees later writes of the other", async () => {

@@ -108,6 +108,7 @@ describe("falls back to the whole for", () => {
   class Message {
     n = 1;
   }
+  const getter = (object: object) => Object.defineProperty(object, "n", { get: () => 1, enumerable: true });
   it.each<[string, (list: unknown[]) => unknown]>([
     ["an object that two messages share", (list) => [...list, { shared }, { shared }]],
     ["an object that a message shares with the state", (list) => ({ list: [...list, { shared }], shared })],
@@ -115,17 +116,7 @@ describe("falls back to the whole for", () => {
     ["a message that contains itself", (list) => [...list, Object.assign(shared, { shared })]],
     ["a list that is in the state twice", (list) => ({ one: list, two: list })],
     ["a message of a class", (list) => [...list, new Message()]],
-    [
-      "a message with a getter",
-      (list) => [
-        ...list,
-        {
-          get n() {
-            return 1;
-          },
-        },
-      ],
-    ],
+    ["a message with a getter", (list) => [...list, getter({})]],
     ["a message with bytes", (list) => [...list, { bytes: Buffer.from("x") }]],
     ["a message with a Map", (list) => [...list, { map: new Map() }]],
     ["an array with a hole", (list) => [...list, { list: [1, , 3] }]], // oxlint-disable-line no-sparse-arrays
@@ -135,15 +126,7 @@ describe("falls back to the whole for", () => {
     ["a list with a hole", (list) => Object.assign([...list], { length: list.length + 1 })],
     ["a list of a class", (list) => class extends Array {}.from(list)],
     ["a proxy", (list) => new Proxy(list, {})],
-    [
-      "a getter of the state",
-      (list) => ({
-        list,
-        get n() {
-          return 1;
-        },
-      }),
-    ],
+    ["a getter of the state", (list) => getter({ list })],
     ["a toJSON of the state", (list) => ({ list, toJSON: () => 1 })],
     ["a function", (list) => ({ list, f: () => 1 })],
   ])("%s", (_, change) => {

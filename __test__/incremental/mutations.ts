@@ -8,25 +8,9 @@ export interface State {
   artifacts: Record<string, unknown>;
 }
 
-const SCALARS = [
-  0,
-  -0,
-  1,
-  -5,
-  2 ** 31,
-  NaN,
-  1e300,
-  "",
-  "a",
-  "ü",
-  "日本",
-  "x".repeat(300),
-  true,
-  false,
-  null,
-  1.5,
-  "\ud800",
-];
+const NUMBERS = [0, -0, 1, -5, 2 ** 31, NaN, 1e300, 1.5];
+const TEXTS = ["", "a", "ü", "日本", "x".repeat(300), "\ud800"];
+const SCALARS = [...NUMBERS, ...TEXTS, true, false, null];
 const KEYS = ["a", "b", "c", "role", "content", "日", "é", "1"];
 
 export class Mutations {

@@ -193,10 +193,7 @@ describe(`forkpoint drain-check, ${durable}`, () => {
     const db = place(durable);
     await fill(db);
     const file = join(folder(), "program.json");
-    for (const [text, says] of [
-      ["{", "program.json"],
-      ["{}", "describe()"],
-    ] as const) {
+    for (const [text, says] of Object.entries({ "{": "program.json", "{}": "describe()" })) {
       writeFileSync(file, text);
       const { code, stderr } = await cli(["drain-check", "--db", db, file]);
       expect(stderr).toContain(says);

@@ -53,10 +53,7 @@ describe("the code that is printed for threads", () => {
     const fail: Node = () => {
       throw new Error("out of paper");
     };
-    for (const [run, node] of [
-      ["finished", say],
-      ["failed", fail],
-    ] as const) {
+    for (const [run, node] of Object.entries({ finished: say, failed: fail })) {
       const graph = new Graph<Log>({ nodes: { node }, entry: "node", reducer, checkpointer });
       await graph.invoke({ log: [] }, { threadId: run }).catch(() => {});
       await using inspector = await openInspector(target);
