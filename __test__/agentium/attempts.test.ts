@@ -1,7 +1,7 @@
-// Tests retry policies and time limits of single steps, drains that a step sees, and the options that steps refuse.
+// Tests retry policies and time limits of single steps, and the options that steps refuse.
 import { setTimeout as sleep } from "node:timers/promises";
 import { ForkpointError } from "forkpoint";
-import { DrainController, RunDrainedError, type StepDef, Workflow } from "forkpoint/agentium";
+import { type StepDef, Workflow } from "forkpoint/agentium";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Gate, rejection, thrown } from "../helpers.js";
 import { type Counter, chain, counter, inMemory, storeKinds, stores, told } from "./helpers.js";
@@ -155,32 +155,6 @@ describe("the timer of a time limit", () => {
       ],
     });
     expect((await rejection(workflow.runWithCheckpoints())).message).toBe("first");
-  });
-});
-
-describe("a drain", () => {
-  it("is seen by the step that runs", async () => {
-    const drain = new DrainController();
-    const seen: boolean[] = [];
-    const checkpoints = inMemory<Counter>();
-    const workflow = counter(checkpoints, {
-      steps: [
-        {
-          name: "long",
-          run: async (_, context) => {
-            seen.push(context.draining);
-            drain.requestDrain();
-            seen.push(context.draining);
-            return { count: 5 };
-          },
-        },
-        { name: "next", run: (_, { draining }) => void seen.push(draining) },
-      ],
-    });
-    expect(await rejection(workflow.runWithCheckpoints({ runId: "r", drain }))).toBeInstanceOf(RunDrainedError);
-    expect((await checkpoints.latest("r"))!.state.count).toBe(5);
-    await workflow.runWithCheckpoints({ runId: "r", resume: true });
-    expect(seen).toEqual([false, true, false]);
   });
 });
 

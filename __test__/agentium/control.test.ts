@@ -16,22 +16,25 @@ function gated(checkpointStore: WorkflowCheckpointStore<Counter> | undefined) {
   const gate = new Gate();
   const ran: string[] = [];
   const signals: AbortSignal[] = [];
+  const draining: boolean[] = [];
   const workflow = counter(checkpointStore, {
     steps: [
       { name: "a", run: () => void ran.push("a") },
       {
         name: "b",
-        run: async (_, { signal }) => {
+        run: async (_, context) => {
           ran.push("b");
-          signals.push(signal);
+          signals.push(context.signal);
+          const before = context.draining;
           await gate.wait();
+          draining.push(before, context.draining);
           return { count: 1 };
         },
       },
-      { name: "c", run: () => void ran.push("c") },
+      { name: "c", run: (_, context) => (ran.push("c"), void draining.push(context.draining)) },
     ],
   });
-  return { workflow, begun: gate.reached, open: gate.open, ran, signals };
+  return { workflow, begun: gate.reached, open: gate.open, ran, signals, draining };
 }
 
 function heard(workflow: Workflow<Counter>): WorkflowEvent<Counter>[] {
@@ -57,9 +60,9 @@ async function types(events: AsyncIterable<WorkflowEvent<Counter>>): Promise<str
 describe.each(storeKinds)("over %s", (kind) => {
   const store = () => stores[kind]<Counter>();
 
-  it("a drain lets the current step end, stores it and rejects; a resume goes on", async () => {
+  it("a drain lets the current step end, which sees it, stores it and rejects; a resume goes on", async () => {
     const checkpoints = store();
-    const { workflow, begun, open, ran } = gated(checkpoints);
+    const { workflow, begun, open, ran, draining } = gated(checkpoints);
     const drain = new DrainController();
     const run = rejection(workflow.runWithCheckpoints({ runId: "r", drain }));
     await begun;
@@ -72,7 +75,10 @@ describe.each(storeKinds)("over %s", (kind) => {
     expect(await chain(checkpoints, "r")).toBe("-1 initial, 0 a, 1 b");
     const { state } = await workflow.runWithCheckpoints({ runId: "r", resume: true });
     expect(state.count).toBe(1);
-    expect(ran).toEqual(["a", "b", "c"]);
+    expect([ran, draining]).toEqual([
+      ["a", "b", "c"],
+      [false, true, false],
+    ]);
   });
 
   it("a drain that was requested before begins nothing, and clears nothing", async () => {

@@ -1,7 +1,7 @@
 // Tests `expectedParent` of workflow checkpoints. If two writers continue the same run, one of them is refused.
-import { Workflow, WorkflowCheckpointStore, type WorkflowCheckpointStoreOptions } from "forkpoint/agentium";
+import { WorkflowCheckpointStore, type WorkflowCheckpointStoreOptions } from "forkpoint/agentium";
 import { describe, expect, it } from "vitest";
-import { failure, kinds, place, sharedKinds, wrongType } from "../helpers.js";
+import { failure, kinds, place, wrongType } from "../helpers.js";
 import { checkpoint, own } from "./helpers.js";
 import { opened } from "../contents.js";
 
@@ -46,72 +46,10 @@ describe.each(kinds)("on %s, a single save", (kind) => {
     expect(() => own("memory:", { expectedParent: "yes" as never } as WorkflowCheckpointStoreOptions)).toThrow(
       TypeError,
     );
-  });
-});
-
-describe.each(sharedKinds)("on %s, a workflow over a store with the option expectedParent", (kind) => {
-  /** A workflow of three steps. `between` runs between the second step and the third. */
-  function workflow(store: WorkflowCheckpointStore<Trace>, between: () => Promise<void> = async () => {}) {
-    const step = (name: string) => ({
-      name,
-      run: async ({ trace }: Trace) => {
-        if (name === "c") await between();
-        return { trace: [...trace, name] };
-      },
-    });
-    return new Workflow<Trace>({
-      name: "w",
-      initialState: { trace: [] },
-      steps: ["a", "b", "c"].map(step),
-      checkpointStore: store,
-    });
-  }
-
-  function stores(options: WorkflowCheckpointStoreOptions) {
-    const path = place(kind);
-    return [own<Trace>(path, options), own<Trace>(path)] as const;
-  }
-
-  it("stops when another process has gone on with the run", async () => {
-    const [store, others] = stores({ expectedParent: true });
-    // Acts as the other process. Saves a checkpoint of the workflow's last step, and a checkpoint of a further step
-    // that the workflow does not contain.
-    const between = async () => {
-      await others.save({ ...at(2), state: { trace: ["by another process"] } });
-      await others.save({ ...at(3), state: { trace: ["one more"] } });
-    };
-    const error = await failure(workflow(store, between).runWithCheckpoints({ runId: "run" }), "CONFLICT");
-    expect(error.message).toContain('"run:step-4"');
-    expect((await others.load("run:step-3"))?.state).toEqual({ trace: ["by another process"] });
-  });
-
-  it("runs, resumes, replays and forks as without the option", async () => {
-    const [store] = stores({ expectedParent: true });
-    let fails = true;
-    const failing = workflow(store, async () => {
-      if (fails) throw new Error("not yet");
-    });
-    await expect(failing.runWithCheckpoints({ runId: "run" })).rejects.toThrow("not yet");
-    fails = false;
-    const resumed = await failing.runWithCheckpoints({ runId: "run", resume: true });
-    expect(resumed.state.trace).toEqual(["a", "b", "c"]);
-    expect((await failing.replay("run:step-1")).state.trace).toEqual(["a", "b", "c"]);
-    const again = await failing.replay("run:step-1", { newRun: true });
-    const fork = await failing.fork("run:step-2", (state) => ({ trace: [...state.trace, "patched"] }));
-    expect(fork.state.trace).toEqual(["a", "b", "patched", "c"]);
-    for (const { runId } of [resumed, again, fork]) {
-      expect((await store.latest(runId))?.stepIndex).toBe(2);
-    }
-    // A run that is started again replaces its stored checkpoints.
-    await failing.runWithCheckpoints({ runId: "run" });
-    expect(await store.list("run")).toHaveLength(4);
-  });
-
-  it("shares an open store, which takes no other option", async () => {
+    // It is the only option beside an open store.
     const open = await opened(place(kind));
-    const store = new WorkflowCheckpointStore<Trace>(open, { expectedParent: true });
-    expect((await workflow(store).runWithCheckpoints({ runId: "run" })).state.trace).toEqual(["a", "b", "c"]);
-    expect(() => new WorkflowCheckpointStore(open, { expectedParent: true, keepLastN: 1 })).toThrow(TypeError);
-    expect(() => new WorkflowCheckpointStore(open, { keepLastN: 1 })).toThrow(TypeError);
+    await new WorkflowCheckpointStore<Trace>(open, { expectedParent: true }).save(at(-1));
+    for (const options of [{ expectedParent: true, keepLastN: 1 }, { keepLastN: 1 }])
+      expect(() => new WorkflowCheckpointStore(open, options)).toThrow(TypeError);
   });
 });

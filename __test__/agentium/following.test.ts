@@ -78,6 +78,17 @@ describe.each(sharedKinds)("on %s", (kind) => {
     expect(await two.store.latest("run")).toMatchObject({ id: "run:step-1", state: { by: ["two"] } });
   });
 
+  it("a run that another program has continued meanwhile stops", async () => {
+    const goesOn = async () => {
+      for (const stepIndex of [1, 2])
+        await two.store.save(checkpoint({ runId: "run", stepIndex, state: { by: ["two"] } }));
+    };
+    const [one, two] = programs(kind, goesOn);
+    const error = await failure(one.workflow.runWithCheckpoints({ runId: "run", resume: true }), "CONFLICT");
+    expect(error.message).toContain('"run:step-3"');
+    expect((await two.store.load("run:step-2"))!.state).toEqual({ by: ["two"] });
+  });
+
   it("a run that was deleted meanwhile stays deleted", async () => {
     const [one, two] = programs(kind, () => two.store.clear("run"));
     await failure(one.workflow.runWithCheckpoints({ runId: "run", resume: true }), "CONFLICT");
