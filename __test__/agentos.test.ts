@@ -94,23 +94,10 @@ describe.each(kinds)("%s", (kind) => {
 
     test("any finite timestamp is kept exactly and ordered as a number", async () => {
       const store = opened();
-      const timestamps = [
-        -Number.MAX_VALUE,
-        -1e21,
-        -1_000.5,
-        -1,
-        -Number.MIN_VALUE,
-        0,
-        Number.MIN_VALUE,
-        0.1,
-        0.2,
-        0.1 + 0.2,
-        1,
-        1_700_000_000_000.25,
-        Number.MAX_SAFE_INTEGER,
-        2 ** 53 + 2,
-        Number.MAX_VALUE,
-      ];
+      const below = [-Number.MAX_VALUE, -1e21, -1_000.5, -1, -Number.MIN_VALUE];
+      const small = [0, Number.MIN_VALUE, 0.1, 0.2, 0.1 + 0.2, 1];
+      const large = [1_700_000_000_000.25, Number.MAX_SAFE_INTEGER, 2 ** 53 + 2, Number.MAX_VALUE];
+      const timestamps = [...below, ...small, ...large];
       // Save in an order that differs from that of the timestamps. In a run, the store gives the order.
       for (const timestamp of [...timestamps.slice(7), ...timestamps.slice(0, 7)]) {
         await store.save(checkpoint({ id: `at ${timestamp}`, runId: `run ${timestamp}`, timestamp }));
@@ -254,12 +241,9 @@ describe.each(kinds)("%s", (kind) => {
       JSON.parse(`{"scratch":{"a":1},"${key}":{"scratch":{"a":2}}}`),
       `Unknown partition "${key}" in patchState`,
     ]);
-    const misspelt = Object.entries({
-      scrach: "scratch",
-      Scratch: "scratch",
-      inputs: "input",
-      artefacts: "artifacts",
-    }).map(([name, right]): [unknown, string] => [{ [name]: { a: 1 } }, `Did you mean "${right}"?`]);
+    const misspelt = ["scrach scratch", "Scratch scratch", "inputs input", "artefacts artifacts"].map(
+      (words): [unknown, string] => [{ [words.split(" ")[0]!]: {} }, `Did you mean "${words.split(" ")[1]}"?`],
+    );
     const notObjects = ["input", "scratch", "artifacts", "diagnostics"].flatMap((name) =>
       ["text", 7, () => ({})].map((value): [unknown, string] => [{ [name]: value }, `patchState.${name} must be`]),
     );
@@ -311,12 +295,8 @@ describe.each(kinds)("%s", (kind) => {
       const store = opened();
       const source = checkpoint();
       await store.save(source);
-      for (const change of [
-        undefined,
-        null,
-        {},
-        patch({ input: null, scratch: null, artifacts: null, diagnostics: null }),
-      ]) {
+      const nothing = patch({ input: null, scratch: null, artifacts: null, diagnostics: null });
+      for (const change of [undefined, null, {}, nothing]) {
         const runId = await store.fork(source.id, change as Partial<StatePartitions>);
         expect((await store.latest(runId))!.state).toStrictEqual(source.state);
       }

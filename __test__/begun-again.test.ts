@@ -1,11 +1,12 @@
 // Tests a run that was deleted and begun again: the new run gets nothing of the old one, which goes on in another process.
 import { type CheckpointStore, type Store } from "forkpoint";
-import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore as ClaudeSessions } from "forkpoint/claude-agent-sdk";
 import { effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
+import { checkpoint as step, flow } from "./agentium/helpers.js";
 import { Gate, checkpoint, closing, failure, kinds, open, pairOf } from "./helpers.js";
 import { path } from "./tinyagents/helpers.js";
 
@@ -75,28 +76,22 @@ describe.each(kinds)("on %s", (kind) => {
 
   it("Agentium: a late step is refused, although the ids of steps come again", async () => {
     const [old, other] = await pairOf(kind, (target) => closing(new WorkflowCheckpointStore<object>(target)));
-    const step = (stepIndex: number, by: string) => ({
-      id: `run:step-${stepIndex}`,
-      runId: "run",
-      stepIndex,
-      stepName: "work",
-      state: { by },
-      createdAt: 1,
-    });
-    await old.save(step(1, "old"));
+    const by = (stepIndex: number, who: string) =>
+      step({ id: `run:step-${stepIndex}`, runId: "run", stepIndex, state: { by: who } });
+    await old.save(by(1, "old"));
     await other.clear("run");
-    await other.save(step(1, "new"));
+    await other.save(by(1, "new"));
     for (const options of [{ expectedParent: "run:step-1" }, {}]) {
-      const error = await failure(old.save(step(2, "old"), options), "CONFLICT");
+      const error = await failure(old.save(by(2, "old"), options), "CONFLICT");
       expect(error.message).toContain('run "run" was deleted while it ran, and may have begun again');
     }
     expect((await other.list("run")).map(({ state }) => state)).toEqual([{ by: "new" }]);
     // Somebody who looks for the run continues the new one, and a rewind to its beginning begins it again.
     expect(await old.latest("run")).toMatchObject({ state: { by: "new" } });
-    await old.save(step(2, "both"), { expectedParent: "run:step-1" });
+    await old.save(by(2, "both"), { expectedParent: "run:step-1" });
     await other.clear("run");
-    await old.rewind(step(-1, "again"));
-    await old.save(step(0, "again"));
+    await old.rewind(by(-1, "again"));
+    await old.save(by(0, "again"));
     expect(await other.list("run")).toHaveLength(2);
   });
 
@@ -117,8 +112,7 @@ describe.each(kinds)("on %s", (kind) => {
     },
     agentium: (target: string | Store) => {
       const store = closing(new WorkflowCheckpointStore<object>(target));
-      const save = (id: string) =>
-        store.save({ id, runId: "run", stepIndex: 0, stepName: "work", state: {}, createdAt: 1 });
+      const save = (id: string) => store.save(step({ id, runId: "run" }));
       return { store, save, remove: () => store.clear("run"), look: () => store.latest("run") };
     },
   };
@@ -167,63 +161,54 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await other.list(threadId)).toHaveLength(2);
   });
 
-  /** Starts a run that waits before it pays. */
-  const started = {
-    tinyagents: (store: Checkpointer<object>, pay: () => string, wait: () => Promise<void>) =>
-      new Graph<object, any>({
-        reducer: (state) => state,
-        nodes: { first: () => ({}), pay: async (_, { once }) => (await wait(), await once("charge", pay), {}) },
-        edges: path(START, "first", "pay"),
-        checkpointer: store,
-      }).invoke({}, { threadId: "run" }),
-    agentium: (store: WorkflowCheckpointStore<object>, pay: () => string, wait: () => Promise<void>) =>
-      new Workflow<object>({
-        name: "order",
-        initialState: {},
-        steps: [
-          { name: "first", run: (state) => state },
-          { name: "pay", run: async (state, { once }) => (await wait(), await once("charge", pay), state) },
-        ],
-        checkpointStore: store,
-      }).runWithCheckpoints({ runId: "run" }),
-  };
-
-  /** The old run waits, while its thread is deleted and begun again. Then it goes on, and the new run pays after it. */
-  async function meet<S extends object>(
-    space: string,
-    [old, other]: [S, S],
-    start: (store: S, pay: () => string, wait: () => Promise<void>) => Promise<unknown>,
-    again: (store: S) => Promise<unknown>,
-  ): Promise<void> {
-    const paid: string[] = [];
-    const gate = new Gate();
-    const late = start(old, () => `${paid.push("old")}`, gate.wait).catch((error: unknown) => error);
-    await gate.reached;
-    await again(other);
-    gate.open();
-    const error = (await late) as Error;
-    expect(error).toMatchObject({ code: "CONFLICT" });
-    expect(error.message).toContain('its effect "charge" did not run');
-    await effects(other)({ space, run: "run" }, "charge", () => `${paid.push("new")}`);
-    expect(paid).toEqual(["new"]);
+  interface Started {
+    make(target: string | Store): any;
+    /** Starts a run that waits before it pays. */
+    start(store: any, pay: () => string, wait: () => Promise<void>): Promise<unknown>;
+    /** Deletes the run, and begins it again. */
+    again(store: any): Promise<unknown>;
   }
 
-  it("TinyAgents: a late effect of a graph does not run, and the new run has its own", async () => {
-    const stores = await pairOf(kind, (target) => closing(new Checkpointer<object>(target)));
-    await meet("tinyagents", stores, started.tinyagents, async (store) => {
-      await store.deleteThread("run");
-      await store.put({ threadId: "run", state: {} });
-    });
-  });
+  const started: Record<string, Started> = {
+    tinyagents: {
+      make: (target) => closing(new Checkpointer<object>(target)),
+      start: (checkpointer, pay, wait) =>
+        new Graph<object, any>({
+          reducer: (state) => state,
+          nodes: { first: () => ({}), pay: async (_, { once }) => (await wait(), await once("charge", pay), {}) },
+          edges: path(START, "first", "pay"),
+          checkpointer,
+        }).invoke({}, { threadId: "run" }),
+      again: async (store) => (await store.deleteThread("run"), store.put({ threadId: "run", state: {} })),
+    },
+    agentium: {
+      make: (target) => closing(new WorkflowCheckpointStore<object>(target)),
+      start: (checkpointStore, pay, wait) =>
+        flow<object>(checkpointStore, {}, [
+          { name: "first", run: (state) => state },
+          { name: "pay", run: async (state, { once }) => (await wait(), await once("charge", pay), state) },
+        ]).runWithCheckpoints({ runId: "run" }),
+      again: async (store) => (await store.clear("run"), store.save(step({ runId: "run", stepIndex: -1 }))),
+    },
+  };
 
-  it("Agentium: a late effect of a workflow does not run, and the new run has its own", async () => {
-    const stores = await pairOf(kind, (target) => closing(new WorkflowCheckpointStore<object>(target)));
-    const step = { id: "run:initial", runId: "run", stepIndex: -1, stepName: "initial", state: {}, createdAt: 1 };
-    await meet("agentium", stores, started.agentium, async (store) => {
-      await store.clear("run");
-      await store.save(step);
-    });
-  });
+  it.each(Object.entries(started))(
+    "%s: a late effect of a program does not run, and the new run has its own",
+    async (space, { make, start, again }) => {
+      const [old, other] = await pairOf(kind, make);
+      const paid: string[] = [];
+      const gate = new Gate();
+      const late = start(old, () => `${paid.push("old")}`, gate.wait).catch((error: unknown) => error);
+      await gate.reached;
+      await again(other);
+      gate.open();
+      const error = (await late) as Error;
+      expect(error).toMatchObject({ code: "CONFLICT" });
+      expect(error.message).toContain('its effect "charge" did not run');
+      await effects(other)({ space, run: "run" }, "charge", () => `${paid.push("new")}`);
+      expect(paid).toEqual(["new"]);
+    },
+  );
 
   it("Claude: a late subagent of a session that was deleted and begun again is refused", async () => {
     const [old, other] = await pairOf(kind, (target) => closing(new ClaudeSessions(target)));

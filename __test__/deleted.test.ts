@@ -7,6 +7,7 @@ import { SessionStore } from "forkpoint/helix";
 import { openInspector } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
+import { checkpoint as step } from "./agentium/helpers.js";
 import { checkpoint, closing, failure, kinds, open, pairOf } from "./helpers.js";
 
 const state = { messages: [], stepCount: 0, status: "active", customState: {} } as never;
@@ -31,7 +32,7 @@ const leased: Record<string, Leased> = {
   },
   agentium: {
     make: (target) => closing(new WorkflowCheckpointStore(target)),
-    save: (store, id) => store.save({ id, runId: "run", stepIndex: 0, stepName: "s", state: {}, createdAt: 1 }),
+    save: (store, id) => store.save(step({ id, runId: "run" })),
     remove: (store, options) => store.clear("run", options),
     left: (store) => store.list("run"),
   },

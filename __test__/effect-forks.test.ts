@@ -1,13 +1,14 @@
 // Forks and effects, for every way to fork: a fork made before an effect runs it again with another idempotency key, and a fork
 // made after it shares its result.
 import { CheckpointStore, type Store } from "forkpoint";
-import { Workflow, WorkflowCheckpointStore, type StepContext } from "forkpoint/agentium";
+import { WorkflowCheckpointStore, type StepContext } from "forkpoint/agentium";
 import { type EffectAttempt, effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { openInspector } from "forkpoint/inspect";
 import { Checkpointer, END, Graph, START, type NodeContext } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { checkpoint, kinds, place } from "./helpers.js";
+import { flow } from "./agentium/helpers.js";
 import { opened as shared } from "./contents.js";
 import { path } from "./tinyagents/helpers.js";
 
@@ -43,16 +44,11 @@ async function agentos(store: Store, charge: Charge) {
 
 async function agentium(store: Store, charge: Charge) {
   const pay = async (_state: { n: number }, { once }: StepContext) => ({ n: await once("charge", charge.make) });
-  const workflow = new Workflow<{ n: number }>({
-    name: "pay",
-    initialState: { n: 0 },
-    steps: [
-      { name: "begin", run: () => ({}) },
-      { name: "pay", run: pay },
-      { name: "again", run: pay },
-    ],
-    checkpointStore: new WorkflowCheckpointStore(store),
-  });
+  const workflow = flow<{ n: number }>(new WorkflowCheckpointStore(store), { n: 0 }, [
+    { name: "begin", run: () => ({}) },
+    { name: "pay", run: pay },
+    { name: "again", run: pay },
+  ]);
   await workflow.runWithCheckpoints({ runId: "run" });
   return { workflow, ids: { before: "run:initial", at: "run:step-1", after: "run:step-2" } };
 }

@@ -4,6 +4,7 @@ import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
+import { checkpoint as agentStep } from "../agentium/helpers.js";
 import { make as claudeSessions } from "../claude-agent-sdk/helpers.js";
 import { type Kind, checkedAfter, checkpoint, kinds, place } from "../helpers.js";
 import { counted, countRendered } from "./rendered.js";
@@ -25,16 +26,8 @@ const stores: Record<string, (kind: Kind) => Save> = {
     };
   },
   Agentium(kind) {
-    const store = checkedAfter(new WorkflowCheckpointStore(place(kind)));
-    return (messages, stepIndex) =>
-      store.save({
-        id: `run:${stepIndex}`,
-        runId: "run",
-        stepIndex,
-        stepName: "agent",
-        state: { messages },
-        createdAt: 1,
-      });
+    const store = checkedAfter(new WorkflowCheckpointStore<object>(place(kind)));
+    return (messages, stepIndex) => store.save(agentStep({ stepIndex, state: { messages } }));
   },
   TinyAgents(kind) {
     const store = checkedAfter(new Checkpointer(place(kind)));

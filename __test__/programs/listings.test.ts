@@ -4,9 +4,9 @@ import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { openInspector } from "forkpoint/inspect";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
 import { createRequire } from "node:module";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { answer, cli } from "../cli/run.js";
-import { everyKind, place } from "../helpers.js";
+import { closing, everyKind, place } from "../helpers.js";
 import { opened } from "../contents.js";
 
 // The modules of one build, because a store of another build is not an instance of this build's class.
@@ -18,9 +18,8 @@ type Target = string | Awaited<ReturnType<typeof openStore>>;
 
 /** Makes a run and a thread of each version, and one of each without a version. */
 async function fill(target: Target) {
-  const workflows = new WorkflowCheckpointStore<object>(target);
-  const checkpointer = new Checkpointer<object>(target);
-  onTestFinished(() => Promise.all([workflows.close(), checkpointer.close()]).then(() => {}));
+  const workflows = closing(new WorkflowCheckpointStore<object>(target));
+  const checkpointer = closing(new Checkpointer<object>(target));
   for (const version of ["1", "2", undefined]) {
     const more = version === undefined ? {} : { version };
     const steps = [{ name: "a", run: () => {} }];

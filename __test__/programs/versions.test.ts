@@ -4,9 +4,9 @@ import { CheckpointStore, type Checkpoint } from "forkpoint/agentos";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { openInspector } from "forkpoint/inspect";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { answer } from "../cli/run.js";
-import { everyKind, place } from "../helpers.js";
+import { closing, everyKind, place } from "../helpers.js";
 import { opened } from "../contents.js";
 
 type Target = string | Awaited<ReturnType<typeof openStore>>;
@@ -17,9 +17,8 @@ const fails = () => {
 
 /** Makes runs of two programs: `fails` and `ends` are how many of each version fail and finish. */
 async function fill(target: Target, program: string, version: string | undefined, ends: number, failing: number) {
-  const workflows = new WorkflowCheckpointStore<object>(target);
-  const checkpointer = new Checkpointer<object>(target);
-  onTestFinished(() => Promise.all([workflows.close(), checkpointer.close()]).then(() => {}));
+  const workflows = closing(new WorkflowCheckpointStore<object>(target));
+  const checkpointer = closing(new Checkpointer<object>(target));
   const more = version === undefined ? {} : { version };
   for (let n = 0; n < ends + failing; n++) {
     const run = n < ends ? () => ({}) : fails;
