@@ -443,40 +443,6 @@ describe.each(kinds)("%s", (kind) => {
 });
 
 describe("a file", () => {
-  test("a run that begins after the newest one was deleted and the file reopened comes first", async () => {
-    const target = place("sqlite");
-    const first = new CheckpointStore(target);
-    for (const runId of ["a", "b", "c"]) await first.save(checkpoint({ id: `only of ${runId}`, runId }));
-    await first.delete("only of c");
-    await first.close();
-    const second = open(target);
-    await second.save(checkpoint({ runId: "d" }));
-    const page = await second.runs({ limit: 1 });
-    expect(page.runs[0]!.runId).toBe("d");
-    const rest = await second.runs({ cursor: page.cursor });
-    expect(rest.runs.map(({ runId }) => runId)).toEqual(["b", "a"]);
-  });
-
-  test("two handles share one file and one order, also if they write at the same time", async () => {
-    const target = place("sqlite");
-    const [one, two] = [open(target), open(target)];
-    const saves = Array.from({ length: 200 }, (_, i) => [one, two][i % 2]!.save(checkpoint({ id: `c-${i}` })));
-    await Promise.all(saves);
-    const listed = ids(await one.list(graphId));
-    expect(ids(await two.list(graphId))).toEqual(listed);
-    expect(new Set(listed).size).toBe(200);
-    // The saves of one handle keep the order of its calls.
-    for (const half of [0, 1]) {
-      const own = listed.map((id) => Number(id.slice(2))).filter((number) => number % 2 === half);
-      expect(own).toEqual(own.toSorted((a, b) => b - a));
-    }
-    await two.delete(listed[0]!);
-    expect((await one.latest("run-1"))!.id).toBe(listed[1]);
-    await one.close();
-    await two.save(checkpoint({ id: "alone" }));
-    expect((await two.latest("run-1"))!.id).toBe("alone");
-  });
-
   test("stores in memory are each their own", async () => {
     const [one, two] = [open("memory:"), open("memory:")];
     await one.save(checkpoint());

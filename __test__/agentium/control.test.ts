@@ -37,6 +37,15 @@ function gated(checkpointStore: WorkflowCheckpointStore<Counter> | undefined) {
   return { workflow, begun: gate.reached, open: gate.open, ran, signals, draining };
 }
 
+/** A step that fails until it is told not to. */
+function breaking() {
+  const breaks = { now: true };
+  const run = () => {
+    if (breaks.now) throw new Error("later");
+  };
+  return { breaks, step: { name: "s", run } };
+}
+
 function heard(workflow: Workflow<Counter>): WorkflowEvent<Counter>[] {
   const all: WorkflowEvent<Counter>[] = [];
   for (const type of ["run.start", "workflow.step", "checkpoint.saved", "run.complete", "run.error"] as const) {
@@ -198,23 +207,13 @@ describe("DrainController", () => {
   it("does not wait for a retry: whoever resumes tries again", async () => {
     const drain = new DrainController();
     const checkpoints = inMemory<Counter>();
-    let broken = true;
-    const workflow = counter(checkpoints, {
-      retryPolicy: { maxRetries: 1, backoffMs: 2 ** 31 },
-      steps: [
-        {
-          name: "s",
-          run: () => {
-            if (broken) throw new Error("later");
-          },
-        },
-      ],
-    });
+    const { breaks, step } = breaking();
+    const workflow = counter(checkpoints, { retryPolicy: { maxRetries: 1, backoffMs: 2 ** 31 }, steps: [step] });
     workflow.events.on("workflow.step", ({ status }) => {
       if (status === "retry") setImmediate(() => drain.requestDrain());
     });
     expect(await rejection(workflow.runWithCheckpoints({ runId: "r", drain }))).toBeInstanceOf(RunDrainedError);
-    broken = false;
+    breaks.now = false;
     await workflow.runWithCheckpoints({ runId: "r", resume: true });
   });
 });
@@ -284,20 +283,11 @@ describe("events", () => {
   });
 
   it("a listener may begin the run anew when it hears of its end", async () => {
-    let broken = true;
-    const workflow = counter(inMemory(), {
-      steps: [
-        {
-          name: "s",
-          run: () => {
-            if (broken) throw new Error("first");
-          },
-        },
-      ],
-    });
+    const { breaks, step } = breaking();
+    const workflow = counter(inMemory(), { steps: [step] });
     const again = new Promise((resolve, reject) => {
       workflow.events.once("run.error", ({ runId }) => {
-        broken = false;
+        breaks.now = false;
         workflow.runWithCheckpoints({ runId, resume: true }).then(resolve, reject);
       });
     });

@@ -218,16 +218,6 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
     }
   });
 
-  it("a lease fences the appends of its holder", async () => {
-    const store = make(kind);
-    const lease = await store.lease({ space: "claude-agent-sdk", run: "s", ns: "-work" });
-    const mine = store.withLease(lease);
-    await mine.append(key, entries(1));
-    await lease.release();
-    expect((await failure(mine.append(key, entries(1, 1)), "CONFLICT")).message).toMatch(/lease/);
-    expect(await typesOf(store)).toEqual(["t0"]);
-  });
-
   it("with a serializer, no text of an entry is stored as it is", async () => {
     const turned = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0x55);
     const serializer = {
