@@ -348,13 +348,7 @@ describe("a stream", () => {
     expect(error).toBe(mine);
     expect(seen.at(-1)).toBe("run.error");
     await wrongType(workflow.stream({ runId: "" }).next());
-    await failure(
-      workflow
-        .stream({ replay: "none" })
-        .next()
-        .then(() => workflow.replay("none")),
-      "NOT_FOUND",
-    );
+    await failure(types(workflow.stream({ replay: "none" })), "NOT_FOUND");
   });
 
   it("that is left aborts its run", async () => {

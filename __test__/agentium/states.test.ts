@@ -63,8 +63,7 @@ describe.each(storeKinds)("over %s", (kind) => {
 
 describe("a step's result", () => {
   const ends = async (initialState: Json, run: (state: any) => any): Promise<Json> => {
-    const workflow = new Workflow<any>({ name: "w", initialState, steps: [{ name: "s", run }] });
-    return (await workflow.run()).state;
+    return (await flow<any>(undefined, initialState, [{ name: "s", run }]).run()).state;
   };
 
   it("may be the edited draft of an array", async () => {
@@ -81,10 +80,8 @@ describe("a step's result", () => {
   });
 
   it("may be any stored value, but not a function", async () => {
-    await failure(
-      ends(7, () => () => {}),
-      "INVALID_ARGUMENT",
-    );
+    const refused = ends(7, () => () => {});
+    await failure(refused, "INVALID_ARGUMENT");
   });
 
   it("of an agent replaces a state that is no object", async () => {
@@ -99,31 +96,13 @@ describe("a step's result", () => {
   });
 
   it("of parallel steps is merged if only one has changed the state, or if lists have grown", async () => {
-    const parallel = (...runs: Array<(state: any) => any>) => ({
-      name: "p",
-      parallel: runs.map((run, at) => ({ name: `b${at}`, run })),
-    });
-    const run = async (initialState: Json, ...runs: Array<(state: any) => any>) =>
-      (await new Workflow<any>({ name: "w", initialState, steps: [parallel(...runs)] }).run()).state;
-    expect(
-      await run(
-        1,
-        () => 2,
-        () => {},
-      ),
-    ).toBe(2);
-    expect(
-      await run(
-        [0],
-        (list) => void list.push(1),
-        (list) => [...list, 2],
-      ),
-    ).toEqual([0, 1, 2]);
-    const both = run(
-      1,
-      () => 2,
-      () => 3,
-    );
+    const run = async (initialState: Json, runs: Array<(state: any) => any>) => {
+      const parallel = runs.map((one, at) => ({ name: `b${at}`, run: one }));
+      return (await flow<any>(undefined, initialState, [{ name: "p", parallel }]).run()).state;
+    };
+    expect(await run(1, [() => 2, () => {}])).toBe(2);
+    expect(await run([0], [(list) => void list.push(1), (list) => [...list, 2]])).toEqual([0, 1, 2]);
+    const both = run(1, [() => 2, () => 3]);
     expect((await failure(both, "CONFLICT")).message).toContain("have both changed state:");
   });
 });

@@ -32,6 +32,8 @@ const hostile = [
   ["🜁 née", "a\nb", "__proto__", "A", "a ", "0:", "\u0000"],
 ].flat();
 
+const steps = async (store: Full, runId: string) => (await store.list(runId)).map(({ stepIndex }) => stepIndex);
+
 describe.each(Object.entries(kinds))("over %s", (over, make) => {
   /** A driver does not know in which order it was saved to, so `createdAt` counts there. */
   const byCreatedAt = over !== "memory" && over !== durable;
@@ -116,10 +118,8 @@ describe.each(Object.entries(kinds))("over %s", (over, make) => {
       await store.save(checkpoint<AnyState>({ runId, stepIndex: 1, id: `opaque ${runId}`, state: { of: runId } }));
     }
     for (const runId of hostile) {
-      expect(
-        (await store.list(runId)).map(({ state }) => state),
-        runId,
-      ).toEqual([{ of: runId }, { of: runId }]);
+      const states = (await store.list(runId)).map(({ state }) => state);
+      expect(states, runId).toEqual([{ of: runId }, { of: runId }]);
       expect((await store.latest(runId))!.id).toBe(`opaque ${runId}`);
       await store.save(checkpoint<AnyState>({ runId, stepIndex: 2, state: { of: runId } }));
     }
@@ -149,26 +149,14 @@ describe.each(Object.entries(kinds))("over %s", (over, make) => {
     const save = (runId: string, stepIndex: number, createdAt: number) =>
       store.save(checkpoint<AnyState>({ runId, stepIndex, createdAt }));
     for (const at of [-1, 0, 1, 2]) await save("run", at, 100 + at);
-    expect(
-      (await store.list("run")).map(({ stepIndex }) => stepIndex),
-      "the initial one counts",
-    ).toEqual([0, 1, 2]);
+    expect(await steps(store, "run"), "the initial one counts").toEqual([0, 1, 2]);
     await save("run", 0, 200);
     await save("run", 3, 103);
-    expect(
-      (await store.list("run")).map(({ stepIndex }) => stepIndex),
-      "the first step was saved again",
-    ).toEqual([0, 2, 3]);
+    expect(await steps(store, "run"), "the first step was saved again").toEqual([0, 2, 3]);
     await save("run", 4, 1);
-    expect(
-      (await store.list("run")).map(({ stepIndex }) => stepIndex),
-      "a clock has stepped back",
-    ).toEqual([0, 3, 4]);
+    expect(await steps(store, "run"), "a clock has stepped back").toEqual([0, 3, 4]);
     for (const at of [5, 6]) await save("run", at, 50);
-    expect(
-      (await store.list("run")).map(({ stepIndex }) => stepIndex),
-      "two in one millisecond",
-    ).toEqual(byCreatedAt ? [0, 3, 6] : [4, 5, 6]);
+    expect(await steps(store, "run"), "two in one millisecond").toEqual(byCreatedAt ? [0, 3, 6] : [4, 5, 6]);
     await save("other", 0, 0);
     expect(await store.list("other")).toHaveLength(1);
     expect(await store.list("run")).toHaveLength(3);
@@ -219,7 +207,7 @@ describe.each(Object.entries(kinds))("over %s", (over, make) => {
     );
     await Promise.all(all.flat());
     for (let run = 0; run < 20; run++) {
-      expect((await store.list(`run-${run}`)).map(({ stepIndex }) => stepIndex)).toEqual([5, 6, 7, 8, 9]);
+      expect(await steps(store, `run-${run}`)).toEqual([5, 6, 7, 8, 9]);
     }
   });
 });

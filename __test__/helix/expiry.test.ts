@@ -55,11 +55,8 @@ describe.each(kinds)("expiry over %s", (kind) => {
     expect(await store.getCheckpoint("s", "s/1")).toBeNull();
     expect(await store.getLatestCheckpoint("s")).toBeNull();
     expect(await store.listCheckpoints("s")).toEqual({ items: [], total: 0, hasMore: false });
-    expect([await store.getStaging("s"), await store.listRuns("s"), await store.listSubSessions("s")]).toEqual([
-      [],
-      [],
-      [],
-    ]);
+    const lists = [await store.getStaging("s"), await store.listRuns("s"), await store.listSubSessions("s")];
+    expect(lists).toEqual([[], [], []]);
     expect(await store.sessions()).toEqual({ sessions: [], cursor: null });
     for (const write of writes(store)) {
       await failure(write(), "NOT_FOUND");
@@ -120,15 +117,8 @@ describe.each(kinds)("expiry over %s", (kind) => {
       expect((await store.sessions()).sessions[0]!.updatedAt, String(write)).toBe(clock.time);
     }
     clock.pass(TTL - 1);
-    const reads: Array<() => Promise<unknown>> = [
-      () => store.loadState("s"),
-      () => store.getMessages("s"),
-      () => store.sessionExists("s"),
-      () => store.listCheckpoints("s"),
-      () => store.getLatestCheckpoint("s"),
-      () => store.sessions(),
-    ];
-    for (const read of reads) await read();
+    await Promise.all([store.loadState("s"), store.getMessages("s"), store.sessionExists("s"), store.sessions()]);
+    await Promise.all([store.listCheckpoints("s"), store.getLatestCheckpoint("s")]);
     expect(await store.sessionExists("s")).toBe(true);
     clock.pass(1);
     expect(await store.sessionExists("s")).toBe(false);
