@@ -9,6 +9,7 @@ import { Checkpointer, Graph } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Program } from "./faults/faults.js";
 import { contentOf, opened as shared } from "./contents.js";
+import { flow } from "./agentium/helpers.js";
 import { checkpoint as session } from "./helix/helpers.js";
 import {
   checkpoint,
@@ -309,14 +310,7 @@ describe.each(kinds)("%s", (kind) => {
       return { n: 1 };
     };
     const steps = [{ name: "a", run: work("agentium") }];
-    const workflow = new Workflow({
-      name: "w",
-      initialState: { n: 0 },
-      steps,
-      checkpointStore,
-      lease: true,
-      register: false,
-    });
+    const workflow = flow(checkpointStore, { n: 0 }, steps, { lease: true, register: false });
     const graph = new Graph<{ n: number }>({
       nodes: { a: work("tinyagents") },
       entry: "a",

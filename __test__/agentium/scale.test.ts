@@ -1,10 +1,9 @@
 // Tests a long run.
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { Workflow } from "forkpoint/agentium";
 import { expect, it } from "vitest";
 import { folder } from "../helpers.js";
-import { own } from "./helpers.js";
+import { flow, own } from "./helpers.js";
 
 const text = (seed: number, length: number) =>
   Array.from({ length: Math.ceil(length / 8) }, (_, at) =>
@@ -17,18 +16,14 @@ it("a run of a thousand steps, resumed from its middle", async () => {
   const path = join(folder(), "workflow.db");
   const store = own<{ log: string[] }>(path);
   let stopAt = 500;
-  const workflow = new Workflow<{ log: string[] }>({
-    name: "long",
-    initialState: { log: [] },
-    checkpointStore: store,
-    steps: Array.from({ length: 1000 }, (_, at) => ({
-      name: `step ${at}`,
-      run: ({ log }: { log: string[] }) => {
-        if (at === stopAt) throw new Error("half-way");
-        return { log: [...log, text(at, 100)] };
-      },
-    })),
-  });
+  const steps = Array.from({ length: 1000 }, (_, at) => ({
+    name: `step ${at}`,
+    run: ({ log }: { log: string[] }) => {
+      if (at === stopAt) throw new Error("half-way");
+      return { log: [...log, text(at, 100)] };
+    },
+  }));
+  const workflow = flow<{ log: string[] }>(store, { log: [] }, steps);
   await expect(workflow.runWithCheckpoints({ runId: "long" })).rejects.toThrow("half-way");
   stopAt = -1;
   const { state, stepResults } = await workflow.runWithCheckpoints({ runId: "long", resume: true });

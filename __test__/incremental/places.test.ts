@@ -10,15 +10,16 @@ interface Item {
 }
 
 let count = 0;
-/** Writes items that are slow to serialize, so their bytes are kept at once, also in short lists. */
-const slowWriter = () =>
+const writerOf = (isSlow?: (item: object) => boolean) =>
   new JsonWriter({
     render: (item) => {
       count += 1;
       return Buffer.from(JSON.stringify(item));
     },
-    isSlow: (item) => "text" in item,
+    ...(isSlow && { isSlow }),
   });
+/** Writes items that are slow to serialize, so their bytes are kept at once, also in short lists. */
+const slowWriter = () => writerOf((item) => "text" in item);
 
 const item = (n: number): Item => ({ n, text: `item ${n} `.repeat(20) });
 const items = (length: number, from = 0) => Array.from({ length }, (_, n) => item(from + n));
@@ -97,12 +98,7 @@ it("an item is in one list twice", () => {
 });
 
 it("a list is kept again after it was given up", () => {
-  const writer = new JsonWriter({
-    render: (item) => {
-      count += 1;
-      return Buffer.from(JSON.stringify(item));
-    },
-  });
+  const writer = writerOf();
   const list = items(100);
   const save = () => {
     count = 0;

@@ -1,12 +1,12 @@
 // Counts the open runs of each version of the programs: `versions` of an inspector, and `forkpoint stats`.
 import { openStore } from "forkpoint";
-import { CheckpointStore, type Checkpoint } from "forkpoint/agentos";
+import { CheckpointStore } from "forkpoint/agentos";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { openInspector } from "forkpoint/inspect";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
 import { answer } from "../cli/run.js";
-import { closing, everyKind, place } from "../helpers.js";
+import { checkpoint, closing, everyKind, place } from "../helpers.js";
 import { opened } from "../contents.js";
 
 type Target = string | Awaited<ReturnType<typeof openStore>>;
@@ -91,20 +91,8 @@ describe.each(everyKind)("%s", (kind) => {
 it("lets some runs stand for all, if many are open", async () => {
   const store = await opened(place("sqlite"));
   const agents = new CheckpointStore(store);
-  const save = (n: number) => {
-    const fields = {
-      id: `${n}`,
-      runId: `run ${n}`,
-      graphId: "g",
-      nodeId: "a",
-      timestamp: n,
-      nodeResults: {},
-      state: {},
-    };
-    // Every third run is finished.
-    const rest = { visitedNodes: ["a"], pendingEdges: n % 3 === 0 ? [] : ["b"] };
-    return agents.save({ ...fields, ...rest } as unknown as Checkpoint);
-  };
+  // Every third run is finished.
+  const save = (n: number) => agents.save(checkpoint({ runId: `run ${n}`, pendingEdges: n % 3 === 0 ? [] : ["b"] }));
   await Promise.all(Array.from({ length: 3_300 }, (_, n) => save(n)));
   const inspector = await openInspector(store);
   const [found, ...others] = await inspector.versions();
