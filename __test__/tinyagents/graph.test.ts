@@ -69,6 +69,10 @@ function asking(more: Partial<Config> = {}) {
   return { graph, runs, checkpointer };
 }
 
+/** A graph that runs its nodes one after the other. */
+const inLine = (nodes: Config["nodes"], more: Partial<Config> = {}) =>
+  graphOf({ nodes, entry: Object.keys(nodes)[0]!, edges: path(...Object.keys(nodes)), ...more });
+
 /** Counts how often each node has run. */
 function counting(names: string[]) {
   const runs: Record<string, number> = {};
@@ -238,18 +242,15 @@ over("failures", () => {
   it("tries again with growing waits, and gives up after that", async () => {
     const events: Array<GraphEvent<State>> = [];
     let attempts = 0;
-    const graph = graphOf({
-      nodes: {
-        a: {
-          run: (_, { attempt }) => {
-            attempts += 1;
-            if (attempt < 2) throw new Error(`attempt ${attempt}`);
-            return { log: ["a"] };
-          },
-          retry: { maxRetries: 2, backoffMs: 1 },
+    const graph = inLine({
+      a: {
+        run: (_, { attempt }) => {
+          attempts += 1;
+          if (attempt < 2) throw new Error(`attempt ${attempt}`);
+          return { log: ["a"] };
         },
+        retry: { maxRetries: 2, backoffMs: 1 },
       },
-      entry: "a",
     });
     for await (const event of graph.stream(empty)) events.push(event);
     expect(attempts).toBe(3);
@@ -269,11 +270,8 @@ over("failures", () => {
 
   it("an attempt that takes too long fails and its signal aborts", async () => {
     let signalled: AbortSignal | undefined;
-    const graph = graphOf({
-      nodes: {
-        slow: { run: (_, { signal }) => new Promise(() => void (signalled = signal)), timeoutMs: 10 },
-      },
-      entry: "slow",
+    const graph = inLine({
+      slow: { run: (_, { signal }) => new Promise(() => void (signalled = signal)), timeoutMs: 10 },
     });
     expect(await failure(graph.invoke(empty), "UNAVAILABLE")).toMatchObject({ node: "slow" });
     expect(signalled!.aborted).toBe(true);
@@ -281,33 +279,26 @@ over("failures", () => {
 
   it("an abort ends the run at once with the reason", async () => {
     const control = new AbortController();
-    const graph = graphOf({
-      nodes: { a: () => (control.abort(new Error("enough")), new Promise(() => {})) },
-      entry: "a",
-      checkpointer: open(),
-    });
+    const graph = inLine(
+      { a: () => (control.abort(new Error("enough")), new Promise(() => {})) },
+      { checkpointer: open() },
+    );
     expect((await rejection(graph.invoke(empty, { threadId: "t", signal: control.signal }))).message).toBe("enough");
     expect((await graph.getState("t"))!.next).toEqual(["a"]);
   });
 
   it("a drain finishes the superstep, and a resume goes on", async () => {
     const drain = new DrainController();
-    const graph = graphOf({
-      nodes: { a: () => (drain.requestDrain(), { log: ["a"] }), b: says("b") },
-      entry: "a",
-      edges: [["a", "b"]],
-      checkpointer: open(),
-    });
+    const graph = inLine({ a: () => (drain.requestDrain(), { log: ["a"] }), b: says("b") }, { checkpointer: open() });
     expect(await rejection(graph.invoke(empty, { threadId: "t", drain }))).toBeInstanceOf(RunDrainedError);
     expect((await graph.resume("t")).state.log).toEqual(["a", "b"]);
   });
 
   it("one thread runs once at a time", async () => {
-    const graph = graphOf({
-      nodes: { a: () => new Promise<void>((resolve) => setTimeout(resolve, 20)) },
-      entry: "a",
-      checkpointer: open(),
-    });
+    const graph = inLine(
+      { a: () => new Promise<void>((resolve) => setTimeout(resolve, 20)) },
+      { checkpointer: open() },
+    );
     const first = graph.invoke(empty, { threadId: "t" });
     expect((await failure(graph.resume("t"), "CONFLICT")).message).toContain('thread "t"');
     await first;
@@ -327,13 +318,7 @@ over("durability", () => {
   }
 
   const chain = (checkpointer: GraphConfig<State, Update>["checkpointer"], more: Partial<Config> = {}) =>
-    graphOf({
-      nodes: { a: says("a"), b: says("b") },
-      entry: "a",
-      edges: [["a", "b"]],
-      ...(checkpointer && { checkpointer }),
-      ...more,
-    });
+    inLine({ a: says("a"), b: says("b") }, { ...(checkpointer && { checkpointer }), ...more });
 
   it("sync stores before the next step, async behind it and in order, exit at the end", async () => {
     for (const [durability, expected] of [
@@ -414,12 +399,10 @@ over("effect classes", () => {
 
   it("the result of a single external task is recorded, and used when an older checkpoint is continued", async () => {
     let calls = 0;
-    const graph = graphOf({
-      nodes: { call: { effectClass: "external", run: () => ({ log: [`call ${++calls}`] }) }, b: says("b") },
-      entry: "call",
-      edges: [["call", "b"]],
-      checkpointer: open(),
-    });
+    const graph = inLine(
+      { call: { effectClass: "external", run: () => ({ log: [`call ${++calls}`] }) }, b: says("b") },
+      { checkpointer: open() },
+    );
     await graph.invoke(empty, { threadId: "t" });
     const first = (await graph.getStateHistory("t")).at(-1)!;
     const { state } = await graph.resumeFrom("t", first.config.checkpointId);
@@ -454,12 +437,7 @@ over("memory", () => {
 over("inspection and time travel", () => {
   const three = (checkpointer = open()) => {
     const { runs, nodes } = counting(["a", "b", "c"]);
-    const graph = graphOf({
-      nodes,
-      entry: "a",
-      edges: path("a", "b", "c"),
-      checkpointer,
-    });
+    const graph = inLine(nodes, { checkpointer });
     return { graph, runs, checkpointer };
   };
 
@@ -572,11 +550,10 @@ over("inspection and time travel", () => {
   });
 
   it("a node asks several questions, one after another", async () => {
-    const graph = graphOf({
-      nodes: { gate: (_, { interrupt }) => ({ log: [interrupt<string>(1), interrupt<string>(2)] }) },
-      entry: "gate",
-      checkpointer: open(),
-    });
+    const graph = inLine(
+      { gate: (_, { interrupt }) => ({ log: [interrupt<string>(1), interrupt<string>(2)] }) },
+      { checkpointer: open() },
+    );
     const first = await graph.invoke(empty, { threadId: "t" });
     const second = await graph.resume("t", { resume: "one" });
     expect([first, second].map(({ interrupts }) => interrupts[0]!.value)).toEqual([1, 2]);
@@ -628,21 +605,18 @@ over("subgraphs", () => {
   it("run in a namespace of their task, ask through it, and continue where they were", async () => {
     const { runs, nodes } = counting(["before", "inside", "after"]);
     const checkpointer = open();
-    const inner = graphOf({
-      nodes: { inside: nodes["inside"]!, gate: (_, { interrupt }) => ({ log: [interrupt<string>("inner?")] }) },
-      entry: "inside",
-      edges: [["inside", "gate"]],
+    const inner = inLine({
+      inside: nodes["inside"]!,
+      gate: (_, { interrupt }) => ({ log: [interrupt<string>("inner?")] }),
     });
-    const graph = graphOf({
-      nodes: {
+    const graph = inLine(
+      {
         before: nodes["before"]!,
         sub: subOf(inner),
         after: nodes["after"]!,
       },
-      entry: "before",
-      edges: path("before", "sub", "after"),
-      checkpointer,
-    });
+      { checkpointer },
+    );
     const { interrupts } = await graph.invoke(empty, { threadId: "t" });
     const [{ taskId, namespace, node }] = interrupts as [(typeof interrupts)[0]];
     expect({ node, namespace }).toEqual({ node: "sub", namespace: [taskId] });
@@ -663,17 +637,13 @@ over("subgraphs", () => {
     const drain = new DrainController();
     const { runs, nodes } = counting(["first"]);
     let broken = true;
-    const inner = graphOf({
-      nodes: {
-        drains: () => drain.requestDrain(),
-        ...nodes,
-        breaks: () => {
-          if (broken) throw new Error("inner");
-          return { log: ["last"] };
-        },
+    const inner = inLine({
+      drains: () => drain.requestDrain(),
+      ...nodes,
+      breaks: () => {
+        if (broken) throw new Error("inner");
+        return { log: ["last"] };
       },
-      entry: "drains",
-      edges: path("drains", "first", "breaks"),
     });
     const sub = subOf(inner);
     const graph = graphOf({ nodes: { sub }, entry: "sub", checkpointer: open() });
@@ -763,10 +733,7 @@ describe("a checkpointer of the user", () => {
 
 it("the reader of a stream that leaves early aborts the run", async () => {
   let signal: AbortSignal | undefined;
-  const graph = graphOf({
-    nodes: { a: (_, context) => new Promise<void>(() => void (signal = context.signal)) },
-    entry: "a",
-  });
+  const graph = inLine({ a: (_, context) => new Promise<void>(() => void (signal = context.signal)) });
   for await (const event of graph.stream(empty)) if (event.type === "task") break;
   expect(signal!.aborted).toBe(true);
 });
