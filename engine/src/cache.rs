@@ -84,8 +84,8 @@ impl PayloadCache {
     }
 
     /// Returns this cache for a holder that saves and opens no payload of more than `largest` bytes.
-    pub(crate) fn up_to(&self, largest: usize) -> Self {
-        Self { lru: Arc::clone(&self.lru), largest: largest.min(self.largest) }
+    pub(crate) fn up_to(self, largest: usize) -> Self {
+        Self { largest: largest.min(self.largest), ..self }
     }
 
     /// Returns an empty cache of at most `capacity` bytes for the same holder.

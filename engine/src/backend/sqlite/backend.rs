@@ -344,7 +344,7 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         ..Options::new(path)
     };
     let (cache, files) = (PayloadCache::new(sqlite.cache_bytes), StoreFiles::default());
-    let pre_encoder = Arc::new(PreEncoder::new(cache.up_to(sqlite.largest_payload)));
+    let pre_encoder = Arc::new(PreEncoder::new(cache.clone().up_to(sqlite.largest_payload)));
     let open = move || {
         let sqlite = Options { busy_timeout: deadline.limit(sqlite.busy_timeout), ..sqlite.clone() };
         Ok(Box::new(Sqlite::open_in(&sqlite, cache.clone(), &files)?) as Box<dyn Backend>)

@@ -47,12 +47,12 @@ impl Sqlite {
 
     /// Opens another connection of a store. All connections must use the files that the first one has found.
     pub(super) fn open_in(options: &Options, cache: PayloadCache, store: &StoreFiles) -> Result<Self> {
-        vfs::within(options.busy_timeout, || Self::open_file(options, &cache, store))
+        vfs::within(options.busy_timeout, || Self::open_file(options, cache, store))
             .map_err(|error| file::lasting(error, &options.path))
             .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
     }
 
-    fn open_file(options: &Options, cache: &PayloadCache, store: &StoreFiles) -> Result<Self> {
+    fn open_file(options: &Options, cache: PayloadCache, store: &StoreFiles) -> Result<Self> {
         if rusqlite::version_number() < OLDEST_SQLITE {
             let message = format!(
                 "SQLite {} can lose commits when two connections checkpoint at the same time: build Forkpoint with SQLite 3.51.3 or later",

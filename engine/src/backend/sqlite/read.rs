@@ -123,7 +123,7 @@ pub(super) fn answer_at_once(
                 return Err(too_much());
             }
         }
-        Reading { connection: &snapshot, changes, cache: &cache.up_to(AT_ONCE_BYTES) }.answer(query)
+        Reading { connection: &snapshot, changes, cache: &cache.clone().up_to(AT_ONCE_BYTES) }.answer(query)
     })
 }
 
