@@ -302,6 +302,7 @@ const become: Record<string, [() => unknown, unknown]> = {
     { kept: {}, a: 1 },
   ],
   "functions and symbols in arrays, which keep their length": [() => [() => 1, Symbol("s"), 1], [null, null, 1]],
+  "a function by name in an array": [() => Object.assign([1], { f() {}, a: 1 }), Object.assign([1], { a: 1 })],
   "functions and symbols in Maps and Sets": [
     () => [
       new Map<unknown, unknown>([

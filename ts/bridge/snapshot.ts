@@ -210,7 +210,7 @@ class Copy {
       this.#keys.pop();
       if (copy === LEFT_OUT) {
         // As in JSON, an omitted array element becomes null, so that the other elements keep their index.
-        if (!Array.isArray(to)) continue;
+        if (!Array.isArray(to) || !INDEX.test(key)) continue;
         copy = null;
       }
       // Define the property instead of assigning it, so that "__proto__" is an ordinary key.
