@@ -232,7 +232,8 @@ fn fill(open: &Transaction<'_>, cache: &PayloadCache, page: &Page, mut filler: F
     let is_filled = rows.iter().map(size).fold(0, u64::saturating_add) >= page.bytes as u64;
     let rows: Vec<Result<HeaderRow>> = rows.iter().map(HeaderRow::read_with_sum).collect();
     let wanted: Vec<&HeaderRow> = rows.iter().filter_map(|row| row.as_ref().ok()).collect();
-    let mut payloads = payloads::rebuild_all(held, cache, &wanted, &payloads)?.into_iter();
+    let cached = payloads::cached(cache, &wanted);
+    let mut payloads = payloads::rebuild_all(held, cache, &wanted, cached, &payloads)?.into_iter();
     let mut writes: HashMap<Vec<u8>, Vec<&Row>> = HashMap::new();
     for row in &written {
         writes.entry(row.get(1)).or_default().push(row);

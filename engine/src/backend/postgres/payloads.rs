@@ -294,24 +294,31 @@ pub(super) fn load_all(
     cache: &PayloadCache,
     wanted: &[&HeaderRow],
 ) -> Result<Vec<Result<CachedPayload>>> {
-    let is_cached = |row: &&&HeaderRow| row.key().and_then(|key| cache.get(key)).is_some();
-    let missing: Vec<Seq> = wanted.iter().filter(|row| !is_cached(row)).map(|row| row.seq).collect();
+    // Look only once: a save may drop a payload from the cache during the round trip.
+    let cached = cached(cache, wanted);
+    let is_missing = |(row, payload): (&&HeaderRow, &Option<_>)| payload.is_none().then_some(row.seq);
+    let missing: Vec<Seq> = wanted.iter().zip(&cached).filter_map(is_missing).collect();
     let mut held = Held::new(cache, Seq::MAX);
     held.0.retain(|seq, _| !missing.contains(seq));
     let sql = chains!("SELECT unnest($1)", "$2");
     let rows = if missing.is_empty() { Vec::new() } else { open.query(sql, values![missing, held.seqs()])? };
-    rebuild_all(held, cache, wanted, &rows)
+    rebuild_all(held, cache, wanted, cached, &rows)
 }
 
-/// Returns the payloads of several rows: from the cache, or from the rows of [`chains`].
+/// Returns the cached payloads of several rows.
+pub(super) fn cached(cache: &PayloadCache, wanted: &[&HeaderRow]) -> Vec<Option<CachedPayload>> {
+    wanted.iter().map(|row| row.key().and_then(|key| cache.get(key))).collect()
+}
+
+/// Returns the payloads of several rows. Those that are not in `cached` come from the rows of [`chains`].
 pub(super) fn rebuild_all(
     mut held: Held,
     cache: &PayloadCache,
     wanted: &[&HeaderRow],
+    cached: Vec<Option<CachedPayload>>,
     rows: &[Row],
 ) -> Result<Vec<Result<CachedPayload>>> {
-    let cached = |row: &HeaderRow| row.key().and_then(|key| cache.get(key));
-    let mut loaded: Vec<Option<Result<CachedPayload>>> = wanted.iter().map(|row| cached(row).map(Ok)).collect();
+    let mut loaded: Vec<Option<Result<CachedPayload>>> = cached.into_iter().map(|payload| payload.map(Ok)).collect();
     let rows: HashMap<Seq, &Row> = rows.iter().map(|row| (row.get(0), row)).collect();
     // A base is older than its deltas, so in this order most payloads are one delta from the previous one.
     let mut order: Vec<usize> = (0..wanted.len()).collect();
