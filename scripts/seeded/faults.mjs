@@ -28,7 +28,7 @@ export const faults = [
     file: "engine/src/contract/helix/ops.rs",
     from: "    draft.order = Order::SaveOfNumber;\n",
     to: "    draft.order = Order::SortKey;\n",
-    ...forkpoint("helix/checkpoints"),
+    ...forkpoint("order"),
   },
   // A run that begins at the newest checkpoint makes no branch.
   {
