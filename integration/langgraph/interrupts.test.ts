@@ -1,4 +1,4 @@
-// Interrupts: what is asked and answered, and a second answer in a branch.
+// Interrupts: questions, their answers, and another answer in a branch.
 import { Command, INTERRUPT, interrupt } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { Log, all, kinds, saver, says, sequence, thread } from "./helpers.js";

@@ -102,7 +102,7 @@ describe("is refused at once", () => {
     ["somebody else has signed it", "localhost", () => `?sslmode=verify-full&sslrootcert=${file("stranger.crt")}`],
     ["somebody else has signed it", "localhost", () => `?sslmode=verify-ca&sslrootcert=${file("stranger.crt")}`],
     ["somebody else has signed it", "localhost", () => `?sslmode=require&sslrootcert=${file("stranger.crt")}`],
-    ["the system does not know who has signed it", "localhost", () => "?sslmode=verify-full", "sslrootcert=<file>"],
+    ["the system does not trust its issuer", "localhost", () => "?sslmode=verify-full", "sslrootcert=<file>"],
     ["the file has no certificate", "localhost", () => `?sslmode=verify-full&sslrootcert=${file("signer.key")}`],
     ["there is no such file", "localhost", () => `?sslmode=verify-full&sslrootcert=${file("none")}`],
   ])("%s: %s", async (_, host, query, remedy = "") => {

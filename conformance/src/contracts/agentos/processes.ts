@@ -82,7 +82,7 @@ export const restarts = expectations<Store>("restart", {
 
 export const races = expectations<Store>("race", {
   "agentos/race-of-saves": {
-    should: "ours: a `save` that has resolved is stored, whoever else saves",
+    should: "ours: a `save` that has resolved is stored, while other processes save too",
     title: "loses no checkpoint when two processes save to one run at once",
     async checkStore(store, trial) {
       await store.list(graph);

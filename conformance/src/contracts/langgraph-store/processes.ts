@@ -62,7 +62,7 @@ export const restarts = expectations<Store>("restart", {
 
 export const races = expectations<Store>("race", {
   "langgraph-store/race-in-namespace": {
-    should: "ours: a put that has resolved is stored, whoever else puts into its namespace",
+    should: "ours: a put that has resolved is stored, while other processes put into its namespace too",
     title: "keeps every item that two processes put into one namespace at the same time",
     async check(trial) {
       await trial.store();
