@@ -72,6 +72,15 @@ pub struct Failure {
     pub retryable: bool,
     pub outcome_unknown: bool,
     pub cause: Option<Cause>,
+    pub lessee: Option<Lessee>,
+}
+
+/// The process whose lease forbids the write: `error.lease` in JavaScript.
+#[napi(object, object_from_js = false)]
+pub struct Lessee {
+    pub id: String,
+    pub holder: String,
+    pub until: i64,
 }
 
 /// The underlying error of a failure: `error.cause` in JavaScript.
@@ -106,6 +115,11 @@ impl From<Error> for Failure {
                 message: cause.to_string(),
                 code: cause.code(),
                 errno: cause.number(),
+            }),
+            lessee: error.lessee().map(|lessee| Lessee {
+                id: lessee.id.clone(),
+                holder: lessee.holder.clone(),
+                until: lessee.until,
             }),
         }
     }

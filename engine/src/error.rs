@@ -59,6 +59,18 @@ pub struct Error {
     retryable: bool,
     outcome_unknown: bool,
     cause: Option<Arc<Cause>>,
+    lessee: Option<Arc<Lessee>>,
+}
+
+/// The process that works on a run: the content of its lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lessee {
+    /// The id of the lease.
+    pub id: String,
+    /// Names the process, for people.
+    pub holder: String,
+    /// The time at which the lease expires, in ms since the epoch.
+    pub until: i64,
 }
 
 /// The maximum length of a message, in bytes. The longest ids that a store accepts fit in it.
@@ -78,7 +90,7 @@ impl Error {
     /// Creates an error. The code determines whether the error is retryable.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let retryable = matches!(code, Code::Busy | Code::Unavailable);
-        Self { code, message: shortened(message.into()), retryable, outcome_unknown: false, cause: None }
+        Self { code, message: shortened(message.into()), retryable, outcome_unknown: false, cause: None, lessee: None }
     }
 
     /// Creates the error for a call with wrong arguments.
@@ -127,11 +139,23 @@ impl Error {
         self
     }
 
+    /// Adds the process whose lease forbids the write.
+    #[must_use]
+    pub(crate) fn with_lessee(mut self, lessee: Lessee) -> Self {
+        self.lessee = Some(Arc::new(lessee));
+        self
+    }
+
     /// Prepends the place of the failure to the message.
     #[must_use]
     pub fn context(mut self, what: &str) -> Self {
         self.message = shortened(format!("{what}: {}", self.message));
         self
+    }
+
+    /// Returns the process whose lease forbids the write.
+    pub fn lessee(&self) -> Option<&Lessee> {
+        self.lessee.as_deref()
     }
 
     /// Returns the code, which tells the caller what to do.

@@ -1,7 +1,8 @@
 /** The errors of the package, the conversion of the engine's errors, and the names of values in messages. */
 
 import { types } from "node:util";
-import { ForkpointError, show, type ErrorCode } from "./forkpoint-error.js";
+import { ForkpointError, show, type ErrorCode, type LeaseHolder } from "./forkpoint-error.js";
+import { hasEnded } from "./holder.js";
 
 /** A TypeError or a RangeError that this package throws for a wrong argument. */
 export type InvalidArgumentError = (TypeError | RangeError) & {
@@ -13,6 +14,7 @@ export {
   type ErrorCode,
   ForkpointError,
   type LeaseHolder,
+  type StoppedBy,
   type TakenBy,
   isArray,
   show,
@@ -25,6 +27,7 @@ export const codes: Record<ErrorCode, true> = {
   CLOSED: true,
   CORRUPT: true,
   CONFLICT: true,
+  STOPPED: true,
   BUSY: true,
   FULL: true,
   UNAVAILABLE: true,
@@ -140,14 +143,28 @@ export interface Failure {
   retryable: boolean;
   outcomeUnknown: boolean;
   cause?: { message: string; code?: string | null; errno?: number | null } | null;
+  /** The process whose lease forbids the write. `id` is the id of the lease. */
+  lessee?: (LeaseHolder & { id: string }) | null;
 }
 
-export function errorOf({ code, message, retryable, outcomeUnknown, cause }: Failure): ForkpointError {
-  return new ForkpointError(code, message, {
-    retryable,
+/** The ids of the leases that have forbidden writes. */
+const leaseIds = new WeakMap<object, string>();
+
+/** Returns the id of the lease that has forbidden a write, if its process was on this machine and has ended. */
+export function endedLease(error: unknown): string | undefined {
+  const id = isOwnError(error) ? leaseIds.get(error) : undefined;
+  return id !== undefined && hasEnded((error as ForkpointError).lease!.holder) ? id : undefined;
+}
+
+export function errorOf({ code, message, retryable, outcomeUnknown, cause, lessee }: Failure): ForkpointError {
+  const error = new ForkpointError(code, message, {
+    retryable: retryable || !!lessee,
     ...(outcomeUnknown && { outcome: "unknown" as const }),
     ...(cause && { cause: causeOf(cause) }),
+    ...(lessee && { lease: { holder: lessee.holder, until: lessee.until } }),
   });
+  if (lessee) leaseIds.set(error, lessee.id);
+  return error;
 }
 
 export function causeOf({ message, code, errno }: NonNullable<Failure["cause"]>): Error {

@@ -8,6 +8,7 @@
  * - `CLOSED`: the store was closed.
  * - `CORRUPT`: stored bytes are damaged.
  * - `CONFLICT`: the call conflicts with what is stored or with another call.
+ * - `STOPPED`: somebody has stopped the run: see {@link StoppedBy}.
  * - `BUSY`: another process held the database for longer than `busyTimeoutMs`, or more than `maxQueueBytes` bytes wait
  *   to be written.
  * - `FULL`: the device is full.
@@ -20,6 +21,7 @@ export type ErrorCode =
   | "CLOSED"
   | "CORRUPT"
   | "CONFLICT"
+  | "STOPPED"
   | "BUSY"
   | "FULL"
   | "UNAVAILABLE"
@@ -39,6 +41,21 @@ export interface TakenBy {
   at: number;
   /** Names the process and its machine, for people. */
   by: string;
+}
+
+/** Who has stopped a run, and why. */
+export interface StoppedBy {
+  /**
+   * `"stop"`: a call of `stop()`. `"interrupt"` and `"rollback"`: a newer request took the run's place, see
+   * `whenBusy`.
+   */
+  kind: "stop" | "interrupt" | "rollback";
+  /** The person or the program that has stopped the run, if it was named. */
+  by: string | null;
+  /** The reason, if one was given. */
+  reason: string | null;
+  /** When it was asked for, in ms since the epoch on the store's clock. */
+  at: number;
 }
 
 /**
@@ -69,6 +86,8 @@ export class ForkpointError extends Error {
   declare readonly lease?: LeaseHolder | null;
   /** Only if a run's state is taken: by whom, and when. See the guide of the framework. */
   declare readonly taken?: TakenBy;
+  /** Only for the code `STOPPED`: who has stopped the run, and why. See docs/leases.md. */
+  declare readonly stopped?: StoppedBy;
 
   constructor(
     code: ErrorCode,
@@ -79,6 +98,7 @@ export class ForkpointError extends Error {
       cause?: unknown;
       lease?: LeaseHolder | null;
       taken?: TakenBy;
+      stopped?: StoppedBy;
     } = {},
   ) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
@@ -87,6 +107,7 @@ export class ForkpointError extends Error {
     if (options.outcome !== undefined) this.outcome = options.outcome;
     if (options.lease !== undefined) this.lease = options.lease;
     if (options.taken !== undefined) this.taken = options.taken;
+    if (options.stopped !== undefined) this.stopped = options.stopped;
   }
 
   static {

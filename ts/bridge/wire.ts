@@ -15,8 +15,10 @@ import {
 } from "./channels.js";
 import type { CallsOf } from "./calls.js";
 import type * as engine from "./calls.generated.js";
+import { endedLease } from "./errors.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Bytes } from "./bytes.js";
+import { type Subject, currentScope, scopeOf } from "./scope.js";
 import type { Serialized, Stored } from "./serializer.js";
 
 /** The result of a check. */
@@ -101,9 +103,6 @@ type Result<C extends Calls<C>, K extends keyof C> = ReturnType<C[K]>;
 /** The fields of all calls. Each call has only some of them. */
 type AnyFields<C extends Calls<C>> = Merged<Parameters<C[keyof C]>[0]>;
 type Merged<F> = { [N in F extends unknown ? keyof F : never]?: F extends { [K in N]: infer V } ? V : never };
-
-/** The subject of a call. A field is undefined if its value is unknown. */
-type Subject = { [K in "space" | "run" | "ns" | "id"]?: string | null | undefined };
 
 /** What the channels publish about the calls of a contract: see `ts/bridge/channels.ts`. */
 interface About<C extends Calls<C>> {
@@ -197,10 +196,19 @@ export class Contract<C extends Calls<C>> {
     unpack: (response: Response) => Result<C, K>,
   ): Promise<Result<C, K>> {
     const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, unpack);
+    const scope = currentScope() === undefined ? undefined : scopeOf(store, this.#subject(fields));
+    const fence = store.fence ?? scope?.fence;
     // The engine ignores the fence of a read.
-    return store.fence === undefined
-      ? send(fields)
-      : store.fence.guard((fence) => send(withField(fields, "fence", fence)));
+    if (fence !== undefined) return fence.guard((fence) => send(withField(fields, "fence", fence)));
+    return send(fields).catch((error: unknown) => {
+      const ended = endedLease(error);
+      if (ended === undefined) throw error;
+      return send(withField(fields, "fence", { ended }));
+    });
+  }
+
+  #subject(fields: object): Subject {
+    return { space: this.name, ...this.#about.subject?.(fields as AnyFields<C>) };
   }
 
   /** Runs a call whose response contains parts. Resolves to null if nothing was found. */
@@ -251,11 +259,10 @@ export class Contract<C extends Calls<C>> {
     fields: Fields<C, K>,
     bytes: number | null,
   ): CallContext {
-    const subject = this.#about.subject?.(fields as AnyFields<C>) ?? {};
     const { prefix } = this.#about;
     const own = prefix === undefined ? operation : `${prefix}${operation[0]!.toUpperCase()}${operation.slice(1)}`;
     const name = this.#kindOf(operation) === "open" ? "open" : own;
-    return { ...subjectOf(store, name, { space: this.name, ...subject }), bytes };
+    return { ...subjectOf(store, name, this.#subject(fields)), bytes };
   }
 
   /** Returns the field `result` for the channels: a word or a number, never the result itself. */

@@ -7,7 +7,9 @@ import { handleOf, setHandle } from "./handle-of.js";
 import type { Lease, LeaseOptions } from "./lease.js";
 import type { RunPruneResult, RunStats } from "./results.js";
 import type { PruneOptions, StatsOptions } from "./retention.js";
-import type { RunRef } from "./run-ref.js";
+import type { RunName, RunRef } from "./run-ref.js";
+import type { ExclusiveOptions, Work } from "./scope.js";
+import type { StopOptions, StopResult } from "./stop.js";
 
 /**
  * The methods that the stores of all frameworks have. Several of them can share one open store.
@@ -28,6 +30,28 @@ export abstract class ContractStore implements AsyncDisposable {
    */
   lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
     return handleOf(this)!.lease(run, options);
+  }
+
+  /**
+   * Works on a run alone. Takes the lease of the run, runs the function, and releases the lease when the function has
+   * ended. If the function returns a stream, the lease is released at the end of the stream. The function's own writes
+   * carry the lease. All other writes to the run reject with `CONFLICT`.
+   * @param work gets a signal. It aborts with `STOPPED` when somebody stops or interrupts the run, and with `CONFLICT`
+   *   when the lease is lost. Pass it to everything that the function awaits.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if another call works on the
+   *   run: see the option `whenBusy`. `STOPPED` if the run was stopped. Otherwise the error of `work`.
+   * @example const result = await store.exclusive("run-1", (signal) => work(signal), { whenBusy: "enqueue" });
+   */
+  exclusive<T>(run: RunName, work: Work<T>, options?: ExclusiveOptions): Promise<T> {
+    return handleOf(this)!.exclusive(run, work, options);
+  }
+
+  /**
+   * Stops a run that any process works on, and waits until it has ended. The run gets the status `"stopped"`.
+   * @example const { outcome } = await store.stop("run-1", { by: "Ana", reason: "wrong customer" });
+   */
+  stop(run: RunName, options?: StopOptions): Promise<StopResult> {
+    return handleOf(this)!.stop(run, options);
   }
 
   /**

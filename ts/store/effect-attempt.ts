@@ -8,7 +8,7 @@ import type { EffectAttempt, ReadOptions } from "./effect-options.js";
 import type { EffectPlace, Slot } from "./effect-places.js";
 import { type EffectAddress, type EffectEntry, type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
-import { hasEnded, thisProcess } from "./holder.js";
+import { hasEnded, thisProcess } from "../bridge/holder.js";
 import { type HeldLease, storeClock } from "./lease.js";
 
 /** The two writes of an effect, as `forkpoint/testing` names them. */

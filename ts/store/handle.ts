@@ -7,14 +7,18 @@ import type { Effects } from "./effects.js";
 import type { Disturb } from "./effect-attempt.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, readingArgument, typeError } from "../bridge/errors.js";
+import type { StoreContract } from "./host.js";
 import { HeldLease, fenced, leaseOption, releaseAll, takeLease, type LeaseOptions } from "./lease.js";
 import type { Retention, StoreOptions } from "./options.js";
 import type { PruneOptions, StatsOptions } from "./retention.js";
 import type { PruneProgress, RunPruneResult, StoreStats } from "./results.js";
 import type { RunKey } from "../bridge/native.js";
-import { readRun, type RunRef } from "./run-ref.js";
+import { readRun, readRunName, type RunName, type RunRef } from "./run-ref.js";
+import type { ExclusiveOptions, Work } from "./scope.js";
+import { type Scope, currentScope, scopeOf } from "../bridge/scope.js";
 import type { Format } from "../bridge/serializer.js";
 import { Seen } from "./seen.js";
+import type { StopOptions, StopResult } from "./stop.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 import { type Exact, subjectOf, type VerifyReport } from "../bridge/wire.js";
 
@@ -28,7 +32,7 @@ export class StoreHandle {
   readonly #store: Store;
   /** True if this handle opened its store. False if the store is shared. */
   readonly owned: boolean;
-  readonly #contract: string;
+  readonly #contract: StoreContract;
   /** Injects faults of `forkpoint/testing` into the writes of effects. */
   disturb: Disturb | undefined;
   readonly #activity = new Activity();
@@ -44,11 +48,11 @@ export class StoreHandle {
   constructor(
     target: unknown,
     options: StoreOptions | undefined,
-    contract: { readonly name: string },
+    contract: StoreContract,
     lease: HeldLease | null = null,
     seen = new Seen(),
   ) {
-    this.#contract = contract.name;
+    this.#contract = contract;
     this.#lease = lease;
     this.seen = seen;
     if (readingArgument("target", () => target instanceof Store)) {
@@ -63,7 +67,7 @@ export class StoreHandle {
   }
 
   /** Returns the target itself if it is a handle, and otherwise a handle to the target. */
-  static of(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }): StoreHandle {
+  static of(target: unknown, options: StoreOptions | undefined, contract: StoreContract): StoreHandle {
     // A test for a private name does not trigger a proxy's traps.
     const isHandle = typeof target === "object" && target !== null && #contract in target;
     return isHandle ? target : new StoreHandle(target, options, contract);
@@ -73,14 +77,14 @@ export class StoreHandle {
   withLease(lease: unknown): StoreHandle {
     const checked = leaseOption(lease, "lease");
     checked.requireStore(engineOf(this.#store).native);
-    const leased = new StoreHandle(this.#store, undefined, { name: this.#contract }, checked, this.seen);
+    const leased = new StoreHandle(this.#store, undefined, this.#contract, checked, this.seen);
     leased.disturb = this.disturb;
     return leased;
   }
 
   /** Returns another handle to the same store, which it does not close. */
   share(): StoreHandle {
-    const shared = new StoreHandle(this.#store, undefined, { name: this.#contract }, this.#lease, this.seen);
+    const shared = new StoreHandle(this.#store, undefined, this.#contract, this.#lease, this.seen);
     shared.disturb = this.disturb;
     return shared;
   }
@@ -92,7 +96,7 @@ export class StoreHandle {
 
   /** Returns whether this handle knows a run to be stored, and the run's incarnation at the last save or read. */
   remembered({ space, run, ns }: RunKey): { stored?: boolean; incarnation?: Exact | undefined } {
-    if (space !== this.#contract || ns !== "") return {};
+    if (space !== this.#contract.name || ns !== "") return {};
     return { stored: this.seen.has(run), incarnation: this.seen.incarnation(run) };
   }
 
@@ -162,7 +166,8 @@ export class StoreHandle {
   }
 
   #begin(lease: HeldLease | null): Engine {
-    if (this.closing) {
+    // A function that works on a run alone may end its work.
+    if (this.closing && currentScope() === undefined) {
       throw new ForkpointError("CLOSED", "the store is closed: open a new one to continue");
     }
     const shared = engineOf(this.#store);
@@ -187,7 +192,7 @@ export class StoreHandle {
       Error.captureStackTrace(error, operation);
       // The engine's own errors are already published. Any other `BUSY` or `CORRUPT` error comes from reading a stored
       // value.
-      if (engine) tellFailure(error, subjectOf(engine.native, "read", { space: this.#contract }));
+      if (engine) tellFailure(error, subjectOf(engine.native, "read", { space: this.#contract.name }));
     }
     return error;
   }
@@ -196,18 +201,44 @@ export class StoreHandle {
     try {
       return backlog.admit();
     } catch (error) {
-      tellRefusal("save", subjectOf(native, "save", { space: this.#contract }), error);
+      tellRefusal("save", subjectOf(native, "save", { space: this.#contract.name }), error);
       throw error;
     }
   }
 
   lease(run: RunRef, options?: LeaseOptions): Promise<HeldLease> {
-    return this.leasing((engine, own) => takeLease(engine, readRun(run, this.#contract), options, own));
+    return this.leasing((engine, own) => takeLease(engine, readRun(run, this.#contract.name), options, own));
   }
 
   /** Takes the lease of a run whose name is valid. */
   leaseOf(of: RunKey, options: LeaseOptions): Promise<HeldLease> {
     return this.leasing((engine, own) => takeLease(engine, of, options, own));
+  }
+
+  /** Returns the innermost scope of the caller that owns a run. */
+  scopeOf(of: RunKey): Scope | undefined {
+    return scopeOf(engineOf(this.#store).native, of);
+  }
+
+  /** Runs a function that works on a run alone: see `ts/store/scope.ts`. */
+  exclusive<T>(run: RunName, work: Work<T>, options?: ExclusiveOptions): Promise<T> {
+    return this.run(() => later().exclusive(this, readRunName(run, this.#contract.name), work, options), null);
+  }
+
+  /** Stops a run: see `ts/store/stop.ts`. */
+  stop(run: RunName, options?: StopOptions): Promise<StopResult> {
+    return this.run(() => later().stopRun(this, readRunName(run, this.#contract.name), options), null);
+  }
+
+  /** Keeps the store open, until the returned function is called. */
+  hold(): () => void {
+    const engine = this.#begin(null);
+    return () => this.#end(engine);
+  }
+
+  /** The contract's function for the policy `"rollback"`. */
+  get undo(): StoreContract["undo"] {
+    return this.#contract.undo;
   }
 
   /** Runs work that takes a lease. The lease is released when the handle is closed. */
@@ -222,11 +253,11 @@ export class StoreHandle {
 
   /** The result counts lineages as runs, as the contract calls them. */
   prune(options: PruneOptions<RunPruneResult> | undefined): Promise<RunPruneResult> {
-    return this.run((engine) => later().prune(engine, this.#contract, options, () => this.closing, prunedRuns));
+    return this.run((engine) => later().prune(engine, this.#contract.name, options, () => this.closing, prunedRuns));
   }
 
   stats(options: StatsOptions | undefined) {
-    return this.run(async (engine) => inRuns(await later().stats(engine, this.#contract, options)));
+    return this.run(async (engine) => inRuns(await later().stats(engine, this.#contract.name, options)));
   }
 
   /** Checks the entire database, not only this contract's data. */
@@ -239,6 +270,9 @@ export class StoreHandle {
   }
 
   close(): Promise<void> {
+    for (let scope = currentScope(); scope !== undefined; scope = scope.outer) {
+      if (scope.handle === this) return Promise.reject(closedWithin());
+    }
     this.#closing ??= this.#close();
     return this.#closing;
   }
@@ -248,6 +282,11 @@ export class StoreHandle {
     await releaseAll(this.#leases);
     if (this.owned) await this.#store.close();
   }
+}
+
+function closedWithin(): ForkpointError {
+  const message = "close() waits for the end of exclusive(), so it would wait for itself: call it after exclusive()";
+  return new ForkpointError("INVALID_ARGUMENT", message);
 }
 
 function prunedRuns({ lineages: runs, ...rest }: PruneProgress): RunPruneResult {

@@ -5,3 +5,5 @@ export { check } from "./check.js";
 export { Effects } from "./effects.js";
 export { migrate } from "./migrate.js";
 export { prune, stats, vacuum } from "./retention.js";
+export { exclusive } from "./scope.js";
+export { stopRun } from "./stop.js";

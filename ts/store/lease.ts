@@ -5,15 +5,15 @@
  * monotonic clock, which cannot be set.
  */
 
-import type { CallsOf } from "../bridge/calls.js";
-import type * as engine from "../bridge/calls.generated.js";
 import { crypto } from "../bridge/crypto.js";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
-import { hasEnded, thisProcess } from "./holder.js";
+import { hasEnded, thisProcess } from "../bridge/holder.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
-import { type OptionParser, readRecord, signalOption, whole } from "./options.js";
-import { Contract as Calls } from "../bridge/wire.js";
 import type { LeaseHolder } from "../bridge/forkpoint-error.js";
+import { type FoundLease, type Holding, type LeaseRequest, leaseCalls as calls } from "./lease-wire.js";
+import { type OptionParser, readRecord, signalOption, whole } from "./options.js";
+import { isLive, listen, nextOf, stoppedError } from "./requests.js";
+import { wakeAll } from "./wake.js";
 
 /** Options of `lease()`. */
 export interface LeaseOptions {
@@ -45,7 +45,8 @@ export interface Lease extends AsyncDisposable, LeaseHolder {
   readonly until: number;
   /**
    * Aborts with a ForkpointError `CONFLICT` when the lease is lost: another process took it, or renewals failed for two
-   * thirds of `ttlMs`. Stop your work then: another process may begin after the last third.
+   * thirds of `ttlMs`. Stop your work then: another process may begin after the last third. Aborts with `STOPPED` when
+   * somebody stops the run. Stop your work then too, and release the lease.
    */
   readonly signal: AbortSignal;
   /**
@@ -63,29 +64,25 @@ export interface Lease extends AsyncDisposable, LeaseHolder {
 
 export const TTL_MS = 30_000;
 
-type Holding = engine.lease.Holding;
-
-type Found = engine.lease.Lease;
-
-type LeaseCalls = CallsOf<engine.lease.Call, engine.lease.Responses>;
-
-const calls = new Calls<LeaseCalls>("lease", {
-  kinds: { read: null, clock: null, held: null, take: null, renew: null, release: null },
-  subject: ({ of, space }) => ({ space: of?.space ?? space, run: of?.run, ns: of?.ns }),
-});
-
 /** The reason why a lease was not taken. */
 export type NotTaken =
-  /** Another process holds the lease. It expires after `leftMs`, measured on the store's clock only. */
-  | (LeaseHolder & { leftMs: number })
+  /**
+   * Another process holds the lease. It expires after `leftMs`, measured on the store's clock only. `id` is the lease's,
+   * and `from` the run's newest checkpoint when the lease was taken. Without `id`, another process gets the lease next.
+   */
+  | (LeaseHolder & { leftMs: number; id?: string; from?: string | null; now: number; requests: LeaseRequest[] })
   /** Too many holders crashed in a row, each from the same checkpoint and while it recovered only this run. */
   | { crashes: number }
   /** The last holder crashed from the same checkpoint. `suspected` is the number that `crashes` would have. */
   | { suspected: number };
 
-/** The fields that `recover` adds to a lease. */
 interface Attempt {
   ttlMs: number;
+  /** The id of the request with which the caller waits for the lease. */
+  waiting?: string | undefined;
+  /** Reads the id of the run's newest checkpoint, from which a rollback begins again. */
+  newest?: (() => Promise<string | null>) | undefined;
+  // The next fields are of `recover`.
   /** The id of the run's newest checkpoint. */
   from?: string;
   /**
@@ -116,16 +113,23 @@ process.prependListener("exit", (code) => {
 });
 
 export class HeldLease implements Lease, Fence {
+  readonly id: string;
   readonly token: number;
   readonly holder: string;
   readonly #native: NativeStore;
-  readonly #of: RunKey;
-  readonly #id: string;
+  readonly of: RunKey;
+  /** The id of the run's newest checkpoint when the lease was taken, if it was read. */
+  readonly from: string | null;
   readonly #ttlMs: number;
   #holding: Omit<Holding, "until">;
   /** The sets that contain the lease while it is held, for `close`. */
   readonly #lists: ReadonlyArray<Set<HeldLease>>;
   readonly #lost = new AbortController();
+  /** Aborts when the lease is lost, or when somebody stops the run. */
+  readonly #ended = new AbortController();
+  /** The request to stop the run. */
+  stop: LeaseRequest | undefined;
+  #forgetRequests: () => void;
   #until: number;
   /** When the lease was taken or renewed, on the monotonic clock. */
   #renewedAt: number;
@@ -135,13 +139,14 @@ export class HeldLease implements Lease, Fence {
   #why = "";
   #successor: LeaseHolder | null = null;
 
-  private constructor(native: NativeStore, of: RunKey, found: Found, began: number, lists: Array<Set<HeldLease>>) {
+  private constructor(native: NativeStore, of: RunKey, found: FoundLease, began: number, lists: Array<Set<HeldLease>>) {
     const { id, token, savedAt, until, valid: _, ...holding } = found;
     this.token = token;
     this.holder = holding.holder;
     this.#native = native;
-    this.#of = of;
-    this.#id = id;
+    this.of = of;
+    this.id = id;
+    this.from = holding.from;
     this.#ttlMs = until - savedAt;
     this.#holding = holding;
     this.#until = until;
@@ -149,6 +154,7 @@ export class HeldLease implements Lease, Fence {
     this.#lists = lists;
     for (const list of lists) list.add(this);
     this.#timer = this.#renewAfter(this.#ttlMs / 3);
+    this.#forgetRequests = listen(native, this);
   }
 
   /**
@@ -158,25 +164,34 @@ export class HeldLease implements Lease, Fence {
   static async take(
     { native, leases }: Leasing,
     of: RunKey,
-    { ttlMs, from, maxAttempts = Number.POSITIVE_INFINITY, beside = false, takesSuspects = true }: Attempt,
+    attempt: Attempt,
     own: Set<HeldLease>,
   ): Promise<HeldLease | NotTaken> {
+    const { ttlMs, waiting, newest, from } = attempt;
+    const { maxAttempts = Number.POSITIVE_INFINITY, beside = false, takesSuspects = true } = attempt;
     for (;;) {
       const began = performance.now();
-      const { now, lease: current } = await calls.call(native, "read", { of });
+      const { now, lease: current, requests } = await calls.call(native, "read", { of });
       if (current?.valid && !hasEnded(current.holder)) {
-        const { holder, until } = current;
-        return { holder, until, leftMs: until - now };
+        const { holder, until, id, from } = current;
+        return { holder, until, leftMs: until - now, id, from, now, requests };
+      }
+      const next = nextOf(requests);
+      if (next !== undefined && next.id !== waiting) {
+        const until = next.savedAt + next.ttl;
+        return { holder: next.holder, until, leftMs: until - now, now, requests };
       }
       const crashed = from !== undefined && current?.from === from ? current : undefined;
       const crashes = crashed === undefined ? 0 : crashed.attempts - (crashed.beside === true ? 1 : 0);
       if (crashes >= maxAttempts) return { crashes };
       if (crashed !== undefined && !takesSuspects) return { suspected: crashes };
       const id = crypto().randomUUID();
-      const holding = { holder: thisProcess(), until: now + ttlMs, from: from ?? null, attempts: crashes + 1, beside };
+      const at = from ?? (await newest?.()) ?? null;
+      const holding = { holder: thisProcess(), until: now + ttlMs, from: at, attempts: crashes + 1, beside };
+      const done = requests.filter((each) => each.id === waiting || !isLive(each)).map((each) => each.id);
       const expired = current === null ? undefined : { id: current.id, savedAt: current.savedAt };
       try {
-        await calls.call(native, "take", { of, id, expired, holding, savedAt: now });
+        await calls.call(native, "take", { of, id, expired, holding, savedAt: now, done });
       } catch (error) {
         // Another process was faster: read its lease.
         if (isOvertaken(error)) continue;
@@ -184,7 +199,7 @@ export class HeldLease implements Lease, Fence {
       }
       const { lease } = await calls.call(native, "read", { of }).catch(async (error: unknown) => {
         // The caller does not get the lease, so release it here.
-        await calls.call(native, "release", { id }).catch(() => {});
+        await calls.call(native, "release", { id, done: [] }).catch(() => {});
         throw error;
       });
       // The lease may have expired, and another process may have taken it.
@@ -195,7 +210,7 @@ export class HeldLease implements Lease, Fence {
 
   /** Returns true for a lease. Testing for a private name does not call the traps of a proxy. */
   static is(value: unknown): value is HeldLease {
-    return typeof value === "object" && value !== null && #id in value;
+    return typeof value === "object" && value !== null && #native in value;
   }
 
   get until(): number {
@@ -203,7 +218,15 @@ export class HeldLease implements Lease, Fence {
   }
 
   get signal(): AbortSignal {
-    return this.#lost.signal;
+    return this.#ended.signal;
+  }
+
+  /** Called when somebody asks that the run stops. The lease stays, so that the run can still save what it has. */
+  asked(request: LeaseRequest): void {
+    if (this.stop !== undefined || this.#over) return;
+    this.stop = request;
+    const { what, by, reason, savedAt: at } = request;
+    this.#ended.abort(stoppedError(this.of, { kind: what as Exclude<typeof what, "enqueue">, by, reason, at }));
   }
 
   /**
@@ -223,11 +246,15 @@ export class HeldLease implements Lease, Fence {
     return this.release();
   }
 
+  /** Returns true if the store has the data of the lease's store. */
+  isOf({ databasePath, handle }: NativeStore): boolean {
+    return databasePath === null ? handle === this.#native.handle : databasePath === this.#native.databasePath;
+  }
+
   /** Refuses a lease of another store. */
   requireStore(native: NativeStore): void {
-    const same =
-      native.databasePath === null ? native === this.#native : native.databasePath === this.#native.databasePath;
-    if (!same) throw typeError("the lease belongs to another store: take it from the store that it is used with");
+    if (!this.isOf(native))
+      throw typeError("the lease belongs to another store: take it from the store that it is used with");
   }
 
   /**
@@ -237,11 +264,11 @@ export class HeldLease implements Lease, Fence {
   async guard<T>(work: (fence: object) => Promise<T>): Promise<T> {
     if (this.lost) throw this.#error();
     if (this.#released !== undefined) {
-      const message = `the lease of ${nameOf(this.#of)} was released: take it again before you write to the run`;
+      const message = `the lease of ${nameOf(this.of)} was released: take it again before you write to the run`;
       throw new ForkpointError("CONFLICT", message, { lease: null });
     }
     try {
-      return await work({ of: this.#of, id: this.#id });
+      return await work({ of: this.of, id: this.id });
     } catch (error) {
       if (isOvertaken(error)) await this.#look();
       throw this.#lost.signal.aborted && isOvertaken(error) ? this.#error() : error;
@@ -283,7 +310,7 @@ export class HeldLease implements Lease, Fence {
   async #storeAgain(began: number): Promise<void> {
     const now = await storeClock(this.#native);
     const holding = { ...this.#holding, until: now + this.#ttlMs };
-    await calls.call(this.#native, "renew", { of: this.#of, id: this.#id, holding, savedAt: now });
+    await calls.call(this.#native, "renew", { of: this.of, id: this.id, holding, savedAt: now });
     if (!this.#over) [this.#until, this.#renewedAt] = [holding.until, began];
   }
 
@@ -302,8 +329,8 @@ export class HeldLease implements Lease, Fence {
 
   /** Reads the run's current lease. If another lease has replaced this one, marks this one as lost. */
   async #look(): Promise<void> {
-    const { lease } = await calls.call(this.#native, "read", { of: this.#of });
-    if (lease?.id === this.#id || this.#over) return;
+    const { lease } = await calls.call(this.#native, "read", { of: this.of });
+    if (lease?.id === this.id || this.#over) return;
     const now = lease?.valid ? { holder: lease.holder, until: lease.until } : null;
     this.#lose(now === null ? "another process has taken it" : `${now.holder} has taken it`, now);
   }
@@ -313,12 +340,14 @@ export class HeldLease implements Lease, Fence {
     clearTimeout(this.#timer);
     for (const list of this.#lists) list.delete(this);
     [this.#why, this.#successor] = [why, successor];
-    this.#lost.abort(this.#error());
+    this.#forgetRequests();
+    this.#lost.abort();
+    this.#ended.abort(this.#error());
   }
 
   #error(): ForkpointError {
     const message =
-      `the lease of ${nameOf(this.#of)} was lost, because ${this.#why}: it can no longer store anything. Stop working on ` +
+      `the lease of ${nameOf(this.of)} was lost, because ${this.#why}: it can no longer store anything. Stop working on ` +
       "the run, and take its lease again before you continue";
     return new ForkpointError("CONFLICT", message, { lease: this.#successor });
   }
@@ -326,7 +355,10 @@ export class HeldLease implements Lease, Fence {
   async #release(): Promise<void> {
     clearTimeout(this.#timer);
     for (const list of this.#lists) list.delete(this);
-    await calls.call(this.#native, "release", { id: this.#id });
+    this.#forgetRequests();
+    const done = this.stop?.what === "stop" ? [this.stop.id] : [];
+    await calls.call(this.#native, "release", { id: this.id, done });
+    wakeAll(this.#native, this.of);
   }
 }
 
@@ -366,7 +398,7 @@ export async function releaseAll(leases: Set<HeldLease>): Promise<void> {
 }
 
 /** Reads the lease of a run, even if it has expired. */
-export async function leaseOfRun(native: NativeStore, of: RunKey): Promise<Found | null> {
+export async function leaseOfRun(native: NativeStore, of: RunKey): Promise<FoundLease | null> {
   return (await calls.call(native, "read", { of })).lease;
 }
 

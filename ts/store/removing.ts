@@ -3,7 +3,7 @@
 import { isOvertaken, isOwnError } from "../bridge/errors.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
 import type { StoreHandle } from "./handle.js";
-import { hasEnded } from "./holder.js";
+import { hasEnded } from "../bridge/holder.js";
 import { idOrNull } from "./ids.js";
 import { isHeld, leaseOfRun } from "./lease.js";
 import { flag, readRecord } from "./options.js";

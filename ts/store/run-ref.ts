@@ -22,6 +22,20 @@ export interface RunRef {
   ns?: string | readonly string[] | undefined;
 }
 
+/**
+ * A run, thread or session of the store's own framework: its id, or its id with a namespace.
+ * @example const run: RunName = "thread-1";
+ */
+export type RunName = string | Omit<RunRef, "space">;
+
+/** Checks the name of a run of a contract. */
+export function readRunName(name: unknown, space: string): RunKey {
+  if (typeof name === "string") return readRun({ space, run: name }, space);
+  if (typeof name !== "object" || name === null || "space" in name)
+    throw typeError('run must be an id, or an object such as { run: "run-1", ns: "order" }');
+  return readRun({ space, ...name }, space);
+}
+
 /** Checks a reference to a run. If `only` names a contract, the run must be one of this contract. */
 export function readRun(ref: unknown, only?: string): RunKey {
   if (ref === undefined) throw typeError('run must be an object such as { space: "langgraph", run: "thread-1" }');

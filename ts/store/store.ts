@@ -5,6 +5,7 @@ import type { BackupOptions, BackupResult, RestoreOptions, RestoreResult } from 
 import type { CheckOptions } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, typeError } from "../bridge/errors.js";
+import { currentScope } from "../bridge/scope.js";
 import { asText } from "../bridge/serializer.js";
 import { releaseAll, takeLease, type LeaseOptions, type Lease } from "./lease.js";
 import { open } from "../bridge/native.js";
@@ -73,7 +74,8 @@ export class Store implements AsyncDisposable {
   static {
     openInBackground = (target, options) => new Store(PRIVATE, target, options);
     engineOf = (store) => {
-      if (store.#closing !== undefined)
+      // A function that works on a run alone may end its work.
+      if (store.#closing !== undefined && currentScope() === undefined)
         throw new ForkpointError("CLOSED", "the store is closed: open a new one to continue");
       return store.#engine;
     };

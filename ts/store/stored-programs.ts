@@ -1,37 +1,10 @@
-/** Descriptions of programs in a store, and the runs that a program has ended. See `engine/src/contract/program.rs`. */
+/** Descriptions of programs in a store. See `engine/src/contract/program.rs`. */
 
-import type { CallsOf } from "../bridge/calls.js";
-import type * as engine from "../bridge/calls.generated.js";
 import { isOvertaken } from "../bridge/errors.js";
 import type { NativeStore, RunKey } from "../bridge/native.js";
-import { Contract } from "../bridge/wire.js";
 import type { StoreHandle } from "./handle.js";
-import type { HeldLease } from "./lease.js";
+import { programCalls as calls } from "./ended-runs.js";
 import { type ProgramShape, type ProgramVersion, shapeHash } from "./compare-programs.js";
-
-/** A run that a program has ended permanently. */
-export interface EndedRun {
-  /** The id of the run's newest checkpoint when it ended. A later checkpoint makes the run open again. */
-  at: string;
-  /** The fork that continues the run, until the fork has its own checkpoint. */
-  fork?: PendingFork | undefined;
-}
-
-/** A fork that may not exist yet. */
-export interface PendingFork {
-  /** The id of the checkpoint that the fork begins from. */
-  from: string;
-  /** The ids of the fork and of its first checkpoint. */
-  run: string;
-  id: string;
-}
-
-type ProgramCalls = CallsOf<engine.program.Call, engine.program.Responses>;
-
-const calls = new Contract<ProgramCalls>("program", {
-  kinds: { describe: null, read: null, list: null, end: null, ended: null },
-  subject: ({ space, run }) => ({ space, run }),
-});
 
 /** The hashes that each handle has written or read. A store never loses a description. */
 const known = new WeakMap<StoreHandle, Map<string, ProgramShape | null>>();
@@ -131,28 +104,6 @@ export const programKeys = (space: string, ids: string[]): RunKey[] =>
 export const endedKey = ({ space, run }: { space: string; run: string }): RunKey => {
   return { space: calls.name, run, ns: `${space}/ended` };
 };
-
-/** Records that a run has ended permanently. No program recovers the run again, unless it has a later checkpoint. */
-export async function endRun(
-  handle: StoreHandle,
-  { space, run }: { space: string; run: string },
-  ended: EndedRun,
-  lease: HeldLease,
-): Promise<void> {
-  const fields = { space, run, ended: JSON.stringify(ended), savedAt: Date.now() };
-  await handle.run(({ native }) => calls.call(native, "end", fields), lease);
-}
-
-/** Returns the entry of {@link endRun} for a run, or null if there is none or the run has a later checkpoint. */
-export async function endOf(
-  handle: StoreHandle,
-  { space, run }: { space: string; run: string },
-  newest: string,
-): Promise<EndedRun | null> {
-  const text = await handle.run(({ native }) => calls.call(native, "ended", { space, run }));
-  const ended = text === null ? null : (JSON.parse(text) as EndedRun);
-  return ended?.at === newest ? ended : null;
-}
 
 /** Returns null if a later release wrote a description that this release cannot read. */
 function readShape(text: string): ProgramShape | null {

@@ -8,17 +8,23 @@
 //! begins the lineage again, so each lease of a run has a greater token than all earlier ones, whether or not they were
 //! released, and in all processes. A renewal keeps both.
 
+mod request;
+mod run;
+
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use self::request::{Asked, all, ask, found, query, remove};
+pub use self::request::{REQUESTS, REQUESTS_ID};
+pub use self::run::Run;
+use self::run::name_of;
 use super::call::{RawCall, Request};
 use super::entry::{Contract, Names, Shown};
 use super::fields::exact;
 use super::ids::{check_id, damaged};
 use super::response::Response;
-use super::thread;
 use super::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
@@ -32,34 +38,6 @@ pub const CONTRACT: Contract = Contract {
     ..Contract::new("lease", CONTRACT_ID, request, |_| Ok(Shown::default()))
 };
 pub const CONTRACT_ID: ContractId = LEASES;
-
-/// Identifies a run of any contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct Run {
-    /// The name of the run's contract.
-    pub space: String,
-    /// The id of the run or thread.
-    pub run: String,
-    /// The namespace in the thread. Empty for the thread itself, and for contracts without namespaces.
-    #[serde(default)]
-    pub ns: String,
-}
-
-/// A suffix for the contract's name in the lineage of a namespace. No contract's name contains it.
-const NAMESPACE: &str = "/ns";
-
-impl Run {
-    /// The lineage of the run's lease: the name of the contract, NUL, and the id of the run. Namespaces have separate
-    /// lineages, which no run's id can produce.
-    fn lineage(&self) -> Result<String> {
-        check_id("the id of the run", &self.run)?;
-        let Self { space, run, ns } = self;
-        Ok(match &**ns {
-            "" => format!("{space}\0{run}"),
-            ns => format!("{space}{NAMESPACE}\0{}", thread::lineage(run, ns)),
-        })
-    }
-}
 
 /// The holder of a lease, as stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, TS)]
@@ -79,43 +57,7 @@ pub struct Holding {
     pub beside: bool,
 }
 
-/// The fence of a call: a condition on the lease of a run. If it is false, the call writes nothing and fails with
-/// [`Code::Conflict`].
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-pub enum Fence {
-    /// The writer still holds this lease: it was neither taken nor released.
-    Held { of: Run, id: String },
-    /// The lease has not changed since the caller read it. A call that removes a run checks its lease this way.
-    Unheld {
-        of: Run,
-        /// The id of the lease that the caller read. `None`: there was none.
-        seen: Option<String>,
-        /// True if the call ends this lease. Its holder can then write no more.
-        ends: bool,
-    },
-}
-
-impl Fence {
-    /// Adds the condition of the fence to the unit.
-    pub(super) fn guard(self, unit: &mut Unit) {
-        let expect = match self {
-            Self::Held { of, id } => held_still(&of, id),
-            Self::Unheld { of, seen, ends } => {
-                // A run with an id that no lease can have is not leased.
-                let Ok(lineage) = of.lineage() else { return };
-                if let Some(id) = seen.clone().filter(|_| ends) {
-                    unit.ops.push(Op::Remove { contract: CONTRACT_ID, id });
-                }
-                let or = seen.clone().unwrap_or_default();
-                Expect::Newest { contract: CONTRACT_ID, lineage, newest: seen, or }
-            }
-        };
-        unit.expect.insert(0, expect);
-    }
-}
-
-fn held_still(of: &Run, id: String) -> Expect {
+pub(super) fn held_still(of: &Run, id: String) -> Expect {
     let message = format!("the lease of run {} was lost: stop working on the run", quote(&of.run));
     let otherwise = Error::new(Code::Conflict, message);
     Expect::Checkpoint { contract: CONTRACT_ID, id, must: Must::BeSavedSince(i64::MIN), otherwise }
@@ -134,7 +76,7 @@ pub struct Expired {
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Reads the lease of a run.
+    /// Reads the lease of a run, and the requests about it.
     Read { of: Run },
     /// Reads the store's clock. The response is a time in ms since the epoch.
     Clock {},
@@ -143,31 +85,47 @@ enum Call {
     Held { space: String, runs: Vec<String> },
     /// Takes the lease of a run, and replaces the lease `expired`. Fails with [`Code::Conflict`] if the run has another
     /// lease.
-    Take { of: Run, id: String, expired: Option<Expired>, holding: Holding, saved_at: i64 },
+    /// Removes the requests `done`.
+    Take { of: Run, id: String, expired: Option<Expired>, holding: Holding, saved_at: i64, done: Vec<String> },
     /// Writes a lease again with a later end. Fails with [`Code::Conflict`] if the lease was lost.
     Renew { of: Run, id: String, holding: Holding, saved_at: i64 },
-    /// Ends a lease. Does nothing if the lease was lost.
-    Release { id: String },
+    /// Ends a lease, and removes the requests `done`. Does nothing with a lease that was lost.
+    Release { id: String, done: Vec<String> },
+    /// Reads the requests about all runs, in the order of their arrival.
+    Requests {},
+    /// Stores a request about a run.
+    Ask { of: Run, id: String, asked: Asked, saved_at: i64 },
+    /// Sets the time of a request's last sign of life. Does nothing if the request does not exist.
+    Wait { id: String, saved_at: i64 },
+    /// Removes requests.
+    Withdraw { ids: Vec<String> },
 }
 
 #[derive(TS)]
 #[ts(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its type is used: see `CallTypes`")]
 struct Responses {
-    read: Found,
+    read: FoundLease,
     clock: i64,
     held: Vec<Option<Held>>,
     take: (),
     renew: (),
     release: (),
+    requests: Vec<request::Found>,
+    ask: (),
+    wait: (),
+    withdraw: (),
 }
 
 /// The response to [`Call::Read`].
 #[derive(Serialize, TS)]
-struct Found {
+#[serde(rename_all = "camelCase")]
+struct FoundLease {
     /// The time on the store's clock.
     now: i64,
     lease: Option<Lease>,
+    /// The requests about the run, in the order of their arrival.
+    requests: Vec<request::Found>,
 }
 
 /// A lease in a response.
@@ -196,20 +154,32 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Read { of } => read(&of)?,
         Call::Clock {} => Request::ask(Query::Clock, |now| Response::json(&now.into_clock()?).map(Some)),
         Call::Held { space, runs } => held(&space, runs),
-        Call::Take { of, id, expired, holding, saved_at } => {
-            Request::Apply(take(&of, id, expired, &holding, saved_at)?)
+        Call::Take { of, id, expired, holding, saved_at, done } => {
+            let mut unit = take(&of, id, expired, &holding, saved_at)?;
+            unit.ops.extend(remove(done));
+            Request::Apply(unit)
         }
         Call::Renew { of, id, holding, saved_at } => Request::Apply(renew(&of, id, &holding, saved_at)?),
-        Call::Release { id } => Request::Apply(vec![Op::Remove { contract: CONTRACT_ID, id }].into()),
+        Call::Release { id, done } => {
+            let release = Op::Remove { contract: CONTRACT_ID, id };
+            Request::Apply([release].into_iter().chain(remove(done)).collect::<Vec<_>>().into())
+        }
+        Call::Requests {} => {
+            let (query, respond) = all();
+            Request::ask(query, respond)
+        }
+        Call::Ask { of, id, asked, saved_at } => Request::Apply(ask(&of, id, &asked, saved_at)?),
+        Call::Wait { id, saved_at } => Request::Apply(vec![Op::Touch { contract: REQUESTS_ID, id, saved_at }].into()),
+        Call::Withdraw { ids } => Request::Apply(remove(ids).collect::<Vec<_>>().into()),
     })
 }
 
 fn read(of: &Run) -> Result<Request> {
     let lineage = of.lineage()?;
     let start = Query::Start { contract: CONTRACT_ID, lineage: lineage.clone() };
-    let newest = Query::Newest { contract: CONTRACT_ID, lineage, label: None };
-    Ok(Request::ask(Query::All(vec![newest, start, Query::Clock]), |answer| {
-        let [newest, start, now] = answer.into_all()?;
+    let lease = Query::Newest { contract: CONTRACT_ID, lineage: lineage.clone(), label: None };
+    Ok(Request::ask(Query::All(vec![lease, start, Query::Clock, query(Some(lineage))]), |answer| {
+        let [newest, start, now, requests] = answer.into_all()?;
         let token = start.into_starts()?.first().map_or(0, |start| start.position);
         let now = now.into_clock()?;
         let lease = newest.into_checkpoint()?.map(|checkpoint| {
@@ -217,7 +187,7 @@ fn read(of: &Run) -> Result<Request> {
             let holding = holding_in(&id, &meta)?;
             Ok::<_, Error>(Lease { valid: is_valid(saved_at, holding.until, now), holding, token, saved_at, id })
         });
-        Response::json(&Found { now, lease: lease.transpose()? }).map(Some)
+        Response::json(&FoundLease { now, lease: lease.transpose()?, requests: found(requests, now)? }).map(Some)
     }))
 }
 
@@ -306,17 +276,4 @@ pub(super) fn own(unit: &mut Unit, owned: impl Fn(&str, &str, &str) -> Vec<Owned
 
 fn written(stored: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(stored).map_err(|error| Error::invalid(format!("a lease cannot be written: {error}")))
-}
-
-fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
-    let of = lineage.map(|lineage| match lineage.split_once('\0') {
-        Some((space, of)) if space.ends_with(NAMESPACE) => match thread::split(of) {
-            Some((thread, namespace)) => (thread.to_owned(), Some(namespace.to_owned())),
-            None => (of.to_owned(), None),
-        },
-        Some((_, run)) => (run.to_owned(), None),
-        None => (lineage, None),
-    });
-    let (run, ns) = of.map_or((None, None), |(run, ns)| (Some(run), ns));
-    Names { run, ns, id }
 }

@@ -6,8 +6,8 @@
 //! A call consists of the name of its contract, its own name, named fields and buffers. Each contract reads the fields
 //! into its own enum. The code between a contract and its TypeScript is the same for all contracts.
 //!
-//! Every call may also have the field `fence`, a condition on the lease of a run ([`lease::Fence`]). The call writes
-//! only if the condition holds. With `measure: true`, a call that writes a unit responds with the unit's cost.
+//! Every call may also have the field `fence`, a condition on the lease of a run ([`fence::Fence`]). The call
+//! writes only if the condition holds. With `measure: true`, a call that writes a unit responds with the unit's cost.
 
 pub mod agentium;
 pub mod agentos;
@@ -17,6 +17,7 @@ pub mod claude_agent_sdk;
 mod cursor;
 mod effect;
 mod entry;
+mod fence;
 pub mod fields;
 pub mod helix;
 mod ids;
@@ -105,7 +106,7 @@ fn applied(Tell { cost, incarnation }: Tell, reply: Reply<Option<Response>>) -> 
 /// `labels` are for runs that begin.
 fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
     let fence = match call.common(FENCE) {
-        Some(Value::Text(fence)) => Some(read_json::<lease::Fence>(fence)?),
+        Some(Value::Text(fence)) => Some(read_json::<fence::Fence>(fence)?),
         _ => None,
     };
     let mut request = match call.contract() {
@@ -120,9 +121,7 @@ fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
         if !labels.is_empty() {
             label(unit, labels);
         }
-        if let Some(fence) = fence {
-            fence.guard(unit);
-        }
+        fence::guard(fence, unit);
     }
     Ok(request)
 }

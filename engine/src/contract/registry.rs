@@ -7,7 +7,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-pub const CONTRACTS: [Contract; 22] = [
+pub const CONTRACTS: [Contract; 23] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
@@ -18,6 +18,7 @@ pub const CONTRACTS: [Contract; 22] = [
     helix::SESSIONS,
     tinyagents::CONTRACT,
     lease::CONTRACT,
+    lease::REQUESTS,
     program::CONTRACT,
     claude_agent_sdk::CONTRACT,
     openai_agents::SESSIONS,
@@ -66,7 +67,7 @@ pub const NAMES: [(ContractId, &str); CONTRACTS.len() + OF_EFFECTS.len()] = {
 };
 
 /// The contracts that a copy of a store leaves out, because their data belongs to running processes.
-pub const NOT_COPIED: [ContractId; 1] = [lease::CONTRACT_ID];
+pub const NOT_COPIED: [ContractId; 2] = [lease::CONTRACT_ID, lease::REQUESTS_ID];
 
 /// The lineage of a run: see [`Contract::lineage_of`].
 pub fn lineage_of(contract: &str, run: &str, ns: &str) -> Result<(ContractId, String)> {

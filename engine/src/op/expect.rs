@@ -2,8 +2,9 @@
 
 use std::borrow::Borrow;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, quote};
 use crate::record::{ContractId, Header, SortKey, Write};
+use crate::retention::{LEASES, lessee};
 
 /// A condition of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +56,16 @@ pub enum Expect {
         /// The unit's error if the lineage is not stored or has another position.
         otherwise: Error,
     },
+    /// No process holds the lease of a run. Otherwise the unit fails with [`Code::Conflict`] and the holder
+    /// ([`Error::lessee`]).
+    Unleased {
+        /// The lineage of the run's lease: see [`LEASES`].
+        lineage: String,
+        /// The name of the run in the error.
+        run: String,
+        /// The id of a lease that does not count, because its process has ended.
+        ended: Option<String>,
+    },
     /// No unclaimed write of this task to this checkpoint has this slot. Otherwise the unit fails with
     /// [`Code::Conflict`]. If two units write to the slot, the first one wins. The checkpoint must exist.
     FreeSlot { contract: ContractId, id: String, task: String, index: i64 },
@@ -90,6 +101,7 @@ impl Expect {
             Self::Newest { contract, lineage, .. }
             | Self::NewestSave { contract, lineage, .. }
             | Self::Incarnation { contract, lineage, .. } => [None, Some(Subject::Newest(*contract, lineage))],
+            Self::Unleased { lineage, .. } => [None, Some(Subject::Newest(LEASES, lineage))],
             Self::Checkpoint { contract, id, .. } | Self::FreeSlot { contract, id, .. } => {
                 [Some(Subject::Id(*contract, id)), None]
             }
@@ -127,6 +139,29 @@ impl Expect {
             Self::Incarnation { position, otherwise, .. } if found != Some(*position) => Err(otherwise.clone()),
             _ => Ok(()),
         }
+    }
+
+    /// The lineage of the lease that the condition checks. `None` for all other conditions.
+    pub(crate) fn lease(&self) -> Option<&str> {
+        match self {
+            Self::Unleased { lineage, .. } => Some(lineage),
+            _ => None,
+        }
+    }
+
+    /// Checks a condition on a lease. `found` is the stored lease, and `now` reads the store's clock.
+    pub(crate) fn check_lease(&self, found: Option<&Header>, now: impl FnOnce() -> Result<i64>) -> Result<()> {
+        let (Self::Unleased { run, ended, .. }, Some(found)) = (self, found) else { return Ok(()) };
+        if ended.as_ref() == Some(&found.id) {
+            return Ok(());
+        }
+        let Some(lessee) = lessee(found, now()?) else { return Ok(()) };
+        let message = format!(
+            "run {} is leased by {}: nothing was stored. Only the holder of the lease may write to the run, until it ends",
+            quote(run),
+            lessee.holder
+        );
+        Err(Error::new(Code::Conflict, message).with_lessee(lessee))
     }
 
     /// The checkpoint whose writes the condition checks. `None`: the condition checks [`Self::subjects`].
@@ -197,6 +232,8 @@ impl Expect {
                 if holds { Ok(()) } else { Err(otherwise.clone()) }
             }
             Self::Stored { otherwise, .. } => found.map(drop).ok_or_else(|| otherwise.clone()),
+            // The backends check leases with their clocks: see `check_lease`.
+            Self::Unleased { .. } => Ok(()),
             Self::FreeSlot { .. } => self.check_writes(&[]),
             Self::Incarnation { .. } => self.check_line(None),
         }

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::catalog::{Catalog, Leases};
-use crate::error::Result;
-use crate::record::ContractId;
+use crate::error::{Lessee, Result};
+use crate::record::{ContractId, Header};
 
 /// The contract whose checkpoints are leases.
 pub const LEASES: ContractId = ContractId(8);
@@ -25,12 +25,20 @@ pub struct Owned {
     pub all: bool,
 }
 
-/// The fields of a lease that retention reads.
+/// The fields of a lease that the engine reads.
 #[derive(Deserialize)]
 struct Lease {
     until: i64,
     #[serde(default)]
+    holder: String,
+    #[serde(default)]
     owned: Vec<Owned>,
+}
+
+/// Returns the process that holds a lease. `None`: the lease has expired, or is damaged.
+pub fn lessee(lease: &Header, now: i64) -> Option<Lessee> {
+    let Lease { until, holder, .. } = serde_json::from_slice(&lease.meta).ok()?;
+    is_valid(lease.saved_at, until, now).then(|| Lessee { id: lease.id.clone(), holder, until })
 }
 
 /// Returns true if a lease that was taken or renewed at `saved_at` is valid now. A lease from the future is not valid,
@@ -47,7 +55,7 @@ pub(super) fn held(catalog: &dyn Catalog) -> Result<HashSet<i64>> {
     let mut held = HashSet::new();
     for (saved_at, meta) in all {
         // Retention must not fail because of one damaged lease.
-        let Ok(Lease { until, owned }) = serde_json::from_slice(&meta) else { continue };
+        let Ok(Lease { until, owned, .. }) = serde_json::from_slice(&meta) else { continue };
         if !is_valid(saved_at, until, now) {
             continue;
         }

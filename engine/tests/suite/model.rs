@@ -11,6 +11,7 @@ use crate::common::prelude::*;
 use forkpoint_engine::backend::postgres::Postgres;
 use forkpoint_engine::codec::frame;
 use forkpoint_engine::record::Draft;
+use forkpoint_engine::retention::LEASES;
 use proptest::prelude::*;
 
 /// A record with a unique number. The number distinguishes records with equal content.
@@ -103,6 +104,12 @@ impl Model {
             Expect::Incarnation { contract, lineage, position, otherwise } => {
                 let found = self.begun(*contract, lineage).map(|begun| begun.position);
                 if found == Some(*position) { Ok(()) } else { Err(otherwise.code()) }
+            }
+            // The leases of the model never expire.
+            Expect::Unleased { lineage, ended, .. } => {
+                let found = self.newest_first(LEASES, |header| header.lineage == *lineage);
+                let is_free = found.first().is_none_or(|lease| ended.as_ref() == Some(&lease.header.id));
+                if is_free { Ok(()) } else { Err(Code::Conflict) }
             }
             Expect::FreeSlot { contract, id, task, index } => {
                 let taken = self.writes.iter().any(|(of, to, write)| {

@@ -4,7 +4,7 @@
  */
 
 import type { StoreHandle } from "../../store/handle.js";
-import { processStamp } from "../../store/holder.js";
+import { processStamp } from "../../bridge/holder.js";
 import { type Identity, encodeMark } from "../../store/mark.js";
 
 /** The maker of each store, by the store's handle. `recover` needs it. */

@@ -9,7 +9,7 @@
 import { ForkpointError, isArray, isOvertaken, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { copyOf } from "../../bridge/serializer.js";
 import type { Engine } from "../../store/engine.js";
-import { thisProcess } from "../../store/holder.js";
+import { thisProcess } from "../../bridge/holder.js";
 import type { Approval } from "./contract.js";
 import { type Found, type Message, type ToolPart, callsIn, isAnswered, isQuestion, lastPart } from "./questions.js";
 import { isSame } from "./same.js";

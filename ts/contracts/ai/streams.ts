@@ -6,7 +6,7 @@ import { deserializeValue } from "../../bridge/serializer.js";
 import { warn } from "../../bridge/warnings.js";
 import type { Engine } from "../../store/engine.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { hasEnded } from "../../store/holder.js";
+import { hasEnded } from "../../bridge/holder.js";
 import { type HeldLease, fenced, holdersOf } from "../../store/lease.js";
 import { callback, readRecord } from "../../store/options.js";
 import { batches } from "../../store/page.js";

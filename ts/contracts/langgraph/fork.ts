@@ -15,91 +15,26 @@ import { readValue } from "../../plugin/values.js";
 import type { CheckpointRef } from "../../plugin/views.js";
 import type { Key } from "../../plugin/wire.js";
 import { copyEffects } from "../../store/effect-copies.js";
-import { decodeMark, encodeMark } from "../../store/mark.js";
+import { type Rest, contentOf, foundAt, put, storeBranch } from "./branch.js";
 import { laterUuid } from "./uuid6.js";
 import { channelOf } from "./values.js";
-import { type Found, langgraph, openFound } from "./wire.js";
-import { type Pieces, copyWrites, putCheckpoint } from "./writing.js";
-
-/** The fields of a checkpoint that a fork changes. */
-interface Rest {
-  id: string;
-  ts: string;
-  channel_versions: Record<string, number | string>;
-}
+import { copyWrites } from "./writing.js";
 
 export async function forkBranch(plan: Fork): Promise<CheckpointRef> {
   const { context, key, row, as, dryRun } = plan;
-  const { header } = await foundAt(context, key, row.id);
-  const { parts, rest } = edit(plan);
+  const { header } = await foundAt(context.engine, key, row.id);
+  const edited = edit(plan);
   const id = laterUuid(row.id, Date.now());
-  const metadata = Buffer.from(JSON.stringify(forkMetadata(context, plan)));
   const to = { ...key, run: as ?? key.run };
   if (dryRun) return plan.refTo(to.run, id);
   if (as !== undefined) await copyAncestors(context, key, to, row.id);
-  const whole = { ...rest, id, ts: new Date().toISOString() };
-  // The branch belongs to the same program. No node has made it, and the same nodes run next.
-  const { nodes, ...source } = decodeMark(header.mark);
-  const next = nodes?.next && { nodes: { ran: [], next: nodes.next } };
-  const mark = encodeMark({ ...source, ...next, by: undefined, imported: undefined, branch: true });
-  const restPart = { name: "", tag: "json", bytes: Buffer.from(JSON.stringify(whole)) };
-  await put(context, to, id, row.id, {
-    parts: [restPart, ...parts],
-    metadata: { tag: "json", bytes: metadata },
-    mark,
-    dependsOnParent: header.dependsOnParent,
-    status: header.status,
-  });
+  await storeBranch(context.engine, to, id, header, edited, readValue(context, header.metadata).value);
   return plan.refTo(to.run, id);
-}
-
-/** Stores a checkpoint of a thread. The pending writes of its parent stay pending. */
-async function put(
-  { engine }: Context,
-  { run: threadId, ns: namespace }: Key,
-  id: string,
-  parent: string | null,
-  pieces: Omit<Pieces, "inherit" | "like">,
-): Promise<void> {
-  const whole = { ...pieces, inherit: [], like: [] };
-  await putCheckpoint(
-    engine.native,
-    { threadId, namespace, id },
-    parent ?? undefined,
-    whole,
-    { claims: false },
-    "copy",
-  );
-}
-
-async function foundAt({ engine }: Context, { run: threadId, ns: namespace }: Key, id: string): Promise<Found> {
-  const found = await langgraph.find(engine.native, "get", { threadId, namespace, id }, openFound);
-  if (found !== null) return found;
-  throw new ForkpointError("NOT_FOUND", `thread ${quote(threadId)} has no checkpoint ${quote(id)} any more`);
-}
-
-/** Returns the metadata of the fork, as `graph.updateState` would write it. */
-function forkMetadata(context: Context, { row }: Fork): Record<string, unknown> {
-  const read = row.metadata === null ? null : readValue(context, row.metadata).value;
-  const { step = -1, parents = {} } = (typeof read === "object" && read !== null ? read : {}) as {
-    step?: number;
-    parents?: object;
-  };
-  return { source: "fork", step: step + 1, parents };
 }
 
 /** Returns the channels of the fork, and the rest with the new versions of the edited channels. */
 function edit({ context, row, found, values, edit: change }: Fork): { parts: Part[]; rest: Rest } {
-  const restStored = found.parts.find(({ name }) => channelOf(name) === undefined);
-  const read = restStored && readValue(context, restStored);
-  if (read === undefined || !read.readable || typeof read.value !== "object" || read.value === null) {
-    throw new ForkpointError(
-      "UNSUPPORTED",
-      `checkpoint ${quote(row.id)} was not written by LangGraph.js in plain JSON`,
-    );
-  }
-  const rest = read.value as Rest;
-  const parts = found.parts.filter((each) => each !== restStored);
+  const { parts, rest } = contentOf(found.parts, row.id, (part) => readValue(context, part));
   if (change === undefined) return { parts, rest };
   const { state } = values();
   const [before, after] = [shownForm(state) as Record<string, unknown>, change(state)];
@@ -163,9 +98,9 @@ async function copyAncestors(context: Context, from: Key, to: Key, id: string): 
     next = parents.get(next) ?? null;
   }
   for (const each of chain.toReversed()) {
-    const { header, parts, writes } = await foundAt(context, from, each);
+    const { header, parts, writes } = await foundAt(context.engine, from, each);
     const { parent, metadata, mark, dependsOnParent, status } = header;
-    await put(context, to, each, parent, { parts, metadata, mark, dependsOnParent, status });
+    await put(context.engine, to, each, parent, { parts, metadata, mark, dependsOnParent, status });
     // Leave out the writes claimed by a checkpoint outside of the copied chain.
     const kept = writes.filter(({ claimedBy }) => claimedBy === null || chain.includes(claimedBy));
     await copyWrites(context.engine.native, { threadId: to.run, namespace: to.ns, id: each }, kept);

@@ -81,7 +81,10 @@ export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
   largest: Array<{ threadId: string; checkpointNs: string } & Omit<LineageStats, "lineage">>;
 }
 
-type StoreMethods = Pick<ContractStore, "lease" | "check" | "vacuum" | "close" | typeof Symbol.asyncDispose>;
+type StoreMethods = Pick<
+  ContractStore,
+  "lease" | "exclusive" | "stop" | "check" | "vacuum" | "close" | typeof Symbol.asyncDispose
+>;
 
 // The class below is a declaration too. The class that it describes has these methods.
 // oxlint-disable-next-line no-unsafe-declaration-merging

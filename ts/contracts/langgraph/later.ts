@@ -7,6 +7,7 @@ export { listThreads } from "./list-threads.js";
 export { recover } from "./recover-threads.js";
 export { Resuming } from "./resuming.js";
 export { hasStopped, status } from "./status.js";
+export { undo } from "./undo.js";
 export { copy, prune, remove, removeRuns } from "./threads.js";
 export { Entries } from "./store/entries.js";
 export { Items } from "./store/items.js";

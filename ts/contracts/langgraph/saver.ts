@@ -26,7 +26,7 @@ import { StoreHandle } from "../../store/handle.js";
 import { setHandle } from "../../store/handle-of.js";
 import { ownLeaseOption, type Lease } from "../../store/lease.js";
 import { flag, programOption, splitOptions } from "../../store/options.js";
-import { processStamp } from "../../store/holder.js";
+import { processStamp } from "../../bridge/holder.js";
 import { type DeleteOptions, forced } from "../../store/removing.js";
 import { listOf, requireId, text } from "../../store/ids.js";
 import { dependsOnParent } from "./dependence.js";
@@ -134,7 +134,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       this.#program = program;
       this.#version = version;
       this.#indexes = metadataIndexes;
-      this.#handle = StoreHandle.of(target, others, langgraph);
+      this.#handle = StoreHandle.of(target, others, { name: langgraph.name, undo: (...of) => later().undo(...of) });
       this.#leases = new ThreadLeases(this.#handle, lease, (...of) => later().hasStopped(...of));
       setHandle(this, this.#handle);
       threadLeases.set(this.#handle, this.#leases);
@@ -152,9 +152,10 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return this.#read(async (context) => {
         const threadId = nameInConfig(config, "thread_id");
         if (threadId === undefined) return undefined;
-        await this.#leases.begin(config);
+        const begun = this.#leases.begin(config);
+        if (this.#leases.takes) await begun;
         const [namespace, id] = [nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config)];
-        const found = await find(context, threadId, namespace, id, isRun(config));
+        const [found] = await Promise.all([find(context, threadId, namespace, id, isRun(config)), begun]);
         noteBeginning(config, id === undefined || found?.isLatest === true, found);
         if (found === null) {
           if (id === undefined && namespace === "") noteEmpty(config, this.#handle.seen, threadId);
@@ -394,7 +395,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return { native, peer, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) };
     }
   };
-  return withStoreMethods(made, "lease", "check", "vacuum", "close", Symbol.asyncDispose);
+  return withStoreMethods(made, "lease", "exclusive", "stop", "check", "vacuum", "close", Symbol.asyncDispose);
 }
 
 /** Returns true if an edge or a `Send` has chosen a node to run next. */

@@ -7,8 +7,9 @@
 import type { Config } from "@langchain/langgraph-checkpoint";
 import { readingArgument } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { type HeldLease, fenced } from "../../store/lease.js";
-import type { NativeStore } from "../../bridge/native.js";
+import { hasEnded } from "../../bridge/holder.js";
+import { type HeldLease, fenced, isHeld, leaseOfRun } from "../../store/lease.js";
+import type { NativeStore, RunKey } from "../../bridge/native.js";
 import type { hasStopped } from "./status.js";
 import type { SaverContext } from "./tuples.js";
 import { langgraph } from "./wire.js";
@@ -53,7 +54,7 @@ export class ThreadLeases {
    * it. A run may have nothing to do, or may write only at its end.
    */
   async begin(config: Config): Promise<void> {
-    if (this.#ttlMs === undefined || !isRun(config)) return;
+    if (!isRun(config)) return;
     const { threadId, namespace, task } = readingArgument("config.configurable", () => {
       const { thread_id: threadId, checkpoint_ns: namespace, __pregel_task_id: task } = config.configurable ?? {};
       return { threadId: threadId as unknown, namespace: (namespace ?? "") as unknown, task: task as unknown };
@@ -61,6 +62,8 @@ export class ThreadLeases {
     // A subgraph reads its own namespace, in the run of its thread.
     if (typeof threadId !== "string" || namespace !== "" || task !== undefined) return;
     const known = this.#threads.get(threadId);
+    if (this.#isOwned(threadId)) return;
+    if (this.#ttlMs === undefined) return known === undefined ? this.#refuseLeased(threadId) : undefined;
     // An earlier run has lost its lease. This run takes a new one.
     if (known !== undefined && (await isLost(known))) this.#forget(threadId, known);
     const held = this.#threads.get(threadId) ?? this.#take(threadId);
@@ -68,13 +71,30 @@ export class ThreadLeases {
     this.#releaseIfIdle(threadId, held);
   }
 
+  /** True if a run takes a lease. Its thread must be read after that. */
+  get takes(): boolean {
+    return this.#ttlMs !== undefined;
+  }
+
   guards(threadId: string): boolean {
-    return this.#ttlMs !== undefined || this.#handle.isLeased || this.#threads.has(threadId);
+    return this.takes || this.#isOwned(threadId) || this.#threads.has(threadId);
+  }
+
+  /** True if the writes to a thread carry a lease without this object. */
+  #isOwned(threadId: string): boolean {
+    return this.#handle.isLeased || this.#handle.scopeOf(keyOf(threadId)) !== undefined;
+  }
+
+  /** Refuses a run on a thread that another process or another scope works on, before a node runs. */
+  async #refuseLeased(threadId: string): Promise<void> {
+    const of = keyOf(threadId);
+    const lease = await this.#handle.run(({ native }) => leaseOfRun(native, of));
+    if (lease?.valid && !hasEnded(lease.holder)) throw isHeld(of, lease, "wait until it ends, or use exclusive()");
   }
 
   write(context: SaverContext, write: ThreadWrite, work: (native: NativeStore) => Promise<unknown>): Promise<unknown> {
     const held = this.#threads.get(write.threadId);
-    const needsNone = held === undefined && this.#ttlMs === undefined;
+    const needsNone = (held === undefined && this.#ttlMs === undefined) || this.#isOwned(write.threadId);
     return needsNone ? work(context.native) : this.#underLease(context, write, held, work);
   }
 
@@ -129,7 +149,7 @@ export class ThreadLeases {
   /** Takes the lease of a thread for a change outside of a run. Undefined if the saver takes no leases. */
   leaseOf(threadId: string): Promise<HeldLease> | undefined {
     if (this.#ttlMs === undefined) return undefined;
-    return this.#handle.leaseOf({ space: langgraph.name, run: threadId, ns: "" }, { ttlMs: this.#ttlMs });
+    return this.#handle.leaseOf(keyOf(threadId), { ttlMs: this.#ttlMs });
   }
 
   #take(threadId: string): Held {
@@ -162,6 +182,8 @@ export class ThreadLeases {
     }, this.#ttlMs).unref();
   }
 }
+
+const keyOf = (threadId: string): RunKey => ({ space: langgraph.name, run: threadId, ns: "" });
 
 async function isLost({ lease }: Held): Promise<boolean> {
   return (await lease).lost;

@@ -140,5 +140,5 @@ export function storeOf(peer: Peer): typeof ForkpointMastraStore {
       return new ForkpointMastraStore(this.#handle.withLease(lease).asStore, this.#options, this.#known);
     }
   };
-  return withStoreMethods(made, "stats", "check", "vacuum", "close", Symbol.asyncDispose);
+  return withStoreMethods(made, "exclusive", "stop", "stats", "check", "vacuum", "close", Symbol.asyncDispose);
 }

@@ -10,7 +10,7 @@ import { tokenAfter } from "../../store/effect-attempt.js";
 import { type EffectEntry, type StoredEffect, effectCalls } from "../../store/effect-wire.js";
 import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
-import { thisProcess } from "../../store/holder.js";
+import { thisProcess } from "../../bridge/holder.js";
 import { nonEmpty, text as textArgument } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { type StoreOptions, flag, readRecord, splitOptions, whole } from "../../store/options.js";

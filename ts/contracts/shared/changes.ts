@@ -5,7 +5,8 @@ import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { Mark } from "../../store/mark.js";
 import { type ProgramShape, compareShapes, missingNodes, shapeHash } from "../../store/compare-programs.js";
-import { type EndedRun, type PendingFork, endRun, programOf } from "../../store/stored-programs.js";
+import { type EndedRun, type PendingFork, endRun } from "../../store/ended-runs.js";
+import { programOf } from "../../store/stored-programs.js";
 import type { Candidate, Framework } from "./framework.js";
 import type { ChangeDecision, ChangedRun, ProgramVersion, Settings, UnrecoveredRun } from "./recover-options.js";
 
@@ -79,9 +80,13 @@ export class Changes {
   }
 
   async #end(run: string, changed: ChangedRun, lease: HeldLease): Promise<UnrecoveredRun> {
-    const { handle, space } = this.#framework;
-    await endRun(handle, { space, run }, { at: changed.checkpointId }, lease);
+    await this.#record(run, { at: changed.checkpointId }, lease);
     return { outcome: "changed", decision: "end", ...changed };
+  }
+
+  #record(run: string, ended: EndedRun, lease: HeldLease): Promise<void> {
+    const { handle, space } = this.#framework;
+    return handle.run(({ native }) => endRun(native, { space, run }, ended), lease);
   }
 
   /**
@@ -94,16 +99,16 @@ export class Changes {
     lease: HeldLease,
     recoverFork: (fork: string, lease: HeldLease) => Promise<unknown>,
   ): Promise<UnrecoveredRun> {
-    const { handle, space, forksInPlace } = this.#framework;
+    const { forksInPlace } = this.#framework;
     const at = changed.checkpointId;
     const fork = begun ?? (await this.#newFork(run, changed));
     const outcome: UnrecoveredRun = { outcome: "changed", decision: "fork", fork: fork.run, ...changed };
-    if (!forksInPlace) await endRun(handle, { space, run }, { at, fork }, lease);
+    if (!forksInPlace) await this.#record(run, { at, fork }, lease);
     await this.#framework.fork(run, fork, lease);
     await recoverFork(fork.run, lease);
     if (forksInPlace) return outcome;
     const newest = await this.#framework.look(fork.run);
-    if (newest?.newest !== fork.id) await endRun(handle, { space, run }, { at }, lease);
+    if (newest?.newest !== fork.id) await this.#record(run, { at }, lease);
     return outcome;
   }
 

@@ -5,7 +5,7 @@ import type { HeldLease } from "../../store/lease.js";
 import type { Mark } from "../../store/mark.js";
 import type { Parsed } from "../../store/options.js";
 import type { ProgramPosition, ProgramShape } from "../../store/compare-programs.js";
-import type { PendingFork } from "../../store/stored-programs.js";
+import type { PendingFork } from "../../store/ended-runs.js";
 import type { sharedOptions } from "./recover-options.js";
 
 /** An unfinished run, as its newest checkpoint describes it. */

@@ -1,7 +1,7 @@
 /** Decides which runs `recover` leaves alone, because another program made them or a process works on them. */
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
-import { livingProcess } from "../../store/holder.js";
+import { livingProcess } from "../../bridge/holder.js";
 import { type ProgramShape, hasSameParts, shapeHash } from "../../store/compare-programs.js";
 import type { Candidate, Framework } from "./framework.js";
 import type { UnrecoveredRun } from "./recover-options.js";

@@ -4,7 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { quote, show } from "../../bridge/errors.js";
 import type { RunKey } from "../../bridge/native.js";
 import { HeldLease, holdersOf } from "../../store/lease.js";
-import { describeProgram, endOf } from "../../store/stored-programs.js";
+import { endOf } from "../../store/ended-runs.js";
+import { describeProgram } from "../../store/stored-programs.js";
 import { Attempt } from "./attempt.js";
 import { Changes } from "./changes.js";
 import type { Candidate, Framework } from "./framework.js";
@@ -24,7 +25,7 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
     const found = await framework.look(run);
     // If the clock has stepped back, the age of the run is unknown.
     if (found === undefined || Math.max(0, Date.now() - found.at) < idleMs) return null;
-    const ended = await endOf(handle, { space, run }, found.newest);
+    const ended = await handle.run(({ native }) => endOf(native, { space, run }, found.newest));
     if (ended !== null && ended.fork === undefined && framework.named === undefined) return null;
     const from = await changes.shapeOf(found.mark);
     return refusal(framework, run, found, from) ?? (await changes.judge(run, found, from, ended)) ?? found;

@@ -8,6 +8,7 @@ mod backend;
 mod batch;
 mod check;
 mod checkpoint;
+mod clock;
 mod connect;
 mod direct;
 mod error;

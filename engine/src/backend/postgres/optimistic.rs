@@ -27,6 +27,7 @@ use crate::codec::plan::{Base, Effort, plan};
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Expect, Must, Op, Unit};
 use crate::record::{Bound, ContractId, Draft, Header, Labels, PayloadKey, Seq};
+use crate::retention::LEASES;
 
 /// The maximum size of a payload, in bytes. A larger payload would be costly to send twice if an assumption is wrong.
 const LARGEST: usize = 16 << 20;
@@ -50,6 +51,8 @@ struct OptimisticWrite<'a> {
     new_lineages: Vec<NewLineage>,
     /// Other lineages that must not exist, because the batch removes them.
     absent: Vec<Name>,
+    /// The same for a batch that stores no checkpoint. [`LOOK`] verifies it.
+    absent_at_look: Vec<Name>,
     /// The heads after the puts so far. The save number of a put is not known yet: a negative number is its index in
     /// `puts`.
     moved: HashMap<Name, Head>,
@@ -75,27 +78,23 @@ struct Unsupported;
 pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Result<Option<Vec<Applied>>> {
     let Batch { units, call } = batch;
     let (cache, heads) = (&memory.cache, &mut *memory.heads.borrow_mut());
-    let mut write = OptimisticWrite {
-        heads,
-        cache,
-        call,
-        lineages: BTreeMap::new(),
-        new_lineages: Vec::new(),
-        absent: Vec::new(),
-        moved: HashMap::new(),
-        puts: Vec::new(),
-        ids: HashSet::new(),
-        has_puts: units.iter().flat_map(|unit| &unit.ops).any(|op| matches!(op, Op::Put(_))),
-        stages: Vec::new(),
-        touched: Touched::default(),
-        told: Vec::new(),
-        needed: Vec::new(),
-        last: HashMap::new(),
-    };
+    let has_puts = units.iter().flat_map(|unit| &unit.ops).any(|op| matches!(op, Op::Put(_)));
+    let mut write = OptimisticWrite::new(heads, cache, call, has_puts);
     let Ok(mut applied) = units.iter().map(|unit| write.unit(unit)).collect::<Result<Vec<_>, _>>() else {
         return Ok(None);
     };
-    let OptimisticWrite { lineages, new_lineages, absent, puts, mut stages, touched, mut told, needed, .. } = write;
+    let OptimisticWrite {
+        lineages,
+        new_lineages,
+        absent,
+        absent_at_look,
+        puts,
+        mut stages,
+        touched,
+        mut told,
+        needed,
+        ..
+    } = write;
     // Only the statement that stores checkpoints verifies heads. Without it, conditions on heads would not be verified.
     if puts.is_empty() && !(lineages.is_empty() && absent.is_empty()) {
         return Ok(None);
@@ -112,9 +111,11 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         locked.extend([&told, &named].into_iter().flat_map(key::columns));
         open.later(LOCK, locked);
     }
-    let looked = (!needed.is_empty()).then(|| {
+    let looked = (!(needed.is_empty() && absent_at_look.is_empty())).then(|| {
         let at = open.count();
-        open.later(LOOK, needed_columns(needed));
+        let mut values = needed_columns(needed);
+        values.extend(key::columns(&absent_at_look));
+        open.later(LOOK, values);
         at
     });
     let at = open.count();
@@ -197,6 +198,29 @@ fn learn(cache: &PayloadCache, heads: &mut Heads, puts: Vec<Put>, seqs: &[(Seq, 
     cache.keep(kept);
 }
 
+impl<'a> OptimisticWrite<'a> {
+    fn new(heads: &'a Heads, cache: &'a PayloadCache, call: i64, has_puts: bool) -> Self {
+        Self {
+            heads,
+            cache,
+            call,
+            lineages: BTreeMap::new(),
+            new_lineages: Vec::new(),
+            absent: Vec::new(),
+            absent_at_look: Vec::new(),
+            moved: HashMap::new(),
+            puts: Vec::new(),
+            ids: HashSet::new(),
+            has_puts,
+            stages: Vec::new(),
+            touched: Touched::default(),
+            told: Vec::new(),
+            needed: Vec::new(),
+            last: HashMap::new(),
+        }
+    }
+}
+
 impl OptimisticWrite<'_> {
     /// Adds a unit to the optimistic write. Returns the results of the unit if the write succeeds.
     fn unit(&mut self, unit: &Unit) -> Result<Applied, Unsupported> {
@@ -275,6 +299,12 @@ impl OptimisticWrite<'_> {
                     self.needed.push((number(*contract), None, Some(name), Some(*position)));
                 }
                 head.map_or(Ok(()), |head| expect.check_line(Some(head.lin)))
+            }
+            // The statement verifies that there is no lease. If there is one, even an expired one, the database must decide.
+            Expect::Unleased { lineage, .. } => {
+                let lease = key::name(LEASES, lineage);
+                if self.has_puts { &mut self.absent } else { &mut self.absent_at_look }.push(lease);
+                Ok(())
             }
             Expect::FreeSlot { .. } => return Err(Unsupported),
         };

@@ -21,7 +21,7 @@ pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) OR l
       ON l.contract = w.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name))
   ORDER BY lin FOR NO KEY UPDATE";
 
-/// Checks that the rows of [`Needed`] exist. The next statements of the transaction read the result from a setting, and
+/// Checks that the rows of [`Needed`] exist, and that other lineages do not. The next statements of the transaction read the result from a setting, and
 /// store nothing if a row is missing. This is a separate statement, because it must see everything that was committed
 /// before the locks were granted.
 pub(super) const LOOK: &str = "SELECT set_config('forkpoint.missing', CASE WHEN EXISTS (
@@ -33,9 +33,12 @@ pub(super) const LOOK: &str = "SELECT set_config('forkpoint.missing', CASE WHEN 
       SELECT FROM @lineage AS l JOIN LATERAL (SELECT FROM @checkpoint AS c WHERE c.lin = l.lin LIMIT 1) AS c ON true
       WHERE l.contract = need.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(need.name), 1, 16) AND l.name = need.name
         AND (need.lin IS NULL OR l.lin = need.lin)))
+  OR EXISTS (
+    SELECT FROM unnest($5, $6) AS absent(contract, name) JOIN @lineage AS l
+      ON l.contract = absent.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(absent.name), 1, 16) AND l.name = absent.name)
   THEN 'yes' ELSE '' END, true)";
 
-/// True unless [`LOOK`] has found that a row is missing.
+/// True unless [`LOOK`] has found that an assumption is wrong.
 macro_rules! nothing_missing {
     () => {
         "coalesce(current_setting('forkpoint.missing', true), '') = ''"
@@ -47,7 +50,7 @@ pub(super) use nothing_missing;
 /// contract's, and the last the lineage's. `None` as the last: any lineage with the name.
 pub(super) type Needed = (i16, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>);
 
-/// The parameters of [`LOOK`].
+/// The first parameters of [`LOOK`].
 pub(super) fn needed_columns(needed: Vec<Needed>) -> Vec<Value> {
     let (mut contracts, mut ids, mut names, mut lins) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (contract, id, name, lin) in needed {

@@ -3,6 +3,7 @@
 
 use tokio_postgres::Row;
 
+use super::clock;
 use super::export;
 use super::listing;
 use super::log_read;
@@ -116,7 +117,7 @@ impl<'a> Pipelined<'a> {
                 Some(Self::Start)
             }
             Query::Clock => {
-                open.later("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", values![]);
+                open.later(clock::NOW, values![]);
                 Some(Self::Clock)
             }
             _ => {

@@ -16,6 +16,7 @@ use super::transaction::Transaction;
 use super::value::values;
 use crate::error::Result;
 use crate::op::{Applied, Expect, Op, Unit};
+use crate::retention::LEASES;
 
 /// Parameters: lineages with the sort keys from which their checkpoints are removed (`$1` to `$3`), ids (`$4`, `$5`),
 /// prefixes of lineage names (`$6`, `$7`), prefixes of ids whose writes are removed (`$8`, `$9`), the numbers of this
@@ -126,6 +127,7 @@ impl Going {
         for expect in &unit.expect {
             match expect {
                 Expect::Newest { contract, lineage, newest: None, .. } => self.absent.push(name(*contract, lineage)),
+                Expect::Unleased { lineage, .. } => self.absent.push(name(LEASES, lineage)),
                 _ => return None,
             }
         }

@@ -21,7 +21,7 @@ use super::status::{self, Touched};
 use super::transaction::Transaction;
 use super::value::values;
 use super::writes::Claims;
-use super::{listing, writes};
+use super::{clock, listing, writes};
 use crate::backend::batch::Failure;
 use crate::backend::header::flags_and_sum;
 use crate::backend::inherit;
@@ -34,7 +34,7 @@ use crate::names;
 use crate::op::{Appended, Applied, Expect, Op, Subject, Unit};
 use crate::query::Of;
 use crate::record::{Bound, ContractId, Draft, Encoded, Header, Labels, Order, SortKey};
-use crate::retention::beyond;
+use crate::retention::{LEASES, beyond};
 
 /// Classifies an error: errors of the connection or of locks concern the entire batch, and others only their unit.
 fn failure(error: Error) -> Failure {
@@ -153,6 +153,14 @@ impl Writing<'_> {
             let found = self.known.lineage(self.open, contract, name)?.map(|line| line.lin);
             found.map_or(Ok(()), |lin| self.check_locked(lin))?;
             return expect.check_line(found);
+        }
+        if let Some(lineage) = expect.lease() {
+            // A remembered head has no meta.
+            let line = self.known.lineage(self.open, LEASES, lineage)?;
+            let head = line.map(|line| self.known.newest(self.open, &line)).transpose()?.flatten();
+            let Some(head) = head else { return Ok(()) };
+            let found = row::by_id(self.open, LEASES, &head.header.id)?.map(|row| row.header);
+            return expect.check_lease(found.as_ref(), || clock::read(self.open));
         }
         expect.check_with(|subject| {
             let found = match subject {

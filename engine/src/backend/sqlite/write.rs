@@ -14,6 +14,7 @@ use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::{labels, setting, status, writes};
 use crate::backend::batch::Failure;
+use crate::backend::clock::machine_clock;
 use crate::backend::inherit;
 use crate::backend::logs::{self as log, LogName, Mark};
 use crate::backend::marks::{decode_marks, encode_marks};
@@ -25,7 +26,7 @@ use crate::error::{Code, Result};
 use crate::names;
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, LogMust, Op, Subject, Unit};
 use crate::record::{Bound, ContractId, Draft, Encoded, Header, LabelChanges, Labels, Order, Record, Seq};
-use crate::retention::{Prune, Pruned, Rule, plan};
+use crate::retention::{LEASES, Prune, Pruned, Rule, plan};
 
 /// Selects the greatest save number of all checkpoint rows.
 const LAST_SEQ: &str = "SELECT coalesce(max(seq), 0) FROM checkpoint";
@@ -137,6 +138,10 @@ impl<'a> Writing<'a> {
         }
         if let Some((contract, name)) = expect.line() {
             return expect.check_line(lineage::find(self.transaction, contract, name)?.map(|line| line.lin));
+        }
+        if let Some(lineage) = expect.lease() {
+            let found = row::newest(self.transaction, LEASES, lineage, None)?.map(|row| row.header);
+            return expect.check_lease(found.as_ref(), || Ok(machine_clock()));
         }
         expect.check_with(|subject| {
             let found = match subject {

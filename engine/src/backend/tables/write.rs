@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::contents::Contents;
 use super::maps::Tables;
 use super::row::{First, Row, TaskRow};
+use crate::backend::clock::machine_clock;
 use crate::backend::inherit;
 use crate::backend::logs::{self, LogName, Mark};
 use crate::backend::writes;
@@ -14,7 +15,7 @@ use crate::error::Result;
 use crate::names;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
 use crate::record::{Bound, ContractId, Draft, Header, LabelChanges, Labels, Part, Payload, Seq, SortKey, Write};
-use crate::retention::{self, Prune, Pruned};
+use crate::retention::{self, LEASES, Prune, Pruned};
 
 impl<C: Contents> Tables<C> {
     /// Applies all changes of a unit, or none.
@@ -26,6 +27,11 @@ impl<C: Contents> Tables<C> {
             }
             if let Some((contract, name)) = expect.line() {
                 expect.check_line(self.positions.get(&(contract, name.to_owned())).copied())?;
+                continue;
+            }
+            if let Some(lineage) = expect.lease() {
+                let found = self.newest_of(LEASES, lineage).map(|row| &row.header);
+                expect.check_lease(found, || Ok(machine_clock()))?;
                 continue;
             }
             expect.check_with(|subject| {

@@ -1,0 +1,51 @@
+//! Runs that can be leased, and the lineages of their leases.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::contract::entry::Names;
+use crate::contract::ids::check_id;
+use crate::contract::thread;
+use crate::error::Result;
+
+/// Identifies a run of any contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Run {
+    /// The name of the run's contract.
+    pub space: String,
+    /// The id of the run or thread.
+    pub run: String,
+    /// The namespace in the thread. Empty for the thread itself, and for contracts without namespaces.
+    #[serde(default)]
+    pub ns: String,
+}
+
+/// A suffix for the contract's name in the lineage of a namespace. No contract's name contains it.
+const NAMESPACE: &str = "/ns";
+
+impl Run {
+    /// The lineage of the run's lease: the name of the contract, NUL, and the id of the run. Namespaces have separate
+    /// lineages, which no run's id can produce.
+    pub(in crate::contract) fn lineage(&self) -> Result<String> {
+        check_id("the id of the run", &self.run)?;
+        let Self { space, run, ns } = self;
+        Ok(match &**ns {
+            "" => format!("{space}\0{run}"),
+            ns => format!("{space}{NAMESPACE}\0{}", thread::lineage(run, ns)),
+        })
+    }
+}
+
+/// Returns the names of a run for the lineage of its lease.
+pub(super) fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
+    let of = lineage.map(|lineage| match lineage.split_once('\0') {
+        Some((space, of)) if space.ends_with(NAMESPACE) => match thread::split(of) {
+            Some((thread, namespace)) => (thread.to_owned(), Some(namespace.to_owned())),
+            None => (of.to_owned(), None),
+        },
+        Some((_, run)) => (run.to_owned(), None),
+        None => (lineage, None),
+    });
+    let (run, ns) = of.map_or((None, None), |(run, ns)| (Some(run), ns));
+    Names { run, ns, id }
+}

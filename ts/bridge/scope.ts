@@ -1,0 +1,36 @@
+/** The scopes that own runs: see `ts/store/scope.ts`. Calls in a scope carry the lease of the scope's run. */
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Fence, NativeStore } from "./binding.js";
+
+/** The run that a call concerns. A field is undefined or null if it is unknown. */
+export type Subject = { [K in "space" | "run" | "ns" | "id"]?: string | null | undefined };
+
+export interface Scope {
+  readonly fence: Fence;
+  /** The handle of the store with which the scope was opened. */
+  readonly handle: object;
+  /** The scope around this one. */
+  readonly outer: Scope | undefined;
+  /** Returns true if the scope owns the run of a call. */
+  owns(native: NativeStore, of: Subject): boolean;
+}
+
+/** Undefined until the first scope begins, so that other programs pay nothing. */
+let scopes: AsyncLocalStorage<Scope> | undefined;
+
+/** Runs a function in a scope. Everything that it awaits or starts is in the scope too. */
+export function within<T>(scope: Scope, work: () => T): T {
+  scopes ??= new AsyncLocalStorage();
+  return scopes.run(scope, work);
+}
+
+/** The innermost scope of the caller. */
+export const currentScope = (): Scope | undefined => scopes?.getStore();
+
+/** Returns the innermost scope of the caller that owns a run. */
+export function scopeOf(native: NativeStore, of: Subject): Scope | undefined {
+  let scope = scopes?.getStore();
+  while (scope !== undefined && !scope.owns(native, of)) scope = scope.outer;
+  return scope;
+}

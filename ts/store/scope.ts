@@ -1,0 +1,243 @@
+/**
+ * Scopes: a function that works on a run alone. The scope takes the lease of the run, renews it, and releases it when
+ * the function has ended. The writes of the function carry the lease, and all other writes to the run are refused.
+ */
+
+import { ForkpointError, isOwnError } from "../bridge/errors.js";
+import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
+import { type Scope as Open, type Subject, currentScope, within } from "../bridge/scope.js";
+import type { Host } from "./host.js";
+import { type HeldLease, TTL_MS, ttlOption } from "./lease.js";
+import { type OptionParser, callback, oneOf, readRecord, signalOption, whole } from "./options.js";
+import { text } from "./ids.js";
+import { recordStop } from "./stop.js";
+import { type Taken, type WhenBusy, takeInTurn } from "./waiting.js";
+
+/** Options of `exclusive()`. */
+export interface ExclusiveOptions {
+  /** What happens if another call works on the run: see {@link WhenBusy}. Default: `"reject"`. */
+  whenBusy?: WhenBusy;
+  /** The longest wait for the run, in ms. Then the call rejects with `CONFLICT`. Default: no limit. */
+  maxWaitMs?: number;
+  /** Ends the wait, and stops the function: its signal aborts with the same reason. */
+  signal?: AbortSignal;
+  /**
+   * How long the lease stays valid without a renewal, in ms, at least 100. It is renewed in the background, so it may be
+   * shorter than a node takes. After a crash, other machines wait this long. Default: 30,000.
+   */
+  ttlMs?: number;
+  /** The person or the program that calls. A call that it interrupts gets this name. */
+  by?: string;
+  /** The reason for an interruption. */
+  reason?: string;
+}
+
+/** The function that works on a run. Pass the signal to everything that it awaits. */
+export type Work<T> = (signal: AbortSignal) => T | Promise<T>;
+
+const milliseconds = whole(0, 2 ** 31 - 1, "milliseconds");
+const name: OptionParser<string> = (value, option) => text(value, option);
+
+const exclusiveOptions = {
+  whenBusy: oneOf("reject", "enqueue", "interrupt", "rollback"),
+  maxWaitMs: milliseconds,
+  signal: signalOption,
+  ttlMs: ttlOption,
+  by: name,
+  reason: name,
+};
+
+/** Runs a function that works on a run alone. */
+export async function exclusive<T>(handle: Host, of: RunKey, work: Work<T>, options: unknown): Promise<T> {
+  callback(work, "work");
+  const read = readRecord(options, "options", exclusiveOptions);
+  const { whenBusy = "reject", maxWaitMs, signal, ttlMs = TTL_MS, by, reason } = read;
+  signal?.throwIfAborted();
+  if (whenBusy === "rollback" && handle.undo === undefined) {
+    const message = `the work on a run of ${of.space} cannot be rolled back: pass whenBusy: "interrupt" or "enqueue"`;
+    throw new ForkpointError("UNSUPPORTED", message);
+  }
+  const outer = handle.scopeOf(of);
+  // The caller works on the run already.
+  if (outer instanceof Scope) return await outer.nested(work, signal);
+  const wanted = { ttlMs, whenBusy, maxWaitMs, signal, by, reason };
+  const taken = await handle.leasing((engine, own) => takeInTurn(engine, of, own, wanted));
+  const scope = new Scope(handle, taken.lease, signal);
+  return scope.run(work, taken);
+}
+
+class Scope implements Open {
+  readonly handle: Host;
+  readonly #lease: HeldLease;
+  readonly #signal: AbortSignal;
+  readonly outer = currentScope();
+  /** Lets the store close. */
+  readonly #letGo: () => void;
+  #ended: Promise<void> | undefined;
+
+  constructor(handle: Host, lease: HeldLease, signal: AbortSignal | undefined) {
+    this.handle = handle;
+    this.#letGo = handle.hold();
+    this.#lease = lease;
+    this.#signal = signal === undefined ? lease.signal : AbortSignal.any([lease.signal, signal]);
+  }
+
+  get fence(): Fence {
+    return this.#lease;
+  }
+
+  get lease(): HeldLease {
+    return this.#lease;
+  }
+
+  owns(native: NativeStore, { space, run, ns }: Subject): boolean {
+    const { of } = this.#lease;
+    if (space !== of.space || run !== of.run || (of.ns !== "" && (ns ?? "") !== of.ns)) return false;
+    return this.#lease.isOf(native);
+  }
+
+  async run<T>(work: Work<T>, { undo }: Taken): Promise<T> {
+    let result: T;
+    try {
+      if (undo !== undefined) await within(this, () => this.#undo(undo));
+      result = await within(this, async () => work(this.#signal));
+    } catch (error) {
+      await this.end();
+      throw this.#reasonFor(error);
+    }
+    const followed = follow(this, this.#signal, result);
+    if (followed === undefined) await this.end();
+    return followed ?? result;
+  }
+
+  #undo(to: string | null): Promise<void> {
+    return this.handle.run((engine) => this.handle.undo!(engine, this.#lease.of, to), this.#lease);
+  }
+
+  /** Runs a function of the same scope. */
+  async nested<T>(work: Work<T>, signal: AbortSignal | undefined): Promise<T> {
+    return work(signal === undefined ? this.#signal : AbortSignal.any([this.#signal, signal]));
+  }
+
+  /** Ends the scope. If somebody has stopped the run, records it. */
+  end(): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    const lease = this.#lease;
+    try {
+      if (lease.stop?.what === "stop" && !lease.lost) await recordStop(this.handle, lease, lease.stop);
+    } finally {
+      // If that fails, the lease expires.
+      await lease.release().catch(() => {});
+      this.#letGo();
+    }
+  }
+
+  /** A function that was stopped may fail with any error. Returns the error that says who has stopped it. */
+  #reasonFor(error: unknown): unknown {
+    const { signal } = this.#lease;
+    if (!signal.aborted || error === signal.reason) return error;
+    const reason = signal.reason as ForkpointError;
+    if (isOwnError(error) && error.code === "CONFLICT" && reason.code === "CONFLICT") return error;
+    return Object.assign(reason, { cause: error });
+  }
+}
+
+/** Wraps a result that is still being made. Returns undefined for other results. */
+function follow<T>(scope: Scope, signal: AbortSignal, result: T): T | undefined {
+  if (result instanceof Response) {
+    if (result.body === null) return undefined;
+    const { status, statusText, headers } = result;
+    return new Response(readable(scope, signal, result.body), { status, statusText, headers }) as T;
+  }
+  if (result instanceof ReadableStream) return readable(scope, signal, result) as T;
+  if (typeof result === "object" && result !== null && Symbol.asyncIterator in result)
+    return iterable(scope, signal, result as unknown as AsyncIterable<unknown>) as T;
+  return undefined;
+}
+
+/** Wraps a stream. The scope ends when the stream is read to its end, is canceled, or is stopped. */
+function readable<C>(scope: Scope, signal: AbortSignal, source: ReadableStream<C>): ReadableStream<C> {
+  const reader = source.getReader();
+  let controller!: ReadableStreamDefaultController<C>;
+  const stop = async (reason: unknown, tell: boolean) => {
+    signal.removeEventListener("abort", aborted);
+    await within(scope, () => reader.cancel(reason)).catch(() => {});
+    await scope.end().catch(() => {});
+    if (tell) controller.error(reason);
+  };
+  const aborted = () => void stop(signal.reason, true);
+  const done = async () => {
+    signal.removeEventListener("abort", aborted);
+    await scope.end();
+  };
+  return new ReadableStream<C>(
+    {
+      start(its) {
+        controller = its;
+        if (signal.aborted) aborted();
+        else signal.addEventListener("abort", aborted, { once: true });
+      },
+      async pull() {
+        try {
+          const { done: isOver, value } = await within(scope, () => reader.read());
+          if (signal.aborted) return;
+          if (!isOver) return controller.enqueue(value);
+          await done();
+          controller.close();
+        } catch (error) {
+          if (signal.aborted) return;
+          await done();
+          controller.error(error);
+        }
+      },
+      cancel: (reason) => stop(reason, false),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Wraps an iterable. The scope ends when it is read to its end, is closed, or is stopped. */
+function iterable<C>(scope: Scope, signal: AbortSignal, source: AsyncIterable<C>): AsyncIterable<C> {
+  const iterator = within(scope, () => source[Symbol.asyncIterator]());
+  let isOver = false;
+  const end = async () => {
+    isOver = true;
+    signal.removeEventListener("abort", stop);
+    await scope.end();
+  };
+  const stop = () => {
+    // A generator that is running ends with its own step, because its signal is aborted too.
+    void within(scope, async () => iterator.return?.())
+      .catch(() => {})
+      .then(end)
+      .catch(() => {});
+  };
+  const step = async (take: () => Promise<IteratorResult<C>>): Promise<IteratorResult<C>> => {
+    try {
+      const result = await within(scope, take);
+      if (result.done === true) await end();
+      if (result.done === true && signal.aborted) throw signal.reason;
+      return result;
+    } catch (error) {
+      if (!isOver) await end();
+      throw error;
+    }
+  };
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  const wrapped: AsyncIterableIterator<C> = {
+    next: () => step(() => iterator.next()),
+    return: (value) => step(async () => (await iterator.return?.(value)) ?? { done: true, value }),
+    throw: (error) =>
+      step(async () => {
+        if (iterator.throw !== undefined) return iterator.throw(error);
+        throw error;
+      }),
+    [Symbol.asyncIterator]: () => wrapped,
+  };
+  return wrapped;
+}

@@ -1,0 +1,125 @@
+/** Takes the lease of a run that may be busy: at once, in the order of arrival, or by stopping its holder. */
+
+import { crypto } from "../bridge/crypto.js";
+import { ForkpointError, isOwnError, quote } from "../bridge/errors.js";
+import type { RunKey } from "../bridge/native.js";
+import type { Engine } from "./engine.js";
+import { HeldLease, type NotTaken, isHeld } from "./lease.js";
+import { newestId } from "./newest.js";
+import { OwnRequest, pollMs } from "./requests.js";
+import { sleep } from "./wake.js";
+
+/**
+ * What happens if another call works on the run.
+ *
+ * - `"reject"`: the call rejects with `CONFLICT`.
+ * - `"enqueue"`: the call waits for its turn, in the order of arrival, across all processes.
+ * - `"interrupt"`: the other call is stopped. What it has saved stays.
+ * - `"rollback"`: the other call is stopped, and the run goes back to the checkpoint from which it began. Its effects
+ *   stay.
+ */
+export type WhenBusy = "reject" | "enqueue" | "interrupt" | "rollback";
+
+export interface Wanted {
+  ttlMs: number;
+  whenBusy: WhenBusy;
+  maxWaitMs: number | undefined;
+  signal: AbortSignal | undefined;
+  by: string | undefined;
+  reason: string | undefined;
+}
+
+/** A taken lease. */
+export interface Taken {
+  lease: HeldLease;
+  /** Only for a rollback: the checkpoint from which the stopped run began. Null: from nothing. */
+  undo?: string | null;
+}
+
+type Busy = Extract<NotTaken, { holder: string }>;
+
+/** The pause after an error that may pass, in ms. */
+const PAUSE = 250;
+
+export async function takeInTurn(engine: Engine, of: RunKey, own: Set<HeldLease>, wanted: Wanted): Promise<Taken> {
+  const { ttlMs, whenBusy } = wanted;
+  const newest = () => newestId(engine, of);
+  const take = async (waiting?: string) => {
+    const taken = await HeldLease.take(engine, of, { ttlMs, waiting, newest }, own);
+    return taken as HeldLease | Busy;
+  };
+  const first = await take();
+  if (first instanceof HeldLease) return { lease: first };
+  if (whenBusy === "reject")
+    throw isHeld(of, first, "wait until it ends, or pass whenBusy to wait for it or to stop it");
+  return new Waiter(engine, of, wanted, take).wait(first);
+}
+
+class Waiter {
+  readonly #engine: Engine;
+  readonly #of: RunKey;
+  readonly #wanted: Wanted;
+  readonly #take: (waiting: string) => Promise<HeldLease | Busy>;
+  readonly #id = crypto().randomUUID();
+  readonly #until: number;
+  #request: OwnRequest | undefined;
+  /** The checkpoint from which the run began that this call stops. Undefined: it has stopped none. */
+  #undo: string | null | undefined;
+
+  constructor(engine: Engine, of: RunKey, wanted: Wanted, take: (waiting: string) => Promise<HeldLease | Busy>) {
+    [this.#engine, this.#of, this.#wanted, this.#take] = [engine, of, wanted, take];
+    this.#until = performance.now() + (wanted.maxWaitMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  async wait(busy: Busy): Promise<Taken> {
+    const { whenBusy, signal } = this.#wanted;
+    try {
+      for (let last = busy; ;) {
+        const found = await this.#try(last);
+        if (found instanceof HeldLease) {
+          // The lease has removed the request.
+          this.#request = undefined;
+          if (signal?.aborted) await found.release().catch(() => {});
+          signal?.throwIfAborted();
+          return whenBusy === "rollback" && this.#undo !== undefined
+            ? { lease: found, undo: this.#undo }
+            : { lease: found };
+        }
+        last = found;
+        const left = this.#until - performance.now();
+        if (left <= 0) throw tookTooLong(this.#of, last, this.#wanted.maxWaitMs!);
+        const { native } = this.#engine;
+        await sleep(native, this.#of, Math.min(pollMs(native), Math.max(left, 1)), signal);
+      }
+    } finally {
+      await this.#request?.withdraw();
+    }
+  }
+
+  /** Asks for the lease if necessary, and tries to take it. An error that may pass does not end the wait. */
+  async #try(last: Busy): Promise<HeldLease | Busy> {
+    const { native } = this.#engine;
+    try {
+      const isStored = last.requests.some(({ id }) => id === this.#id);
+      if (this.#request === undefined || !isStored) {
+        const { whenBusy, by = null, reason = null } = this.#wanted;
+        const wish = { what: whenBusy as Exclude<WhenBusy, "reject">, lease: null, by, reason };
+        this.#request = await OwnRequest.store(native, this.#of, this.#id, wish);
+      }
+      await this.#request.renew();
+      const found = await this.#take(this.#id);
+      // A holder that is seen after the request was stored has it.
+      if (!(found instanceof HeldLease) && found.id !== undefined) this.#undo = found.from ?? null;
+      return found;
+    } catch (error) {
+      if (!isOwnError(error) || !error.retryable) throw error;
+      await sleep(native, this.#of, PAUSE, this.#wanted.signal);
+      return last;
+    }
+  }
+}
+
+function tookTooLong({ run }: RunKey, { holder, until }: Busy, ms: number): ForkpointError {
+  const message = `run ${quote(run)} was still busy after ${ms} ms (maxWaitMs): ${holder} works on it. Try again later`;
+  return new ForkpointError("CONFLICT", message, { retryable: true, lease: { holder, until } });
+}
