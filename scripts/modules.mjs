@@ -48,6 +48,7 @@ const forTests = [
   "contracts/langgraph/serde",
   "contracts/shared/recover-runs",
   "contracts/shared/recover-options",
+  "store/ended-runs",
   "store/handle",
   "store/handle-of",
   "store/stored-programs",

@@ -10,6 +10,7 @@ const { CheckpointStore, copyStore, openStore } = load("./index.js") as typeof i
 const { openInspector } = load("./inspect/index.js") as typeof import("forkpoint/inspect");
 const { StoreHandle } = load("./inner/store/handle.js") as typeof import("../../ts/store/handle.js");
 const programs = load("./inner/store/stored-programs.js") as typeof import("../../ts/store/stored-programs.js");
+const ends = load("./inner/store/ended-runs.js") as typeof import("../../ts/store/ended-runs.js");
 
 const shape = (version: string): ProgramShape => ({ version, nodes: [{ name: "a" }], edges: [{ from: "s", to: "a" }] });
 
@@ -72,7 +73,8 @@ describe.each(everyKind)("%s", (kind) => {
     const saved = new CheckpointStore(source);
     for (const runId of ["run-1", "run-2"]) await saved.save(checkpoint({ id: `id of ${runId}`, runId }));
     const lease = await source.lease({ space: "agentos", run: "run-1" });
-    await programs.endRun(handle, { space: "agentos", run: "run-1" }, { at: "id of run-1" }, lease as never);
+    const ended = { space: "agentos", run: "run-1" };
+    await handle.run(({ native }) => ends.endRun(native, ended, { at: "id of run-1" }), lease as never);
     await lease.release();
     await copyStore(source, whole);
     const chosen = { runs: [{ space: "agentos", run: "run-1" }] };
@@ -81,7 +83,8 @@ describe.each(everyKind)("%s", (kind) => {
     for (const store of [source, whole, one]) {
       const there = handleOf(store);
       expect(await programs.programOf(there, "agentos", shapeHash(shape("1")))).toEqual(shape("1"));
-      const endOf = (run: string, at: string) => programs.endOf(there, { space: "agentos", run }, at);
+      const endOf = (run: string, at: string) =>
+        there.run(({ native }) => ends.endOf(native, { space: "agentos", run }, at));
       expect(await endOf("run-1", "id of run-1")).toEqual({ at: "id of run-1" });
       expect(await endOf("run-1", "a later checkpoint")).toBeNull();
       expect(await endOf("run-2", "id of run-2")).toBeNull();
@@ -95,8 +98,8 @@ describe.each(everyKind)("%s", (kind) => {
     const of = { space: "agentos", run: "run" };
     const lease = await store.lease(of);
     await lease.release();
-    const lost = programs.endRun(handleOf(store), of, { at: "id" }, lease as never);
+    const lost = handleOf(store).run(({ native }) => ends.endRun(native, of, { at: "id" }), lease as never);
     await expect(lost).rejects.toMatchObject({ code: "CONFLICT" });
-    expect(await programs.endOf(handleOf(store), of, "id")).toBeNull();
+    expect(await handleOf(store).run(({ native }) => ends.endOf(native, of, "id"))).toBeNull();
   });
 });

@@ -10,6 +10,8 @@ export interface Scope {
   readonly fence: Fence;
   /** The handle of the store with which the scope was opened. */
   readonly handle: object;
+  /** True if `recover` works on the run. */
+  readonly recovers: boolean;
   /** The scope around this one. */
   readonly outer: Scope | undefined;
   /** Returns true if the scope owns the run of a call. */

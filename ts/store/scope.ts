@@ -66,34 +66,43 @@ export async function exclusive<T>(handle: Host, of: RunKey, work: Work<T>, opti
   return scope.run(work, taken);
 }
 
-class Scope implements Open {
+/** The scope of a lease that the caller has taken and releases itself. */
+class LeaseScope implements Open {
   readonly handle: Host;
-  readonly #lease: HeldLease;
-  readonly #signal: AbortSignal;
+  readonly lease: HeldLease;
+  readonly recovers: boolean;
   readonly outer = currentScope();
+
+  constructor(handle: Host, lease: HeldLease, recovers: boolean) {
+    [this.handle, this.lease, this.recovers] = [handle, lease, recovers];
+  }
+
+  get fence(): Fence {
+    return this.lease;
+  }
+
+  owns(native: NativeStore, { space, run, ns }: Subject): boolean {
+    const { of } = this.lease;
+    if (space !== of.space || run !== of.run || (of.ns !== "" && (ns ?? "") !== of.ns)) return false;
+    return this.lease.isOf(native);
+  }
+}
+
+/** Runs a function of `recover` that works on a run under its lease. Its writes to the run carry the lease. */
+export function recovering<T>(handle: Host, lease: HeldLease, work: () => T): T {
+  return within(new LeaseScope(handle, lease, true), work);
+}
+
+class Scope extends LeaseScope {
+  readonly #signal: AbortSignal;
   /** Lets the store close. */
   readonly #letGo: () => void;
   #ended: Promise<void> | undefined;
 
   constructor(handle: Host, lease: HeldLease, signal: AbortSignal | undefined) {
-    this.handle = handle;
+    super(handle, lease, false);
     this.#letGo = handle.hold();
-    this.#lease = lease;
     this.#signal = signal === undefined ? lease.signal : AbortSignal.any([lease.signal, signal]);
-  }
-
-  get fence(): Fence {
-    return this.#lease;
-  }
-
-  get lease(): HeldLease {
-    return this.#lease;
-  }
-
-  owns(native: NativeStore, { space, run, ns }: Subject): boolean {
-    const { of } = this.#lease;
-    if (space !== of.space || run !== of.run || (of.ns !== "" && (ns ?? "") !== of.ns)) return false;
-    return this.#lease.isOf(native);
   }
 
   async run<T>(work: Work<T>, { undo }: Taken): Promise<T> {
@@ -111,7 +120,7 @@ class Scope implements Open {
   }
 
   #undo(to: string | null): Promise<void> {
-    return this.handle.run((engine) => this.handle.undo!(engine, this.#lease.of, to), this.#lease);
+    return this.handle.run((engine) => this.handle.undo!(engine, this.lease.of, to), this.lease);
   }
 
   /** Runs a function of the same scope. */
@@ -126,7 +135,7 @@ class Scope implements Open {
   }
 
   async #end(): Promise<void> {
-    const lease = this.#lease;
+    const lease = this.lease;
     try {
       if (lease.stop?.what === "stop" && !lease.lost) await recordStop(this.handle, lease, lease.stop);
     } finally {
@@ -138,7 +147,7 @@ class Scope implements Open {
 
   /** A function that was stopped may fail with any error. Returns the error that says who has stopped it. */
   #reasonFor(error: unknown): unknown {
-    const { signal } = this.#lease;
+    const { signal } = this.lease;
     if (!signal.aborted || error === signal.reason) return error;
     const reason = signal.reason as ForkpointError;
     if (isOwnError(error) && error.code === "CONFLICT" && reason.code === "CONFLICT") return error;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use crate::common::prelude::*;
 #[cfg(all(feature = "postgres", unix))]
 use forkpoint_engine::backend::postgres::Postgres;
+use forkpoint_engine::retention::LEASES;
 use tempfile::TempDir;
 
 use self::labels::*;
@@ -149,6 +150,7 @@ macro_rules! shared_suite {
                     behaviour(&subject);
                 }:
                 a_condition_sees_what_another_backend_has_done,
+                a_leased_run_takes_no_other_writes,
                 the_bytes_of_a_unit_are_free_when_it_is_answered,
             }
         }
@@ -565,6 +567,59 @@ fn vacuum_changes_nothing_that_can_be_asked(backend: &mut dyn Backend) {
     assert_eq!(get(backend, "b"), Some(heavy("run", "b", 2).0));
     save(backend, [draft("run", "d")]);
     assert_eq!(ids(backend, lineage("run")), ["d", "b", "a"]);
+}
+
+/// A write without a lease is refused as long as another process has the lease of its run. The writer does not know the
+/// lease, so only the database can tell.
+fn a_leased_run_takes_no_other_writes(subject: &Subject) {
+    let changes = {
+        let late = || write_to("a", false, vec![write("task", 0, "too late")]);
+        [
+            ("writes", vec![late()]),
+            ("a checkpoint", vec![draft("run", "late").put()]),
+            ("a checkpoint and writes", vec![draft("run", "late").put(), late()]),
+            ("a new run", vec![draft("another run", "late").put()]),
+            (
+                "a removal",
+                vec![Op::RemoveFrom { contract: CONTRACT_ID, lineage: "run".to_owned(), sort_key: SortKey::default() }],
+            ),
+        ]
+    };
+    let (mut one, mut two) = ((subject.open)(), (subject.open)());
+    save(&mut *one, [draft("run", "a")]);
+    let now = two.answer(&Query::Clock).unwrap().into_clock().unwrap();
+    let mut lease = |saved_at: i64, until: i64| {
+        let meta = serde_json::json!({ "holder": "a process", "until": until }).to_string().into_bytes();
+        let header = Header { saved_at, meta, ..Header::new(LEASES, "lease of run", "lease") };
+        apply(&mut *two, vec![Op::put(header, Vec::new())]).unwrap();
+    };
+    let expect = |ended: Option<&str>| Expect::Unleased {
+        lineage: "lease of run".to_owned(),
+        run: "run".to_owned(),
+        ended: ended.map(str::to_owned),
+    };
+    lease(now, now + 600_000);
+    for (what, ops) in changes {
+        let unit = Unit { expect: vec![expect(None)], ops };
+        let error = one.apply(&[unit]).pop().unwrap().unwrap_err();
+        assert_eq!(error.code(), Code::Conflict, "{what}");
+        let lessee = error.lessee().unwrap();
+        assert_eq!((&*lessee.id, &*lessee.holder, lessee.until), ("lease", "a process", now + 600_000), "{what}");
+        assert_eq!(ids(&mut *one, lineage("run")), ["a"], "{what}: nothing is stored");
+        assert_eq!(ids(&mut *one, lineage("another run")), [""; 0], "{what}: nothing is stored");
+        assert!(writes_to(&mut *one, "a").is_empty(), "{what}: nothing is stored");
+    }
+    // The process has ended, or its lease has expired, or is from the future.
+    let mut stored = |id: &str, ended: Option<&str>| {
+        let unit = Unit { expect: vec![expect(ended)], ops: vec![draft("run", id).put()] };
+        one.apply(&[unit]).pop().unwrap().unwrap();
+    };
+    stored("b", Some("lease"));
+    lease(now - 600_000, now - 1);
+    stored("c", None);
+    lease(now + 6_000_000, now + 6_000_001);
+    stored("d", None);
+    assert_eq!(ids(&mut *one, lineage("run")), ["d", "c", "b", "a"]);
 }
 
 /// A worker that has lost its lease writes under the condition that the lease is still there. The lease's lineage is the

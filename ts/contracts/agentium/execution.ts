@@ -117,8 +117,8 @@ export class Execution {
   }
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
-    const { identity, lease } = this.#recorder!;
-    return alone(identity, this.#key, "run", lease, work);
+    const recorder = this.#recorder!;
+    return alone(recorder.identity, this.#key, "run", recorder, work);
   }
 
   get #key(): RunKey {

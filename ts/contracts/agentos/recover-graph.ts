@@ -219,7 +219,6 @@ export async function recover(
     named: own.runs,
     candidates,
     look,
-    lending: (_run, _lease, call) => call(),
     earlier,
     forksInPlace: false,
     async fork(_, { from: checkpointId, run: runId, id }, lease) {

@@ -3,7 +3,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import type { HeldLease } from "../../store/lease.js";
 import { callback, object, readRecord, type Parsed } from "../../store/options.js";
 import { type ProgramShape, shapeHash } from "../../store/compare-programs.js";
 import { decodeMark } from "../../store/mark.js";
@@ -25,7 +24,6 @@ import { positionAt, positionOf } from "./position.js";
 import { shapeOfGraph } from "./shape.js";
 import { type NodeError, type Standing, standing, type ThreadStatus } from "./status.js";
 import { type Context, outline } from "./tasks.js";
-import { threadLeases } from "./thread-leases.js";
 import { type Found, langgraph, openFound } from "./wire.js";
 import type { ForkpointSaver } from "./forkpoint-saver.js";
 
@@ -164,11 +162,10 @@ export async function recover(
     named: own.threads,
     candidates: () => candidates(saver, own.maxAgeMs ?? Infinity),
     look: (threadId) => recovery.look(threadId),
-    work: (threadId, lease) => recovery.work(threadId, lease),
-    lending: (threadId, lease, call) => recovery.lending(threadId, lease, call),
+    work: (threadId) => recovery.work(threadId),
     earlier: (threadId) => recovery.earlier(threadId),
     forksInPlace: true,
-    fork: (threadId, { from }, lease) => recovery.fork(threadId, from, lease),
+    fork: (threadId, { from }) => recovery.fork(threadId, from),
   });
 }
 
@@ -224,11 +221,6 @@ class Recovery {
     return { newest, at, mark, position, status };
   }
 
-  /** Continues a thread. */
-  work(threadId: string, lease: HeldLease): Promise<ThreadOutcome> {
-    return this.lending(threadId, lease, () => this.#continue(threadId));
-  }
-
   async *earlier(threadId: string): AsyncGenerator<Earlier> {
     const newest = await this.#run((context) => outline(context, threadId, ""));
     let id = newest?.header.parent;
@@ -243,22 +235,12 @@ class Recovery {
   }
 
   /** Makes a fork in the same thread: a copy of the checkpoint becomes the newest one. */
-  async fork(threadId: string, checkpointId: string, lease: HeldLease): Promise<void> {
+  async fork(threadId: string, checkpointId: string): Promise<void> {
     const { graph, options } = this.#parts;
     if (typeof graph.updateState !== "function") throw typeError("graph has no updateState(), so it cannot be forked");
     const given = options.config?.["configurable"] as Record<string, unknown> | undefined;
     const configurable = { ...given, thread_id: threadId, checkpoint_id: checkpointId };
-    await this.lending(threadId, lease, () => graph.updateState!({ configurable }, null));
-  }
-
-  /** During the work, the writes of the saver carry the lease. */
-  async lending<T>(threadId: string, lease: HeldLease, work: () => Promise<T>): Promise<T> {
-    const giveBack = threadLeases.get(this.#parts.handle)?.lend(threadId, lease);
-    try {
-      return await work();
-    } finally {
-      giveBack?.();
-    }
+    await graph.updateState({ configurable }, null);
   }
 
   #run<T>(work: (context: Context) => Promise<T>): Promise<T> {
@@ -295,7 +277,8 @@ class Recovery {
     return interruptBefore === "*" || next.some((node) => (interruptBefore ?? []).includes(node));
   }
 
-  async #continue(threadId: string): Promise<ThreadOutcome> {
+  /** Continues a thread. */
+  async work(threadId: string): Promise<ThreadOutcome> {
     let output: unknown;
     let retried = false;
     let asked: ThreadStatus["interrupts"] | undefined;

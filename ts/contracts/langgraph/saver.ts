@@ -69,7 +69,7 @@ import { encodeMark } from "../../store/mark.js";
 import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
 import type { ThreadStatus } from "./status.js";
-import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
+import { ThreadLeases, isRun } from "./thread-leases.js";
 import { answersNothing, isEarly, letGo, noteHanded, storeBehind } from "./early-writes.js";
 import { list } from "./list-checkpoints.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
@@ -137,7 +137,6 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       this.#handle = StoreHandle.of(target, others, { name: langgraph.name, undo: (...of) => later().undo(...of) });
       this.#leases = new ThreadLeases(this.#handle, lease, (...of) => later().hasStopped(...of));
       setHandle(this, this.#handle);
-      threadLeases.set(this.#handle, this.#leases);
     }
 
     get program(): string | undefined {
@@ -162,7 +161,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
           return undefined;
         }
         noteSeen(this.#handle.seen, found.header);
-        const recovers = this.#leases.isLent(threadId);
+        const recovers = this.#leases.isRecovered(threadId);
         await noteAnswers(config, found, () => later().Resuming.at(context, found, recovers));
         const tuple = await tupleOf(context, found);
         if (id === undefined) noteLatest(found.header.id, tuple.metadata);

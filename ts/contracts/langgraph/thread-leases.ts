@@ -7,17 +7,15 @@
 import type { Config } from "@langchain/langgraph-checkpoint";
 import { readingArgument } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { hasEnded } from "../../bridge/holder.js";
-import { type HeldLease, fenced, isHeld, leaseOfRun } from "../../store/lease.js";
+import { type HeldLease, fenced } from "../../store/lease.js";
 import type { NativeStore, RunKey } from "../../bridge/native.js";
 import type { hasStopped } from "./status.js";
 import type { SaverContext } from "./tuples.js";
+import { refuseLeased } from "../shared/run-lease.js";
 import { langgraph } from "./wire.js";
 
 interface Held {
   lease: Promise<HeldLease>;
-  /** False if `recover` holds the lease. */
-  own: boolean;
   idle: NodeJS.Timeout | undefined;
   /** True if a task of the newest checkpoint has failed or asks a question. */
   stops: boolean;
@@ -32,9 +30,6 @@ interface ThreadWrite {
   stops: boolean;
   mayBeLast: boolean;
 }
-
-/** The leases of each saver, by its handle. `recover` needs them. */
-export const threadLeases = new WeakMap<StoreHandle, ThreadLeases>();
 
 export class ThreadLeases {
   readonly #handle: StoreHandle;
@@ -63,7 +58,7 @@ export class ThreadLeases {
     if (typeof threadId !== "string" || namespace !== "" || task !== undefined) return;
     const known = this.#threads.get(threadId);
     if (this.#isOwned(threadId)) return;
-    if (this.#ttlMs === undefined) return known === undefined ? this.#refuseLeased(threadId) : undefined;
+    if (this.#ttlMs === undefined) return refuseLeased(this.#handle, keyOf(threadId));
     // An earlier run has lost its lease. This run takes a new one.
     if (known !== undefined && (await isLost(known))) this.#forget(threadId, known);
     const held = this.#threads.get(threadId) ?? this.#take(threadId);
@@ -77,7 +72,7 @@ export class ThreadLeases {
   }
 
   guards(threadId: string): boolean {
-    return this.takes || this.#isOwned(threadId) || this.#threads.has(threadId);
+    return this.takes || this.#isOwned(threadId);
   }
 
   /** True if the writes to a thread carry a lease without this object. */
@@ -85,16 +80,9 @@ export class ThreadLeases {
     return this.#handle.isLeased || this.#handle.scopeOf(keyOf(threadId)) !== undefined;
   }
 
-  /** Refuses a run on a thread that another process or another scope works on, before a node runs. */
-  async #refuseLeased(threadId: string): Promise<void> {
-    const of = keyOf(threadId);
-    const lease = await this.#handle.run(({ native }) => leaseOfRun(native, of));
-    if (lease?.valid && !hasEnded(lease.holder)) throw isHeld(of, lease, "wait until it ends, or use exclusive()");
-  }
-
   write(context: SaverContext, write: ThreadWrite, work: (native: NativeStore) => Promise<unknown>): Promise<unknown> {
     const held = this.#threads.get(write.threadId);
-    const needsNone = (held === undefined && this.#ttlMs === undefined) || this.#isOwned(write.threadId);
+    const needsNone = this.#ttlMs === undefined || this.#isOwned(write.threadId);
     return needsNone ? work(context.native) : this.#underLease(context, write, held, work);
   }
 
@@ -122,28 +110,16 @@ export class ThreadLeases {
       ended = inRun && (mayBeLast || held.stops) && (await this.#hasStopped(context, threadId, id).catch(() => false));
     } finally {
       // A write outside of a run releases its lease, whether it succeeds or not.
-      if (held.own && this.#threads.get(threadId) === held) {
+      if (this.#threads.get(threadId) === held) {
         if (ended || (taken && !inRun)) await this.#release(threadId, held);
         else this.#releaseIfIdle(threadId, held);
       }
     }
   }
 
-  /** Adds a lease to the writes on a thread, until the returned function is called. */
-  lend(threadId: string, lease: HeldLease): () => void {
-    const held: Held = { lease: Promise.resolve(lease), own: false, idle: undefined, stops: false };
-    const before = this.#threads.get(threadId);
-    this.#threads.set(threadId, held);
-    return () => {
-      if (this.#threads.get(threadId) !== held) return;
-      if (before === undefined) this.#threads.delete(threadId);
-      else this.#threads.set(threadId, before);
-    };
-  }
-
   /** True while `recover` works on a thread. */
-  isLent(threadId: string): boolean {
-    return this.#threads.get(threadId)?.own === false;
+  isRecovered(threadId: string): boolean {
+    return this.#handle.scopeOf(keyOf(threadId))?.recovers === true;
   }
 
   /** Takes the lease of a thread for a change outside of a run. Undefined if the saver takes no leases. */
@@ -154,7 +130,7 @@ export class ThreadLeases {
 
   #take(threadId: string): Held {
     const lease = this.leaseOf(threadId)!;
-    const held: Held = { lease, own: true, idle: undefined, stops: false };
+    const held: Held = { lease, idle: undefined, stops: false };
     this.#threads.set(threadId, held);
     lease.catch(() => this.#forget(threadId, held));
     return held;
@@ -175,7 +151,6 @@ export class ThreadLeases {
    * are refused.
    */
   #releaseIfIdle(threadId: string, held: Held): void {
-    if (!held.own) return;
     clearTimeout(held.idle);
     held.idle = setTimeout(() => {
       void isLost(held).then((lost) => (lost ? undefined : this.#release(threadId, held)));

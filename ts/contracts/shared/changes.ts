@@ -72,8 +72,7 @@ export class Changes {
     const found = this.#undecided.get(run);
     if (found === undefined) return undefined;
     const { changed, fork } = found;
-    const ask = () => this.#decide(run, changed);
-    const decision = fork === undefined ? await this.#framework.lending(run, lease, ask) : "fork";
+    const decision = fork === undefined ? await this.#decide(run, changed) : "fork";
     if (decision === "resume") return undefined;
     if (decision === "fork") return this.#fork(run, found, lease, recoverFork);
     return decision === "end" ? this.#end(run, changed, lease) : leftAlone(changed);

@@ -42,10 +42,8 @@ export interface Framework<T> {
   candidates(): AsyncIterable<string>;
   /** Reads the state of a run. Resolves to undefined if the run needs no recovery. */
   look(run: string): Promise<Candidate | undefined>;
-  /** Continues a run. The writes must carry the lease. */
+  /** Continues a run. The caller's scope owns the run, so its writes carry the lease. */
   work(run: string, lease: HeldLease): Promise<T>;
-  /** Calls a function of the user. Its writes to the run carry the lease if the framework's own writes do. */
-  lending<R>(run: string, lease: HeldLease, call: () => Promise<R>): Promise<R>;
   /** Lists the checkpoints before the newest one, the newest first. */
   earlier(run: string): AsyncIterable<Earlier>;
   /** True if a fork is a branch in the same run. */

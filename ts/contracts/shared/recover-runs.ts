@@ -3,6 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { quote, show } from "../../bridge/errors.js";
 import type { RunKey } from "../../bridge/native.js";
+import { recovering } from "../../store/scope.js";
 import { HeldLease, holdersOf } from "../../store/lease.js";
 import { endOf } from "../../store/ended-runs.js";
 import { describeProgram } from "../../store/stored-programs.js";
@@ -173,7 +174,8 @@ export async function underLease<R>(
           try {
             // Another process may have recovered the run just before this one took the lease.
             const now = await newest();
-            if (now !== null && "newest" in now && now.newest === from) return await attempt.work(() => work(lease));
+            if (now !== null && "newest" in now && now.newest === from)
+              return await attempt.work(() => recovering(handle, lease, () => work(lease)));
             holder ??= "another process";
           } finally {
             // Ignore an error of the release, because the lease then expires. The outcome does not change.

@@ -5,7 +5,8 @@
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import type { HeldLease } from "../../store/lease.js";
+import { hasEnded } from "../../bridge/holder.js";
+import { type HeldLease, isHeld, leaseOfRun } from "../../store/lease.js";
 import type { RunKey } from "../../bridge/native.js";
 
 /** The lease of a run. It is taken when the run begins, and released when the run ends. */
@@ -30,8 +31,9 @@ export class RunLease {
     return signal === undefined ? this.#lost.signal : AbortSignal.any([signal, this.#lost.signal]);
   }
 
-  /** Rejects with `CONFLICT` if another process holds the lease. */
+  /** Rejects with `CONFLICT` if another process holds the lease. A scope that owns the run has its lease already. */
   async take(of: RunKey): Promise<void> {
+    if (this.#handle.scopeOf(of) !== undefined) return;
     const lease = await this.#handle.leaseOf(of, { ttlMs: this.#ttlMs });
     lease.signal.addEventListener("abort", () => this.#lost.abort(lease.signal.reason), { once: true });
     this.#lease = lease;
@@ -43,18 +45,25 @@ export class RunLease {
   }
 }
 
+/** Refuses work on a run that another process or another scope works on, before the first step. */
+export async function refuseLeased(handle: StoreHandle, of: RunKey): Promise<void> {
+  if (handle.isLeased || handle.scopeOf(of) !== undefined) return;
+  const lease = await handle.run(({ native }) => leaseOfRun(native, of));
+  if (lease?.valid && !hasEnded(lease.holder)) throw isHeld(of, lease, "wait until it ends, or use exclusive()");
+}
+
 /** The runs that are in progress in this process, by the identity of their store. */
 const running = new Map<unknown, Set<string>>();
 
 /**
  * Works on a run. Rejects with `CONFLICT` if this process already works on the run, or if another process holds its
- * lease. `noun` is the word for a run in the message.
+ * lease. `noun` is the word for a run in the message. `handle`: the store of this package, if the run has one.
  */
 export async function alone<T>(
   identity: unknown,
   of: RunKey,
   noun: "run" | "thread",
-  lease: RunLease | undefined,
+  { lease, handle }: { lease?: RunLease | undefined; handle?: StoreHandle | null | undefined },
   work: () => Promise<T>,
 ): Promise<T> {
   const runs = running.get(identity) ?? new Set();
@@ -65,8 +74,8 @@ export async function alone<T>(
   }
   running.set(identity, runs.add(key));
   try {
-    // Without a lease, the work begins before this function returns.
     if (lease !== undefined) await lease.take(of);
+    else if (handle) await refuseLeased(handle, of);
     return await work();
   } finally {
     await lease?.release();

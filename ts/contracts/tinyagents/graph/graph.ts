@@ -322,7 +322,7 @@ export class Graph<S, U = Partial<S>, I = S> {
     const program = own && { handle: own, shape: this.#parts.shape };
     const identity = own?.identity ?? plan.checkpointer ?? plan;
     const lease = this.#leaseMs === undefined ? undefined : new RunLease(own!, this.#leaseMs);
-    return alone(identity, keyOf(plan.thread), "thread", lease, () => {
+    return alone(identity, keyOf(plan.thread), "thread", { lease, handle: own }, () => {
       const shaped = { ...plan, program };
       const leased = lease === undefined ? shaped : { ...shaped, lease: lease.held, signal: lease.with(plan.signal) };
       return new GraphExecution(this.#parts, leased, emit, own?.format).start();
