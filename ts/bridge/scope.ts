@@ -1,7 +1,11 @@
-/** The scopes that own runs: see `ts/store/scope.ts`. Calls in a scope carry the lease of the scope's run. */
+/**
+ * The leases that calls carry without being told. Calls in a scope carry the lease of the scope's run: see
+ * `ts/store/scope.ts`. Other calls of the process carry a lease that the process has taken without a scope.
+ */
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Fence, NativeStore } from "./binding.js";
+import { RunMap } from "./run-map.js";
 
 /** The run that a call concerns. A field is undefined or null if it is unknown. */
 export type Subject = { [K in "space" | "run" | "ns" | "id"]?: string | null | undefined };
@@ -35,4 +39,17 @@ export function scopeOf(native: NativeStore, of: Subject): Scope | undefined {
   let scope = scopes?.getStore();
   while (scope !== undefined && !scope.owns(native, of)) scope = scope.outer;
   return scope;
+}
+
+/** The leases that this process has taken without a scope. */
+export const ofProcess = new RunMap<Fence>();
+
+/** Returns the lease that a call on a run carries. */
+export function fenceOf(native: NativeStore, of: () => Subject): Fence | undefined {
+  if (scopes?.getStore() === undefined && ofProcess.isEmpty) return undefined;
+  const subject = of();
+  const scope = scopeOf(native, subject);
+  const { space, run, ns } = subject;
+  if (scope !== undefined || ofProcess.isEmpty || !space || !run) return scope?.fence;
+  return (ns && ofProcess.get(native, { space, run, ns })) || ofProcess.get(native, { space, run, ns: "" });
 }

@@ -18,7 +18,7 @@ import type * as engine from "./calls.generated.js";
 import { endedLease } from "./errors.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Bytes } from "./bytes.js";
-import { type Subject, currentScope, scopeOf } from "./scope.js";
+import { type Subject, fenceOf } from "./scope.js";
 import type { Serialized, Stored } from "./serializer.js";
 
 /** The result of a check. */
@@ -196,8 +196,7 @@ export class Contract<C extends Calls<C>> {
     unpack: (response: Response) => Result<C, K>,
   ): Promise<Result<C, K>> {
     const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, unpack);
-    const scope = currentScope() === undefined ? undefined : scopeOf(store, this.#subject(fields));
-    const fence = store.fence ?? scope?.fence;
+    const fence = store.fence ?? fenceOf(store, () => this.#subject(fields));
     // The engine ignores the fence of a read.
     if (fence !== undefined) return fence.guard((fence) => send(withField(fields, "fence", fence)));
     return send(fields).catch((error: unknown) => {

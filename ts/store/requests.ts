@@ -115,7 +115,7 @@ async function look(native: NativeStore, watch: Watch): Promise<void> {
   watch.looks = true;
   try {
     const requests = await leaseCalls.call(native, "requests", {});
-    for (const listener of [...watch.listeners.keys()]) {
+    for (const listener of watch.listeners.keys()) {
       const stop = requests.find((request) => isFor(listener, request));
       if (stop !== undefined) listener.asked(stop);
     }

@@ -45,7 +45,7 @@ export async function takeInTurn(engine: Engine, of: RunKey, own: Set<HeldLease>
   const { ttlMs, whenBusy } = wanted;
   const newest = () => newestId(engine, of);
   const take = async (waiting?: string) => {
-    const taken = await HeldLease.take(engine, of, { ttlMs, waiting, newest }, own);
+    const taken = await HeldLease.take(engine, of, { ttlMs, scoped: true, waiting, newest }, own);
     return taken as HeldLease | Busy;
   };
   const first = await take();

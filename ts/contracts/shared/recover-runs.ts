@@ -167,7 +167,7 @@ export async function underLease<R>(
         const { takesSuspects } = attempt;
         const lease = await attempt.take((beside) =>
           handle.leasing((engine, own) =>
-            HeldLease.take(engine, of, { ttlMs, from, maxAttempts, beside, takesSuspects }, own),
+            HeldLease.take(engine, of, { ttlMs, scoped: true, from, maxAttempts, beside, takesSuspects }, own),
           ),
         );
         if (lease instanceof HeldLease) {
