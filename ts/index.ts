@@ -9,6 +9,7 @@ export {
   ForkpointError,
   type InvalidArgumentError,
   type LeaseHolder,
+  type StoppedBy,
   type TakenBy,
   isForkpointError,
 } from "./bridge/errors.js";
@@ -32,8 +33,11 @@ export type {
   CallContext,
   CallFailure,
 } from "./bridge/channels.js";
-export type { RunRef } from "./store/run-ref.js";
+export type { RunName, RunRef } from "./store/run-ref.js";
 export type { LeaseOptions, Lease } from "./store/lease.js";
+export type { ExclusiveOptions, Work } from "./store/scope.js";
+export type { WhenBusy } from "./store/waiting.js";
+export type { StopOptions, StopResult } from "./store/stop.js";
 export type { DeleteOptions } from "./store/removing.js";
 export type { RunStatus, RecoverOptions, RecoverReport, UnrecoveredRun } from "./contracts/shared/recover-options.js";
 export type { ChangedRun, ChangeDecision, ProgramVersion } from "./contracts/shared/recover-options.js";

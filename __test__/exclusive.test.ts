@@ -1,0 +1,383 @@
+// Work on a run alone: the policies for a busy run, stops, and what other writes get. With real processes that are killed.
+// @module-tag slow
+import { setTimeout as sleep } from "node:timers/promises";
+import { CheckpointStore, type ExclusiveOptions, type WhenBusy } from "forkpoint";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { SessionStore } from "forkpoint/helix";
+import { Checkpointer, Graph } from "forkpoint/tinyagents";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { opened } from "./contents.js";
+import { Program, amount, randomBelow, repeat, seed } from "./faults/faults.js";
+import { append } from "./fixtures/append.mjs";
+import { Gate, failure, fixture, kinds, place, rejection, sharedKinds, windows, wrongType } from "./helpers.js";
+
+const random = randomBelow(seed);
+
+/** A program that works on runs, as it is told. */
+class Worker {
+  readonly program: Program;
+
+  constructor(target: string) {
+    this.program = new Program([fixture("exclusive.mjs"), target], { deadlineMs: 120_000 });
+  }
+
+  tell(command: string, given: object): void {
+    this.program.tell(JSON.stringify({ command, ...given }));
+  }
+
+  /** The line about this call that has the property. */
+  async says(name: string, property = "log"): Promise<any> {
+    for (let lines = 1; ; lines++) {
+      await this.program.until(lines);
+      const said = this.program.said[lines - 1];
+      if (said?.name === name && (property in said || "code" in said)) return said;
+    }
+  }
+
+  /** Begins to work on a run, and resolves when it does. */
+  async works(name: string, run: string, given: object = {}): Promise<void> {
+    this.tell("work", { name, run, ...given });
+    await this.says(name, "event");
+  }
+}
+
+describe.each(kinds)("%s", (kind) => {
+  const store = async () => {
+    const shared = await opened(place(kind));
+    return { shared, graphs: new CheckpointStore(shared) };
+  };
+
+  /** Works on the run until the gate is opened, or the signal aborts. */
+  const holds = (graphs: CheckpointStore, gate: Gate, name: string, options?: ExclusiveOptions) =>
+    graphs.exclusive(
+      "run",
+      async (signal) => {
+        await append(graphs, "run", `${name} begins`);
+        const aborted = new Promise<never>((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+        });
+        await Promise.race([gate.wait(), aborted]);
+        return append(graphs, "run", `${name} ends`);
+      },
+      options,
+    );
+
+  it("wrong arguments are refused before anything is taken", async () => {
+    const { graphs } = await store();
+    await wrongType(graphs.exclusive(7 as never, () => 1));
+    await wrongType(graphs.exclusive("", () => 1));
+    await wrongType(graphs.exclusive({ space: "agentos", run: "run" } as never, () => 1));
+    await wrongType(graphs.exclusive({ run: "run", ns: "sub" }, () => 1));
+    await wrongType(graphs.exclusive("run", "work" as never));
+    for (const options of [{ whenBusy: "wait" }, { maxWaitMs: -1 }, { ttlMs: 7 }, { by: 7 }, { other: 1 }, 7])
+      expect(await rejection(graphs.exclusive("run", () => 1, options as never))).toMatchObject({
+        code: "INVALID_ARGUMENT",
+      });
+    await failure(
+      graphs.exclusive("run", () => 1, { whenBusy: "rollback" }),
+      "UNSUPPORTED",
+    );
+    await wrongType(graphs.stop(7 as never));
+    await rejection(graphs.stop("run", { waitMs: "long" as never }));
+    expect(await graphs.exclusive("run", () => 1)).toBe(1);
+    const reason = new Error("gone");
+    expect(await rejection(graphs.exclusive("run", () => 1, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+  });
+
+  it("the second call is refused, waits in its turn, or stops the first", async () => {
+    const { graphs } = await store();
+    const gates = [new Gate(), new Gate(), new Gate(), new Gate()] as const;
+    const first = holds(graphs, gates[0], "first");
+    await gates[0].reached;
+    const busy = await failure(holds(graphs, gates[1], "refused"), "CONFLICT");
+    expect(busy).toMatchObject({ retryable: true, lease: { holder: expect.stringContaining(`${process.pid}`) } });
+    const late = await failure(holds(graphs, gates[1], "late", { whenBusy: "enqueue", maxWaitMs: 50 }), "CONFLICT");
+    expect(late.message).toContain("50 ms");
+    const gone = new AbortController();
+    const left = holds(graphs, gates[1], "left", { whenBusy: "enqueue", signal: gone.signal });
+    const queued = [1, 2, 3].map((n) => holds(graphs, gates[1], `queued ${n}`, { whenBusy: "enqueue" }));
+    gone.abort(new Error("left"));
+    expect((await rejection(left)).message).toBe("left");
+    gates[1].open();
+    gates[0].open();
+    expect(await first).toEqual(["first begins", "first ends"]);
+    const logs = await Promise.all(queued);
+    expect(logs[2]).toEqual(
+      ["first", "queued 1", "queued 2", "queued 3"].flatMap((name) => [`${name} begins`, `${name} ends`]),
+    );
+    const second = holds(graphs, gates[2], "second");
+    await gates[2].reached;
+    // Who queues waits longer than who stops the holder.
+    const waits = holds(graphs, gates[1], "last", { whenBusy: "enqueue" });
+    gates[3].open();
+    const third = holds(graphs, gates[3], "third", { whenBusy: "interrupt", by: "Ana", reason: "a new message" });
+    expect(await failure(second, "STOPPED")).toMatchObject({
+      stopped: { kind: "interrupt", by: "Ana", reason: "a new message", at: expect.any(Number) },
+    });
+    expect((await third).slice(-3)).toEqual(["second begins", "third begins", "third ends"]);
+    expect((await waits).slice(-2)).toEqual(["last begins", "last ends"]);
+  });
+
+  it("a write from outside the scope is refused, and one inside carries the lease without being told", async () => {
+    const { shared, graphs } = await store();
+    const workflows = new WorkflowCheckpointStore<{ n: number }>(shared);
+    const sessions = new SessionStore(shared);
+    const threads = new Checkpointer<{ n: number }>(shared);
+    const saved = { id: "c", runId: "run", stepIndex: 0, stepName: "a", state: { n: 1 }, createdAt: 1 };
+    const write = { node: "n", taskId: "t", idx: 0, channel: "c", payload: 1 };
+    const calls: Array<[{ exclusive: CheckpointStore["exclusive"] }, () => Promise<unknown>]> = [
+      [graphs, () => append(graphs, "run", "line")],
+      [workflows, () => workflows.save(saved)],
+      [sessions, () => sessions.saveState("run", { customState: {}, messages: [{ role: "user" }] } as never)],
+      [threads, () => threads.put({ threadId: "run", checkpointId: "c", state: { n: 1 } })],
+      [threads, () => threads.putWrites({ threadId: "run", checkpointId: "c" }, [write])],
+    ];
+    for (const [of, call] of calls) {
+      const gate = new Gate();
+      const held = of.exclusive("run", () => gate.wait());
+      await gate.reached;
+      expect(await failure(call(), "CONFLICT")).toMatchObject({ lease: { until: expect.any(Number) } });
+      // A run of the same name of another contract is another run.
+      await graphs.exclusive("other", () => append(graphs, "other", "line"));
+      gate.open();
+      await held;
+      await of.exclusive("run", call);
+      await call();
+    }
+  });
+
+  it("a workflow and a graph are refused before their first step, and run in a scope, with a lease of their own or without", async () => {
+    const { shared } = await store();
+    for (const lease of [false, true]) {
+      let steps = 0;
+      const workflows = new WorkflowCheckpointStore<{ n: number }>(shared);
+      const workflow = new Workflow({
+        name: "w",
+        initialState: { n: 0 },
+        steps: [{ name: "a", run: async () => ({ n: ++steps }) }],
+        checkpointStore: workflows,
+        register: false,
+        lease,
+      });
+      const threads = new Checkpointer<{ n: number }>(shared);
+      const graph = new Graph<{ n: number }, { n: number }>({
+        nodes: { a: async () => ({ n: ++steps }) },
+        edges: [],
+        entry: "a",
+        reducer: (state, update) => ({ ...state, ...update }),
+        checkpointer: threads,
+        lease,
+      });
+      const runs: Array<[{ exclusive: CheckpointStore["exclusive"] }, () => Promise<unknown>]> = [
+        [workflows, () => workflow.runWithCheckpoints({ runId: "run" })],
+        [threads, () => graph.invoke({ n: 0 }, { threadId: "run" })],
+      ];
+      for (const [of, run] of runs) {
+        const gate = new Gate();
+        const held = of.exclusive("run", () => gate.wait());
+        await gate.reached;
+        const before = steps;
+        await failure(run(), "CONFLICT");
+        expect(steps).toBe(before);
+        gate.open();
+        await held;
+        await of.exclusive("run", run);
+        expect(steps).toBe(before + 1);
+      }
+    }
+  });
+
+  it("the scope of a stream ends when it is read, closed, canceled or stopped", async () => {
+    const { graphs } = await store();
+    const isFree = () => graphs.exclusive("run", () => "free").catch(({ code }) => code as string);
+    async function* lines() {
+      yield await append(graphs, "run", "one");
+      yield await append(graphs, "run", "two");
+    }
+    const streamOf = (signal: AbortSignal) =>
+      new ReadableStream<number>({
+        async pull(controller) {
+          await append(graphs, "run", "pulled");
+          signal.throwIfAborted();
+          controller.enqueue(1);
+        },
+      });
+    const read = await graphs.exclusive("run", () => lines());
+    expect(await isFree()).toBe("CONFLICT");
+    const all: unknown[] = [];
+    for await (const each of read) all.push(each);
+    expect(all).toHaveLength(2);
+    expect(await isFree()).toBe("free");
+    const closed = await graphs.exclusive("run", () => lines());
+    for await (const _ of closed) break;
+    expect(await isFree()).toBe("free");
+    const canceled = await graphs.exclusive("run", streamOf);
+    const reader = canceled.getReader();
+    expect(await reader.read()).toEqual({ done: false, value: 1 });
+    expect(await isFree()).toBe("CONFLICT");
+    await reader.cancel();
+    expect(await isFree()).toBe("free");
+    const text = () =>
+      new TransformStream<number, Uint8Array>({ transform: (_, to) => to.enqueue(Buffer.from("text")) });
+    const respond = (signal: AbortSignal) => new Response(streamOf(signal).pipeThrough(text()), { status: 201 });
+    const response = await graphs.exclusive("run", respond);
+    expect(response.status).toBe(201);
+    const body = response.body!.getReader();
+    await body.read();
+    expect((await graphs.stop("run", { by: "Ana" })).outcome).toBe("stopped");
+    expect(await rejection(body.read())).toMatchObject({ code: "STOPPED", stopped: { by: "Ana" } });
+    expect(await isFree()).toBe("free");
+    const stopped = await graphs.exclusive("run", () => lines());
+    await stopped[Symbol.asyncIterator]().next();
+    expect((await graphs.stop("run")).outcome).toBe("stopped");
+    expect(await rejection(stopped[Symbol.asyncIterator]().next())).toMatchObject({ code: "STOPPED" });
+  });
+
+  it("close waits for the work, and refuses to be called in it", async () => {
+    const graphs = new CheckpointStore(place(kind));
+    const gate = new Gate();
+    const work = graphs.exclusive("run", async () => {
+      await gate.wait();
+      return append(graphs, "run", "the last line");
+    });
+    await gate.reached;
+    const closed = graphs.close();
+    await failure(append(graphs, "run", "too late"), "CLOSED");
+    gate.open();
+    expect(await work).toEqual(["the last line"]);
+    await closed;
+    const { graphs: other } = await store();
+    expect(await rejection(other.exclusive("run", () => other.close()))).toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  it("a call in the scope of its run goes on in it, and one for another run takes that run too", async () => {
+    const { graphs } = await store();
+    const log = await graphs.exclusive("run", () =>
+      graphs.exclusive("run", async () => {
+        await graphs.exclusive("other", () => append(graphs, "other", "there"));
+        return append(graphs, "run", "here");
+      }),
+    );
+    expect(log).toEqual(["here"]);
+    await graphs.exclusive("other", () => append(graphs, "other", "there"));
+  });
+
+  it("a stop says who, and what it found", async () => {
+    const { graphs } = await store();
+    expect(await graphs.stop("run")).toEqual({ outcome: "not running", holder: null });
+    const gate = new Gate();
+    const work = holds(graphs, gate, "first");
+    await gate.reached;
+    const stopped = graphs.stop("run", { by: "Ana", reason: "too late" });
+    expect(await failure(work, "STOPPED")).toMatchObject({
+      message: 'run "run" was stopped by Ana: too late',
+      stopped: { kind: "stop", by: "Ana", reason: "too late" },
+    });
+    expect(await stopped).toMatchObject({ outcome: "stopped", holder: expect.stringContaining(`${process.pid}`) });
+    const deaf = new Gate();
+    const ignores = graphs.exclusive("run", () => deaf.wait());
+    await deaf.reached;
+    expect((await graphs.stop("run", { waitMs: 50 })).outcome).toBe("no answer");
+    deaf.open();
+    await ignores;
+  });
+});
+
+describe.each(sharedKinds)("processes over %s", (kind) => {
+  const start = () => {
+    const target = place(kind);
+    return { target, worker: () => new Worker(target) };
+  };
+
+  it("wait for each other, and go on when the holder ends, is stopped or is killed", async () => {
+    const { worker } = start();
+    const [one, two, three] = [worker(), worker(), worker()];
+    await one.works("a", "run");
+    two.tell("append", { name: "refused", run: "run" });
+    expect(await two.says("refused")).toMatchObject({ code: "CONFLICT", lease: { holder: expect.any(String) } });
+    two.tell("write", { name: "from outside", run: "run" });
+    expect(await two.says("from outside")).toMatchObject({ code: "CONFLICT", lease: { holder: expect.any(String) } });
+    two.tell("work", { name: "b", run: "run", options: { whenBusy: "enqueue" } });
+    one.tell("open", { of: "a" });
+    await two.says("b", "event");
+    three.tell("stop", { name: "stop b", run: "run", options: { by: "Ana" } });
+    expect(await three.says("stop b", "outcome")).toMatchObject({ outcome: "stopped" });
+    expect(await two.says("b")).toMatchObject({ code: "STOPPED", stopped: { kind: "stop", by: "Ana" } });
+    await two.works("c", "run");
+    three.tell("append", { name: "d", run: "run", options: { whenBusy: "enqueue" } });
+    two.program.kill();
+    const { log } = await three.says("d");
+    expect(log).toEqual(["a begins", "a ends", "b begins", "c begins", "d"]);
+  });
+
+  it("who waits and is killed does not stop the queue, and neither does who stops", async () => {
+    const { worker } = start();
+    const [holder, waits, stops, last] = [worker(), worker(), worker(), worker()];
+    await holder.works("a", "run");
+    waits.tell("append", { name: "killed", run: "run", options: { whenBusy: "enqueue" } });
+    last.tell("append", { name: "last", run: "run", options: { whenBusy: "enqueue" } });
+    waits.program.kill();
+    stops.tell("stop", { name: "stop", run: "run", options: { by: "Ana" } });
+    // The request may be stored, or not. The holder ends in both cases.
+    await sleep(random(20));
+    stops.program.kill();
+    holder.tell("open", { of: "a" });
+    await holder.says("a");
+    const { log } = await last.says("last");
+    expect(log.at(-1)).toBe("last");
+    expect(log.filter((line: string) => line === "last")).toHaveLength(1);
+  });
+
+  it.skipIf(windows)("a holder that slept for its lease can store nothing, and its signal is aborted", async () => {
+    const { worker } = start();
+    const [slow, next] = [worker(), worker()];
+    await slow.works("slow", "run", { options: { ttlMs: 300 } });
+    slow.program.kill("SIGSTOP");
+    next.tell("append", { name: "next", run: "run", options: { whenBusy: "enqueue" } });
+    const { log } = await next.says("next");
+    expect(log).toEqual(["slow begins", "next"]);
+    slow.program.kill("SIGCONT");
+    expect(await slow.says("slow")).toMatchObject({ code: "CONFLICT", lease: null });
+    // The event loop is blocked for longer than the lease lasts.
+    await slow.works("blocked", "run", { options: { ttlMs: 300 } });
+    slow.tell("block", { ms: 700 });
+    next.tell("append", { name: "after", run: "run", options: { whenBusy: "enqueue" } });
+    expect((await next.says("after")).log).toEqual(["slow begins", "next", "blocked begins", "after"]);
+    expect(await slow.says("blocked")).toMatchObject({ code: "CONFLICT" });
+  });
+});
+
+it("requests in random order, from several processes: each is answered, and each run's history is one line", async () => {
+  const kind = sharedKinds[0]!;
+  const target = place(kind);
+  const runs = amount("FORKPOINT_TEST_MEETINGS", 4);
+  const workers = [1, 2, 3].map(() => new Worker(target));
+  const policies: WhenBusy[] = ["reject", "enqueue", "enqueue", "interrupt"];
+  const asked: Array<{ worker: Worker; name: string; run: string; whenBusy: WhenBusy }> = [];
+  for (let at = 0; at < runs * 8; at++) {
+    const worker = workers[random(workers.length)]!;
+    const [run, whenBusy] = [`run-${random(runs)}`, policies[random(policies.length)]!];
+    const name = `${whenBusy} ${at}`;
+    worker.tell("append", { name, run, options: { whenBusy, by: name } });
+    asked.push({ worker, name, run, whenBusy });
+    if (random(4) === 0) await sleep(random(10));
+  }
+  const answers = await Promise.all(asked.map(async (each) => ({ ...each, said: await each.worker.says(each.name) })));
+  const store = await opened(target);
+  const graphs = new CheckpointStore(store);
+  for (const run of new Set(asked.map((each) => each.run))) {
+    const { log = [] } = ((await graphs.latest(run))?.state ?? {}) as { log?: string[] };
+    const of = answers.filter((each) => each.run === run);
+    // A line for each request that succeeded, and none twice. Work that was stopped may have its line, or not.
+    const done = of.filter(({ said }) => said.code === undefined).map(({ name }) => name);
+    const stopped = of.filter(({ said }) => said.code === "STOPPED").map(({ name }) => name);
+    expect(new Set(log).size, repeat("exclusive")).toBe(log.length);
+    expect(done.filter((name) => !log.includes(name))).toEqual([]);
+    expect(log.filter((name) => !done.includes(name) && !stopped.includes(name))).toEqual([]);
+    // A queued request is refused by nobody.
+    expect(of.filter(({ whenBusy, said }) => whenBusy !== "reject" && said.code === "CONFLICT")).toEqual([]);
+    // The log is a history without branches: each line follows the one before.
+    expect((await graphs.listByRun(run)).length).toBe(log.length);
+  }
+  onTestFinished(() => workers.forEach(({ program }) => program.kill()));
+});
