@@ -40,6 +40,7 @@ ContractStore
 DeleteOptions
 DescribeOptions
 ErrorCode
+ExclusiveOptions
 FailureChannelName
 Finding
 ForkpointError
@@ -60,12 +61,16 @@ RecoverOptions
 RecoverReport
 RestoreOptions
 RestoreResult
+RunName
 RunPruneResult
 RunRef
 RunStatus
 RunStore
 Serializer
 StatsOptions
+StopOptions
+StopResult
+StoppedBy
 StoreOptions
 StoreStats
 StoreWarning
@@ -74,6 +79,8 @@ TakenBy
 TracingChannelName
 UnrecoveredRun
 VerifyReport
+WhenBusy
+Work
 isForkpointError
 openStore
 postgresSchema

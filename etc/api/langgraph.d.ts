@@ -241,7 +241,7 @@ interface SkippedThread {
     why: "changed in both" | "at work";
     message: string;
 }
-type StoreMethods = Pick<ContractStore, "lease" | "check" | "vacuum" | "close" | typeof Symbol.asyncDispose>;
+type StoreMethods = Pick<ContractStore, "lease" | "exclusive" | "stop" | "check" | "vacuum" | "close" | typeof Symbol.asyncDispose>;
 type ThreadOutcome = {
     outcome: "finished";
     output: unknown;

@@ -36,6 +36,7 @@ EffectCall
 EffectOptions
 EffectState
 ErrorCode
+ExclusiveOptions
 FailureChannelName
 Finding
 InvalidArgumentError
@@ -58,6 +59,7 @@ RecoverOptions
 RecoverReport
 RestoreOptions
 RestoreResult
+RunName
 RunPruneResult
 RunRef
 RunStats
@@ -65,6 +67,9 @@ RunStatus
 Serializer
 SessionPruneOptions
 StatsOptions
+StopOptions
+StopResult
+StoppedBy
 StoreOptions
 StoreStats
 StoreWarning
@@ -75,6 +80,8 @@ UnknownDecision
 UnknownEffect
 UnrecoveredRun
 VerifyReport
+WhenBusy
+Work
 };
 interface BackupOptions {
     overwrite?: boolean;
@@ -131,6 +138,8 @@ interface CheckOptions {
 type ContextOnce = <T>(key: string, effect: (attempt: EffectAttempt) => T | Promise<T>, options?: EffectOptions<T>) => Promise<T>;
 declare abstract class ContractStore implements AsyncDisposable {
     lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+    exclusive<T>(run: RunName, work: Work<T>, options?: ExclusiveOptions): Promise<T>;
+    stop(run: RunName, options?: StopOptions): Promise<StopResult>;
     abstract withLease(lease: Lease): ContractStore;
     check(options?: CheckOptions): Promise<VerifyReport>;
     vacuum(): Promise<void>;
@@ -175,7 +184,15 @@ interface EffectOptions<T = unknown> {
     signal?: AbortSignal;
 }
 type EffectState = "running" | "done" | "failed" | "error";
-type ErrorCode = "NOT_FOUND" | "INVALID_ARGUMENT" | "CLOSED" | "CORRUPT" | "CONFLICT" | "BUSY" | "FULL" | "UNAVAILABLE" | "UNSUPPORTED";
+type ErrorCode = "NOT_FOUND" | "INVALID_ARGUMENT" | "CLOSED" | "CORRUPT" | "CONFLICT" | "STOPPED" | "BUSY" | "FULL" | "UNAVAILABLE" | "UNSUPPORTED";
+interface ExclusiveOptions {
+    whenBusy?: WhenBusy;
+    maxWaitMs?: number;
+    signal?: AbortSignal;
+    ttlMs?: number;
+    by?: string;
+    reason?: string;
+}
 type FailureChannelName = "forkpoint:busy" | "forkpoint:corrupt";
 interface Finding {
     code: "CORRUPT" | "ORPHAN" | "INDEX" | (string & {});
@@ -198,12 +215,14 @@ declare class ForkpointError extends Error {
     readonly cause?: unknown;
     readonly lease?: LeaseHolder | null;
     readonly taken?: TakenBy;
+    readonly stopped?: StoppedBy;
     constructor(code: ErrorCode, message: string, options?: {
         retryable?: boolean;
         outcome?: "unknown";
         cause?: unknown;
         lease?: LeaseHolder | null;
         taken?: TakenBy;
+        stopped?: StoppedBy;
     });
 }
 type InvalidArgumentError = (TypeError | RangeError) & {
@@ -319,6 +338,7 @@ declare class RunDrainedError extends Error {
     readonly runId: string;
     constructor(runId: string, message?: string);
 }
+type RunName = string | Omit<RunRef, "space">;
 interface RunPruneResult extends Omit<PruneResult, "lineages"> {
     runs: number;
 }
@@ -351,6 +371,22 @@ interface SessionPruneOptions {
 }
 interface StatsOptions {
     largest?: number;
+}
+interface StopOptions {
+    by?: string;
+    reason?: string;
+    waitMs?: number;
+    signal?: AbortSignal;
+}
+interface StopResult {
+    outcome: "stopped" | "not running" | "no answer";
+    holder: string | null;
+}
+interface StoppedBy {
+    kind: "stop" | "interrupt" | "rollback";
+    by: string | null;
+    reason: string | null;
+    at: number;
 }
 declare class Store implements AsyncDisposable {
     #private;
@@ -470,6 +506,8 @@ interface VerifyReport {
     others?: number;
     next: string | null;
 }
+type WhenBusy = "reject" | "enqueue" | "interrupt" | "rollback";
+type Work<T> = (signal: AbortSignal) => T | Promise<T>;
 declare function formatPath(path: ReadonlyArray<string | number>): string;
 declare function fromJsonForm(form: unknown): unknown;
 declare function isForkpointError(error: unknown): error is ForkpointError | InvalidArgumentError;
