@@ -204,4 +204,40 @@ export const faults = [
     to: "  await each(waiting.values(), Attempt.together);\n",
     ...langgraph("poison"),
   },
+  // One owner at a time: section 6.
+  {
+    name: "a-leased-run-takes-all-writes",
+    file: "engine/src/contract/fence.rs",
+    from: "        None => return unleased(unit, None),\n",
+    to: "        None => return,\n",
+    ...forkpoint("exclusive"),
+  },
+  {
+    name: "a-scope-does-not-carry-its-lease",
+    file: "ts/bridge/scope.ts",
+    from: "  const scope = scopeOf(native, subject);\n",
+    to: "  const scope = currentScope()?.recovers ? scopeOf(native, subject) : undefined;\n",
+    ...forkpoint("exclusive"),
+  },
+  {
+    name: "a-later-request-goes-first",
+    file: "ts/store/requests.ts",
+    from: "?? waiting[0];",
+    to: "?? waiting.at(-1);",
+    ...forkpoint("exclusive"),
+  },
+  {
+    name: "a-holder-does-not-listen",
+    file: "ts/store/held-lease.ts",
+    from: "    this.stop = request;\n",
+    to: "    return;\n",
+    ...forkpoint("exclusive"),
+  },
+  {
+    name: "a-killed-waiter-stops-the-queue",
+    file: "ts/store/requests.ts",
+    from: "valid && !hasEnded(holder)",
+    to: 'valid && holder !== ""',
+    ...forkpoint("exclusive"),
+  },
 ];

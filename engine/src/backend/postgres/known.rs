@@ -2,7 +2,7 @@
 //! saves then takes two round trips: this one, and the one that stores and commits.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tokio_postgres::Row;
 
@@ -21,6 +21,8 @@ use crate::record::{ContractId, Header, PayloadKey, Seq};
 pub(super) struct Known {
     rows: RefCell<HashMap<Name, Option<HeaderRow>>>,
     lineages: RefCell<HashMap<Name, LineageRow>>,
+    /// Lineages that do not exist.
+    absent: RefCell<HashSet<Name>>,
     newest: RefCell<HashMap<i64, Option<Head>>>,
     seqs: RefCell<std::vec::IntoIter<Seq>>,
 }
@@ -64,9 +66,15 @@ fn newest_of(found: &Row) -> Result<Option<Head>> {
 }
 
 impl Known {
-    /// Takes the answers of [`ROWS`] for these ids, of [`LINEAGES`] and of [`SEQS`]. Skips damaged rows: an operation
+    /// Takes the answers of [`ROWS`] for these ids, of [`LINEAGES`] for these lines, and of [`SEQS`]. Skips damaged rows: an operation
     /// that needs such a row reads it again, and gets the error.
-    pub(super) fn new(ids: impl Iterator<Item = Name>, rows: &[Row], lineages: &[Row], seqs: &[Row]) -> Result<Self> {
+    pub(super) fn new(
+        ids: impl Iterator<Item = Name>,
+        rows: &[Row],
+        lines: impl Iterator<Item = Name>,
+        lineages: &[Row],
+        seqs: &[Row],
+    ) -> Result<Self> {
         let mut known: HashMap<Name, Option<HeaderRow>> = ids.map(|id| (id, None)).collect();
         for found in rows {
             let name: Name = (found.get(2), found.get(7));
@@ -87,8 +95,10 @@ impl Known {
             }
             named.insert((number(line.contract), line.name.clone().into_bytes()), line);
         }
+        let absent = lines.filter(|name| !named.contains_key(name)).collect();
         Ok(Self {
             rows: RefCell::new(known),
+            absent: RefCell::new(absent),
             lineages: RefCell::new(named),
             newest: RefCell::new(newest),
             seqs: RefCell::new(row::numbers(seqs).into_iter()),
@@ -120,6 +130,9 @@ impl Known {
         let key = key::name(contract, name);
         if let Some(found) = self.lineages.borrow().get(&key) {
             return Ok(Some(found.clone()));
+        }
+        if self.absent.borrow().contains(&key) {
+            return Ok(None);
         }
         let found = lineage::find(open, contract, name)?;
         if let Some(found) = &found {
@@ -186,6 +199,7 @@ impl Known {
     pub(super) fn forget(&self) {
         self.rows.borrow_mut().clear();
         self.lineages.borrow_mut().clear();
+        self.absent.borrow_mut().clear();
         self.newest.borrow_mut().clear();
     }
 }

@@ -158,5 +158,15 @@ pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
         return Err(Error::new(Code::Busy, "a run was removed at the same time: try again"));
     }
     let made = made.iter().map(|row| row.get(0)).collect();
-    Ok(Locked { lins, known: Known::new(wanted.ids.union(&wanted.read).cloned(), &rows, &lineages, &seqs)?, made })
+    Ok(Locked {
+        lins,
+        known: Known::new(
+            wanted.ids.union(&wanted.read).cloned(),
+            &rows,
+            wanted.known.iter().cloned(),
+            &lineages,
+            &seqs,
+        )?,
+        made,
+    })
 }
