@@ -1,5 +1,6 @@
 /** Descriptions of programs in a store. See `engine/src/contract/program.rs`. */
 
+import { crypto } from "../bridge/crypto.js";
 import { isOvertaken } from "../bridge/errors.js";
 import type { NativeStore, RunKey } from "../bridge/native.js";
 import type { StoreHandle } from "./handle.js";
@@ -15,11 +16,48 @@ function knownOf(handle: StoreHandle): Map<string, ProgramShape | null> {
   return shapes;
 }
 
-/** Stores the description of a contract's program. Does nothing if this handle has already stored it. */
-export async function describeProgram(handle: StoreHandle, space: string, shape: ProgramShape): Promise<void> {
+/**
+ * Stores the description of a contract's program, and that this version of the program has started. Does nothing if this
+ * handle has already done both. A program without a name has no versions.
+ */
+export async function describeProgram(
+  handle: StoreHandle,
+  space: string,
+  shape: ProgramShape,
+  program?: string,
+): Promise<void> {
   const id = shapeHash(shape);
-  const shapes = knownOf(handle);
-  if (shapes.get(`${space}\0${id}`)) return;
+  if (!knownOf(handle).get(`${space}\0${id}`)) await storeShape(handle, space, shape);
+  const starts = startsOf.get(handle) ?? new Set<string>();
+  startsOf.set(handle, starts);
+  const start = `${space}\0${program}\0${id}`;
+  if (program === undefined || starts.has(start)) return;
+  await handle.run(async ({ native }) => {
+    if ((await startedIn(native, space)).get(program) === id) return;
+    const fields = { space: space + STARTED, id: crypto().randomUUID(), savedAt: Date.now() };
+    await calls.call(native, "describe", { ...fields, description: JSON.stringify({ program, shape: id }) });
+  }, null);
+  starts.add(start);
+}
+
+/** A suffix for the contract in the entries of started versions. */
+const STARTED = "/started";
+
+/** The started versions that each handle has stored. */
+const startsOf = new WeakMap<StoreHandle, Set<string>>();
+
+/** Returns the hash of the version of each program that started last. */
+export async function startedIn(native: NativeStore, space: string): Promise<Map<string, string>> {
+  const started = new Map<string, string>();
+  for (const { description } of await calls.call(native, "list", { space: space + STARTED })) {
+    const { program, shape } = JSON.parse(description) as { program: string; shape: string };
+    started.set(program, shape);
+  }
+  return started;
+}
+
+async function storeShape(handle: StoreHandle, space: string, shape: ProgramShape): Promise<void> {
+  const id = shapeHash(shape);
   await handle.run(async ({ native }) => {
     const [found] = await calls.call(native, "read", { space, ids: [id] });
     const fields = { space, id, description: JSON.stringify(shape), savedAt: Date.now() };
@@ -29,7 +67,7 @@ export async function describeProgram(handle: StoreHandle, space: string, shape:
       if (!isOvertaken(error)) throw error;
     });
   }, null);
-  shapes.set(`${space}\0${id}`, shape);
+  knownOf(handle).set(`${space}\0${id}`, shape);
 }
 
 /** Reads the description with this hash. Returns null if the store has none. */
