@@ -213,7 +213,10 @@ interface SaverOptions extends Omit<StoreOptions, "serializer"> {
         ttlMs?: number;
     };
     metadataIndexes?: readonly string[];
-    program?: string;
+    program?: string | {
+        name: string;
+        force?: boolean;
+    };
     version?: string;
 }
 interface SaverPruneOptions extends DeleteOptions {

@@ -50,6 +50,12 @@ export function onlyChild(config: Config): boolean | undefined {
   return value === undefined || value === null ? undefined : flag(value, "expected_parent");
 }
 
+/** Reads `force` from a config. True means that the call may write to a thread of another program. */
+export function forced(config: Config): boolean {
+  const value = configured(config, "force");
+  return value !== undefined && value !== null && flag(value, "force");
+}
+
 /** Reads from a subgraph's config the checkpoint of the graph that called the subgraph. Undefined: there is none. */
 export function rootIn(config: Config): string | undefined {
   const map = configured(config, "checkpoint_map") as Record<string, unknown> | null | undefined;

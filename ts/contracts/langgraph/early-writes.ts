@@ -13,7 +13,7 @@ import { type GraphRun, runIn } from "../../store/graph-run.js";
 import { NO_TASK } from "./answer-records.js";
 import type { CheckpointRef } from "./config.js";
 import { throwIfFailed } from "./following.js";
-import { isRun } from "./thread-leases.js";
+import { isRun } from "./run-config.js";
 import type { Needs } from "./wire.js";
 
 /**

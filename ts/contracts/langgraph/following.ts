@@ -13,7 +13,7 @@ import type { Seen } from "../../store/seen.js";
 import { INTERRUPT } from "./answer-records.js";
 import type { CheckpointRef } from "./config.js";
 import type { Resuming, Taken } from "./resuming.js";
-import { isRun } from "./thread-leases.js";
+import { beginsRun, isRun } from "./run-config.js";
 import type { Found, Needs } from "./wire.js";
 import type { PutPlace } from "./writing.js";
 
@@ -22,20 +22,10 @@ import type { PutPlace } from "./writing.js";
  * of the config. `found` is the checkpoint at which the run begins.
  */
 export function noteBeginning(config: Config, follows: boolean, found: Pick<Found, "incarnation"> | null): void {
-  readingArgument("config", () => {
-    const { configurable } = config as { configurable?: Record<string, unknown> };
-    if (configurable === undefined || !isRun(config)) return;
-    const { thread_id: thread, checkpoint_ns: namespace, __pregel_task_id: task } = configurable;
-    // A subgraph reads its own namespace, in the run of the graph.
-    if (typeof thread !== "string" || (namespace ?? "") !== "" || task !== undefined) return;
-    setRun(configurable, {
-      thread,
-      follows,
-      stored: found !== null,
-      incarnation: found?.incarnation,
-      failed: new Map(),
-    });
-  });
+  const thread = beginsRun(config);
+  if (thread === undefined) return;
+  const run = { thread, follows, stored: found !== null, incarnation: found?.incarnation, failed: new Map() };
+  readingArgument("config", () => setRun(config.configurable!, run));
 }
 
 /** The answers of runs that have begun at a checkpoint with questions. */

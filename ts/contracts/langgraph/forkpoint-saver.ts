@@ -59,10 +59,12 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
   metadataIndexes?: readonly string[];
   /**
    * The name of the program that uses this saver. It is stored with each checkpoint of a thread, and `recover` takes only
-   * threads with this name. Set it if several programs share a database. Default: the name of the graph, see
+   * threads with this name. A write to a thread of a program with another name rejects with `CONFLICT`, unless `force`
+   * is true: the thread then belongs to this program. `force: true` in a call's `configurable` does this for one thread.
+   * Set a name if several programs share a database. Default: the name of the graph, see
    * docs/langgraph.md#several-programs.
    */
-  program?: string;
+  program?: string | { name: string; force?: boolean };
   /**
    * The version of the program. `recover` reports it for threads that do not fit this version. Two versions with the same
    * graph are compatible, unless the program has no graph (`entrypoint`). Default: none. See docs/changes.md.
@@ -117,7 +119,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   constructor(target: string | URL | Store, options?: SaverOptions);
 
   /**
-   * The option `program`. Undefined if it was not given.
+   * The name in the option `program`. Undefined if it was not given.
    * @example console.log(saver.program);
    */
   get program(): string | undefined;

@@ -26,6 +26,7 @@ import { StoreHandle } from "../../store/handle.js";
 import { setHandle } from "../../store/handle-of.js";
 import { ownLeaseOption, type Lease } from "../../store/lease.js";
 import { flag, programOption, splitOptions } from "../../store/options.js";
+import { type OwnProgram, isOtherProgram, ownProgramOption } from "../../store/owner.js";
 import { processStamp } from "../../bridge/holder.js";
 import { type DeleteOptions, forced } from "../../store/removing.js";
 import { listOf, requireId, text } from "../../store/ids.js";
@@ -37,6 +38,7 @@ import type { ExportOptions, ExportResult } from "./export.js";
 import type { ImportOptions, ImportResult, Target } from "./import.js";
 import type { ListThreadsOptions, ThreadsPage } from "./list-threads.js";
 import { Order } from "./order.js";
+import { Owner } from "./owner.js";
 import {
   type CheckpointRef,
   nameInConfig,
@@ -69,7 +71,8 @@ import { encodeMark } from "../../store/mark.js";
 import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
 import type { ThreadStatus } from "./status.js";
-import { ThreadLeases, isRun } from "./thread-leases.js";
+import { ThreadLeases } from "./thread-leases.js";
+import { isRun } from "./run-config.js";
 import { answersNothing, isEarly, letGo, noteHanded, storeBehind } from "./early-writes.js";
 import { list } from "./list-checkpoints.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
@@ -90,7 +93,7 @@ const saverOptions = {
   serde: serdeOption,
   expectedParent: flag,
   lease: ownLeaseOption,
-  program: programOption,
+  program: ownProgramOption,
   version: programOption,
   metadataIndexes: (keys: unknown, name: string) => listOf(metadataKey, keys, name),
 };
@@ -119,7 +122,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     readonly #order = new Order();
     readonly #onlyChild: boolean | undefined;
     readonly #leases: ThreadLeases;
-    readonly #program: string | undefined;
+    readonly #program: OwnProgram | undefined;
+    readonly #owner: Owner;
     readonly #version: string | undefined;
     readonly #indexes: readonly string[];
 
@@ -132,6 +136,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       if (serde === undefined) trust(this.serde);
       this.#onlyChild = expectedParent;
       this.#program = program;
+      this.#owner = new Owner(program);
       this.#version = version;
       this.#indexes = metadataIndexes;
       this.#handle = StoreHandle.of(target, others, { name: langgraph.name, undo: (...of) => later().undo(...of) });
@@ -140,7 +145,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     }
 
     get program(): string | undefined {
-      return this.#program;
+      return this.#program?.name;
     }
 
     get version(): string | undefined {
@@ -151,10 +156,11 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return this.#read(async (context) => {
         const threadId = nameInConfig(config, "thread_id");
         if (threadId === undefined) return undefined;
+        this.#owner.check(config);
         const begun = this.#leases.begin(config);
         if (this.#leases.takes) await begun;
         const [namespace, id] = [nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config)];
-        const [found] = await Promise.all([find(context, threadId, namespace, id, isRun(config)), begun]);
+        const [found, release] = await Promise.all([find(context, threadId, namespace, id, isRun(config)), begun]);
         noteBeginning(config, id === undefined || found?.isLatest === true, found);
         if (found === null) {
           if (id === undefined && namespace === "") noteEmpty(config, this.#handle.seen, threadId);
@@ -164,6 +170,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const recovers = this.#leases.isRecovered(threadId);
         await noteAnswers(config, found, () => later().Resuming.at(context, found, recovers));
         const tuple = await tupleOf(context, found);
+        await this.#owner.begin(context, config, found, tuple, release);
         if (id === undefined) noteLatest(found.header.id, tuple.metadata);
         return answersIn(config)?.amend(tuple, found) ?? tuple;
       });
@@ -191,7 +198,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         // A checkpoint of the graph itself may be the last one if no node runs next.
         const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
         const write = { threadId, id, config, stops: false, mayBeLast };
-        const identity = { ...identityIn(config), ...(this.#program !== undefined && { program: this.#program }) };
+        const identity = { ...identityIn(config), ...(this.#program !== undefined && { program: this.#program.name }) };
         // If the thread has a lease, the lease identifies the process.
         const by = () => (isRun(config) && !this.#leases.guards(threadId) ? { by: processStamp() } : {});
         const depends = readingArgument("checkpoint", () => dependsOnParent(checkpoint, metadata, before));
@@ -221,13 +228,12 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
                 const depending = depends(context);
                 return depending instanceof Promise ? depending.then(store) : store(depending);
               });
-            return afterAnswers(config, store);
+            return this.#owner.write(context, config, threadId, () => afterAnswers(config, store));
           }),
         );
         const put = stored.catch((error) => {
-          throw isOvertaken(error) && error !== answersIn(config)?.refused
-            ? overtaken(checkpointRef, parent, error)
-            : error;
+          const says = isOtherProgram(error) || error === answersIn(config)?.refused;
+          throw isOvertaken(error) && !says ? overtaken(checkpointRef, parent, error) : error;
         });
         if (isRun(config)) {
           noteHanded(config, checkpointRef, put);
@@ -275,10 +281,10 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const store = (needs: Needs) =>
           this.#order.after("handed", threadId, ready, (indexed) =>
             this.#leases.write(context, write, (native) => {
-              if (taken !== undefined) return answers!.store(native, { task, path }, indexed, replace, needs, taken);
-              const stored = afterAnswers(config, () =>
-                retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace, needs)),
-              );
+              const to = { task, path };
+              if (taken !== undefined) return answers!.store(native, to, indexed, replace, needs, taken);
+              const put = () => retrying(() => putWrites(native, checkpointRef, to, indexed, replace, needs));
+              const stored = this.#owner.write(context, config, threadId, () => afterAnswers(config, put));
               return answers !== undefined && stops ? stored.then(() => answers.asked(native)) : stored;
             }),
           );

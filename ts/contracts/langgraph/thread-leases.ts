@@ -5,10 +5,10 @@
  */
 
 import type { Config } from "@langchain/langgraph-checkpoint";
-import { readingArgument } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { type HeldLease, fenced } from "../../store/lease.js";
 import type { NativeStore, RunKey } from "../../bridge/native.js";
+import { beginsRun, isRun } from "./run-config.js";
 import type { hasStopped } from "./status.js";
 import type { SaverContext } from "./tuples.js";
 import { refuseLeased } from "../shared/run-lease.js";
@@ -46,24 +46,24 @@ export class ThreadLeases {
 
   /**
    * Called when LangGraph reads a thread. If a run begins with this read, takes the lease, so that no node runs without
-   * it. A run may have nothing to do, or may write only at its end.
+   * it. A run may have nothing to do, or may write only at its end. Returns a function that releases the lease if the
+   * run is refused.
    */
-  async begin(config: Config): Promise<void> {
-    if (!isRun(config)) return;
-    const { threadId, namespace, task } = readingArgument("config.configurable", () => {
-      const { thread_id: threadId, checkpoint_ns: namespace, __pregel_task_id: task } = config.configurable ?? {};
-      return { threadId: threadId as unknown, namespace: (namespace ?? "") as unknown, task: task as unknown };
-    });
-    // A subgraph reads its own namespace, in the run of its thread.
-    if (typeof threadId !== "string" || namespace !== "" || task !== undefined) return;
+  async begin(config: Config): Promise<(() => Promise<void>) | undefined> {
+    const threadId = beginsRun(config);
+    if (threadId === undefined || this.#isOwned(threadId)) return undefined;
+    if (this.#ttlMs === undefined) {
+      await refuseLeased(this.#handle, keyOf(threadId));
+      return undefined;
+    }
     const known = this.#threads.get(threadId);
-    if (this.#isOwned(threadId)) return;
-    if (this.#ttlMs === undefined) return refuseLeased(this.#handle, keyOf(threadId));
     // An earlier run has lost its lease. This run takes a new one.
     if (known !== undefined && (await isLost(known))) this.#forget(threadId, known);
-    const held = this.#threads.get(threadId) ?? this.#take(threadId);
+    const before = this.#threads.get(threadId);
+    const held = before ?? this.#take(threadId);
     await held.lease;
     this.#releaseIfIdle(threadId, held);
+    return before === undefined ? () => this.#release(threadId, held) : undefined;
   }
 
   /** True if a run takes a lease. Its thread must be read after that. */
@@ -162,12 +162,4 @@ const keyOf = (threadId: string): RunKey => ({ space: langgraph.name, run: threa
 
 async function isLost({ lease }: Held): Promise<boolean> {
   return (await lease).lost;
-}
-
-/** Returns true if LangGraph calls the saver in a run. Only a run's config has the function `interrupt`. */
-export function isRun(config: Config | undefined): boolean {
-  const { interrupt } = readingArgument("config", () => ({
-    interrupt: (config as Record<string, unknown>)?.["interrupt"],
-  }));
-  return typeof interrupt === "function";
 }
