@@ -21,6 +21,7 @@ import {
 } from "../shared/recover-options.js";
 import { identify, nameOf, type RecoverableThreads } from "./mark.js";
 import { positionAt, positionOf } from "./position.js";
+import { nothingRan } from "./running-nothing.js";
 import { shapeOfGraph } from "./shape.js";
 import { type NodeError, type Standing, standing, type ThreadStatus } from "./status.js";
 import { type Context, outline } from "./tasks.js";
@@ -344,15 +345,6 @@ function byIds(input: unknown, interrupts: ThreadStatus["interrupts"]): unknown 
 }
 
 const isId = (id: string | undefined): boolean => id !== undefined && /^[0-9a-f]{32}$/.test(id);
-
-function nothingRan(threadId: string, next: string[]): ForkpointError {
-  const nodes = next.map((node) => `\`${node}\``).join(", ");
-  return new ForkpointError(
-    "CONFLICT",
-    `thread ${quote(threadId)} cannot be resumed, because the graph has run none of the nodes that are next (${nodes}): ` +
-      "fork the thread, or use a graph that has these nodes",
-  );
-}
 
 function definedOf<T extends object>(given: T | undefined): Partial<T> {
   return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>;

@@ -120,7 +120,7 @@ export class Resuming {
     return questions.filter(({ answered }) => answered === null);
   }
 
-  /** Stores LangGraph's writes of an answer together with its records, in one transaction. */
+  /** Stores LangGraph's writes of an answer together with its records, in one transaction, when `tasks` resolves. */
   store(
     native: NativeStore,
     task: Task,
@@ -128,9 +128,10 @@ export class Resuming {
     replace: boolean,
     needs: Needs,
     taken: Taken,
+    tasks: Promise<void> | undefined,
   ): Promise<void> {
     const stored = (this.#storing ?? Promise.resolve()).then(() =>
-      this.#store(native, task, writes, replace, needs, taken),
+      this.#store(native, task, writes, replace, needs, taken, tasks),
     );
     this.#storing = stored;
     stored.catch((error: unknown) => (this.refused = error));
@@ -149,6 +150,7 @@ export class Resuming {
     replace: boolean,
     needs: Needs,
     { value, program, questions }: Taken,
+    tasks: Promise<void> | undefined,
   ): Promise<void> {
     const { serde } = this.#context;
     for (let attempt = 1; ; attempt++) {
@@ -165,6 +167,8 @@ export class Resuming {
           part: { name: ANSWERS.channel, ...(await dump(serde, answer, "an answer")) },
         })),
       );
+      // Wait as late as possible: the answer must be handed to the engine before the first task reads the thread.
+      await tasks;
       if (records.length === 0) {
         await putWrites(native, this.#root, task, writes, replace, needs);
         return;

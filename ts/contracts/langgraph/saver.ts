@@ -72,7 +72,8 @@ import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
 import type { ThreadStatus } from "./status.js";
 import { ThreadLeases } from "./thread-leases.js";
-import { isRun } from "./run-config.js";
+import { beginsRun, isRun } from "./run-config.js";
+import { tasksBehind, throwIfNothingRan, watchTasks } from "./running-nothing.js";
 import { answersNothing, isEarly, letGo, noteHanded, storeBehind } from "./early-writes.js";
 import { list } from "./list-checkpoints.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
@@ -171,6 +172,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         await noteAnswers(config, found, () => later().Resuming.at(context, found, recovers));
         const tuple = await tupleOf(context, found);
         await this.#owner.begin(context, config, found, tuple, release);
+        if (beginsRun(config) !== undefined) watchTasks(config, nextNodesOf(tuple.checkpoint));
         if (id === undefined) noteLatest(found.header.id, tuple.metadata);
         return answersIn(config)?.amend(tuple, found) ?? tuple;
       });
@@ -183,6 +185,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
       return this.#inRun(config, true, async (context, held) => {
         const { threadId, namespace } = requireThread(config, "put()");
+        throwIfNothingRan(config);
         if (typeof checkpoint !== "object" || checkpoint === null) {
           throw typeError(`checkpoint must be an object, but is ${show(checkpoint)}`);
         }
@@ -249,8 +252,9 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       throwIfFailed(config);
       // Throws before LangGraph runs a node.
       const { answers, taken } = takeAnswer(config, writes, taskId);
+      const tasks = tasksBehind(config, writes, taskId);
       // If this fails, the results of other tasks of the step are still stored, unless this is an answer.
-      return this.#inRun(config, taken !== undefined, async (context, held) => {
+      return this.#inRun(config, taken !== undefined || tasks !== undefined, async (context, held) => {
         const { threadId, namespace } = requireThread(config, "putWrites()");
         const id = idInConfig(config);
         if (id === undefined) {
@@ -282,9 +286,11 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
           this.#order.after("handed", threadId, ready, (indexed) =>
             this.#leases.write(context, write, (native) => {
               const to = { task, path };
-              if (taken !== undefined) return answers!.store(native, to, indexed, replace, needs, taken);
+              if (taken !== undefined) return answers!.store(native, to, indexed, replace, needs, taken, tasks);
               const put = () => retrying(() => putWrites(native, checkpointRef, to, indexed, replace, needs));
-              const stored = this.#owner.write(context, config, threadId, () => afterAnswers(config, put));
+              const stored = this.#owner.write(context, config, threadId, () =>
+                afterAnswers(config, () => (tasks === undefined ? put() : tasks.then(put))),
+              );
               return answers !== undefined && stops ? stored.then(() => answers.asked(native)) : stored;
             }),
           );

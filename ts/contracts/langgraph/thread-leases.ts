@@ -9,6 +9,7 @@ import type { StoreHandle } from "../../store/handle.js";
 import { type HeldLease, fenced } from "../../store/lease.js";
 import type { NativeStore, RunKey } from "../../bridge/native.js";
 import { beginsRun, isRun } from "./run-config.js";
+import { hasRunNothing } from "./running-nothing.js";
 import type { hasStopped } from "./status.js";
 import type { SaverContext } from "./tuples.js";
 import { refuseLeased } from "../shared/run-lease.js";
@@ -108,6 +109,9 @@ export class ThreadLeases {
       await work(fenced(native, lease));
       held.stops ||= stops;
       ended = inRun && (mayBeLast || held.stops) && (await this.#hasStopped(context, threadId, id).catch(() => false));
+    } catch (error) {
+      ended = hasRunNothing(error);
+      throw error;
     } finally {
       // A write outside of a run releases its lease, whether it succeeds or not.
       if (this.#threads.get(threadId) === held) {
