@@ -104,7 +104,10 @@ declare class CheckpointStore extends RunStore implements ICheckpointStore {
     withLease(lease: Lease): CheckpointStore;
 }
 interface CheckpointStoreOptions extends StoreOptions {
-    program?: string;
+    program?: string | {
+        name: string;
+        force?: boolean;
+    };
     version?: string;
 }
 interface DiagnosticsView {

@@ -56,6 +56,11 @@ export class Child {
     return signal as NodeJS.Signals;
   }
 
+  /** Ends the wait of a fixture. */
+  goOn(): void {
+    this.#process.kill("SIGUSR2");
+  }
+
   /** Waits until the process has ended. Returns its exit code. */
   async exit(): Promise<number | null> {
     const [code] = await this.#exit;

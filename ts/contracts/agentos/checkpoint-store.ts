@@ -12,6 +12,7 @@ import { decodeMark, encodeMark } from "../../store/mark.js";
 import type { ProgramVersion } from "../../store/compare-programs.js";
 import { versionsOf } from "../../store/stored-programs.js";
 import { programOption, readRecord, splitOptions, text, type StoreOptions } from "../../store/options.js";
+import { type OwnProgram, ownProgramOption } from "../../store/owner.js";
 import { pageOf, pageOptions } from "../../store/page.js";
 import { type DeleteOptions, deleteCheckpoint, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
@@ -57,10 +58,11 @@ export interface RunsPage {
 export interface CheckpointStoreOptions extends StoreOptions {
   /**
    * The name of the program that uses this store. It is stored with each checkpoint, and `recover` only takes runs with
-   * this name. Set it if several programs share a database. Default: the name of the graph, see
+   * this name. A save to a run of a program with another name rejects with `CONFLICT`, unless `force` is true: the run
+   * then belongs to this program. Set a name if several programs share a database. Default: the name of the graph, see
    * docs/agentos.md#several-programs.
    */
-  program?: string;
+  program?: string | { name: string; force?: boolean };
   /**
    * The version of the program. `recover` reports it for runs that do not fit this version. Two versions with the same graph
    * are compatible. Default: none. See docs/changes.md.
@@ -89,6 +91,7 @@ export interface CheckpointStoreOptions extends StoreOptions {
  */
 export class CheckpointStore extends RunStore implements ICheckpointStore {
   readonly #handle: StoreHandle;
+  readonly #program: OwnProgram | undefined;
   readonly #maker: Maker;
 
   /**
@@ -100,10 +103,11 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: CheckpointStoreOptions) {
-    const { own, others } = splitOptions(options, { program: programOption, version: programOption });
+    const { own, others } = splitOptions(options, { program: ownProgramOption, version: programOption });
     const handle = StoreHandle.of(target, others, agentos);
     super(handle);
     this.#handle = handle;
+    this.#program = own.program;
     this.#maker = new Maker(handle, own.program, own.version);
   }
 
@@ -111,8 +115,8 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
    * Stores the checkpoint. A stored checkpoint with the same id is replaced.
    * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
    *   checkpoint cannot be stored (the message names the value's path), or if the checkpoint is larger than
-   *   `maxPayloadBytes`. `CONFLICT` if this object has saved the run, and it was deleted since. In all of these cases nothing was
-   *   written.
+   *   `maxPayloadBytes`. `CONFLICT` if this object has saved the run, and it was deleted since, or if the run belongs to another
+   *   program: see {@link CheckpointStoreOptions.program}. In all of these cases nothing was written.
    * @example await store.save(checkpoint); // when this resolves, the checkpoint is durable
    */
   save(checkpoint: Checkpoint): Promise<void> {
@@ -128,7 +132,13 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
         taken.fields.known = seen.has(runId);
         taken.fields.incarnation = seen.incarnation(runId);
         const learn = (incarnation: Exact | null) => seen.note(runId, incarnation);
-        return put(engine, taken.fields, taken.state, taken.rest, learn);
+        const { fields, state, rest } = taken;
+        const { owner } = this.#maker;
+        if (owner === undefined) return put(engine, fields, state, rest, learn);
+        return owner.save(engine, fields, (expectedNewest) => {
+          fields.expectedNewest = expectedNewest;
+          return put(engine, fields, state, rest, learn);
+        });
       },
       undefined,
       () => {
@@ -202,6 +212,7 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
       if (run === null) return;
       await agentos.call(removing(native, { space: agentos.name, run, ns: "" }, force), "clear", { runId: run });
       this.#handle.seen.forget(run);
+      this.#maker.owner?.forget(run);
     });
   }
 
@@ -231,7 +242,8 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
   }
 
   withLease(lease: Lease): CheckpointStore {
-    const { program, version } = this.#maker;
+    const { version } = this.#maker;
+    const program = this.#program;
     const own = { ...(program !== undefined && { program }), ...(version !== undefined && { version }) };
     return new CheckpointStore(this.#handle.withLease(lease).asStore, own);
   }

@@ -6,6 +6,8 @@
 import type { StoreHandle } from "../../store/handle.js";
 import { processStamp } from "../../bridge/holder.js";
 import { type Identity, encodeMark } from "../../store/mark.js";
+import type { OwnProgram } from "../../store/owner.js";
+import { Owner } from "./owner.js";
 
 /** The maker of each store, by the store's handle. `recover` needs it. */
 export const makers = new WeakMap<StoreHandle, Maker>();
@@ -13,12 +15,15 @@ export const makers = new WeakMap<StoreHandle, Maker>();
 export class Maker {
   readonly program: string | undefined;
   readonly version: string | undefined;
+  /** Undefined without the option `program`. */
+  readonly owner: Owner | undefined;
   readonly #isLeased: boolean;
   /** The identity of each graph, by its id from `compile()`. Null: two graphs have this id. */
   readonly #graphs = new Map<string, Identity | null>();
 
-  constructor(handle: StoreHandle, program: string | undefined, version: string | undefined) {
-    this.program = program;
+  constructor(handle: StoreHandle, program: OwnProgram | undefined, version: string | undefined) {
+    this.program = program?.name;
+    this.owner = program && new Owner(program);
     this.version = version;
     this.#isLeased = handle.isLeased;
     makers.set(handle, this);

@@ -35,7 +35,7 @@ export function withEffects<G extends EffectGraph>(graph: G, store: CheckpointSt
   const handle = readingArgument("store", () => typeof store?.save) === "function" ? handleOf(store) : undefined;
   if (handle === undefined) throw typeError(`store must be a CheckpointStore of forkpoint, but is ${show(store)}`);
   const maker = makers.get(handle);
-  const { shape, identity } = compiled.programFor(maker);
+  const { program, shape, identity } = compiled.programFor(maker);
   maker?.learn(compiled.id, identity);
 
   const runOf = (runId: string): CurrentRun => ({
@@ -47,7 +47,7 @@ export function withEffects<G extends EffectGraph>(graph: G, store: CheckpointSt
 
   const stream = (input: unknown): AsyncGenerator<RunEvent & { finalOutput?: unknown }> =>
     eventsInRun<RunEvent>(original.stream(input), async ({ runId, graphId }) => {
-      await describeProgram(handle, agentos.name, shape);
+      await describeProgram(handle, agentos.name, shape, program);
       if (compiled.saves) await saveStart(store, runId!, graphId!, input);
       return runOf(runId!);
     });
@@ -62,7 +62,9 @@ export function withEffects<G extends EffectGraph>(graph: G, store: CheckpointSt
     async resume(id: string, ...others: []): Promise<unknown> {
       const found = (await store.latest(id)) ?? (await store.get(id));
       const resume = () => original.resume(id, ...others);
-      return found === null ? resume() : inRun(runOf(found.runId), resume);
+      if (found === null) return resume();
+      await handle.run(async (engine) => maker?.owner?.require(engine, found.runId));
+      return inRun(runOf(found.runId), resume);
     },
   };
   const wrapped = new Proxy(original, {
