@@ -153,11 +153,15 @@ declare class Graph<S, U = Partial<S>, I = S> {
     resumeFrom(threadId: string, target: "latest" | (string & {}), command?: Command<U> | CommandFields<U>, options?: Omit<GraphRunOptions, "threadId" | "checkpointId">): Promise<GraphResult<S>>;
     getState(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<StateSnapshot<S> | null>;
     getStateHistory(threadId: string, options?: HistoryOptions): Promise<Array<StateSnapshot<S>>>;
-    updateState(threadId: string, update: U, asNode?: string | null): Promise<CheckpointTuple<S>["config"]>;
+    updateState(threadId: string, update: U, asNode?: string | null, options?: {
+        force?: boolean;
+    }): Promise<CheckpointTuple<S>["config"]>;
     bulkUpdateState(threadId: string, updates: ReadonlyArray<{
         update: U;
         asNode?: string | null;
-    }>): Promise<CheckpointTuple<S>["config"]>;
+    }>, options?: {
+        force?: boolean;
+    }): Promise<CheckpointTuple<S>["config"]>;
     forkState(sourceThreadId: string, checkpointId: string | null | undefined, targetThreadId: string): Promise<CheckpointTuple<S>["config"]>;
 }
 interface GraphCheckpointer<S> {

@@ -33,6 +33,8 @@ export interface Plan extends RunOptions {
   kind: "run" | "resume" | "replay" | "fork";
   mode: Mode;
   runId: string;
+  /** True if the caller gave the id of the run, so that the run may exist. */
+  isNamed: boolean;
   force: boolean;
   initialState: unknown;
   mutator?: (state: any) => unknown;
@@ -111,6 +113,9 @@ export class Execution {
     const format = this.#recorder?.format ?? formatOf("v8");
     if (this.#fresh || this.#plan.mode.kind === "resume")
       this.#slots.set(ENTRY, Snapshot.of(this.#plan.initialState, format));
+    const { mode, isNamed, force } = this.#plan;
+    // The first checkpoint of this run replaces those of an earlier run with its id.
+    if (mode.kind === "fresh" && isNamed && !force) await this.#recorder!.requireOwn?.(this.#runId);
     return this.#driver.start(this.#plan, () => {
       if (this.#fresh) this.#tellStart(0);
     });
@@ -188,9 +193,7 @@ export class Execution {
       }
       return this.#driver.on({ event: "loaded", base: undefined });
     }
-    const misfit = this.#plan.force
-      ? undefined
-      : await this.#recorder!.misfit?.(found).catch((error: unknown) => error);
+    const misfit = this.#plan.force ? undefined : await this.#misfit(found).catch((error: unknown) => error);
     if (this.#driver.over) return;
     if (this.#plan.mode.kind !== "replay") return this.#loaded(found, misfit);
     this.#rename(found.runId);
@@ -199,6 +202,15 @@ export class Execution {
       return this.#driver.result;
     });
     this.#replay.catch((error) => this.#broke(error));
+  }
+
+  /** Returns the error for a checkpoint that this workflow may not continue. Any workflow may branch from it. */
+  async #misfit(found: Recorded): Promise<unknown> {
+    // The newest checkpoint tells to whom the run belongs. A resume has found it.
+    const { kind } = this.#plan.mode;
+    if (kind === "replay") await this.#recorder!.requireOwn?.(found.runId);
+    const other = kind === "resume" ? await this.#recorder!.otherMaker?.(found) : undefined;
+    return other ?? this.#recorder!.misfit?.(found);
   }
 
   /** `misfit` is the error for a checkpoint that does not fit the workflow. */

@@ -81,8 +81,9 @@ export interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> 
    */
   resume?: boolean;
   /**
-   * If true, continues at the checkpoint's step index even if the run does not fit this version of the workflow. If
-   * false, such a run rejects with `CONFLICT` and the differences. Default: false. See docs/changes.md.
+   * If true, continues at the checkpoint's step index even if the run does not fit this version of the workflow, and
+   * takes over or replaces a run of a workflow with another name. If false, such a run rejects with `CONFLICT`. Default:
+   * false. See docs/changes.md.
    */
   force?: boolean;
 }
@@ -90,7 +91,10 @@ export interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> 
 export interface ReplayOptions extends RunOptions {
   /** If true, the replay makes a new run and does not change the old run. Default: false. */
   newRun?: boolean;
-  /** If true, continues even if the run does not fit this version of the workflow, as in a resume. Default: false. */
+  /**
+   * If true, continues even if the run does not fit this version of the workflow or belongs to a workflow with another
+   * name, as in a resume. Default: false.
+   */
   force?: boolean;
 }
 

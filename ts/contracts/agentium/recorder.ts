@@ -5,7 +5,7 @@ import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { type ProgramShape, shapeHash } from "../../store/compare-programs.js";
 import { describeProgram } from "../../store/stored-programs.js";
-import { misfit } from "../shared/fit.js";
+import { type Written, misfit, otherMaker } from "../shared/fit.js";
 import { stateAndRest } from "../shared/record.js";
 import { RunLease } from "../shared/run-lease.js";
 import { type Format, deserialize, formatOf } from "../../bridge/serializer.js";
@@ -48,6 +48,10 @@ export interface Recorder {
    * Returns the error for a checkpoint that does not fit the workflow. Undefined: it fits, or its version is unknown.
    */
   misfit?(recorded: Recorded): Promise<ForkpointError | undefined>;
+  /** Returns the error for a run that a workflow with another name has made. */
+  otherMaker?(recorded: Pick<Recorded, "runId" | "shape">): Promise<ForkpointError | undefined>;
+  /** Throws if a run with this id exists and a workflow with another name has made it. */
+  requireOwn?(runId: string): Promise<void>;
 }
 
 /** Makes the recorder of a run for a store of the user. With `leaseMs`, the run takes a lease. */
@@ -100,7 +104,7 @@ class OwnRecorder implements Recorder {
   }
 
   async store({ id, runId, stepIndex, stepName, state, steps, rewind, parent }: Recording): Promise<Snapshot> {
-    await describeProgram(this.handle, agentium.name, this.#shape);
+    await describeProgram(this.handle, agentium.name, this.#shape, this.#shape.program);
     const stored = state.in(this.format);
     const createdAt = Date.now();
     const rest = { id: null, runId: null, stepIndex, stepName, state: null, createdAt };
@@ -130,12 +134,24 @@ class OwnRecorder implements Recorder {
     return new Snapshot(this.format, stored);
   }
 
-  misfit({ runId, stepIndex, shape: from }: Recorded): Promise<ForkpointError | undefined> {
-    const { handle } = this;
-    const to = this.#shape;
-    const program = `workflow ${quote(to.program!)}`;
-    const position = (old: ProgramShape) => positionAfter(stepIndex, old);
-    return misfit({ handle, space: agentium.name, run: `run ${quote(runId)}`, program, from, to, position });
+  misfit(recorded: Recorded): Promise<ForkpointError | undefined> {
+    const program = `workflow ${quote(this.#shape.program!)}`;
+    const position = (old: ProgramShape) => positionAfter(recorded.stepIndex, old);
+    return misfit({ ...this.#written(recorded), program, position });
+  }
+
+  otherMaker(recorded: Pick<Recorded, "runId" | "shape">): Promise<ForkpointError | undefined> {
+    return otherMaker(this.#written(recorded));
+  }
+
+  async requireOwn(runId: string): Promise<void> {
+    const found = await this.handle.run((engine) => findLatest(engine, runId));
+    const error = found && (await this.otherMaker({ runId, shape: found.shape ?? undefined }));
+    if (error) throw error;
+  }
+
+  #written({ runId, shape: from }: Pick<Recorded, "runId" | "shape">): Written {
+    return { handle: this.handle, space: agentium.name, run: `run ${quote(runId)}`, from, to: this.#shape };
   }
 
   /** Returns the save that must be the run's latest one. A rewind that the caller asked for replaces any save. */

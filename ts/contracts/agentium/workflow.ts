@@ -56,8 +56,9 @@ type StreamOptions<TState> = RunWithCheckpointsOptions<TState> & {
  *
  * - a TypeError for a wrong argument.
  * - `INVALID_ARGUMENT` if the workflow needs a store and has none.
- * - `CONFLICT` if the run is already running in this process, if another version of the workflow made the run and it
- *   does not fit this version (see `force`), or if parallel steps changed the same value differently.
+ * - `CONFLICT` if the run is already running in this process, if a workflow with another name made the run, if another
+ *   version of the workflow made the run and it does not fit this version (for both, see `force`), or if parallel steps
+ *   changed the same value differently.
  * - {@link RunDrainedError} after a drain, and the signal's reason after an abort.
  * - the store's own error if the store fails.
  *
@@ -257,6 +258,7 @@ export class Workflow<TState = Record<string, unknown>> {
     return {
       ...read,
       ...begin,
+      isNamed: read.runId !== undefined,
       runId: read.runId ?? `run-${Date.now()}-${crypto().randomBytes(6).toString("hex")}`,
       force: read.force ?? false,
       initialState: "initialState" in read ? read.initialState : this.#initialState,

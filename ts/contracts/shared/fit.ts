@@ -3,6 +3,7 @@
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { type ProgramPosition, type ProgramShape, compareShapes, shapeHash } from "../../store/compare-programs.js";
+import { isOther, otherProgram } from "../../store/owner.js";
 import { programOf } from "../../store/stored-programs.js";
 
 /** Separates the name of a node from the names of its inner nodes. */
@@ -18,17 +19,31 @@ export function isInside(path: string): boolean {
   return path.replaceAll(/\\./gs, "").includes(INSIDE);
 }
 
-/** A run that a program wants to continue. */
-export interface Continued {
+/** A run that a program wants to write to. */
+export interface Written {
   handle: StoreHandle;
   space: string;
   /** Names the run in a message. */
   run: string;
-  /** Names the program in a message. */
-  program: string;
   /** The hash of the shape that made the checkpoint. Undefined: unknown. */
   from: string | undefined;
   to: ProgramShape;
+}
+
+/** Says in a message how to take over a run. */
+export const WITH_FORCE = "pass { force: true }";
+
+/** Returns an error if a workflow with another name made the run. */
+export async function otherMaker({ handle, space, run, from: hash, to }: Written): Promise<ForkpointError | undefined> {
+  if (hash === undefined || hash === shapeHash(to)) return undefined;
+  const made = (await programOf(handle, space, hash))?.program;
+  return isOther(made, to.program) ? otherProgram(run, made, to.program!, WITH_FORCE) : undefined;
+}
+
+/** A run that a program wants to continue. */
+export interface Continued extends Written {
+  /** Names the program in a message. */
+  program: string;
   /** Reads the position of the run in its program. */
   position(from: ProgramShape): ProgramPosition | Promise<ProgramPosition>;
 }

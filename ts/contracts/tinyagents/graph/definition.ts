@@ -41,6 +41,9 @@ export interface GraphOutline<S> {
   name?: string;
 }
 
+/** The name of a graph without a name. It identifies no program. */
+export const NAMELESS = "graph";
+
 type Source = number | null;
 type Route = (state: any) => unknown;
 
@@ -69,7 +72,7 @@ function optional<T>(parse: OptionParser<T>, value: unknown, where: string): T |
 }
 
 export function readDefinition(config: GraphOutline<any> & { nodes: Record<string, unknown> }): GraphDefinition {
-  const { nodes, edges = [], entry, name = "graph", checkpoint, maxSupersteps = 1000, memory } = config;
+  const { nodes, edges = [], entry, name = NAMELESS, checkpoint, maxSupersteps = 1000, memory } = config;
   object(nodes, "nodes");
   if (!Number.isSafeInteger(maxSupersteps) || maxSupersteps < 1)
     throw rangeError(`maxSupersteps must be a whole number of at least 1, but is ${show(maxSupersteps)}`);

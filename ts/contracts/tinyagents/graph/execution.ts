@@ -25,7 +25,7 @@ import {
   recordTasks,
   stepOf,
 } from "./recorder.js";
-import { describe, requireFit } from "./fit.js";
+import { describe, requireFit, requireOwn } from "./fit.js";
 import { runSubgraph } from "./subgraph.js";
 import { type Outcome, callNode, makeContext } from "./task.js";
 import { questionIn, refuseOther } from "./answers.js";
@@ -167,6 +167,7 @@ export class GraphExecution {
     const loaded = this.plan.loaded ?? (await loadCheckpoint(checkpointer!, thread, id, this.format));
     if (loaded === null) return { event: "loaded", base: undefined };
     const { checkpoint, activations, latest } = loaded;
+    requireOwn(this.plan, this.parts.definition.name, loaded);
     if (mode.kind === "continue") this.#refuseOthers(loaded);
     if (mode.kind === "continue") await requireFit(this.plan, this.parts.definition.name, loaded, this.format);
     if (mode.kind !== "input") this.#ran = ranIn(checkpoint);

@@ -83,8 +83,9 @@ type Emit = (event: GraphEvent<any>) => void;
  * - `INVALID_ARGUMENT` if a method needs a checkpointer and there is none, for a node that does not exist, or after
  *   `maxSupersteps`.
  * - `NOT_FOUND` if there is no checkpoint to continue from.
- * - `CONFLICT` if the thread is already running in this process, if another version of the graph made the thread and it
- *   does not fit this version (see `force`), or if the checkpoint has a node that the graph no longer has.
+ * - `CONFLICT` if the thread is already running in this process, if a graph with another name made the thread, if another
+ *   version of the graph made the thread and it does not fit this version (for both, see `force`), or if the checkpoint
+ *   has a node that the graph no longer has.
  * - `RunDrainedError` after a drain, and the signal's reason after an abort.
  * - the checkpointer's own error if it fails.
  *
@@ -214,12 +215,19 @@ export class Graph<S, U = Partial<S>, I = S> {
   /**
    * Updates the state of a thread through the reducer, as a new checkpoint with the source `"update"`. No node runs.
    * Without `asNode`, the same tasks wait as before, with their results and questions. With `asNode`, the update counts
-   * as a run of this node: its waiting task is removed, and its successors are added.
+   * as a run of this node: its waiting task is removed, and its successors are added. `force: true` takes over a thread
+   * of a graph with another name.
    * @returns the address of the new checkpoint.
    * @throws ForkpointError `NOT_FOUND` if the thread has no checkpoint. `INVALID_ARGUMENT` for an unknown node.
    * @example const { checkpointId } = await graph.updateState("thread-1", { n: 7 }, "add");
    */
-  async updateState(threadId: string, update: U, asNode?: string | null): Promise<CheckpointTuple<S>["config"]> {
+  async updateState(
+    threadId: string,
+    update: U,
+    asNode?: string | null,
+    options?: { force?: boolean },
+  ): Promise<CheckpointTuple<S>["config"]> {
+    const { force } = readRecord(options, "options", { force: flag });
     const checkpointer = this.#stored();
     const number = typeof asNode === "string" ? this.#definition.numberOf(asNode) : undefined;
     if (asNode !== undefined && asNode !== null && number === undefined) {
@@ -228,7 +236,8 @@ export class Graph<S, U = Partial<S>, I = S> {
     }
     const thread = { threadId: requireId(threadId, "threadId"), namespace: [] };
     const mode = { kind: "update", asNode: number } as const;
-    const plan = { thread, runId: newRunId(), mode, checkpointer, durability: "sync", update } as const;
+    const own = { ...(force !== undefined && { force }) };
+    const plan = { thread, runId: newRunId(), mode, checkpointer, durability: "sync", update, ...own } as const;
     const { checkpointId } = await this.#start(plan);
     return { ...thread, checkpointId: checkpointId! };
   }
@@ -241,6 +250,7 @@ export class Graph<S, U = Partial<S>, I = S> {
   async bulkUpdateState(
     threadId: string,
     updates: ReadonlyArray<{ update: U; asNode?: string | null }>,
+    options?: { force?: boolean },
   ): Promise<CheckpointTuple<S>["config"]> {
     const list: typeof updates = updates;
     if (!isArray(updates)) throw typeError(`updates must be an array, but is ${show(updates)}`);
@@ -252,7 +262,7 @@ export class Graph<S, U = Partial<S>, I = S> {
     );
     if (all.length === 0) throw new ForkpointError("INVALID_ARGUMENT", "updates is empty: pass at least one update");
     let config: Config | undefined;
-    for (const { update, asNode } of all) config = await this.updateState(threadId, update, asNode);
+    for (const { update, asNode } of all) config = await this.updateState(threadId, update, asNode, options);
     return config!;
   }
 

@@ -27,8 +27,9 @@ export interface GraphRunOptions {
   /** When a drain is requested, the superstep is finished and stored, and the run rejects with `RunDrainedError`. */
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
   /**
-   * If true, continues a thread that another version of the graph made even if it does not fit this version. If false,
-   * the run rejects with `CONFLICT` and the differences. Default: false. See docs/changes.md.
+   * If true, continues a thread that another version of the graph made even if it does not fit this version, and takes
+   * over a thread of a graph with another name. If false, the run rejects with `CONFLICT`. Default: false. See
+   * docs/changes.md.
    */
   force?: boolean;
 }

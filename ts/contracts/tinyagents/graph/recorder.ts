@@ -68,6 +68,8 @@ export interface Loaded {
   checkpoint: ThreadCheckpoint<any> & { memorySnapshot?: MemorySnapshot; ranNodes?: unknown };
   activations: Activation[];
   latest: boolean;
+  /** The name of the graph that made the latest checkpoint. */
+  owner: unknown;
   /** The stored answers for the tasks of the checkpoint. */
   answers: AnswerRecord[];
 }
@@ -107,7 +109,8 @@ export async function loadCheckpoint(
   const writes = joinWrites(checkpoint.pendingWrites, tuple.pendingWrites);
   const activations = activationsOf(checkpoint, writes, format);
   const answers = recordsIn(writes);
-  return { checkpoint, activations, latest: latest?.checkpointId === checkpoint.checkpointId, answers };
+  const { graph: owner } = (latest ?? checkpoint).metadata as { graph?: unknown };
+  return { checkpoint, activations, latest: latest?.checkpointId === checkpoint.checkpointId, owner, answers };
 }
 
 /** Returns the number of supersteps before a checkpoint. A manually put checkpoint may have none. */
