@@ -23,6 +23,7 @@ export type { PruneProgress, PruneResult, RunPruneResult, StoreStats, LineageSta
 export type { CheckOptions } from "./store/check.js";
 export type { VerifyReport, Finding } from "./bridge/wire.js";
 export type { Sweep } from "./bridge/sweeps.js";
+export type { StrandedRuns } from "./bridge/strandings.js";
 export type { StoreWarning } from "./bridge/warnings.js";
 export type { Serializer } from "./bridge/serializer.js";
 export type { BackupOptions, BackupProgress, BackupResult, RestoreOptions, RestoreResult } from "./store/backup.js";

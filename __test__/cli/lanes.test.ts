@@ -38,6 +38,7 @@ function fork(run: string, from: number): RunInfo {
     bytes: null,
     version: null,
     lease: null,
+    stranded: null,
     labels: {},
   };
   return { space: "langgraph", run, ns: "", latest, forkedFrom, ...rest };

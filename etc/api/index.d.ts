@@ -74,6 +74,7 @@ StoppedBy
 StoreOptions
 StoreStats
 StoreWarning
+StrandedRuns
 Sweep
 TakenBy
 TracingChannelName

@@ -1,5 +1,6 @@
 export {
 Answer
+AnsweredQuestion
 Change
 CheckpointDetail
 CheckpointInfo
@@ -42,6 +43,8 @@ Status
 StoreEvent
 StoreInfo
 StoredAnswer
+Stranded
+StrandedCount
 TokenUsage
 ToolResult
 Usage

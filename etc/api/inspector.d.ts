@@ -8,6 +8,7 @@ waterfallOf
 };
 export type {
 Answer
+AnsweredQuestion
 Change
 CheckpointDetail
 CheckpointInfo
@@ -55,6 +56,8 @@ Status
 StoreEvent
 StoreInfo
 StoredAnswer
+Stranded
+StrandedCount
 TokenUsage
 ToolResult
 Usage
@@ -70,6 +73,9 @@ interface Answer {
     approve?: boolean | undefined;
     reject?: boolean | string | undefined;
     by?: string | undefined;
+}
+interface AnsweredQuestion extends Question {
+    stranded: Stranded | null;
 }
 interface Change {
     part: "state" | "rest" | "writes";
@@ -328,6 +334,7 @@ interface RunInfo extends RunRef {
         holder: string;
         until: number;
     } | null;
+    stranded: Stranded | null;
 }
 interface RunQuery {
     space?: Space | undefined;
@@ -336,6 +343,7 @@ interface RunQuery {
     status?: Status | undefined;
     label?: Record<string, string> | undefined;
     version?: string | undefined;
+    stranded?: boolean | undefined;
     since?: number | undefined;
     sort?: "active" | "began" | "size" | undefined;
     ns?: string | undefined;
@@ -346,6 +354,7 @@ interface RunQuery {
     withWhy?: boolean | undefined;
     withQuestion?: boolean | undefined;
     withBytes?: boolean | undefined;
+    withStranded?: boolean | undefined;
 }
 interface RunRef {
     space: Space;
@@ -444,6 +453,7 @@ declare class StoreInspector implements AsyncDisposable {
         withWhy?: boolean;
         withQuestion?: boolean;
         withBytes?: boolean;
+        withStranded?: boolean;
     }): Promise<RunInfo | null>;
     checkpoints(ref: RunRef, query?: {
         limit?: number;
@@ -490,6 +500,10 @@ declare class StoreInspector implements AsyncDisposable {
     versions(options?: {
         space?: Space | undefined;
     }): Promise<VersionCount[]>;
+    stranded(options?: {
+        space?: Space | undefined;
+        signal?: AbortSignal | undefined;
+    }): Promise<StrandedCount[]>;
     activity(options?: {
         hours?: number;
     }): Promise<SavedPerHour[]>;
@@ -508,7 +522,7 @@ declare class StoreInspector implements AsyncDisposable {
     fork(ref: CheckpointRef, edit?: ForkEdit, options?: {
         dryRun?: boolean;
     }): Promise<CheckpointRef>;
-    answer(ref: RunRef, answer: Answer): Promise<Question>;
+    answer(ref: RunRef, answer: Answer): Promise<AnsweredQuestion>;
     setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void>;
     importFrom(from: string | URL | Store, options?: Pick<CopyOptions, "onConflict" | "signal" | "onProgress">): Promise<CopyResult>;
     remove(ref: RunRef, ids?: string[], options?: DeleteOptions): Promise<{
@@ -532,6 +546,16 @@ interface StoredAnswer {
     by: string | null;
     at: number;
     program?: true;
+}
+interface Stranded {
+    program: string;
+    to: ProgramVersion;
+    differences: string[];
+}
+interface StrandedCount {
+    space: Space;
+    program: string;
+    runs: number;
 }
 interface TokenUsage {
     input: number | null;

@@ -73,6 +73,7 @@ StoppedBy
 StoreOptions
 StoreStats
 StoreWarning
+StrandedRuns
 Sweep
 TakenBy
 TracingChannelName
@@ -441,6 +442,12 @@ interface StoreWarning {
     message: string;
     target: string | null;
     cause?: unknown;
+}
+interface StrandedRuns {
+    target: string;
+    space: string;
+    program: string;
+    runs: number;
 }
 interface Sweep {
     target: string;

@@ -36,5 +36,11 @@ it.each(programs)("says what recover says, for a program %s", async (_, first, s
     const differing = expectRecovered(report, (await recover(changed, next, { dryRun: true })).runs);
     const isAdded = names.at(-1) === "log" && first.program === undefined;
     expect(differing.size > 0).toBe(isAdded || names.includes("reserve") || names.includes("check"));
+    // After the start of the new version, the store knows by itself what the check has said.
+    expect((await inspector.runs({ stranded: true })).items).toEqual([]);
+    await recover(changed, next);
+    const stranded = (await inspector.runs({ stranded: true })).items;
+    const told = new Map(stranded.map(({ run, stranded }) => [run, stranded!.differences.join("; ")]));
+    expect(told).toEqual(first.program === undefined ? new Map() : differing);
   }
 });

@@ -1,22 +1,13 @@
 /** Lists the open runs that do not fit a new version of their program. */
 
-import { isOwnError } from "../bridge/errors.js";
 import { type ProgramDescription, readDescription } from "../store/description.js";
 import { readRecord, signalOption } from "../store/options.js";
-import {
-  type ProgramShape,
-  type ProgramVersion,
-  compareShapes,
-  hasSameParts,
-  missingNodes,
-  shapeHash,
-} from "../store/compare-programs.js";
+import { type ProgramShape, type ProgramVersion, hasSameParts, shapeHash } from "../store/compare-programs.js";
 import { programsIn } from "../store/stored-programs.js";
-import { pluginOf } from "../contracts/index.js";
 import { traitsOf } from "../contracts/registry.js";
 import { type Context, isMain } from "./context.js";
 import { newestOf, readPages, recentRuns } from "../plugin/pages.js";
-import type { Standing } from "../plugin/plugin.js";
+import { differencesOf, readStanding } from "./standing.js";
 import { mapTogether } from "./together.js";
 import type { Key, Row } from "../plugin/wire.js";
 import type { RunRef, Status } from "../plugin/views.js";
@@ -102,26 +93,17 @@ class DrainCheck {
   }
 
   async look(row: Row, given: Status): Promise<void> {
-    let standing: Standing | null;
-    try {
-      const known = (hash: string | undefined) => this.#shapes.get(hash ?? "") ?? this.#to;
-      standing = await pluginOf(this.#space).stand!(this.#context, row, given, known);
-    } catch (error) {
-      // A checkpoint that is damaged or lacks its serializer cannot be checked. Any other error is the store's.
-      if (!isOwnError(error) || !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
-      this.#unknown += 1;
-      return;
-    }
-    if (standing === null || standing.status === "finished") return;
+    const known = (hash: string | undefined) => this.#shapes.get(hash ?? "") ?? this.#to;
+    const standing = await readStanding(this.#context, row, given, known);
+    if (standing === undefined) this.#unknown += 1;
+    if (!standing || standing.status === "finished") return;
     const { status, mark } = standing;
     const from = mark.shape === undefined ? undefined : this.#shapes.get(mark.shape);
     const whose = this.#whose(mark.program, from);
     if (status === "unknown" || whose === "unknown") this.#unknown += 1;
     else if (whose === "other") this.#other += 1;
     else {
-      const position = await standing.position(from ?? this.#to);
-      const differences =
-        from === undefined ? missingNodes(this.#to, position) : compareShapes(from, this.#to, position);
+      const differences = await differencesOf(standing, from, this.#to);
       if (this.#isSkipped(from)) differences.push(SKIPPED);
       if (differences.length === 0) this.#fits += 1;
       else {

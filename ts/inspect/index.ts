@@ -132,6 +132,8 @@ export type {
   SpaceStats,
   InspectedStats,
   SavedPerHour,
+  Stranded,
+  StrandedCount,
   VersionCount,
 } from "../plugin/views.js";
 export type { RunQuery } from "./run-filters.js";
@@ -139,7 +141,7 @@ export type { StoreEvent, WatchedEffect } from "./watch.js";
 export type { DrainReport, DrainedRun } from "./drain.js";
 export type { SearchHit, SearchOptions, SearchProgress, Snippet } from "./search-views.js";
 export type { ForkEdit } from "./fork.js";
-export type { Answer, Question, StoredAnswer } from "./questions/views.js";
+export type { Answer, AnsweredQuestion, Question, StoredAnswer } from "./questions/views.js";
 export type {
   Conversation,
   ConversationMessage,

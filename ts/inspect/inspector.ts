@@ -28,13 +28,14 @@ import { type DrainReport, drainCheck } from "./drain.js";
 import { fork, type ForkEdit } from "./fork.js";
 import { setLabels } from "./labels.js";
 import { answerQuestion, listQuestions } from "./questions/questions.js";
-import type { Answer, Question } from "./questions/views.js";
+import type { Answer, AnsweredQuestion, Question } from "./questions/views.js";
 import { remove } from "./remove.js";
 import { search } from "./search.js";
 import type { SearchHit, SearchOptions } from "./search-views.js";
 import type { RunQuery } from "./run-filters.js";
 import { findRun, listForks, listRuns } from "./runs.js";
 import { infoOfStore, statsOf } from "./store-info.js";
+import { countStranded } from "./stranded.js";
 import { verify } from "./verify.js";
 import { countVersions } from "./versions.js";
 import { watch, type StoreEvent } from "./watch.js";
@@ -57,6 +58,7 @@ import type {
   SavedPerHour,
   Space,
   StoreInfo,
+  StrandedCount,
   VersionCount,
 } from "../plugin/views.js";
 import type { VerifyReport } from "../bridge/wire.js";
@@ -92,7 +94,7 @@ export class StoreInspector implements AsyncDisposable {
   /** One run, or null. `began` is always set. */
   run(
     ref: RunRef,
-    options?: { withWhy?: boolean; withQuestion?: boolean; withBytes?: boolean },
+    options?: { withWhy?: boolean; withQuestion?: boolean; withBytes?: boolean; withStranded?: boolean },
   ): Promise<RunInfo | null> {
     return this.#run((context) => findRun(context, readKey(ref), options));
   }
@@ -249,6 +251,19 @@ export class StoreInspector implements AsyncDisposable {
     return this.#run((context) => countVersions(context, options));
   }
 
+  /**
+   * Counts the open runs of each program that the version that started last cannot continue. `runs({ stranded: true })`
+   * lists them. Also publishes the counts on the channel `forkpoint:stranded`, for the metric of `forkpoint/otel`.
+   * `space`: only this framework.
+   * @example
+   * ```ts
+   * for (const { program, runs } of await inspector.stranded()) if (runs > 0) console.error(`${program}: ${runs}`);
+   * ```
+   */
+  stranded(options?: { space?: Space | undefined; signal?: AbortSignal | undefined }): Promise<StrandedCount[]> {
+    return this.#run((context) => countStranded(context, options));
+  }
+
   /** The number of saves in each of the last hours, the oldest first. `hours`: 24 unless given, at most 168. */
   activity(options?: { hours?: number }): Promise<SavedPerHour[]> {
     return this.#run((context) => savedPerHour(context, options));
@@ -301,12 +316,13 @@ export class StoreInspector implements AsyncDisposable {
    * Stores a human's answer to a question of a waiting run: `approve`, `reject` or a `value`. After all questions are
    * answered, the run is `"unfinished"`. Its program continues it with the answers, by its next `recover` or by
    * resuming it.
-   * @returns the question with its answer.
+   * @returns the question with its answer. `stranded` says why the version of the program that started last does not
+   *   continue the run. The answer is stored even so: a worker of the run's own version may take it.
    * @throws ForkpointError `NOT_FOUND` if the run has no question. `CONFLICT` if the question has an answer, or if a
    *   process holds the run's lease. `UNSUPPORTED` if only the program can answer: see {@link Question.canAnswer}.
    * @example await inspector.answer({ space: "langgraph", run: "thread-1" }, { approve: true, by: "Ana" });
    */
-  answer(ref: RunRef, answer: Answer): Promise<Question> {
+  answer(ref: RunRef, answer: Answer): Promise<AnsweredQuestion> {
     return this.#write("answer", (context) => answerQuestion(context, ref, answer));
   }
 

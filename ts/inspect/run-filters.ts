@@ -6,6 +6,8 @@ import { WITH_PROGRAMS, spacesWith } from "../contracts/registry.js";
 import { type Context, shownNs, spaceOf } from "./context.js";
 import { newestOf } from "../plugin/pages.js";
 import { readLineups } from "./rows.js";
+import type { Strandings } from "./stranded.js";
+import { mapTogether } from "./together.js";
 import { type FoundRun, type Row, inspect, openFeed } from "../plugin/wire.js";
 import type { Space, Status } from "../plugin/views.js";
 
@@ -25,6 +27,8 @@ export interface RunQuery {
    * characters, names a version without a name.
    */
   version?: string | undefined;
+  /** Only open runs that do not fit the version of their program that started last: see {@link RunInfo.stranded}. */
+  stranded?: boolean | undefined;
   /** Only runs that were active at this time or later, in ms since the epoch. */
   since?: number | undefined;
   /** The order: last active first (the default), last begun first, or largest first. */
@@ -47,6 +51,8 @@ export interface RunQuery {
   withQuestion?: boolean | undefined;
   /** Whether to add up the size of each run. Default: false. */
   withBytes?: boolean | undefined;
+  /** Whether to compare each open run with its program: see {@link RunInfo.stranded}. Default: the value of `stranded`. */
+  withStranded?: boolean | undefined;
 }
 
 /** Leaves out the contracts that cannot have a matching run. */
@@ -60,9 +66,12 @@ export class NewestFilter {
   /** The hashes of the programs with the version's name. */
   #shapes: ReadonlySet<string> | undefined;
 
-  constructor(context: Context, query: RunQuery) {
+  readonly #strandings: Strandings;
+
+  constructor(context: Context, query: RunQuery, strandings: Strandings) {
     this.#context = context;
     this.#query = query;
+    this.#strandings = strandings;
   }
 
   /** Returns false if no run can have the version. */
@@ -83,15 +92,18 @@ export class NewestFilter {
    * query's time.
    */
   async narrow(runs: readonly FoundRun[]): Promise<{ runs: readonly FoundRun[]; isPast: boolean }> {
-    const { group = "", since, version } = this.#query;
-    if ((group === "" && since === undefined && version === undefined) || runs.length === 0) {
+    const { group = "", since, version, stranded = false } = this.#query;
+    if ((group === "" && since === undefined && version === undefined && !stranded) || runs.length === 0) {
       return { runs, isPast: false };
     }
     const keys = runs.map(({ space, run, ns }) => ({ space: spaceOf(space), run, ns: ns ?? "" }));
-    const wanted = keys.map(newestOf);
-    const lineups = await readLineups(this.#context, wanted);
+    const lineups = await readLineups(this.#context, keys.map(newestOf));
     const rows = lineups.map(({ current, page }) => current ?? page.rows[0]);
-    const kept = runs.filter((_, at) => rows[at] !== undefined && this.#fits(rows[at]));
+    const fitting = [...runs.keys()].filter((at) => rows[at] !== undefined && this.#fits(rows[at]));
+    const isWanted = async (at: number) =>
+      !stranded || (await this.#strandings.why(rows[at]!, lineups[at]!.status)) !== null;
+    const wanted = new Set(await mapTogether(fitting, async (at) => ((await isWanted(at)) ? at : undefined)));
+    const kept = runs.filter((_, at) => wanted.has(at));
     const isOld = (row: Row | undefined): boolean => row === undefined || row.savedAt < since!;
     const byActivity = (this.#query.sort ?? "active") === "active";
     const isPast =

@@ -13,6 +13,7 @@ import { recentRuns } from "../plugin/pages.js";
 import { type Lineup, type Parents, infoOf, readLineups, readParents } from "./rows.js";
 import { NewestFilter, fewOfGroup, fewOfStatus, possible, type RunQuery } from "./run-filters.js";
 import { readWhy } from "./status.js";
+import { OPEN, Strandings } from "./stranded.js";
 import { firstQuestion } from "./questions/questions.js";
 import { mapTogether } from "./together.js";
 import { type FoundRun, type Key, inspect } from "../plugin/wire.js";
@@ -42,15 +43,18 @@ const runOptions = {
   withWhy: flag,
   withQuestion: flag,
   withBytes: flag,
+  stranded: flag,
+  withStranded: flag,
 };
 
 export async function listRuns(context: Context, given: unknown): Promise<Page<RunInfo>> {
   const query: RunQuery = readRecord(given, "query", runOptions);
   const limit = query.limit ?? 100;
-  const candidates = sources[query.sort ?? "active"](context, query, limit);
+  const strandings = new Strandings(context);
+  const candidates = sources[query.sort ?? "active"](context, query, limit, strandings);
   const items: RunInfo[] = [];
   let last: number | undefined;
-  const filter = new NewestFilter(context, query);
+  const filter = new NewestFilter(context, query, strandings);
   if (!(await filter.begin())) return { items, cursor: null };
   const end = performance.now() + (query.maxMs ?? Number.POSITIVE_INFINITY);
   for await (const batch of candidates) {
@@ -58,7 +62,7 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
     // A batch may have many more runs than a page.
     for (let from = 0; from < wanted.length; from += limit + 1) {
       const part = wanted.slice(from, from + limit + 1);
-      for (const [at, info] of (await showAll(context, part, query)).entries()) {
+      for (const [at, info] of (await showAll(context, part, query, strandings)).entries()) {
         if (info === null || !fits(info, query)) continue;
         if (items.length === limit) return { items, cursor: String(last) };
         items.push(info);
@@ -79,7 +83,8 @@ function isWanted({ space, run, ns, status }: FoundRun, query: RunQuery): boolea
   return query.allNs === true || isMain(space, ns);
 }
 
-function fits(info: RunInfo, { group, status, label, since, version }: RunQuery): boolean {
+function fits(info: RunInfo, { group, status, label, since, version, stranded }: RunQuery): boolean {
+  if (stranded === true && info.stranded === null) return false;
   if (version !== undefined && !isVersion(info.version, version)) return false;
   if (group !== undefined && !(info.group ?? "").startsWith(group)) return false;
   if (status !== undefined && info.status !== status) return false;
@@ -99,23 +104,31 @@ export function isVersion(version: RunInfo["version"], name: string): boolean {
 }
 
 /** The number of runs in one call. A filter needs many runs for a page. */
-function batchSize({ match, status, label, group, since, ns, allNs }: RunQuery, limit: number): number {
-  const filters = [match, status, label, group, since, ns, allNs].some((filter) => filter !== undefined);
+function batchSize({ match, status, label, group, since, ns, allNs, stranded }: RunQuery, limit: number): number {
+  const filters = [match, status, label, group, since, ns, allNs, stranded].some((filter) => filter !== undefined);
   return filters ? 500 : limit + 1;
 }
 
 const sources = { active: byActivity, began: byBeginning, size: bySize };
 
-async function* byActivity(context: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
+async function* byActivity(
+  context: Context,
+  query: RunQuery,
+  limit: number,
+  strandings: Strandings,
+): AsyncGenerator<FoundRun[]> {
   const after = query.cursor === undefined ? undefined : Number(query.cursor);
   const few = await fewOfGroup(context, query);
   if (few !== undefined) {
     yield few.filter(({ position }) => after === undefined || position < after);
     return;
   }
-  const statuses = query.status && [query.status];
+  const only = query.stranded === true;
+  const statuses = query.status ? [query.status] : only ? OPEN : undefined;
+  const spaces = only ? await strandings.spaces(query.space) : contractsOf(query.space);
+  if (spaces.length === 0) return;
   const fields = {
-    spaces: possible(contractsOf(query.space), query),
+    spaces: possible(spaces, query),
     matching: query.match ?? "",
     statuses,
     labels: query.label,
@@ -190,7 +203,12 @@ async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundR
 /**
  * Converts runs to their public type. Returns null for a run that no longer exists, and for the second entry of a run.
  */
-async function showAll(context: Context, runs: readonly FoundRun[], options: RunQuery): Promise<Array<RunInfo | null>> {
+async function showAll(
+  context: Context,
+  runs: readonly FoundRun[],
+  options: RunQuery,
+  strandings = new Strandings(context),
+): Promise<Array<RunInfo | null>> {
   const keys = runs.map(({ space, run, ns }): Key => ({ space: spaceOf(space), run, ns: ns ?? "" }));
   const sums = options.withBytes === true;
   const lineups = await readLineups(
@@ -223,7 +241,7 @@ async function showAll(context: Context, runs: readonly FoundRun[], options: Run
     lineups.flatMap(({ page }) => page.rows),
   );
   const shown = await mapTogether([...keys.keys()], async (at) =>
-    isShown[at] ? runInfo(context, lineups[at]!, leases[at]!, parents, options) : null,
+    isShown[at] ? runInfo(context, lineups[at]!, leases[at]!, parents, options, strandings) : null,
   );
   await nameVersions(context, shown);
   return shown;
@@ -253,7 +271,7 @@ async function holders({ engine }: Context, keys: readonly Key[]): Promise<Array
   return keys.map(({ space, run, ns }) => (ns === "" ? (leases.get(JSON.stringify([space, run])) ?? null) : null));
 }
 
-type ReadOptions = Pick<RunQuery, "withWhy" | "withQuestion" | "withBytes">;
+type ReadOptions = Pick<RunQuery, "withWhy" | "withQuestion" | "withBytes" | "stranded" | "withStranded">;
 
 /** Shows a run that has at least one checkpoint. */
 async function runInfo(
@@ -261,7 +279,14 @@ async function runInfo(
   { page, current, total, status, labels }: Lineup,
   lease: RunInfo["lease"],
   parents: Parents,
-  { withWhy = false, withQuestion = withWhy, withBytes = false }: ReadOptions,
+  {
+    withWhy = false,
+    withQuestion = withWhy,
+    withBytes = false,
+    stranded = false,
+    withStranded = stranded,
+  }: ReadOptions,
+  strandings: Strandings,
 ): Promise<RunInfo> {
   const rows = current === undefined ? page.rows : [current, ...page.rows];
   const [newest, before] = rows as [Lineup["page"]["rows"][0], Lineup["page"]["rows"][0] | undefined];
@@ -286,6 +311,7 @@ async function runInfo(
     bytes: withBytes && sums !== null ? { logical: sums.logical, stored: sums.stored } : null,
     version: versionIn(newest, latest),
     lease,
+    stranded: withStranded && lease === null ? await strandings.why(newest, status) : null,
   };
 }
 
@@ -295,7 +321,7 @@ function versionIn({ shape, space }: Lineup["page"]["rows"][0], { meta }: Checkp
   return typeof given === "string" ? { version: null, shape: given } : null;
 }
 
-const oneOptions = { withWhy: flag, withQuestion: flag, withBytes: flag };
+const oneOptions = { withWhy: flag, withQuestion: flag, withBytes: flag, withStranded: flag };
 
 export async function findRun(context: Context, key: Key, given: unknown): Promise<RunInfo | null> {
   const options = readRecord(given, "options", oneOptions);
@@ -305,7 +331,7 @@ export async function findRun(context: Context, key: Key, given: unknown): Promi
   const [lease] = await holders(context, [key]);
   const { rows } = lineup!.page;
   const parents = await readParents(context, rows.slice(0, 1), rows);
-  const info = await runInfo(context, lineup!, lease!, parents, options);
+  const info = await runInfo(context, lineup!, lease!, parents, options, new Strandings(context));
   await nameVersions(context, [info]);
   return info;
 }

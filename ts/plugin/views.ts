@@ -44,6 +44,23 @@ export interface Size {
   stored: number;
 }
 
+/** Why the version of a program that started last cannot continue an open run. */
+export interface Stranded {
+  /** The name of the program. */
+  program: string;
+  /** The version of the program that started last, in any process. */
+  to: ProgramVersion;
+  /** What differs, in words: ``"`b`, which is next, is gone; `b2` is new"``. */
+  differences: string[];
+}
+
+/** The number of {@link Stranded} runs of a program. */
+export interface StrandedCount {
+  space: Space;
+  program: string;
+  runs: number;
+}
+
 /** A run in a listing. */
 export interface RunInfo extends RunRef {
   ns: string | null;
@@ -72,6 +89,11 @@ export interface RunInfo extends RunRef {
   version: ProgramVersion | null;
   /** The holder of the run's lease and its expiry time (ms since the epoch). Null: there is no lease. */
   lease: { holder: string; until: number } | null;
+  /**
+   * Why no worker of the version that started last continues the run. Null if it fits, if its program has no name, if a
+   * process holds its lease, or unless requested.
+   */
+  stranded: Stranded | null;
 }
 
 /** A checkpoint in a listing. */

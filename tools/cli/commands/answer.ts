@@ -7,6 +7,7 @@ import { command, runArgument, spaceOption } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";
 import { type RunOptions, findRun, refOf } from "../find.js";
+import { strandedNote } from "../stranded.js";
 import { checkpointsOf } from "../pages.js";
 import { readSource } from "../path.js";
 import { answerLine, answersOf, questionLine, readQuestions, valueText } from "../questions.js";
@@ -64,18 +65,26 @@ async function run(context: Context, options: Options, id?: string, which?: stri
   const answer: Answer = { id: question?.id, by, approve, reject, ...(given !== undefined && { value: given }) };
   const meant = question ?? questions.at(-1);
   if (dryRun && meant === undefined) throw noQuestion(found);
-  const stored = dryRun ? dry(meant!, answer) : await inspector.answer(refOf(found), answer);
+  const stored = dryRun
+    ? {
+        ...dry(meant!, answer),
+        stranded: (await inspector.run(refOf(found), { withStranded: true }))?.stranded ?? null,
+      }
+    : await inspector.answer(refOf(found), answer);
   const { space, run, ns = null } = refOf(found);
   const at = stored.answered?.at ?? null;
   const { output } = context;
-  output.answer({ space, run, ns, id: stored.id, value: stored.answered!.value, by: by ?? null, at, dryRun }, () => {
+  const { stranded } = stored;
+  const said = { space, run, ns, id: stored.id, value: stored.answered!.value, by: by ?? null, at, dryRun, stranded };
+  output.answer(said, () => {
     const what = `${questionLine(stored, output)} with ${valueText(stored.answered!.value)}`;
     if (dryRun) return [`would answer ${what}`];
     return [`${output.style("green", "✓ answered")} ${what}`];
   });
   const left = questions.filter((each) => each.answered === null && each.id !== stored.id).length;
   if (left > 0) output.hint(`${plural(left, "question")} left: forkpoint answer ${withId(run)}`);
-  else if (!dryRun) output.hint(`${takes(found)} continues the run`);
+  else if (stranded === null && !dryRun) output.hint(`${takes(found)} continues the run`);
+  if (stranded !== null) context.note(strandedNote(stranded));
 }
 
 const takes = ({ space, run }: RunInfo): string =>

@@ -6,6 +6,7 @@ import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";
 import { labelsText, repeatedLabel } from "../labels.js";
 import { readListing, runPages } from "../pages.js";
+import { strandedText } from "../stranded.js";
 import { statusCell, statusNames, versionName } from "../style.js";
 import { type Column, table } from "../table.js";
 import { sortOfUsage, usageColumns, withUsage } from "../usage-columns.js";
@@ -21,6 +22,7 @@ interface Options {
   match?: string;
   status?: Status;
   label?: Record<string, string>;
+  stranded?: boolean;
   version?: string;
   since?: number;
   sort: NonNullable<RunQuery["sort"]> | UsageSort;
@@ -41,6 +43,7 @@ export const ls = () =>
     .option("--match <text>", "only runs whose id contains this text")
     .addOption(new Option("--status <status>", "only runs with this status").choices(statusNames))
     .addOption(new Option("--label <key=value>", "only runs with this label; repeatable").argParser(repeatedLabel))
+    .option("--stranded", "only open runs that the version of their program that started last can't continue")
     .option("--version <version>", "only runs that this version of their program made, by its name or its hash")
     .addOption(
       parsed("--since <duration>", "only runs that were active in this period: 90s, 15m, 2h, 7d", parseDuration),
@@ -74,6 +77,7 @@ async function list(context: Context, options: Options): Promise<void> {
     status,
     label: options.label,
     version: options.version,
+    stranded: options.stranded,
     withWhy: context.output.json,
     withQuestion: true,
     withBytes: true,
@@ -152,6 +156,12 @@ const labelsColumn: Column<RunInfo> = {
   cell: ({ labels }) => ({ text: labelsText(labels), format: "dim" }),
 };
 
+const strandedColumn: Column<RunInfo> = {
+  title: "STRANDED",
+  least: 20,
+  cell: ({ stranded }) => ({ text: stranded === null ? "" : strandedText(stranded), format: "yellow" }),
+};
+
 const questionColumn: Column<RunInfo> = {
   title: "ASKS",
   drop: 3,
@@ -174,5 +184,6 @@ export function runTable<Run extends RunInfo>(
   const shown: Array<Column<Run>> = hasLabels ? columns.toSpliced(5, 0, labelsColumn) : columns;
   // Without questions, this column is empty and is left out.
   const asking = [...(hasVersions ? shown.toSpliced(5, 0, versionColumn) : shown), ...more, questionColumn];
-  return table(asking, runs, output);
+  // Without stranded runs, this column is empty and is left out.
+  return table([...asking, strandedColumn], runs, output);
 }

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { quote, show } from "../../bridge/errors.js";
 import type { RunKey } from "../../bridge/native.js";
+import { publishStranded } from "../../bridge/strandings.js";
 import { recovering } from "../../store/scope.js";
 import { HeldLease, holdersOf } from "../../store/lease.js";
 import { endOf } from "../../store/ended-runs.js";
@@ -14,12 +15,13 @@ import { refusal } from "./origin.js";
 import { type RecoverReport, type Settings, type UnrecoveredRun, settingsOf } from "./recover-options.js";
 
 export async function recoverRuns<R, T extends object>(framework: Framework<T>): Promise<RecoverReport<R>> {
-  const { space, noun, handle, shape } = framework;
+  const { space, noun, handle, program, shape } = framework;
   const settings = settingsOf(framework.options);
   const named = (run: string, ended: T | UnrecoveredRun) => ({ [`${noun}Id`]: run, ...ended }) as R;
   const { signal, idleMs = 0, dryRun } = settings;
   signal?.throwIfAborted();
-  if (!dryRun) await describeProgram(handle, space, shape);
+  if (!dryRun) await describeProgram(handle, space, shape, program);
+  const native = await handle.run(async (engine) => engine.native);
   const changes = new Changes(framework, settings);
   const of = (run: string) => ({ space, run, ns: "" });
   const newest = async (run: string) => {
@@ -31,7 +33,7 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
     const from = await changes.shapeOf(found.mark);
     return refusal(framework, run, found, from) ?? (await changes.judge(run, found, from, ended)) ?? found;
   };
-  return recoverAll(runsOf(framework), settings, async (run, begin) => {
+  const report = await recoverAll(runsOf(framework), settings, async (run, begin) => {
     if (dryRun) return (await wouldRecover(framework, run, () => newest(run))).map((ended) => named(run, ended));
     const forks: R[] = [];
     const recoverFork = async (fork: string, lease: HeldLease) => {
@@ -47,7 +49,16 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
     if (ended instanceof Suspect) return ended;
     return ended === undefined ? [] : [named(run, ended), ...forks];
   });
+  if (!dryRun && framework.named === undefined && program !== undefined) {
+    const runs = report.runs.filter((ended) => isLeft(ended as Partial<UnrecoveredRun>)).length;
+    publishStranded(native, { space, program, runs });
+  }
+  return report;
 }
+
+/** Returns true for a run that nobody continues until a version that it fits does. */
+const isLeft = (ended: Partial<UnrecoveredRun>): boolean =>
+  ended.outcome === "changed" && "decision" in ended && ended.decision === "leave";
 
 /** Returns what `recover` would do with a run. */
 async function wouldRecover(

@@ -13,7 +13,8 @@ import { type Context, readKey, refOf } from "../context.js";
 import type { Key, Row } from "../../plugin/wire.js";
 import { firstLine, formOf } from "./form.js";
 import type { Given, Kept, Live, Questions } from "../../plugin/questions.js";
-import type { Answer, Question, StoredAnswer } from "./views.js";
+import { Strandings } from "../stranded.js";
+import type { Answer, AnsweredQuestion, Question, StoredAnswer } from "./views.js";
 
 const sourceOf = (space: string): Questions | undefined => pluginOf(space).questions;
 
@@ -108,9 +109,16 @@ const answerOptions = {
   },
 };
 
-/** Stores an answer. Returns the question with its answer. */
-export async function answerQuestion(context: Context, ref: unknown, given: unknown): Promise<Question> {
+/** Stores an answer. Returns the question with its answer, and why nobody may continue the run. */
+export async function answerQuestion(context: Context, ref: unknown, given: unknown): Promise<AnsweredQuestion> {
   const key = readKey(ref);
+  const question = await store(context, key, given);
+  const [page] = await readPages(context, [newestOf(key)]);
+  const { rows, status } = page!;
+  return { ...question, stranded: rows[0] === undefined ? null : await new Strandings(context).why(rows[0], status) };
+}
+
+async function store(context: Context, key: Key, given: unknown): Promise<Question> {
   const answer: Answer = readRecord(given, "answer", answerOptions);
   const named = typeof given === "object" && given !== null && "value" in given && given.value !== undefined;
   const ways = [named, answer.approve === true, answer.reject !== undefined && answer.reject !== false];

@@ -1,5 +1,7 @@
 /** The inspector's types of questions and answers. */
 
+import type { Stranded } from "../../plugin/views.js";
+
 /** A stored answer, from `inspector.answer()` or from the program. */
 export interface StoredAnswer {
   /** In the JSON form of values: see {@link CheckpointDetail}. */
@@ -37,6 +39,12 @@ export interface Question {
   code: string;
   /** Null: the question has no answer yet. */
   answered: StoredAnswer | null;
+}
+
+/** The result of `answer()`. */
+export interface AnsweredQuestion extends Question {
+  /** Why the version of the program that started last does not continue the run. Null: it does, or this is unknown. */
+  stranded: Stranded | null;
 }
 
 /** An answer to store. */
