@@ -8,8 +8,9 @@ import { SpanKind, SpanStatusCode, context, metrics, trace } from "@opentelemetr
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import type { Histogram } from "@opentelemetry/sdk-metrics";
 import { type CallContext, CheckpointStore, openStore } from "forkpoint";
-import { ForkpointStorage, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { ForkpointStorage, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
+import { openInspector } from "forkpoint/inspect";
 import { type InstrumentOptions, instrument } from "forkpoint/otel";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -243,6 +244,42 @@ describe("metrics", () => {
     expect(found["forkpoint.swept"]!.dataPoints[0]!.value).toBeGreaterThan(0);
     expect(found["forkpoint.sweep.time"]!.dataPoints[0]!.value).toBeGreaterThan(0);
     expect(found["forkpoint.sweep.time"]!.descriptor.unit).toBe("s");
+  });
+
+  it("show how many runs the last version of a program cannot continue", async () => {
+    const store = await openStore("memory:");
+    onTestFinished(() => store.close());
+    const start = async (names: string[], runId: string) => {
+      const steps = names.map((name) => ({
+        name,
+        run: () => {
+          if (name === "b") throw new Error("a crash");
+        },
+      }));
+      const checkpointStore = new WorkflowCheckpointStore<object>(store);
+      const workflow = new Workflow<object>({
+        name: "order",
+        steps,
+        initialState: {},
+        checkpointStore,
+        register: false,
+      });
+      await workflow.runWithCheckpoints({ runId }).catch(() => {});
+    };
+    const { measured } = recorded();
+    const inspector = await openInspector(store);
+    const last = async () => {
+      await inspector.stranded();
+      const { descriptor, dataPoints } = (await measured())["forkpoint.runs.stranded"]!;
+      return [descriptor.unit, dataPoints.map(({ attributes, value }) => [attributes, value])];
+    };
+    const attributes = { "forkpoint.space": "agentium", "forkpoint.program": "order" };
+    await start(["a", "b"], "run-1");
+    expect(await last()).toEqual(["{run}", [[attributes, 0]]]);
+    await start(["a", "c"], "run-2");
+    expect(await last()).toEqual(["{run}", [[attributes, 1]]]);
+    await new WorkflowCheckpointStore(store).clear("run-1");
+    expect(await last()).toEqual(["{run}", [[attributes, 0]]]);
   });
 
   it("count reads that find damage", async () => {

@@ -4,9 +4,18 @@
  */
 
 import "../bridge/bundled.js";
-import type { Attributes, Histogram, MeterProvider, MetricOptions, Span, TracerProvider } from "@opentelemetry/api";
+import type {
+  Attributes,
+  Histogram,
+  Meter,
+  MeterProvider,
+  MetricOptions,
+  Span,
+  TracerProvider,
+} from "@opentelemetry/api";
 import { performance } from "node:perf_hooks";
 import { type Kind, channels, failures, type CallContext, type CallFailure } from "../bridge/channels.js";
+import { type StrandedRuns, strandings } from "../bridge/strandings.js";
 import { type Sweep, sweeps } from "../bridge/sweeps.js";
 import { isForkpointError, messageOf, show, typeError } from "../bridge/errors.js";
 import { missingPeer } from "../bridge/peer.js";
@@ -54,6 +63,11 @@ function metricsOf(provider: MeterProvider) {
     swept: counter("forkpoint.swept", { unit: "{checkpoint}", description: "Checkpoints deleted in the background" }),
     sweepTime: counter("forkpoint.sweep.time", { unit: "s", description: "Time of deleting in the background" }),
     corrupt: counter("forkpoint.corrupt", { unit: "{read}", description: "Reads that found damaged data" }),
+    // An SDK before 1.26 has no gauges.
+    stranded: (meter as Partial<Meter>).createGauge?.("forkpoint.runs.stranded", {
+      unit: "{run}",
+      description: "Open runs that do not fit the version of their program that started last",
+    }),
   };
 }
 
@@ -86,6 +100,7 @@ class Recorder {
     ]),
     { channel: failures.CORRUPT, hear: (failure: unknown) => this.#fail(failure as CallFailure) },
     { channel: sweeps, hear: (sweep: unknown) => this.#sweep(sweep as Sweep) },
+    { channel: strandings, hear: (stranded: unknown) => this.#strand(stranded as StrandedRuns) },
   ];
 
   constructor({ tracerProvider, meterProvider }: InstrumentOptions) {
@@ -113,6 +128,10 @@ class Recorder {
   #sweep({ removed, workMs }: Sweep): void {
     this.#metrics().swept.add(removed);
     this.#metrics().sweepTime.add(workMs / 1000);
+  }
+
+  #strand({ space, program, runs }: StrandedRuns): void {
+    this.#metrics().stranded?.record(runs, { "forkpoint.space": space, "forkpoint.program": program });
   }
 
   #begin(kind: Kind, context: CallContext): void {
