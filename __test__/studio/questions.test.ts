@@ -60,3 +60,32 @@ test("answer stores one answer, and says what is wrong with others", async () =>
   expect([again.status, errorOf(again).code]).toEqual([409, "CONFLICT"]);
   expect((await graph.resume("t")).state.said).toEqual(new Date("2026-01-01T00:00:00.000Z"));
 });
+
+test("lists, runs and answers say that the last version of a program cannot continue a run", async () => {
+  const store = await opened("memory:");
+  const graph = (name: string) =>
+    new Graph<{ said?: unknown }>({
+      name: "desk",
+      nodes: { [name]: (_, context) => ({ said: context.interrupt("Refund?") }) },
+      edges: [[START, name]],
+      reducer: (state, update) => ({ ...state, ...update }),
+      checkpointer: new Checkpointer(store),
+    });
+  await graph("old").invoke({}, { threadId: "t" });
+  await graph("new".repeat(1_000)).invoke({}, { threadId: "u" });
+  const { get, post } = await start(store);
+  const stranded = {
+    program: "desk",
+    to: { version: null },
+    differences: [expect.stringMatching(/^`old`, which is next, is gone; /)],
+  };
+  const byRun = Object.fromEntries((await get("runs")).runs.map((each: any) => [each.run, each.stranded]));
+  expect(byRun).toMatchObject({ t: stranded, u: null });
+  expect(byRun.t.differences[0].length).toBe(500);
+  expect((await get("runs", { stranded: "true" })).runs.map((each: any) => each.run)).toEqual(["t"]);
+  expect((await get("runs", { of: '[["tinyagents","t",""]]' })).runs[0]).toMatchObject({ stranded });
+  expect((await get("run", run)).run).toMatchObject({ stranded });
+  const answer = async (body: object) => JSON.parse((await post("answer", body)).text);
+  expect(await answer({ ...run, approve: true })).toMatchObject({ answered: { value: true }, stranded });
+  expect(await answer({ ...run, run: "u", approve: true })).toMatchObject({ stranded: null });
+});

@@ -148,6 +148,29 @@ inBrowser("questions", () => {
     expect(await said("both")).toEqual([true, true]);
   });
 
+  test("of a run that the last version of its program cannot continue say so: in the list, on its page, after the answer", async () => {
+    const { target } = await waiting();
+    const saver = new ForkpointSaver(target, { program: "desk", version: "2" });
+    onTestFinished(() => saver.close());
+    const graph = new StateGraph(State)
+      .addNode("review", ({ ask }) => ({ said: [interrupt(ask)] }))
+      .addEdge(START, "review")
+      .compile({ checkpointer: saver as never });
+    await recover(graph, saver);
+    const { the, go, page } = await show({ of: target, write: true });
+    const row = page.locator("[data-testid=run-row][data-run=plain]");
+    await row.getByTestId("stranded").waitFor();
+    const why =
+      "Version 2 of desk, which started last, can't continue it: `settle`, which is next, is not in this program";
+    expect(await row.getByTestId("stranded").getAttribute("title")).toBe(why);
+    await go(at("plain"));
+    await expect.poll(() => the("stranded-why").textContent()).toBe(why);
+    await the("answer-submit").click();
+    await expect.poll(() => the("answer-done").textContent()).toContain(`Answered. ${why}`);
+    await expect.poll(() => the("run-status").textContent()).toBe("unfinished");
+    expect(await the("stranded").count()).toBe(1);
+  });
+
   test("that another person has answered meanwhile say so", async () => {
     const { target } = await waiting();
     const { the, go, inspector } = await show({ of: target, write: true, quiet: false });

@@ -9,6 +9,7 @@ import type {
   CheckpointInfo,
   EffectDetail,
   RunInfo,
+  Stranded,
   WriteInfo,
 } from "../../ts/plugin/views.js";
 
@@ -32,7 +33,16 @@ export function shortCheckpoint(info: CheckpointInfo): CheckpointInfo {
 }
 
 export function shortRun(info: RunInfo): RunInfo {
-  return { ...info, latest: shortCheckpoint(info.latest) };
+  return { ...info, latest: shortCheckpoint(info.latest), stranded: shortStranded(info.stranded) };
+}
+
+/** The maximum number of differences, and the length of each, in characters. */
+const [DIFFERENCES, DIFFERENCE] = [10, 500];
+
+export function shortStranded(stranded: Stranded | null): Stranded | null {
+  if (stranded === null) return null;
+  const short = stranded.differences.slice(0, DIFFERENCES).map((each) => each.slice(0, DIFFERENCE).toWellFormed());
+  return { ...stranded, differences: short };
 }
 
 /** Returns the first items that fit into a size, in bytes. */

@@ -50,9 +50,10 @@ const parts = ["state", "rest", "writes"] as const;
 /** Lists runs. `of` lists some runs, for example those of the visible rows. */
 async function runs(inspector: Inspector, query: Query): Promise<unknown> {
   const [withWhy, withBytes] = [query.flag("withWhy", true), query.flag("withBytes", false)];
+  const withStranded = true;
   const of = query.refs("of");
   if (of !== undefined) {
-    const found = await Promise.all(of.map((ref) => inspector.run(ref, { withWhy, withBytes })));
+    const found = await Promise.all(of.map((ref) => inspector.run(ref, { withWhy, withBytes, withStranded })));
     return { runs: found.map((info) => info && shortRun(info)), cursor: null };
   }
   const asked = {
@@ -68,8 +69,10 @@ async function runs(inspector: Inspector, query: Query): Promise<unknown> {
     ns: query.get("ns") ?? undefined,
     allNs: query.flag("allNs", false),
     maxMs: query.whole("maxMs", 1, Number.MAX_SAFE_INTEGER),
+    stranded: query.flag("stranded", false),
     withWhy,
     withBytes,
+    withStranded,
   };
   return inPages(query.whole("limit", 1, 1_000) ?? 20, async (limit) => {
     const { items, cursor } = await inspector.runs({ ...asked, limit });
@@ -86,7 +89,7 @@ async function inPages<T>(limit: number, ask: (limit: number) => Promise<T>): Pr
 
 async function run(inspector: Inspector, query: Query): Promise<unknown> {
   const ref = query.run();
-  const info = await inspector.run(ref, { withWhy: true, withBytes: true });
+  const info = await inspector.run(ref, { withWhy: true, withBytes: true, withStranded: true });
   if (info === null) throw noRun(ref);
   const all = await inspector.forks(ref);
   const forks = fitting(all.map(shortRun), MAX_ANSWER / 4);

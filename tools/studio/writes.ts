@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { diffValues } from "../../ts/inspect/diff.js";
 import { edited } from "../../ts/inspect/edit.js";
 import { parseJson } from "../../ts/bridge/json-form/json-text.js";
-import { MAX_CHANGES, shortChanges } from "./answers.js";
+import { MAX_CHANGES, shortChanges, shortStranded } from "./answers.js";
 import { shortQuestion } from "./questions.js";
 import { refuseUnknown } from "../../ts/store/options.js";
 import { MAX_BODY, tooLarge } from "./gate.js";
@@ -50,8 +50,8 @@ async function fork(inspector: Inspector, fields: Fields): Promise<{ status: num
 /** The inspector checks the fields. */
 async function answer(inspector: Inspector, fields: Fields): Promise<{ status: number; body: unknown }> {
   const { space, run, ns = null, ...given } = fields;
-  const question = await inspector.answer({ space, run, ns } as RunRef, given as Answer);
-  return { status: 201, body: { space, run, ns, ...shortQuestion(question) } };
+  const { stranded, ...question } = await inspector.answer({ space, run, ns } as RunRef, given as Answer);
+  return { status: 201, body: { space, run, ns, ...shortQuestion(question), stranded: shortStranded(stranded) } };
 }
 
 /** Returns the changes that an edit would make, for a preview. */

@@ -19,7 +19,7 @@ import type {
   SavedPerHour,
   StoreInfo,
 } from "../../../ts/plugin/views.js";
-import type { Question } from "../../../ts/inspect/questions/views.js";
+import type { AnsweredQuestion, Question } from "../../../ts/inspect/questions/views.js";
 
 export type * from "../../../ts/plugin/views.js";
 export type { Question } from "../../../ts/inspect/questions/views.js";
@@ -187,7 +187,7 @@ export const api = {
   answer: async (ref: RunRef, answer: Record<string, unknown>) => {
     const body = JSON.stringify({ ...named(ref), ns: ref.ns ?? null, ...answer });
     const headers = { "Content-Type": "application/json" };
-    return (await request("answer", {}, { method: "POST", headers, body })).json() as Promise<Question>;
+    return (await request("answer", {}, { method: "POST", headers, body })).json() as Promise<AnsweredQuestion>;
   },
   fork: async (ref: RunRef, id: string, edit: Record<string, unknown>, signal: AbortSignal | null) => {
     const body = JSON.stringify({ ...named(ref), ns: ref.ns ?? null, id, ...edit });

@@ -6,7 +6,7 @@ import { type Question, type RunRef, type Trouble, api, troubleOf } from "./api.
 import { now } from "./clock.js";
 import { ago, at, shown } from "./format.js";
 import { Icon } from "./icons.js";
-import { Button, ErrorBox, copy, say } from "./ui.js";
+import { Button, ErrorBox, copy, say, strandedText } from "./ui.js";
 import { textOf, wholeText } from "./value.js";
 
 interface QuestionsProps {
@@ -164,9 +164,14 @@ function AnswerForm({ of, question, done }: Omit<AskedProps, "write">) {
     sending.value = true;
     try {
       const name = by.value.trim();
-      await api.answer(of, { id: question.id, ...way.body(text.value), ...(name !== "" && { by: name }) });
+      const { stranded } = await api.answer(of, {
+        id: question.id,
+        ...way.body(text.value),
+        ...(name !== "" && { by: name }),
+      });
       keepName(name);
-      say("Answered. The next recover of your program continues the run", "answer-done");
+      const next = stranded === null ? "The next recover of your program continues the run" : strandedText(stranded);
+      say(`Answered. ${next}`, "answer-done");
       done();
     } catch (reason) {
       trouble.value = troubleOf(reason);

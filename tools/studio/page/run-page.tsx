@@ -21,7 +21,19 @@ import { store } from "./store.js";
 import { RunViews } from "./run-views.js";
 import { Take } from "./take-dialog.js";
 import { UsageFacts, useUsage } from "./usage-view.js";
-import { Button, ErrorBox, Id, Labels, SpaceMark, StatusMark, copy, keyOf, say } from "./ui.js";
+import {
+  Button,
+  ErrorBox,
+  Id,
+  Labels,
+  SpaceMark,
+  StatusMark,
+  StrandedMark,
+  copy,
+  keyOf,
+  say,
+  strandedText,
+} from "./ui.js";
 
 export function RunPage() {
   const ref = refOf(address.value.parameters);
@@ -158,6 +170,7 @@ function Head({ view, write, openFork }: HeadProps) {
         </h1>
         <Button kind="quiet" icon="copy" name="Copy the run id" onClick={() => void copy(ref.run, "the id")} />
         {info !== null && <StatusMark status={info.status} testId="run-status" />}
+        {info !== null && <StrandedMark stranded={info.stranded} />}
         {info?.statusWhy && <span class="why soft cut">{shown(info.statusWhy, 160)}</span>}
         <span class="grow wide-only" />
         {!isFile && (
@@ -183,6 +196,11 @@ function Head({ view, write, openFork }: HeadProps) {
           Fork
         </Button>
       </div>
+      {info !== null && info.stranded !== null && (
+        <p class="small soft" data-testid="stranded-why">
+          {strandedText(info.stranded)}
+        </p>
+      )}
       {info !== null && <Facts info={info} view={view} />}
     </header>
   );

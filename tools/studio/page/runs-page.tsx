@@ -15,7 +15,7 @@ import { Searching, StatusChips, TimeChoice, statuses } from "./runs-filters.js"
 import * as usage from "./runs-usage.js";
 import { Tokens, UsageNote } from "./runs-usage-view.js";
 import { store } from "./store.js";
-import { Empty, ErrorBox, Id, Labels, Size, Skeleton, SpaceMark, StatusMark, news } from "./ui.js";
+import { Empty, ErrorBox, Id, Labels, Size, Skeleton, SpaceMark, StatusMark, StrandedMark, news } from "./ui.js";
 import { type RowProps, VirtualList } from "./virtual.js";
 
 const ROW = 44;
@@ -232,6 +232,7 @@ function Row({ row: { key, info, moved }, largest, ...own }: ListedProps) {
         <span class="name row">
           <Id id={run} />
           {ns && <span class="tag cut">{shown(ns, 60)}</span>}
+          <StrandedMark stranded={info.stranded} />
           {forkedFrom !== null && (
             <span class="tag" title={`forked from ${shown(forkedFrom.run, 200)}`}>
               <Icon name="fork" size={12} /> fork

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { remedy } from "./access.js";
-import type { RunRef, Status, Trouble } from "./api.js";
+import type { RunRef, Status, Stranded, Trouble } from "./api.js";
 import { bytes, halves, shown } from "./format.js";
 import { Icon, type IconName } from "./icons.js";
 
@@ -86,6 +86,22 @@ export function StatusMark({ status, testId }: { status: Status; testId?: string
     <span class={`status row small ground ${status in statusIcons ? status : ""}`} data-testid={testId}>
       <Icon name={statusIcons[status] ?? "dash"} size={14} weight={2} />
       {shown(status)}
+    </span>
+  );
+}
+
+/** Says that the version of a program that started last cannot continue a run, and why. */
+export function strandedText({ program, to: { version, shape }, differences }: Stranded): string {
+  const text = `Version ${version ?? shape} of ${program}, which started last, can't continue it: ${differences.join("; ")}`;
+  return shown(text, 500);
+}
+
+/** The mark of a run that no worker continues. */
+export function StrandedMark({ stranded }: { stranded: Stranded | null }) {
+  if (stranded === null) return null;
+  return (
+    <span class="tag stranded" data-testid="stranded" title={strandedText(stranded)}>
+      stranded
     </span>
   );
 }
