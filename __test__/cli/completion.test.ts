@@ -28,7 +28,14 @@ describe("completion", () => {
   test("offers commands and flags", async () => {
     expect(await offered([""])).toEqual(expect.arrayContaining(["ls", "show", "get", "studio", "completion"]));
     expect(await offered(["sh"])).toEqual(["show"]);
-    expect(await offered(["ls", "--s"])).toEqual(["--serializer", "--space", "--status", "--stranded", "--since", "--sort"]);
+    expect(await offered(["ls", "--s"])).toEqual([
+      "--serializer",
+      "--space",
+      "--status",
+      "--stranded",
+      "--since",
+      "--sort",
+    ]);
     expect(await offered(["show", "--tr"])).toEqual(["--tree"]);
     expect(await offered([""])).not.toContain("complete");
   });
