@@ -19,6 +19,7 @@ use napi_derive::napi;
 use crate::chunks::Chunks;
 use crate::values::{Failure, Settled};
 use forkpoint_engine::contract::fields::Shape;
+use forkpoint_engine::contract::heard_as_json;
 use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::Result;
 use forkpoint_engine::store::{Event, Store, Warning};
@@ -74,7 +75,8 @@ impl CompletionQueue {
                 let error = error.context(&format!("store \"{target}\""));
                 Settled::warning(EVENT, target, Warning { code, error })
             }
-            Event::Swept(swept) => Settled::swept(EVENT, target, &swept),
+            Event::Swept(swept) => Settled::event(EVENT, swept.to_json(target)),
+            Event::Heard(listener, heard) => Settled::event(EVENT, heard_as_json(listener, heard)),
         };
         self.add(|waiting| {
             waiting.ended.push(EVENT);

@@ -95,6 +95,17 @@ impl NativeStore {
         }
     }
 
+    /// Listens for changes of leases by other processes. The completion queue delivers them as events with this number.
+    #[napi]
+    pub fn listen(&self, number: u32) {
+        self.calls.store.listen(number);
+    }
+
+    #[napi]
+    pub fn stop_listening(&self) {
+        self.calls.store.stop_listening();
+    }
+
     /// Returns the function that runs calls on the store: see [`Calls::run`].
     #[napi]
     pub fn calls<'env>(&self, env: &'env Env) -> napi::Result<Function<'env, (), Outcome>> {

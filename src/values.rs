@@ -9,7 +9,7 @@ use napi_derive::napi;
 use forkpoint_engine::contract::fields;
 use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::{Error, Result};
-use forkpoint_engine::store::{Swept, Warning};
+use forkpoint_engine::store::Warning;
 
 /// Frees the memory of a buffer immediately, instead of at the next garbage collection.
 ///
@@ -142,9 +142,9 @@ impl Settled {
         Self(call_id, Either3::B(target.to_owned()), Some(Failure { code, ..error.into() }))
     }
 
-    /// The result of a sweep of the store at `target`, as JSON.
-    pub fn swept(call_id: u32, target: &str, swept: &Swept) -> Self {
-        Self(call_id, Either3::B(swept.to_json(target)), None)
+    /// Another event, as JSON.
+    pub fn event(call_id: u32, json: String) -> Self {
+        Self(call_id, Either3::B(json), None)
     }
 }
 

@@ -12,6 +12,17 @@ use crate::error::Error;
 pub enum Event {
     Warning(Warning),
     Swept(Swept),
+    /// The listener with this number has heard something: see [`Store::listen`](crate::store::Store::listen).
+    Heard(u32, Heard),
+}
+
+/// The message of a listener.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// True if the listener hears every change from now on. False: it hears nothing until it says otherwise.
+    Works(bool),
+    /// A lease has ended, or the requests about it have changed. The text is the lease's lineage. `None`: any lease.
+    Changed(Option<String>),
 }
 
 /// A problem in the background.

@@ -21,6 +21,6 @@ mod together;
 
 pub use self::catalog::{Catalog, Entry, Leases, SavedList, Stored};
 pub use self::excess::beyond;
-pub use self::held::{LEASES, Owned, is_valid, lessee};
+pub use self::held::{LEASES, Owned, REQUESTS, is_valid, lessee};
 pub use self::plan::{Plan, candidates, plan, preview};
 pub use self::policy::{BATCH, Cursor, Policy, Prune, Pruned, Rule};

@@ -1,14 +1,14 @@
 //! Opens a store, sends units and queries to the store's threads in call order, and closes the store.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::backend::{self, Access, Backend, Lazy, Opener, PreEncode, read_only};
+use crate::backend::{self, Access, Backend, Lazy, Listener, Opener, PreEncode, read_only};
 use crate::check::{CheckCursor, CheckPage};
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::events::Events;
-pub use crate::events::{Event, Swept, Warning};
+pub use crate::events::{Event, Heard, Swept, Warning};
 use crate::message::{Apply, WriterMessage};
 use crate::names;
 use crate::op::{Applied, Commit, Op, Unit};
@@ -34,6 +34,7 @@ pub struct Store {
     events: Arc<Events>,
     /// See [`Opener::reads_apart`].
     reads_apart: bool,
+    listener: Mutex<Listener>,
 }
 
 enum Engine {
@@ -64,11 +65,12 @@ impl Store {
                     options,
                     events,
                     reads_apart: false,
+                    listener: Mutex::new(Listener::new(None)),
                 })
             }
-            Access::Threads(Opener { open, pre_encoder, sweeps_apart, reads_apart }) => {
+            Access::Threads(Opener { open, pre_encoder, sweeps_apart, reads_apart, listen }) => {
                 let store = Self::with_threads(move || open(), pre_encoder, sweeps_apart, options, deadline)?;
-                Ok(Self { reads_apart, ..store })
+                Ok(Self { reads_apart, listener: Mutex::new(Listener::new(listen)), ..store })
             }
         }
     }
@@ -101,7 +103,8 @@ impl Store {
             Sweeps::Here(Box::new(sweeper))
         };
         let pipeline = Pipeline::start(Box::new(open), pre_encoder, Arc::new(reader), sweeps, patience, deadline)?;
-        Ok(Self { engine: Engine::Threads(pipeline), options, events, reads_apart: false })
+        let listener = Mutex::new(Listener::new(None));
+        Ok(Self { engine: Engine::Threads(pipeline), options, events, reads_apart: false, listener })
     }
 
     pub fn options(&self) -> &Options {
@@ -126,6 +129,22 @@ impl Store {
     /// Calls `listener` with each background event, on any of the store's threads. Only the first listener is used.
     pub fn on_event(&self, listener: impl Fn(Event) + Send + Sync + 'static) {
         self.events.listen(listener);
+    }
+
+    /// Listens for changes of leases by other processes, and tells [`Event::Heard`] with this number. Replaces an earlier
+    /// listener. Tells nothing if the storage has no means for that: callers must also look from time to time.
+    pub fn listen(&self, number: u32) {
+        let events = Arc::clone(&self.events);
+        self.listener().start(Box::new(move |heard| events.tell(Event::Heard(number, heard))));
+    }
+
+    /// Stops the listener.
+    pub fn stop_listening(&self) {
+        self.listener().stop();
+    }
+
+    fn listener(&self) -> MutexGuard<'_, Listener> {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Applies a unit. After each put, the unit also applies [`Policy::keep_last`] to the lineage. A payload that is
@@ -260,7 +279,14 @@ impl Store {
                 }
                 reply.send(Ok(()));
             }
-            Engine::Threads(writer) => writer.close(reply),
+            Engine::Threads(writer) => {
+                let Some(listener) = self.listener().close() else { return writer.close(reply) };
+                writer.close(Reply::new(move |outcome| {
+                    // Its connection is closed too. A panic of its thread lost only notifications.
+                    let _ = listener.join();
+                    reply.send(outcome);
+                }));
+            }
         }
     }
 

@@ -26,6 +26,15 @@ export interface Fence {
   guard<T>(work: (fence: object) => Promise<T>): Promise<T>;
 }
 
+/** What a listener has heard about the leases of a store. */
+export interface Heard {
+  listener: number;
+  /** True if it hears every change from now on. False: it hears nothing until it says otherwise. */
+  works?: boolean;
+  /** The run whose lease has ended, or about whose lease the requests have changed. Null: any run. */
+  of?: RunKey | null;
+}
+
 export interface NativeStore {
   /**
    * The absolute path of the database file or folder. Two stores with the same path hold the same checkpoints. Null for
@@ -46,6 +55,11 @@ export interface NativeStore {
     bufferCount: number,
     ...buffersAndFields: Array<Uint8Array | PackedPieces | Field>
   ) => Response | Failure | undefined;
+  /**
+   * Calls `tell` with changes of leases by other processes, until the returned function is called. A store has one
+   * listener. It never tells anything if the storage has no means for that.
+   */
+  readonly listen: (tell: (heard: Heard) => void) => () => void;
 }
 
 export interface NativeOptions {
@@ -104,6 +118,8 @@ export interface Binding {
     readonly databasePath: string | null;
     calls(): NativeStore["call"];
     givePassword(request: number, password: string | null, failure: string | null): void;
+    listen(number: number): void;
+    stopListening(): void;
   };
   /** The part of a contract that needs no store: a state machine, or a reader of another store's file. */
   NativeTool: new (

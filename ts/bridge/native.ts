@@ -8,12 +8,13 @@ import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
 import { chunkOf, freeChunksWith } from "./chunk.js";
 import { type Failure, causeOf, errorOf, messageOf, throwing } from "./errors.js";
-import { publishSweep } from "./sweeps.js";
+import { type Sweep, publishSweep } from "./sweeps.js";
 import { type StoreWarning, warn } from "./warnings.js";
 import type {
   Binding,
   Convert,
   Field,
+  Heard,
   NativeBackup,
   NativeOptions,
   NativeStore,
@@ -24,7 +25,17 @@ import type {
   ServerOptions,
 } from "./binding.js";
 
-export type { Convert, Fence, Field, NativeOptions, NativeStore, Response, RunKey, ServerOptions } from "./binding.js";
+export type {
+  Convert,
+  Fence,
+  Field,
+  Heard,
+  NativeOptions,
+  NativeStore,
+  Response,
+  RunKey,
+  ServerOptions,
+} from "./binding.js";
 
 const binding = loadAddon() as Binding;
 
@@ -40,7 +51,7 @@ interface Pending {
 const pending = new Map<number, Pending>();
 let lastCallId = 0;
 
-/** The id that marks a warning in the completion queue. No call has this id. */
+/** The id that marks an event in the completion queue. No call has this id. */
 const EVENT = 0;
 
 /** Keeps the process alive while a promise is pending. Its callback does nothing. */
@@ -97,7 +108,7 @@ function look(): void {
 
 function settle(callId: number, response: Response, error: Failure | null | undefined): void {
   if (callId === EVENT) {
-    if (!error) return publishSweep(response as string);
+    if (!error) return publish(JSON.parse(response as string) as Sweep | Heard);
     // A background failure belongs to no call, so no promise can reject with it. The response is the target.
     return warn(
       error.code as StoreWarning["code"],
@@ -116,6 +127,15 @@ function settle(callId: number, response: Response, error: Failure | null | unde
   } catch (thrown) {
     waiting.reject(thrown);
   }
+}
+
+/** The functions that get what the listeners of stores hear, by the listener's number. */
+const listeners = new Map<number, (heard: Heard) => void>();
+let lastListener = 0;
+
+function publish(event: Sweep | Heard): void {
+  if ("listener" in event) listeners.get(event.listener)?.(event);
+  else publishSweep(event);
 }
 
 /**
@@ -239,7 +259,19 @@ export function open(target: string, options: NativeOptions, { password, ...serv
         (error: unknown) => native.givePassword(request, null, messageOf(error)),
       );
     }
-    return { databasePath: native.databasePath, backend: backendOf(target), handle: native, call: native.calls() };
+    const listen: NativeStore["listen"] = (tell) => {
+      const number = (lastListener = (lastListener + 1) >>> 0);
+      listeners.set(number, tell);
+      native.listen(number);
+      return () => listeners.delete(number) && native.stopListening();
+    };
+    return {
+      databasePath: native.databasePath,
+      backend: backendOf(target),
+      handle: native,
+      call: native.calls(),
+      listen,
+    };
   });
 }
 

@@ -12,6 +12,11 @@ export class RunMap<T> {
     return this.#stores.get(dataOf(native))?.get(keyOf(of));
   }
 
+  /** The values of a store's runs. */
+  values(native: NativeStore): Iterable<T> {
+    return this.#stores.get(dataOf(native))?.values() ?? [];
+  }
+
   set(native: NativeStore, of: RunKey, value: T): void {
     const data = dataOf(native);
     const runs = this.#stores.get(data) ?? new Map<string, T>();

@@ -33,7 +33,7 @@ export interface Sweep {
 
 export const sweeps = channel("forkpoint:sweep");
 
-/** Publishes the JSON text of a {@link Sweep}. */
-export function publishSweep(text: string): void {
-  if (sweeps.hasSubscribers) sweeps.publish(JSON.parse(text) as Sweep);
+/** Publishes a sweep. */
+export function publishSweep(sweep: Sweep): void {
+  if (sweeps.hasSubscribers) sweeps.publish(sweep);
 }

@@ -7,15 +7,24 @@ import { ForkpointError, type StoppedBy, isForkpointError, quote } from "../brid
 import { hasEnded, thisProcess } from "../bridge/holder.js";
 import type { NativeStore, RunKey } from "../bridge/native.js";
 import { type Asked, type LeaseRequest, leaseCalls } from "./lease-wire.js";
+import { hear, hears } from "./hearing.js";
 import { onWake, wakeAll } from "./wake.js";
 
 /** A request of a process that gives no sign of life for this time does not count, in ms. */
 const REQUEST_TTL = 30_000;
 
-/** How often a process that waits looks at the lease, in ms. */
-export const pollMs = ({ backend }: NativeStore): number => (backend === "postgres" ? 50 : 20);
-/** How often a process that holds leases looks for requests, in ms. */
-const lookMs = ({ backend }: NativeStore): number => (backend === "postgres" ? 400 : 200);
+/** How often a process looks at the leases for which it waits, and at the requests about those that it holds, in ms. */
+const intervals = {
+  file: { poll: 20, look: 200 },
+  server: { poll: 250, look: 400 },
+  /** A server that tells of changes. Looking is for what it may fail to tell. */
+  heard: { poll: 1_000, look: 2_000 },
+};
+const unheard = ({ backend }: NativeStore) => (backend === "postgres" ? intervals.server : intervals.file);
+const intervalsOf = (native: NativeStore) => (hears(native) ? intervals.heard : unheard(native));
+
+/** How long a process that waits sleeps before it looks again, in ms. */
+export const pollMs = (native: NativeStore): number => intervalsOf(native).poll;
 
 /** Returns true if the process of a request may still be alive. */
 export const isLive = ({ valid, holder }: LeaseRequest): boolean => valid && !hasEnded(holder);
@@ -83,6 +92,8 @@ export interface Listener {
 interface Watch {
   listeners: Map<Listener, () => void>;
   timer: NodeJS.Timeout | undefined;
+  /** Stops hearing of other processes. */
+  deafen: (() => void) | undefined;
   /** True while it looks. `again`: something has changed meanwhile. */
   looks: boolean;
   again: boolean;
@@ -90,22 +101,43 @@ interface Watch {
 
 const watches = new WeakMap<object, Watch>();
 
+const newWatch = (): Watch => ({
+  listeners: new Map(),
+  timer: undefined,
+  deafen: undefined,
+  looks: false,
+  again: false,
+});
+
 /** Tells a listener of the requests to stop its run, until the returned function is called. */
 export function listen(native: NativeStore, listener: Listener): () => void {
-  const watch = watches.get(native.handle) ?? { listeners: new Map(), timer: undefined, looks: false, again: false };
+  const watch = watches.get(native.handle) ?? newWatch();
   watches.set(native.handle, watch);
   watch.listeners.set(
     listener,
     onWake(native, listener.of, () => void look(native, watch)),
   );
-  watch.timer ??= setInterval(() => void look(native, watch), lookMs(native)).unref();
+  // The first look finds requests that came before this call. Most leases end before it, and need no connection that
+  // listens.
+  watch.timer ??= later(native, watch, unheard(native).look);
   return () => {
     watch.listeners.get(listener)?.();
     watch.listeners.delete(listener);
     if (watch.listeners.size > 0) return;
-    clearInterval(watch.timer);
-    watch.timer = undefined;
+    clearTimeout(watch.timer);
+    watch.deafen?.();
+    [watch.timer, watch.deafen] = [undefined, undefined];
   };
+}
+
+/** Looks after `ms`, and then again and again. */
+function later(native: NativeStore, watch: Watch, ms: number): NodeJS.Timeout {
+  const next = () => {
+    watch.deafen ??= hear(native);
+    watch.timer = later(native, watch, intervalsOf(native).look);
+    void look(native, watch);
+  };
+  return setTimeout(next, ms).unref();
 }
 
 /** Reads all requests. There are only as many as waiting calls. */

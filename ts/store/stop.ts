@@ -2,16 +2,17 @@
 
 import { crypto } from "../bridge/crypto.js";
 import { hasEnded } from "../bridge/holder.js";
-import type { RunKey } from "../bridge/native.js";
+import type { NativeStore, RunKey } from "../bridge/native.js";
 import { endRun } from "./ended-runs.js";
 import type { Host } from "./host.js";
 import { text } from "./ids.js";
 import { HeldLease, TTL_MS, leaseOfRun, storeClock } from "./lease.js";
-import type { LeaseRequest } from "./lease-wire.js";
+import type { FoundLease, LeaseRequest } from "./lease-wire.js";
 import { readRecord, signalOption, whole } from "./options.js";
 import { OwnRequest, type Wish, pollMs } from "./requests.js";
 import { newestId } from "./newest.js";
-import { sleep } from "./wake.js";
+import { hear } from "./hearing.js";
+import { Sleeper } from "./wake.js";
 
 /** Options of `stop()`. */
 export interface StopOptions {
@@ -60,18 +61,35 @@ export async function stopRun(handle: Host, of: RunKey, options: unknown): Promi
     }
     const { id, holder } = found;
     await OwnRequest.store(native, of, crypto().randomUUID(), wish(id));
-    for (let current = await leaseOfRun(native, of); current?.id === id; current = await leaseOfRun(native, of)) {
-      if (hasEnded(holder)) {
-        await recordLater(handle, of, wish(""));
-        return { outcome: "stopped", holder };
-      }
-      const left = until - performance.now();
-      if (left <= 0) return { outcome: "no answer", holder };
-      await sleep(native, of, Math.min(pollMs(native), left), signal);
-    }
+    if (!(await isReleased(native, of, found, until, signal))) return { outcome: "no answer", holder };
     await recordLater(handle, of, wish(""));
     return { outcome: "stopped", holder };
   }, null);
+}
+
+/** Waits until a lease is released or its process has ended. Returns false if that takes too long. */
+async function isReleased(
+  native: NativeStore,
+  of: RunKey,
+  { id, holder }: FoundLease,
+  until: number,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const sleeper = new Sleeper(native, of);
+  const deafen = hear(native);
+  try {
+    for (;;) {
+      sleeper.looks();
+      const current = await leaseOfRun(native, of);
+      if (current?.id !== id || hasEnded(holder)) return true;
+      const left = until - performance.now();
+      if (left <= 0) return false;
+      await sleeper.sleep(Math.min(pollMs(native), left), signal);
+    }
+  } finally {
+    sleeper.end();
+    deafen();
+  }
 }
 
 /** Records that a run was stopped, if no process works on it and its holder has not recorded it. */

@@ -7,7 +7,8 @@ import type { Engine } from "./engine.js";
 import { HeldLease, type NotTaken, isHeld } from "./lease.js";
 import { newestId } from "./newest.js";
 import { OwnRequest, pollMs } from "./requests.js";
-import { sleep } from "./wake.js";
+import { hear } from "./hearing.js";
+import { Sleeper } from "./wake.js";
 
 /**
  * What happens if another call works on the run.
@@ -62,17 +63,21 @@ class Waiter {
   readonly #take: (waiting: string) => Promise<HeldLease | Busy>;
   readonly #id = crypto().randomUUID();
   readonly #until: number;
+  readonly #sleeper: Sleeper;
   #request: OwnRequest | undefined;
   /** The checkpoint from which the run began that this call stops. Undefined: it has stopped none. */
   #undo: string | null | undefined;
 
   constructor(engine: Engine, of: RunKey, wanted: Wanted, take: (waiting: string) => Promise<HeldLease | Busy>) {
     [this.#engine, this.#of, this.#wanted, this.#take] = [engine, of, wanted, take];
+    this.#sleeper = new Sleeper(engine.native, of);
     this.#until = performance.now() + (wanted.maxWaitMs ?? Number.POSITIVE_INFINITY);
   }
 
   async wait(busy: Busy): Promise<Taken> {
     const { whenBusy, signal } = this.#wanted;
+    const { native } = this.#engine;
+    const deafen = hear(native);
     try {
       for (let last = busy; ;) {
         const found = await this.#try(last);
@@ -88,10 +93,11 @@ class Waiter {
         last = found;
         const left = this.#until - performance.now();
         if (left <= 0) throw tookTooLong(this.#of, last, this.#wanted.maxWaitMs!);
-        const { native } = this.#engine;
-        await sleep(native, this.#of, Math.min(pollMs(native), Math.max(left, 1)), signal);
+        await this.#sleeper.sleep(Math.min(pollMs(native), Math.max(last.leftMs, 1), Math.max(left, 1)), signal);
       }
     } finally {
+      this.#sleeper.end();
+      deafen();
       await this.#request?.withdraw();
     }
   }
@@ -107,13 +113,15 @@ class Waiter {
         this.#request = await OwnRequest.store(native, this.#of, this.#id, wish);
       }
       await this.#request.renew();
+      this.#sleeper.looks();
       const found = await this.#take(this.#id);
       // A holder that is seen after the request was stored has it.
       if (!(found instanceof HeldLease) && found.id !== undefined) this.#undo = found.from ?? null;
       return found;
     } catch (error) {
       if (!isOwnError(error) || !error.retryable) throw error;
-      await sleep(native, this.#of, PAUSE, this.#wanted.signal);
+      this.#sleeper.looks();
+      await this.#sleeper.sleep(PAUSE, this.#wanted.signal);
       return last;
     }
   }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::interface::{Backend, PreEncode};
+use super::listening::Listen;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 
@@ -21,6 +22,8 @@ pub(crate) struct Opener {
     pub(crate) sweeps_apart: bool,
     /// True if a second backend of the same storage may share the load of many reads. Each takes little memory.
     pub(crate) reads_apart: bool,
+    /// Starts a listener. `None`: the storage tells of no changes by other processes.
+    pub(crate) listen: Option<Listen>,
 }
 
 /// A backend that is opened at its first use.

@@ -14,6 +14,7 @@ mod run;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use ts_rs::TS;
 
 use self::request::{Asked, all, ask, found, query, remove};
@@ -21,12 +22,13 @@ pub use self::request::{REQUESTS, REQUESTS_ID};
 pub use self::run::Run;
 use self::run::name_of;
 use super::call::{RawCall, Request};
-use super::entry::{Contract, Names, Shown};
+use super::entry::{Contract, Shown};
 use super::fields::exact;
 use super::ids::{check_id, damaged};
 use super::response::Response;
 use super::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
+use crate::events::Heard;
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{ContractId, Header};
@@ -55,6 +57,15 @@ pub struct Holding {
     /// the next lease does not count this one in `attempts`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
+}
+
+/// Serializes what a listener has heard, as the type `Heard` of `ts/bridge/native.ts`.
+pub fn heard_as_json(listener: u32, heard: Heard) -> String {
+    let heard = match heard {
+        Heard::Works(works) => json!({ "listener": listener, "works": works }),
+        Heard::Changed(lineage) => json!({ "listener": listener, "of": lineage.map(Run::of_lineage) }),
+    };
+    heard.to_string()
 }
 
 pub(super) fn held_still(of: &Run, id: String) -> Expect {
@@ -265,9 +276,8 @@ pub(super) fn own(unit: &mut Unit, owned: impl Fn(&str, &str, &str) -> Vec<Owned
         if header.contract != CONTRACT_ID {
             continue;
         }
-        let space = header.lineage.split(['/', '\0']).next().unwrap_or_default();
-        let Names { run, ns, .. } = name_of(Some(header.lineage.clone()), None);
-        let owned = owned(space, &run.unwrap_or_default(), &ns.unwrap_or_default());
+        let Run { space, run, ns } = Run::of_lineage(header.lineage.clone());
+        let owned = owned(&space, &run, &ns);
         let stored = Stored { holding: holding_in(&header.id, &header.meta)?, owned };
         header.meta = written(&stored)?;
     }

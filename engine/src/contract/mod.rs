@@ -46,6 +46,7 @@ use self::call::{Collect, RawCall, Request, Tool, read_json};
 pub use self::entry::{Contract, Names, Shown};
 use self::fields::{BEGUN, FENCE, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
+pub use self::lease::heard_as_json;
 pub use self::registry::{CONTRACTS, EFFECTS, NAMES, NOT_COPIED, lineage_of};
 use self::registry::{contract_of, named};
 use self::response::Response;

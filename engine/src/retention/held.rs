@@ -13,6 +13,9 @@ use crate::record::{ContractId, Header};
 
 /// The contract whose checkpoints are leases.
 pub const LEASES: ContractId = ContractId(8);
+/// The contract whose checkpoints are requests about leases. A request is in a lineage with the name of the lease's
+/// lineage. The id makes the checkpoints records: see [`ContractId::has_records`].
+pub const REQUESTS: ContractId = ContractId(86);
 
 /// Lineages of a leased run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

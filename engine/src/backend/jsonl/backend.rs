@@ -240,5 +240,5 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         let jsonl = Options { busy_timeout: deadline.limit(jsonl.busy_timeout), ..jsonl.clone() };
         Ok(Box::new(Jsonl::open(&jsonl)?) as Box<dyn Backend>)
     };
-    Opener { open: Arc::new(open), pre_encoder: None, sweeps_apart: false, reads_apart: false }
+    Opener { open: Arc::new(open), pre_encoder: None, sweeps_apart: false, reads_apart: false, listen: None }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::batch::{Batch, Memory, Sent};
-use super::connect::Connector;
+use super::connect::{Connector, spread};
 use super::error::worth_another_try;
 use super::late_index::LateIndexes;
+use super::listener;
 use super::names::Names;
 use super::point::{self, Point};
 use super::read::{Reading, is_small, takes_one_round_trip};
@@ -160,12 +161,6 @@ impl Postgres {
     }
 }
 
-/// Returns a random time between half of this time and this time, so that stores do not retry together.
-fn spread(time: Duration) -> Duration {
-    let random = u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
-    time / 2 + time / 2 * random / 256
-}
-
 /// Returns a notice about unsafe settings of the server.
 fn notice(url: &Url, options: &Options, server: &Server) -> Option<Notice> {
     let name = url.server_name();
@@ -279,9 +274,10 @@ pub(crate) fn opener(url: &Url, options: &Options, deadline: &Arc<Deadline>) -> 
     let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
     let (url, options, deadline) = (url.clone(), options.clone(), Arc::clone(deadline));
     let indexes = Arc::<LateIndexes>::default();
+    let listen = (!options.read_only).then(|| listener::listen(&url));
     let open = move || {
         let backend = Postgres::open_with(&url, &options, cache.clone(), Arc::clone(&indexes), Arc::clone(&deadline))?;
         Ok(Box::new(backend) as Box<dyn Backend>)
     };
-    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder), sweeps_apart: true, reads_apart: true }
+    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder), sweeps_apart: true, reads_apart: true, listen }
 }

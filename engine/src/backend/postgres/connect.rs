@@ -41,6 +41,14 @@ impl Drop for Connected {
     }
 }
 
+impl Connected {
+    /// Waits until the connection is lost.
+    pub(super) async fn lost(&mut self) {
+        // The task cannot be canceled, and a panic of it ends the connection too.
+        let _ = (&mut self.task).await;
+    }
+}
+
 /// Looks up the addresses of a host. Returns a configuration for each address, or the error of the operating system.
 /// The driver gets only addresses, because its own lookup would block the runtime: see [`resolve`].
 async fn addresses(host: &Config) -> std::result::Result<Vec<Config>, String> {
@@ -53,6 +61,8 @@ async fn addresses(host: &Config) -> std::result::Result<Vec<Config>, String> {
     });
     Ok(configs.collect())
 }
+
+type Hear = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Opens connections to one URL.
 pub(super) struct Connector {
@@ -71,6 +81,8 @@ pub(super) struct Connector {
     /// True if the server must accept writes.
     needs_writes: bool,
     tls: MakeRustlsConnect,
+    /// Receives the payloads of notifications.
+    hear: Option<Hear>,
     /// The hosts and the database, for messages.
     server: String,
 }
@@ -116,8 +128,14 @@ impl Connector {
             prepares: url.prepares,
             needs_writes: sessions == TargetSessionAttrs::ReadWrite,
             tls: MakeRustlsConnect::new(client_config(url)?),
+            hear: None,
             server: url.server_name(),
         })
+    }
+
+    /// Calls `hear` with the payload of each notification that a connection receives.
+    pub(super) fn hearing(self, hear: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self { hear: Some(Arc::new(hear)), ..self }
     }
 
     pub(super) fn prepares(&self) -> bool {
@@ -209,10 +227,15 @@ impl Connector {
         let (client, mut connection) = config.connect(self.tls.clone()).await?;
         let unreplicated = Arc::new(AtomicBool::new(false));
         let warned = Arc::clone(&unreplicated);
+        let hear = self.hear.clone();
         let task = tokio::spawn(async move {
             while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-                if matches!(message, AsyncMessage::Notice(notice) if notice.routine() == Some(WAITS_FOR_REPLICAS)) {
-                    warned.store(true, Ordering::Relaxed);
+                match message {
+                    AsyncMessage::Notice(notice) if notice.routine() == Some(WAITS_FOR_REPLICAS) => {
+                        warned.store(true, Ordering::Relaxed);
+                    }
+                    AsyncMessage::Notification(told) => hear.iter().for_each(|hear| hear(told.payload())),
+                    _ => {}
                 }
             }
         });
@@ -234,4 +257,10 @@ fn share(left: Duration, count: usize) -> Duration {
 /// A random number, to choose a host.
 fn random() -> usize {
     usize::try_from(uuid::Uuid::new_v4().as_u64_pair().0 >> 32).unwrap_or_default()
+}
+
+/// Returns a random time between half of this time and this time, so that stores do not retry together.
+pub(super) fn spread(time: Duration) -> Duration {
+    let random = u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
+    time / 2 + time / 2 * random / 256
 }

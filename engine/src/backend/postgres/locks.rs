@@ -14,6 +14,7 @@ use super::value::values;
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, LogEnd, Op, Subject, Unit};
 use crate::record::ContractId;
+use crate::retention::{LEASES, REQUESTS};
 
 /// The rows that a batch changes or reads.
 #[derive(Debug, Default)]
@@ -51,6 +52,10 @@ impl Wanted {
         match op {
             Op::Put(draft) => {
                 self.make(draft.header.contract, &draft.header.lineage);
+                // A process that releases the lease waits for the request, and then notifies: see `notify`.
+                if draft.header.contract == REQUESTS {
+                    self.line(LEASES, &draft.header.lineage);
+                }
                 self.id(draft.header.contract, &draft.header.id);
                 if let Some(parent) = &draft.header.parent {
                     self.read.insert(name(draft.header.contract, parent));

@@ -1,7 +1,7 @@
 //! A backend that stores all data on a Postgres server, for several machines. `docs/postgres.md` is the public guide.
 //!
 //! A store owns two connections: one for writing and one for reading. The trait is synchronous, so a connection runs on
-//! the calling thread.
+//! the calling thread. While leases are held or awaited, a third one listens on a thread of its own.
 
 mod append;
 mod backend;
@@ -21,12 +21,14 @@ mod labels;
 mod late_index;
 mod like;
 mod lineage;
+mod listener;
 mod listing;
 mod locks;
 mod log_check;
 mod log_read;
 mod logs;
 mod names;
+mod notify;
 mod open_lineages;
 mod optimistic;
 mod optimistic_rows;

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use super::batch::{Batch, Memory};
 use super::heads::{Head, Heads};
 use super::key::{self, Name, number};
+use super::notify::Changes;
 use super::optimistic_rows::{LOCK, LOOK, Needed, NewLineage, Put, STORE, STORE_AND_CLAIM, columns, needed_columns};
 use super::payloads::tip;
 use super::session::Session;
@@ -101,7 +102,8 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     }
     let open = Transaction::write(session, true);
     let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
-    let mut named: Vec<Name> = Vec::new();
+    let changes = Changes::of(units);
+    let mut named = changes.leases.clone();
     for (contract, id, name, _) in &needed {
         told.extend(id.iter().map(|id| (*contract, id.clone())));
         named.extend(name.iter().map(|name| (*contract, name.clone())));
@@ -111,6 +113,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         locked.extend([&told, &named].into_iter().flat_map(key::columns));
         open.later(LOCK, locked);
     }
+    changes.tell(&open);
     let looked = (!(needed.is_empty() && absent_at_look.is_empty())).then(|| {
         let at = open.count();
         let mut values = needed_columns(needed);

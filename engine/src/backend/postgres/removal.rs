@@ -9,6 +9,7 @@
 use super::batch::{Batch, Memory};
 use super::key::{Name, columns, name};
 use super::locks;
+use super::notify::Changes;
 use super::prefix::{is_name, join_beginning};
 use super::session::Session;
 use super::status;
@@ -151,6 +152,8 @@ pub(super) fn remove(session: &Session, memory: &Memory, batch: Batch<'_>) -> Re
     let open = Transaction::write(session, true);
     let locked = [columns(lineages.iter().chain(&logs)), columns(&ids), columns(&prefixes)];
     open.later(LOCK, locked.into_iter().flatten().collect());
+    Changes::of(batch.units).tell(&open);
+    let at = open.count();
     let mut removed = columns(&lineages);
     removed.extend(values![sort_keys]);
     removed.extend([&ids, &prefixes, &writes].into_iter().flat_map(columns));
@@ -160,7 +163,7 @@ pub(super) fn remove(session: &Session, memory: &Memory, batch: Batch<'_>) -> Re
     status::refresh_locked(&open);
     memory.forget_old_notes(&open);
     let answers = open.commit()?;
-    let [_, locked, removed, ..] = &answers[..] else { return Err(session.lost()) };
+    let (Some(locked), Some(removed)) = (answers.get(1), answers.get(at)) else { return Err(session.lost()) };
     if !removed.first().is_some_and(|row| row.get(0)) {
         return Ok(None);
     }

@@ -13,6 +13,7 @@ use super::known::Known;
 use super::lineage::{self, LineageRow};
 use super::locks::{Locked, Wanted, lock};
 use super::logs::Logs;
+use super::notify::Changes;
 use super::payloads::{New, Payloads};
 use super::retention::PostgresCatalog;
 use super::row::{self, HeaderRow};
@@ -54,6 +55,7 @@ pub(super) fn transaction(
     if let Some(applied) = sent.resolve(batch, &open, &known).map_err(Failure::Whole)? {
         return Ok(applied);
     }
+    Changes::of(batch.units).tell(&open);
     known.compare(&mut memory.heads.borrow_mut());
     let locked = RefCell::new(lins);
     let mut writing = Writing { locked, known, unused: made, ..Writing::new(&open, &memory.cache, batch.call) };

@@ -329,7 +329,13 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
             let opened = ReadOnly::open_with(&path, deadline.limit(options.busy_timeout), cache)?;
             Ok(Box::new(opened) as Box<dyn Backend>)
         };
-        return Opener { open: Arc::new(open), pre_encoder: None, sweeps_apart: false, reads_apart: true };
+        return Opener {
+            open: Arc::new(open),
+            pre_encoder: None,
+            sweeps_apart: false,
+            reads_apart: true,
+            listen: None,
+        };
     }
     let sqlite = Options {
         durability: options.durability,
@@ -349,5 +355,11 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         let sqlite = Options { busy_timeout: deadline.limit(sqlite.busy_timeout), ..sqlite.clone() };
         Ok(Box::new(Sqlite::open_in(&sqlite, cache.clone(), &files)?) as Box<dyn Backend>)
     };
-    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder), sweeps_apart: false, reads_apart: true }
+    Opener {
+        open: Arc::new(open),
+        pre_encoder: Some(pre_encoder),
+        sweeps_apart: false,
+        reads_apart: true,
+        listen: None,
+    }
 }

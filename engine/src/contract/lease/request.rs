@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::run::{Run, name_of};
-use crate::contract::entry::{Contract, Names, Shown};
+use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::response::Response;
 use crate::error::{Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};
 use crate::record::{ContractId, Header};
-use crate::retention::is_valid;
+use crate::retention::{self, is_valid};
 
 pub const REQUESTS: Contract = Contract {
     name_of,
@@ -25,8 +25,7 @@ pub const REQUESTS: Contract = Contract {
         |_| Ok(Shown::default()),
     )
 };
-/// The id makes the checkpoints records: see [`ContractId::has_records`].
-pub const REQUESTS_ID: ContractId = ContractId(86);
+pub const REQUESTS_ID: ContractId = retention::REQUESTS;
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -90,9 +89,7 @@ pub(super) fn found(answer: Answer, now: i64) -> Result<Vec<Found>> {
 fn found_in(header: Header, now: i64) -> Result<Found> {
     let Header { id, lineage, saved_at, meta, .. } = header;
     let asked: Asked = serde_json::from_slice(&meta).map_err(|_| damaged(&id))?;
-    let space = lineage.split(['/', '\0']).next().unwrap_or_default().to_owned();
-    let Names { run, ns, .. } = name_of(Some(lineage), None);
-    let of = Run { space, run: run.unwrap_or_default(), ns: ns.unwrap_or_default() };
+    let of = Run::of_lineage(lineage);
     Ok(Found { id, of, saved_at, valid: is_valid(saved_at, saved_at.saturating_add(asked.ttl), now), asked })
 }
 

@@ -24,6 +24,13 @@ pub struct Run {
 const NAMESPACE: &str = "/ns";
 
 impl Run {
+    /// The run of a lease's lineage.
+    pub(in crate::contract) fn of_lineage(lineage: String) -> Self {
+        let space = lineage.split(['/', '\0']).next().unwrap_or_default().to_owned();
+        let Names { run, ns, .. } = name_of(Some(lineage), None);
+        Self { space, run: run.unwrap_or_default(), ns: ns.unwrap_or_default() }
+    }
+
     /// The lineage of the run's lease: the name of the contract, NUL, and the id of the run. Namespaces have separate
     /// lineages, which no run's id can produce.
     pub(in crate::contract) fn lineage(&self) -> Result<String> {
