@@ -1,7 +1,7 @@
-/** Copies the effects of a run to a copy of the run, so that the copy shares the results of its past. */
+/** Copies the effects of a run, so that a copy of the run or a branch shares the results. */
 
 import type { RunKey } from "../bridge/native.js";
-import { findEffect, hasResult, isBefore } from "./effect-places.js";
+import { findEffect, findSlot, hasResult, isBefore } from "./effect-places.js";
 import { type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
 
@@ -38,6 +38,43 @@ export async function copyEffects(
       seen: undefined,
       token,
       entry: { ...entryOf(stored), ...(!keepsIds && { base: null, from: null, newest: null }) },
+      result: part && { name: part.name, tag: part.tag },
+      savedAt,
+    };
+    await effectCalls.call(native, "begin", fields, part && [part.bytes]);
+  }
+}
+
+/** A branch of a run. */
+export interface Branch {
+  /** The checkpoint that the branch continues from. */
+  to: string;
+  /** The first checkpoint of the branch. It is not stored yet. */
+  next: string;
+}
+
+/**
+ * Lets a new branch continue with the effects that are visible from the newest checkpoint of a run. An effect that may
+ * have happened keeps its idempotency key.
+ */
+export async function keepEffects(
+  native: Engine["native"],
+  of: RunKey,
+  newest: string,
+  { to, next }: Branch,
+): Promise<void> {
+  const { effects } = await effectCalls.call(native, "list", { of });
+  for (const key of new Set(effects.map(({ key }) => key))) {
+    const { effect } = await findSlot(native, { of, at: newest }, key);
+    const slot = await findSlot(native, { of, at: next, from: to }, key);
+    if (effect === null || effect.state === "failed" || slot.effect !== null) continue;
+    const { token, savedAt, parts, ...stored } = effect;
+    const [part] = parts;
+    const fields = {
+      effect: { of, key, branch: slot.branch },
+      seen: undefined,
+      token,
+      entry: { ...entryOf(stored), base: to, from: null, newest },
       result: part && { name: part.name, tag: part.tag },
       savedAt,
     };

@@ -121,7 +121,7 @@ async function inherited(
 }
 
 /**
- * The last checkpoint after an effect, by the effect's idempotency key. Searches for the effect stop there, which makes
+ * The last checkpoint after an effect, by the effect's idempotency key and number. Searches for the effect stop there, which makes
  * repeated searches in a long run cheap.
  */
 const lastSeen = new Map<string, string>();
@@ -129,9 +129,9 @@ const MOST_SEEN = 1_000;
 
 /** Returns true unless the effect belongs to another branch of the run. */
 async function isVisible(native: Native, effect: StoredEffect, place: EffectPlace & { at: string }): Promise<boolean> {
-  const { idempotencyKey } = effect;
   const { of, at, from } = place;
-  const seen = lastSeen.get(idempotencyKey);
+  const name = `${effect.idempotencyKey} ${effect.branch}`;
+  const seen = lastSeen.get(name);
   if (seen === at) return true;
   let side = "beside";
   if (seen !== undefined) {
@@ -141,8 +141,8 @@ async function isVisible(native: Native, effect: StoredEffect, place: EffectPlac
   }
   if (side !== "before") side = await sideOf(native, effect, place);
   if (side === "before") {
-    lastSeen.delete(idempotencyKey);
-    lastSeen.set(idempotencyKey, at);
+    lastSeen.delete(name);
+    lastSeen.set(name, at);
     if (lastSeen.size > MOST_SEEN) lastSeen.delete(lastSeen.keys().next().value!);
   }
   return side !== "beside";

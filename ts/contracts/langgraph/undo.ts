@@ -2,8 +2,10 @@
 
 import type { RunKey } from "../../bridge/native.js";
 import type { Part } from "../../bridge/wire.js";
+import { keepEffects } from "../../store/effect-copies.js";
 import type { Engine } from "../../store/engine.js";
 import { encodeMark } from "../../store/mark.js";
+import { newestId } from "../../store/newest.js";
 import { contentOf, foundAt, json, put, storeBranch } from "./branch.js";
 import { laterUuid } from "./uuid6.js";
 
@@ -14,6 +16,9 @@ export async function undo(engine: Engine, key: RunKey, to: string | null): Prom
   const id = laterUuid(to ?? "", Date.now());
   if (to !== null) {
     const { header, parts } = await foundAt(engine, key, to);
+    const newest = await newestId(engine, key);
+    // Before the branch is stored: a process that ends between the two leaves no branch that repeats an effect.
+    if (newest !== null) await keepEffects(engine.native, key, newest, { to, next: id });
     return storeBranch(engine, key, id, header, contentOf(parts, to, readJson), readJson(header.metadata).value);
   }
   // The run began a new thread. Its effects stay only if the thread has a checkpoint, so store an empty one.
