@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CheckpointStore, type ExclusiveOptions, type WhenBusy } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer, Graph } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -231,6 +232,39 @@ describe.each(kinds)("%s", (kind) => {
     await stopped[Symbol.asyncIterator]().next();
     expect((await graphs.stop("run")).outcome).toBe("stopped");
     expect(await rejection(stopped[Symbol.asyncIterator]().next())).toMatchObject({ code: "STOPPED" });
+  });
+
+  it("a stopped call ends after its effect, whose result is kept, and begins no other", async () => {
+    const { shared, graphs } = await store();
+    const once = effects(shared);
+    const run = { space: "agentos", run: "run" };
+    const gate = new Gate();
+    let mailed!: Promise<unknown>;
+    const first = graphs.exclusive("run", async (signal) => {
+      const paid = once(run, "pay", () => gate.wait().then(() => "paid"));
+      mailed = rejection(paid.then(() => once(run, "mail", () => "sent")));
+      await new Promise<never>((_, reject) => {
+        signal.addEventListener("abort", () => (gate.open(), reject(signal.reason)), { once: true });
+      });
+    });
+    const stopped = failure(first, "STOPPED");
+    await gate.reached;
+    const again = () => once(run, "pay", () => "paid twice");
+    expect(await new CheckpointStore(shared).exclusive("run", again, { whenBusy: "interrupt" })).toBe("paid");
+    await stopped;
+    expect(await mailed).toMatchObject({ code: "STOPPED" });
+    expect((await once.list(run)).map(({ key, state }) => [key, state])).toEqual([["pay", "done"]]);
+  });
+
+  it("a call that is stopped while its store is closed is recorded", async () => {
+    const { shared, graphs } = await store();
+    const gate = new Gate();
+    const work = failure(holds(graphs, gate, "first"), "STOPPED");
+    await gate.reached;
+    const closed = graphs.close();
+    expect((await new CheckpointStore(shared).stop("run")).outcome).toBe("stopped");
+    await work;
+    await closed;
   });
 
   it("close waits for the work, and refuses to be called in it", async () => {

@@ -20,6 +20,10 @@ export interface Scope {
   readonly outer: Scope | undefined;
   /** Returns true if the scope owns the run of a call. */
   owns(native: NativeStore, of: Subject): boolean;
+  /** The saves and effects in progress. The scope ends after them, so that they are stored under its lease. */
+  readonly activity: { begin(): void; end(): void };
+  /** Throws the reason if the scope was stopped: no effect may begin any more. */
+  throwIfStopped(): void;
 }
 
 /** Undefined until the first scope begins, so that other programs pay nothing. */

@@ -11,6 +11,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
 import type { MaybePromise } from "../bridge/maybe-promise.js";
 import type { RunKey } from "../bridge/native.js";
+import type { Scope } from "../bridge/scope.js";
 import { deserialize } from "../bridge/serializer.js";
 import { Attempt, type Ended, type Running, isLeft } from "./effect-attempt.js";
 import {
@@ -45,12 +46,15 @@ const inProcess = new Map<string, Call>();
 /** The addresses of the effects whose functions are running in the current async context. */
 const around = new AsyncLocalStorage<ReadonlySet<string>>();
 
+/** The store's handle. */
+type Host = Running & { scopeOf(of: RunKey): Scope | undefined };
+
 /** The effects of the runs of a store. `leaseOf` returns the lease that the writes carry. */
 export class Effects {
-  readonly #handle: Running;
+  readonly #handle: Host;
   readonly #leaseOf: (() => HeldLease | undefined) | undefined;
 
-  constructor(handle: Running, leaseOf?: () => HeldLease | undefined) {
+  constructor(handle: Host, leaseOf?: () => HeldLease | undefined) {
     this.#handle = handle;
     this.#leaseOf = leaseOf;
   }
@@ -166,17 +170,24 @@ export class Effects {
         if (decision === "fail") throw unknownError(effect, place.of.run);
         if (decision !== "retry") run = () => decision.result;
       }
-      const attempt = new Attempt(this.#handle, () => this.#lease(), { of: place.of, key, branch }, options);
+      const scope = this.#handle.scopeOf(place.of);
+      scope?.throwIfStopped();
+      scope?.activity.begin();
       try {
-        call.effect.idempotencyKey = await attempt.begin(slot, place);
-      } catch (error) {
-        // Another process was faster.
-        if (isOvertaken(error)) continue;
-        throw error;
+        const attempt = new Attempt(this.#handle, () => this.#lease(), { of: place.of, key, branch }, options);
+        try {
+          call.effect.idempotencyKey = await attempt.begin(slot, place);
+        } catch (error) {
+          // Another process was faster.
+          if (isOvertaken(error)) continue;
+          throw error;
+        }
+        const ended = await attempt.run(run);
+        if (ended.stored) return ended.result;
+        mine = ended;
+      } finally {
+        scope?.activity.end();
       }
-      const ended = await attempt.run(run);
-      if (ended.stored) return ended.result;
-      mine = ended;
     }
   }
 

@@ -151,6 +151,8 @@ export class StoreHandle {
     stored?: (result: T) => R,
   ): Promise<R> {
     const engine = this.#begin(lease);
+    const scope = currentScope();
+    scope?.activity.begin();
     let held: Held | undefined;
     try {
       held = this.#admit(engine);
@@ -161,6 +163,7 @@ export class StoreHandle {
       throw this.#failed(held && engine, error, this.save);
     } finally {
       held?.release();
+      scope?.activity.end();
       this.#end(engine);
     }
   }

@@ -55,9 +55,9 @@ export interface Lease extends AsyncDisposable, LeaseHolder {
 export type NotTaken =
   /**
    * Another process holds the lease. It expires after `leftMs`, measured on the store's clock only. `id` is the lease's,
-   * and `from` the run's newest checkpoint when the lease was taken. Without `id`, another process gets the lease next.
+   * Without `id`, another process gets the lease next.
    */
-  | (LeaseHolder & { leftMs: number; id?: string; from?: string | null; now: number; requests: LeaseRequest[] })
+  | (LeaseHolder & { leftMs: number; id?: string; now: number; requests: LeaseRequest[] })
   /** Too many holders crashed in a row, each from the same checkpoint and while it recovered only this run. */
   | { crashes: number }
   /** The last holder crashed from the same checkpoint. `suspected` is the number that `crashes` would have. */
@@ -69,8 +69,10 @@ interface Attempt {
   scoped?: boolean;
   /** The id of the request with which the caller waits for the lease. */
   waiting?: string | undefined;
-  /** Reads the id of the run's newest checkpoint, from which a rollback begins again. */
-  newest?: (() => Promise<string | null>) | undefined;
+  /** Reads the id of the run's newest checkpoint, to which a rollback goes back. Empty: the run has none. */
+  newest?: (() => Promise<string>) | undefined;
+  /** True if the caller undoes the work of a holder that has ended without a release. */
+  undoes?: boolean | undefined;
   // The next fields are of `recover`.
   /** The id of the run's newest checkpoint. */
   from?: string;
@@ -107,8 +109,10 @@ export class HeldLease implements Lease, Fence {
   readonly holder: string;
   readonly #native: NativeStore;
   readonly of: RunKey;
-  /** The id of the run's newest checkpoint when the lease was taken, if it was read. */
+  /** The checkpoint from which the work began. Empty: the run had none. Null: it was not read. */
   readonly from: string | null;
+  /** True if a holder has worked from this checkpoint too, and has ended without a release. Its work must be undone. */
+  undoes = false;
   readonly #ttlMs: number;
   #holding: Omit<Holding, "until">;
   /** The sets that contain the lease while it is held, for `close`. */
@@ -162,8 +166,8 @@ export class HeldLease implements Lease, Fence {
       const began = performance.now();
       const { now, lease: current, requests } = await calls.call(native, "read", { of });
       if (current?.valid && !hasEnded(current.holder)) {
-        const { holder, until, id, from } = current;
-        return { holder, until, leftMs: until - now, id, from, now, requests };
+        const { holder, until, id } = current;
+        return { holder, until, leftMs: until - now, id, now, requests };
       }
       const next = nextOf(requests);
       if (next !== undefined && next.id !== waiting) {
@@ -175,7 +179,8 @@ export class HeldLease implements Lease, Fence {
       if (crashes >= maxAttempts) return { crashes };
       if (crashed !== undefined && !takesSuspects) return { suspected: crashes };
       const id = crypto().randomUUID();
-      const at = from ?? (await newest?.()) ?? null;
+      const left = attempt.undoes === true ? (current?.from ?? undefined) : undefined;
+      const at = from ?? left ?? (await newest?.()) ?? null;
       const holding = { holder: thisProcess(), until: now + ttlMs, from: at, attempts: crashes + 1, beside };
       const done = requests.filter((each) => each.id === waiting || !isLive(each)).map((each) => each.id);
       const expired = current === null ? undefined : { id: current.id, savedAt: current.savedAt };
@@ -194,6 +199,7 @@ export class HeldLease implements Lease, Fence {
       // The lease may have expired, and another process may have taken it.
       if (lease?.id !== id) continue;
       const taken = new HeldLease(native, of, lease, began, [leases, own, held]);
+      taken.undoes = left !== undefined;
       if (attempt.scoped !== true) ofProcess.set(native, of, taken);
       return taken;
     }
@@ -231,6 +237,13 @@ export class HeldLease implements Lease, Fence {
   release(): Promise<void> {
     this.#released ??= this.#release();
     return this.#released;
+  }
+
+  /** Ends the lease without a release: it expires, and the next holder sees that something is left to do. */
+  abandon(): void {
+    clearTimeout(this.#timer);
+    this.#leave();
+    this.#released ??= Promise.resolve();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -5,6 +5,7 @@
 
 import { ForkpointError, isOwnError } from "../bridge/errors.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
+import { Activity } from "./backlog.js";
 import { type Scope as Open, type Subject, currentScope, within } from "../bridge/scope.js";
 import type { Host } from "./host.js";
 import { type HeldLease, TTL_MS, ttlOption } from "./lease.js";
@@ -72,6 +73,7 @@ class LeaseScope implements Open {
   readonly lease: HeldLease;
   readonly recovers: boolean;
   readonly outer = currentScope();
+  readonly activity = new Activity();
 
   constructor(handle: Host, lease: HeldLease, recovers: boolean) {
     [this.handle, this.lease, this.recovers] = [handle, lease, recovers];
@@ -86,6 +88,9 @@ class LeaseScope implements Open {
     if (space !== of.space || run !== of.run || (of.ns !== "" && (ns ?? "") !== of.ns)) return false;
     return this.lease.isOf(native);
   }
+
+  /** `recover` continues until its graph ends. */
+  throwIfStopped(): void {}
 }
 
 /** Runs a function of `recover` that works on a run under its lease. Its writes to the run carry the lease. */
@@ -105,22 +110,31 @@ class Scope extends LeaseScope {
     this.#signal = signal === undefined ? lease.signal : AbortSignal.any([lease.signal, signal]);
   }
 
-  async run<T>(work: Work<T>, { undo }: Taken): Promise<T> {
+  async run<T>(work: Work<T>, { undoes }: Taken): Promise<T> {
     let result: T;
     try {
-      if (undo !== undefined) await within(this, () => this.#undo(undo));
+      if (undoes) await within(this, () => this.#undo());
       result = await within(this, async () => work(this.#signal));
     } catch (error) {
       await this.end();
       throw this.#reasonFor(error);
     }
     const followed = follow(this, this.#signal, result);
-    if (followed === undefined) await this.end();
-    return followed ?? result;
+    if (followed !== undefined) return followed;
+    await this.end();
+    this.throwIfUndone();
+    return result;
   }
 
-  #undo(to: string | null): Promise<void> {
-    return this.handle.run((engine) => this.handle.undo!(engine, this.lease.of, to), this.lease);
+  /** The run continues from the checkpoint from which the work on it began. */
+  #undo(): Promise<void> {
+    const { of, from } = this.lease;
+    return this.handle.run((engine) => this.handle.undo!(engine, of, from || null), this.lease);
+  }
+
+  /** The result of work that was undone is no result. */
+  throwIfUndone(): void {
+    if (this.lease.stop?.what === "rollback") throw this.lease.signal.reason;
   }
 
   /** Runs a function of the same scope. */
@@ -128,16 +142,23 @@ class Scope extends LeaseScope {
     return work(signal === undefined ? this.#signal : AbortSignal.any([this.#signal, signal]));
   }
 
-  /** Ends the scope. If somebody has stopped the run, records it. */
+  override throwIfStopped(): void {
+    this.#signal.throwIfAborted();
+  }
+
+  /** Ends the scope. If somebody has stopped the run, records it, or undoes the work. */
   end(): Promise<void> {
-    this.#ended ??= this.#end();
+    this.#ended ??= within(this, () => this.#end());
     return this.#ended;
   }
 
   async #end(): Promise<void> {
     const lease = this.lease;
     try {
+      // A function that was stopped leaves saves and effects behind. The next holder would not see what they store.
+      if (!lease.lost) await this.activity.idle();
       if (lease.stop?.what === "stop" && !lease.lost) await recordStop(this.handle, lease, lease.stop);
+      if (lease.stop?.what === "rollback" && !lease.lost) await this.#undo().catch(() => lease.abandon());
     } finally {
       // If that fails, the lease expires.
       await lease.release().catch(() => {});
@@ -172,14 +193,16 @@ function follow<T>(scope: Scope, signal: AbortSignal, result: T): T | undefined 
 function readable<C>(scope: Scope, signal: AbortSignal, source: ReadableStream<C>): ReadableStream<C> {
   const reader = source.getReader();
   let controller!: ReadableStreamDefaultController<C>;
-  const stop = async (reason: unknown, tell: boolean) => {
+  let isOver = false;
+  const stop = async (reason: unknown) => {
+    isOver = true;
     signal.removeEventListener("abort", aborted);
     await within(scope, () => reader.cancel(reason)).catch(() => {});
     await scope.end().catch(() => {});
-    if (tell) controller.error(reason);
   };
-  const aborted = () => void stop(signal.reason, true);
+  const aborted = () => void stop(signal.reason).then(() => controller.error(signal.reason));
   const done = async () => {
+    isOver = true;
     signal.removeEventListener("abort", aborted);
     await scope.end();
   };
@@ -191,19 +214,21 @@ function readable<C>(scope: Scope, signal: AbortSignal, source: ReadableStream<C
         else signal.addEventListener("abort", aborted, { once: true });
       },
       async pull() {
+        let step: Awaited<ReturnType<typeof reader.read>>;
         try {
-          const { done: isOver, value } = await within(scope, () => reader.read());
-          if (signal.aborted) return;
-          if (!isOver) return controller.enqueue(value);
-          await done();
-          controller.close();
+          step = await within(scope, () => reader.read());
+          if (isOver) return;
+          if (!step.done) return controller.enqueue(step.value);
         } catch (error) {
-          if (signal.aborted) return;
+          if (isOver) return;
           await done();
-          controller.error(error);
+          throw error;
         }
+        await done();
+        scope.throwIfUndone();
+        controller.close();
       },
-      cancel: (reason) => stop(reason, false),
+      cancel: stop,
     },
     { highWaterMark: 0 },
   );

@@ -33,8 +33,8 @@ export interface Wanted {
 /** A taken lease. */
 export interface Taken {
   lease: HeldLease;
-  /** Only for a rollback: the checkpoint from which the stopped run began. Null: from nothing. */
-  undo?: string | null;
+  /** True if the caller must undo the work of a holder that has ended before it did so. */
+  undoes: boolean;
 }
 
 type Busy = Extract<NotTaken, { holder: string }>;
@@ -44,13 +44,14 @@ const PAUSE = 250;
 
 export async function takeInTurn(engine: Engine, of: RunKey, own: Set<HeldLease>, wanted: Wanted): Promise<Taken> {
   const { ttlMs, whenBusy } = wanted;
-  const newest = () => newestId(engine, of);
+  const newest = async () => (await newestId(engine, of)) ?? "";
   const take = async (waiting?: string) => {
-    const taken = await HeldLease.take(engine, of, { ttlMs, scoped: true, waiting, newest }, own);
+    const undoes = waiting !== undefined && whenBusy === "rollback";
+    const taken = await HeldLease.take(engine, of, { ttlMs, scoped: true, waiting, newest, undoes }, own);
     return taken as HeldLease | Busy;
   };
   const first = await take();
-  if (first instanceof HeldLease) return { lease: first };
+  if (first instanceof HeldLease) return { lease: first, undoes: false };
   if (whenBusy === "reject")
     throw isHeld(of, first, "wait until it ends, or pass whenBusy to wait for it or to stop it");
   return new Waiter(engine, of, wanted, take).wait(first);
@@ -65,8 +66,6 @@ class Waiter {
   readonly #until: number;
   readonly #sleeper: Sleeper;
   #request: OwnRequest | undefined;
-  /** The checkpoint from which the run began that this call stops. Undefined: it has stopped none. */
-  #undo: string | null | undefined;
 
   constructor(engine: Engine, of: RunKey, wanted: Wanted, take: (waiting: string) => Promise<HeldLease | Busy>) {
     [this.#engine, this.#of, this.#wanted, this.#take] = [engine, of, wanted, take];
@@ -75,7 +74,7 @@ class Waiter {
   }
 
   async wait(busy: Busy): Promise<Taken> {
-    const { whenBusy, signal } = this.#wanted;
+    const { signal } = this.#wanted;
     const { native } = this.#engine;
     const deafen = hear(native);
     try {
@@ -86,9 +85,7 @@ class Waiter {
           this.#request = undefined;
           if (signal?.aborted) await found.release().catch(() => {});
           signal?.throwIfAborted();
-          return whenBusy === "rollback" && this.#undo !== undefined
-            ? { lease: found, undo: this.#undo }
-            : { lease: found };
+          return { lease: found, undoes: found.undoes };
         }
         last = found;
         const left = this.#until - performance.now();
@@ -114,10 +111,7 @@ class Waiter {
       }
       await this.#request.renew();
       this.#sleeper.looks();
-      const found = await this.#take(this.#id);
-      // A holder that is seen after the request was stored has it.
-      if (!(found instanceof HeldLease) && found.id !== undefined) this.#undo = found.from ?? null;
-      return found;
+      return await this.#take(this.#id);
     } catch (error) {
       if (!isOwnError(error) || !error.retryable) throw error;
       this.#sleeper.looks();
