@@ -2,17 +2,22 @@ export {
 ForkpointChats
 };
 export type {
+AiModule
 Approval
 Chat
 ChatInfo
 ChatMessage
 ChatMetadata
 ChatPruneOptions
+ChatStopResult
 ChatVersion
 ForkpointChatsOptions
 ResumableStreamOptions
 SavedChat
 };
+interface AiModule {
+    readUIMessageStream(options: any): AsyncIterable<any>;
+}
 interface Approval {
     approvalId: string;
     toolCallId: string;
@@ -43,6 +48,12 @@ interface ChatPruneOptions {
     olderThan?: Date | number | null;
     dryRun?: boolean;
     signal?: AbortSignal;
+}
+interface ChatStopResult<MESSAGE> extends StopResult {
+    answer: "stopped" | "interrupted" | "ended" | "failed" | "open" | null;
+    streamId: string | null;
+    message: MESSAGE | null;
+    saved: boolean;
 }
 interface ChatVersion {
     version: number;
@@ -85,9 +96,13 @@ declare class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends 
     }): Promise<string>;
     takeApprovals(id: string, messages: readonly MESSAGE[]): Promise<Approval[]>;
     releaseApproval(id: string, approvalId: string): Promise<void>;
-    createNewResumableStream(streamId: string, makeStream: () => ReadableStream<string> | Promise<ReadableStream<string>>, options?: ResumableStreamOptions): Promise<ReadableStream<string>>;
+    createNewResumableStream(streamId: string, makeStream: (given: {
+        readonly signal: AbortSignal;
+    }) => ReadableStream<string> | Promise<ReadableStream<string>>, options?: ResumableStreamOptions): Promise<ReadableStream<string>>;
     resumeExistingStream(streamId: string, skipCharacters?: number): Promise<ReadableStream<string> | null | undefined>;
     hasExistingStream(streamId: string): Promise<null | true | "DONE">;
+    stop(id: string, options?: StopOptions): Promise<ChatStopResult<MESSAGE>>;
+    partialMessage(id: string): Promise<MESSAGE | null>;
     prune(options?: ChatPruneOptions): Promise<{
         chats: number;
     }>;
@@ -97,6 +112,7 @@ interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | "maxByt
     keepVersions?: number | null;
     ttlMs?: number | null;
     makerTtlMs?: number;
+    ai?: AiModule;
 }
 interface ResumableStreamOptions {
     waitUntil?: (promise: Promise<unknown>) => unknown;

@@ -1,4 +1,5 @@
 /** Chats and messages for tests. */
+import * as ai from "ai";
 import type { UIMessage } from "ai";
 import { type Store, openStore } from "forkpoint";
 import { ForkpointChats, type ForkpointChatsOptions } from "forkpoint/ai";
@@ -7,8 +8,9 @@ import { type Kind, checkedAfter, place } from "../../__test__/helpers.js";
 
 type Target = string | URL | Store;
 
+/** The package is not installed beside the SDK here, so it gets the SDK as an option. */
 export const chatsAt = (target: Target, options?: ForkpointChatsOptions): ForkpointChats =>
-  checkedAfter(new ForkpointChats(target, options));
+  checkedAfter(new ForkpointChats(target, { ai, ...options }));
 
 /** A target that several stores can be opened on: for memory, an open store. */
 export async function shared(kind: Kind): Promise<Target> {

@@ -3,3 +3,4 @@ import "../../ai/chats.test.js";
 import "../../ai/approvals.test.js";
 import "../../ai/streams.test.js";
 import "../../ai/sdk.test.js";
+import "../../ai/stops.test.js";

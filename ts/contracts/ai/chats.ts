@@ -5,9 +5,10 @@ import type { Exact } from "../../bridge/wire.js";
 import { ContractStore } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
 import { nonEmpty } from "../../store/ids.js";
-import { type Lease, ttlOption } from "../../store/lease.js";
-import { type StoreOptions, anything, atMost, readRecord, splitOptions, whole } from "../../store/options.js";
+import type { Lease } from "../../store/lease.js";
+import { type StoreOptions, readRecord, splitOptions } from "../../store/options.js";
 import { type DeleteOptions, forced, removing } from "../../store/removing.js";
+import type { StopOptions } from "../../store/stop.js";
 import type { Store } from "../../store/store.js";
 import { SessionRetention } from "../shared/session-retention.js";
 import { releaseApproval, sentIn, takeApprovals } from "./approvals.js";
@@ -19,12 +20,17 @@ import type {
   ChatMetadata,
   ChatPruneOptions,
   ChatVersion,
+  ChatStopResult,
   SavedChat,
 } from "./contract.js";
 import { allChats, chatCursor, infoOf, listChats, versionCursor, versionsOf } from "./listing.js";
 import { Snapshot } from "./messages.js";
-import { filterOption, metadataOf, metadataOption } from "./metadata.js";
+import { filterOption, metadataOf } from "./metadata.js";
+import { characters, createFields, idOption, limit, ownOptions, saveFields, version } from "./options.js";
+import type { AiModule } from "./sdk.js";
 import { Chats, newId, revisionAfter, readChat, readRow, rowFields } from "./state.js";
+import type { Settle } from "./maker.js";
+import type { Stops } from "./stops.js";
 import { type ResumableStreamOptions, Streams } from "./streams.js";
 import { type Revision, chatCalls } from "./wire.js";
 
@@ -35,36 +41,16 @@ export interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | 
   ttlMs?: number | null;
   /** A stream has ended after its maker has sent no sign of life for this time, in ms. Default: 10,000. */
   makerTtlMs?: number;
+  /**
+   * The SDK. `stop` and `partialMessage` read answers with it. Pass it if your program is bundled. Default: the
+   * installed `ai`.
+   */
+  ai?: AiModule;
 }
 
+const later = (): typeof import("./later.js") => require("./later.js");
+
 const MAKER_TTL = 10_000;
-
-const keepOption = (value: unknown, name: string): number | null =>
-  value === null || value === Number.POSITIVE_INFINITY
-    ? null
-    : Math.max(1, whole(0, Number.MAX_SAFE_INTEGER, "versions")(value, name));
-
-const ownOptions = { keepVersions: keepOption, ttlMs: atMost("milliseconds"), makerTtlMs: ttlOption };
-
-/** Reads the id of a chat or a stream. Any text is allowed, because no path or pattern is made of it. */
-const idOption = (value: unknown, name: string): string => {
-  const id = nonEmpty(value, name);
-  if (id.includes("\0")) throw typeError(`${name} contains a NUL character: use another id`);
-  return id;
-};
-const version = whole(1, Number.MAX_SAFE_INTEGER, "versions");
-const limit = whole(1, 100_000, "entries");
-const createFields = { id: idOption, metadata: metadataOption };
-const saveFields = {
-  chatId: idOption,
-  id: idOption,
-  messages: anything,
-  activeStreamId: (value: unknown, name: string) => (value === null ? null : idOption(value, name)),
-  endedStreamId: idOption,
-  metadata: metadataOption,
-  expectedVersion: whole(0, Number.MAX_SAFE_INTEGER, "versions"),
-};
-const characters = whole(0, Number.MAX_SAFE_INTEGER, "characters");
 
 const leaseOf = (chat: string) => ({ space: chatCalls.name, run: chat, ns: "" });
 
@@ -91,11 +77,12 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   #retention: SessionRetention<{ chat: string; revision: Revision }>;
   #streams: Streams;
   #chats: Chats;
+  readonly #ai: AiModule | undefined;
 
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
-   * @param options `keepVersions`, `ttlMs` and `makerTtlMs`, and the options of `openStore`. An open store does not
+   * @param options `keepVersions`, `ttlMs`, `makerTtlMs` and `ai`, and the options of `openStore`. An open store does not
    *   take `ttlMs`.
    * @throws TypeError or RangeError for a wrong target or option.
    */
@@ -105,7 +92,9 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
     super(handle);
     this.#handle = handle;
     this.#chats = new Chats(own.keepVersions ?? undefined, handle.seen);
-    this.#streams = new Streams(handle, own.makerTtlMs ?? MAKER_TTL);
+    this.#ai = own.ai;
+    const settle: Settle = (...answer) => new (later().Answers)(this.#chats, this.#ai).settle(...answer);
+    this.#streams = new Streams(handle, own.makerTtlMs ?? MAKER_TTL, settle, (stream) => this.#chats.chatOf(stream));
     this.#retention = SessionRetention.of<{ chat: string; revision: Revision }>(handle, own.ttlMs, {
       list: allChats,
       changedAt: ({ revision }) => revision.updatedAt,
@@ -129,6 +118,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
         chat: id,
         version: 0,
         stream: null,
+        answer: undefined,
         revision: revisionAfter(undefined),
         metadata: metadataOf(metadata, engine.format),
       };
@@ -277,6 +267,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
           chat: to,
           version: Math.min(number, 1),
           stream: null,
+          answer: undefined,
           revision: revisionAfter(undefined),
         };
         const { fields, buffers } = rowFields(row, undefined);
@@ -318,21 +309,23 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
 
   /**
    * Begins a stream that other processes can read, also after this process has ended. Returns its text for the first
-   * reader. If this reader leaves, the stream continues. `makeStream` is called when the stream has begun.
+   * reader. If this reader leaves, the stream continues. `makeStream` is called when the stream has begun. Its signal
+   * aborts if the answer is stopped: give it to the model. A source that does not end then is cancelled.
    * @throws ForkpointError `CONFLICT` if there is a stream with this id.
-   * @example const stream = await chats.createNewResumableStream(streamId, () => sseStream);
+   * @example const stream = await chats.createNewResumableStream(streamId, ({ signal }) => sseStream(signal));
    */
   createNewResumableStream(
     streamId: string,
-    makeStream: () => ReadableStream<string> | Promise<ReadableStream<string>>,
+    makeStream: (given: { readonly signal: AbortSignal }) => ReadableStream<string> | Promise<ReadableStream<string>>,
     options?: ResumableStreamOptions,
   ): Promise<ReadableStream<string>> {
     return this.#handle.run(() => this.#streams.create(idOption(streamId, "streamId"), makeStream, options));
   }
 
   /**
-   * Returns the text of a stream from a character on, followed by new text. If the maker has disappeared, the text ends
-   * there. Undefined: there is no such stream. Null: the stream has ended.
+   * Returns the text of a stream from a character on, followed by new text. Undefined: there is no such stream. Null:
+   * the stream has ended, or was stopped. If its source has failed or its process has ended, the reader gets the text,
+   * and then the ForkpointError `UNAVAILABLE`. Its `cause` has the name and the message of the source's error.
    * @example const stream = await chats.resumeExistingStream(streamId);
    */
   resumeExistingStream(streamId: string, skipCharacters = 0): Promise<ReadableStream<string> | null | undefined> {
@@ -342,11 +335,39 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Returns whether a stream is in progress (`true`) or has ended (`"DONE"`). Null: there is no such stream.
+   * Returns whether a stream is in progress (`true`), or has ended, failed or was stopped (`"DONE"`). Null: there is no
+   * such stream.
    * @example if ((await chats.hasExistingStream(streamId)) === true) console.log("it goes on");
    */
   hasExistingStream(streamId: string): Promise<null | true | "DONE"> {
     return this.#handle.run(() => this.#streams.has(idOption(streamId, "streamId")));
+  }
+
+  /**
+   * Stops the answer of a chat, and a function that works on the chat alone, from any process. Saves the answer so far
+   * once at the end of the chat, and clears `activeStreamId`. Does the same after the answer's process was killed. A
+   * chat that has gone on is not changed. `id` may also be a stream's. Default for `waitMs`: 15,000.
+   * @throws TypeError or RangeError for a wrong id or option. ForkpointError `UNSUPPORTED` if the package `ai` is not
+   *   found. Nothing was stopped then.
+   * @example const { message } = await chats.stop(chatId, { by: userId, reason: "the stop button" });
+   */
+  override async stop(id: string, options?: StopOptions): Promise<ChatStopResult<MESSAGE>> {
+    return (await this.#stops().stop(idOption(id, "id"), options)) as ChatStopResult<MESSAGE>;
+  }
+
+  /**
+   * Returns the answer so far, as the next turn can use it: a call without a result has an error as its result. `id` is
+   * a chat's id, or a stream's id. Null: there is no answer, or no usable part. Changes nothing.
+   * @throws ForkpointError `UNSUPPORTED` if the package `ai` is not found.
+   * @example const message = await chats.partialMessage(streamId);
+   */
+  async partialMessage(id: string): Promise<MESSAGE | null> {
+    return (await this.#stops().partial(idOption(id, "id"))) as MESSAGE | null;
+  }
+
+  #stops(): Stops {
+    const { Answers, Stops } = later();
+    return new Stops(this.#handle, this.#streams, new Answers(this.#chats, this.#ai));
   }
 
   /**
@@ -361,7 +382,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
 
   withLease(lease: Lease): ForkpointChats<MESSAGE> {
     const handle = this.#handle.withLease(lease);
-    const view = new ForkpointChats<MESSAGE>(handle.asStore);
+    const view = new ForkpointChats<MESSAGE>(handle.asStore, this.#ai && { ai: this.#ai });
     [view.#chats, view.#retention] = [this.#chats, this.#retention.through(handle)];
     view.#streams = this.#streams.through(handle);
     return view;

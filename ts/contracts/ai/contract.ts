@@ -1,5 +1,7 @@
 /** The arguments and results of `ForkpointChats`. The names are those of the AI SDK's pages about chats. */
 
+import type { StopResult } from "../../store/stop.js";
+
 /** A message: the SDK's `UIMessage`. Only ES modules can import that type. */
 export interface ChatMessage {
   id: string;
@@ -75,4 +77,22 @@ export interface ChatPruneOptions {
   dryRun?: boolean;
   /** Stops between two chats. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
+}
+
+/** The result of `stop` for a chat. */
+export interface ChatStopResult<MESSAGE> extends StopResult {
+  /**
+   * - `"stopped"`: the last answer was stopped, now or earlier.
+   * - `"interrupted"`: its process ended before. It was ended in its place.
+   * - `"ended"`: it had come to its end.
+   * - `"failed"`: its source had failed.
+   * - `"open"`: it is still made, because its process has not reacted in `waitMs`.
+   * - Null: there is no answer, or its text was removed.
+   */
+  answer: "stopped" | "interrupted" | "ended" | "failed" | "open" | null;
+  streamId: string | null;
+  /** The answer so far, as the next turn can use it. Null: there is no usable part. */
+  message: MESSAGE | null;
+  /** True if the chat has the message. */
+  saved: boolean;
 }

@@ -5,3 +5,4 @@ export { ForkpointChats } from "./chats.js";
 export type { ForkpointChatsOptions } from "./chats.js";
 export type { ResumableStreamOptions } from "./streams.js";
 export type * from "./contract.js";
+export type { AiModule } from "./sdk.js";

@@ -107,6 +107,15 @@ export class Snapshot {
     return { tag, bytes: whole(bytes) };
   }
 
+  /** Returns the same messages, with another last one. `change` returns null to leave it out. */
+  ending(change: (message: Message) => Message | null): Snapshot {
+    const last = this.messages.at(-1);
+    const changed = last && change(last);
+    if (last === changed) return this;
+    const others = this.messages.slice(0, -1);
+    return new Snapshot(changed ? [...others, changed] : others, this.messages, this.#format);
+  }
+
   /** Returns the number of equal messages at the beginning. */
   sharedWith(others: readonly Message[]): number {
     const most = Math.min(this.messages.length, others.length);

@@ -33,5 +33,9 @@ const codeOf = (run: string, id: string) => `// In the page of the chat ${JSON.s
 addToolApprovalResponse({ id: ${JSON.stringify(id)}, approved: true }); // or false`;
 
 export const streams: Plugin = {
-  values: (parts, _, { records }) => [{ text: (records ?? []).map((part) => parts.read(part).value).join("") }, null],
+  /** The text, and the note: who stopped the stream and why, or the error of its source. */
+  values: (parts, _, { parts: [note], records }) => {
+    const text = (records ?? []).map((part) => parts.read(part).value).join("");
+    return [{ text }, note ? parts.read(note).value : null];
+  },
 };

@@ -14,6 +14,8 @@ export type NewVersion = engine.ai.NewVersion;
 
 export type FoundRow = engine.ai.FoundRow;
 
+export type BegunAnswer = engine.ai.BegunAnswer;
+
 type ChatCalls = CallsOf<engine.ai.Call, engine.ai.Responses>;
 
 export const chatCalls = new Contract<ChatCalls>("ai", {
@@ -21,6 +23,10 @@ export const chatCalls = new Contract<ChatCalls>("ai", {
   subject: ({ row, chat }) => ({ run: row?.chat ?? chat }),
   counts: { read: ({ records }) => records.length, rows: ({ rows }) => rows.length },
 });
+
+export type StreamHead = engine.ai_streams.Head;
+
+export type PackedHead = engine.ai_streams.FoundHead;
 
 type StreamCalls = CallsOf<engine.ai_streams.Call, engine.ai_streams.Responses>;
 

@@ -56,6 +56,33 @@ struct Head {
     version: u64,
     #[ts(type = "null | string")]
     stream: Option<String>,
+    /// The last answer that has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional = nullable)]
+    answer: Option<BegunAnswer>,
+}
+
+/// An answer of a chat, from the save that named its stream as the running one.
+#[derive(Debug, Deserialize, Serialize, TS)]
+#[serde(deny_unknown_fields)]
+struct BegunAnswer {
+    stream: String,
+    /// The newest version at that time.
+    from: u64,
+    /// The assistant's message at its end, which the answer may continue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional = nullable)]
+    last: Option<LastMessage>,
+    /// True if the answer was interrupted and then saved.
+    settled: bool,
+}
+
+#[derive(Debug, Deserialize, Serialize, TS)]
+#[serde(deny_unknown_fields)]
+struct LastMessage {
+    id: String,
+    /// The number of its parts.
+    parts: u64,
 }
 
 /// The row that a change stores.

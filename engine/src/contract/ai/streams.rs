@@ -1,17 +1,18 @@
-//! The calls of streams.
+//! The calls of streams. The meta of a stream's checkpoint is its [`Head`], as JSON. Its only part is a note: who stopped
+//! the stream and why, or the error of its source.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::contract::call::{PackedRecords, RawCall, Request};
+use crate::contract::call::{PackedRecords, PartName, RawCall, Request};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
-use crate::contract::response::{Listed, PackedPart, Response};
+use crate::contract::response::{Listed, PackedPart, Response, ResponseBuilder};
 use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, LogMust, Must, Op, Unit};
-use crate::query::{Answer, LogRange, Of, Query};
-use crate::record::{ContractId, Header, SortKey};
+use crate::query::{Answer, LogRange, Query};
+use crate::record::{Checkpoint, ContractId, Header, Part, SortKey};
 
 pub const STREAMS_ID: ContractId = ContractId(22);
 pub const STREAMS: Contract = Contract {
@@ -31,12 +32,17 @@ enum Call {
         stream: String,
         saved_at: i64,
     },
-    /// Appends the buffer to a stream. With `ended`, the stream then ends.
+    /// Appends text, and replaces the head and the note. Each is optional. The buffers are the text and the note.
     Append {
         stream: String,
         chunks: Option<PackedRecords>,
-        ended: bool,
+        head: Option<Head>,
+        note: Option<PartName>,
         saved_at: i64,
+    },
+    /// Reads the head of a stream. Null if the stream does not exist.
+    Head {
+        stream: String,
     },
     /// Reads part of the text. Null if the stream does not exist.
     Read {
@@ -60,29 +66,51 @@ enum Call {
 struct Responses {
     begin: (),
     append: (),
+    head: Option<FoundHead>,
     read: Option<FoundStream>,
     remove: (),
     streams: Vec<Listed<ListedStream>>,
 }
 
-/// The meta of a stream's checkpoint.
-#[derive(Debug, Deserialize, Serialize)]
-struct Meta {
-    ended: bool,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, TS)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Open,
+    /// Its source has ended.
+    Ended,
+    /// It was stopped.
+    Stopped,
+    /// Its source has failed.
+    Failed,
 }
 
-impl Meta {
+/// What is known of a stream.
+#[derive(Clone, Debug, Deserialize, Serialize, TS)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    state: State,
+    /// Its chat, as soon as the maker knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional = nullable)]
+    chat: Option<String>,
+}
+
+impl Head {
     fn read(header: &Header) -> Result<Self> {
         serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))
     }
+
+    fn put(&self, stream: String, note: Vec<Part>, saved_at: i64) -> Result<Op> {
+        let meta = serde_json::to_vec(self)
+            .map_err(|error| Error::invalid(format!("the stream cannot be written: {error}")))?;
+        // Retention does not know that the text belongs to the checkpoint. The store removes complete streams.
+        let header = Header { saved_at, exempt: true, meta, ..Header::new(STREAMS_ID, stream.clone(), stream) };
+        Ok(Op::put(header, note))
+    }
 }
 
-fn put(stream: String, ended: bool, saved_at: i64) -> Result<Op> {
-    let meta = serde_json::to_vec(&Meta { ended })
-        .map_err(|error| Error::invalid(format!("the stream cannot be written: {error}")))?;
-    // Retention does not know that the text belongs to the checkpoint. The store removes complete streams.
-    let header = Header { saved_at, exempt: true, meta, ..Header::new(STREAMS_ID, stream.clone(), stream) };
-    Ok(Op::put(header, Vec::new()))
+fn get(stream: String) -> Query {
+    Query::Get { contract: STREAMS_ID, id: stream }
 }
 
 /// The text of a stream.
@@ -103,45 +131,39 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Begin { stream, saved_at } => {
             check_id("streamId", &stream)?;
             let message = format!("stream {} already exists: use a new id for each stream", quote(&stream));
-            let expect = Expect::Checkpoint {
-                contract,
-                id: stream.clone(),
-                must: Must::NotBeSavedSince(i64::MIN),
-                otherwise: Error::new(Code::Conflict, message),
-            };
-            Request::Apply(Unit { expect: vec![expect], ops: vec![put(stream, false, saved_at)?] })
+            let (id, must) = (stream.clone(), Must::NotBeSavedSince(i64::MIN));
+            let is_new = Expect::Checkpoint { contract, id, must, otherwise: Error::new(Code::Conflict, message) };
+            let head = Head { state: State::Open, chat: None };
+            Request::Apply(Unit { expect: vec![is_new], ops: vec![head.put(stream, Vec::new(), saved_at)?] })
         }
-        Call::Append { stream, chunks, ended, saved_at } => {
+        Call::Append { stream, chunks, head, note, saved_at } => {
             let message = format!("stream {} does not exist any more", quote(&stream));
-            let expect = Expect::Checkpoint {
-                contract,
-                id: stream.clone(),
-                must: Must::BeSavedSince(i64::MIN),
-                otherwise: Error::new(Code::NotFound, message),
-            };
+            let (id, must) = (stream.clone(), Must::BeSavedSince(i64::MIN));
+            let exists = Expect::Checkpoint { contract, id, must, otherwise: Error::new(Code::NotFound, message) };
             let mut ops = Vec::new();
             if let Some(chunks) = chunks {
                 let (lineage, log, records) = (stream.clone(), CHUNKS.to_owned(), chunks.records(&mut buffers)?);
                 ops.push(Op::Append { contract, lineage, log, records, must: LogMust::BeAny });
             }
-            if ended {
-                ops.push(put(stream, true, saved_at)?);
+            if let Some(head) = head {
+                ops.push(head.put(stream, buffers.parts(note.into_iter().collect())?, saved_at)?);
             }
-            Request::Apply(Unit { expect: vec![expect], ops })
+            Request::Apply(Unit { expect: vec![exists], ops })
         }
+        Call::Head { stream } => Request::ask(get(stream), |answer| {
+            Response::one(answer.into_checkpoint()?, |found, response| FoundHead::read(*found, response))
+        }),
         Call::Read { stream, skip, limit } => {
-            let of = Of::Lineage(stream.clone());
-            let row = Query::List { contract, of, before: None, limit: Some(1) };
-            let log = Query::Log(LogRange { skip, limit, ..chunks(stream) });
-            Request::ask(Query::All(vec![row, log]), read)
+            let log = Query::Log(LogRange { skip, limit, ..chunks(stream.clone()) });
+            Request::ask(Query::All(vec![get(stream), log]), read)
         }
         Call::Remove { stream } => Request::Apply(remove(stream)),
         Call::Streams { before, limit } => {
             let group_prefix = String::new();
             Request::ask(Query::Lineages { contract, group_prefix, before, limit }, |answer| {
                 Response::lineages(answer, |header| {
-                    let ended = Meta::read(&header)?.ended;
-                    Ok(ListedStream { stream: header.id, saved_at: header.saved_at, ended })
+                    let Head { state, .. } = Head::read(&header)?;
+                    Ok(ListedStream { stream: header.id, saved_at: header.saved_at, state })
                 })
             })
         }
@@ -154,13 +176,27 @@ fn request(call: RawCall<'_>) -> Result<Request> {
 struct ListedStream {
     stream: String,
     saved_at: i64,
-    ended: bool,
+    state: State,
+}
+
+/// What is known of a stream, and its note.
+#[derive(Serialize, TS)]
+struct FoundHead {
+    #[serde(flatten)]
+    head: Head,
+    note: Vec<PackedPart>,
+}
+
+impl FoundHead {
+    fn read(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Self> {
+        Ok(Self { head: Head::read(&header)?, note: response.parts(payload) })
+    }
 }
 
 /// A part of the text of a stream.
 #[derive(Serialize, TS)]
 struct FoundStream {
-    ended: bool,
+    head: FoundHead,
     /// The number of chunks in the log.
     total: u64,
     chunks: Vec<PackedPart>,
@@ -169,16 +205,17 @@ struct FoundStream {
 fn read(answer: Answer) -> Result<Option<Response>> {
     let [row, log] = answer.into_all()?;
     let page = log.into_log()?.unwrap_or_default();
-    Response::one(row.into_headers()?.pop(), |header, response| {
-        let Meta { ended } = Meta::read(&header)?;
-        Ok(FoundStream { ended, total: page.length, chunks: response.records(page.records) })
+    Response::one(row.into_checkpoint()?, |row, response| {
+        let head = FoundHead::read(*row, response)?;
+        Ok(FoundStream { head, total: page.length, chunks: response.records(page.records) })
     })
 }
 
 fn show(header: &Header) -> Result<Shown> {
-    let Meta { ended } = Meta::read(header)?;
+    let head = Head::read(header)?;
+    let state = serde_json::to_value(head.state).ok();
+    let label = state.as_ref().and_then(|state| state.as_str()).map(str::to_owned);
     #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
     let at = Some(header.saved_at as f64);
-    let label = Some(if ended { "ended" } else { "open" }.to_owned());
-    Ok(Shown { label, at, ..Shown::default() })
+    Ok(Shown { label, at, meta: serde_json::to_value(&head).ok(), ..Shown::default() })
 }

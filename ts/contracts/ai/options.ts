@@ -1,0 +1,50 @@
+/** Reads the arguments and options of `ForkpointChats`. */
+
+import { typeError } from "../../bridge/errors.js";
+import { nonEmpty, text } from "../../store/ids.js";
+import { ttlOption } from "../../store/lease.js";
+import { type OptionParser, anything, atMost, signalOption, whole } from "../../store/options.js";
+import { metadataOption } from "./metadata.js";
+import { sdkOption } from "./sdk.js";
+
+const keepOption = (value: unknown, name: string): number | null =>
+  value === null || value === Number.POSITIVE_INFINITY
+    ? null
+    : Math.max(1, whole(0, Number.MAX_SAFE_INTEGER, "versions")(value, name));
+
+export const ownOptions = {
+  keepVersions: keepOption,
+  ttlMs: atMost("milliseconds"),
+  makerTtlMs: ttlOption,
+  ai: sdkOption,
+};
+
+/** Reads the id of a chat or a stream. Any text is allowed, because no path or pattern is made of it. */
+export const idOption: OptionParser<string> = (value, name) => {
+  const id = nonEmpty(value, name);
+  if (id.includes("\0")) throw typeError(`${name} contains a NUL character: use another id`);
+  return id;
+};
+
+export const version = whole(1, Number.MAX_SAFE_INTEGER, "versions");
+export const limit = whole(1, 100_000, "entries");
+export const characters = whole(0, Number.MAX_SAFE_INTEGER, "characters");
+
+export const createFields = { id: idOption, metadata: metadataOption };
+
+export const saveFields = {
+  chatId: idOption,
+  id: idOption,
+  messages: anything,
+  activeStreamId: (value: unknown, name: string) => (value === null ? null : idOption(value, name)),
+  endedStreamId: idOption,
+  metadata: metadataOption,
+  expectedVersion: whole(0, Number.MAX_SAFE_INTEGER, "versions"),
+};
+
+export const stopOptions = {
+  by: text,
+  reason: text,
+  waitMs: whole(0, 2 ** 31 - 1, "milliseconds"),
+  signal: signalOption,
+};
