@@ -27,7 +27,9 @@ function guide(): string {
 }
 
 async function serve(cwd: string): Promise<{ child: ChildProcess; origin: string }> {
-  const env = { ...process.env, NODE_OPTIONS: `--import ${standIn}`, PORT: "0", FORKPOINT_TEST_DELAY: "30" };
+  // The package is linked here, and finds the SDK beside the link.
+  const options = `--preserve-symlinks --import ${standIn}`;
+  const env = { ...process.env, NODE_OPTIONS: options, PORT: "0", FORKPOINT_TEST_DELAY: "30" };
   const child = spawn(process.execPath, ["server.mjs"], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   const [line] = (await once(createInterface(child.stdout), "line")) as [string];
@@ -82,4 +84,28 @@ test("the guide's server answers, resumes, and goes on after a kill", async () =
   expect((await fetch(`${second.origin}/api/chat/c/stream`)).status).toBe(204);
   expect((await fetch(`${second.origin}/api/chat/unknown/stream`)).status).toBe(204);
   expect((await fetch(`${second.origin}/other`)).status).toBe(404);
+});
+
+test("the guide's server stops an answer, and the chat goes on", async () => {
+  const { origin } = await serve(guide());
+  const chat = browser(origin);
+  const words = Array.from({ length: 200 }, (_, n) => `word${n}`).join(" ");
+  const sending = chat.sendMessage({ text: words });
+  while (chat.messages.length < 2 || texts(chat.messages)[1]!.length < 30) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const stop = () => fetch(`${origin}/api/chat/c/stop`, { method: "POST" });
+  const message = (await (await stop()).json()) as UIMessage;
+  await sending;
+  expect(message.id).toBe(chat.messages[1]!.id);
+  expect(texts([message])[0]).toContain("answer 1 to word0 word1");
+  expect(`answer 1 to ${words}`.startsWith(texts([message])[0]!)).toBe(true);
+  chat.messages = [chat.messages[0]!, message];
+  await chat.sendMessage({ text: "Shorter!" });
+  expect(texts(chat.messages).slice(2)).toEqual(["Shorter!", "answer 3 to Shorter!"]);
+  // The answer has ended: nothing is stopped.
+  expect(await (await stop()).json()).toEqual(chat.messages[3]);
+  // The id of a stream is not that of the user's chat.
+  expect((await fetch(`${origin}/api/chat/unknown/stop`, { method: "POST" })).status).toBe(403);
+  expect((await fetch(`${origin}/api/chat/c/stop`)).status).toBe(404);
 });
