@@ -63,7 +63,7 @@ function Composer({ edited, onSend, onCancel }) {
 
 function Chat({ stored, onVersions }) {
   const [edited, setEdited] = useState();
-  const { messages, setMessages, sendMessage, regenerate, addToolApprovalResponse, status, error } = useChat({
+  const { messages, setMessages, sendMessage, regenerate, addToolApprovalResponse, stop, status, error } = useChat({
     id,
     messages: stored.messages,
     resume: stored.activeStreamId !== null,
@@ -85,6 +85,12 @@ function Chat({ stored, onVersions }) {
   const isBusy = status === "submitted" || status === "streaming";
   const last = messages.at(-1);
   const isCutOff = !isBusy && (last?.role === "user" || last?.parts.some(({ state }) => state === "streaming"));
+  const stopAnswer = async () => {
+    // This page leaves the answer, and then the server ends it.
+    await stop();
+    const message = await (await request(`${api}/stop`, { method: "POST" })).json();
+    if (message) setMessages((all) => [...all.filter((each) => each.id !== message.id), message]);
+  };
   const send = (message) => {
     setEdited(undefined);
     void sendMessage(message);
@@ -107,6 +113,7 @@ function Chat({ stored, onVersions }) {
           {error.message} <button onClick={() => location.reload()}>Reload</button>
         </div>
       )}
+      {isBusy && <button onClick={() => void stopAnswer()}>Stop</button>}
       {last && !isBusy && <button onClick={() => void regenerate()}>Regenerate</button>}
       <Composer key={edited?.id} edited={edited} onSend={send} onCancel={() => setEdited(undefined)} />
     </div>

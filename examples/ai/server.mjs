@@ -43,12 +43,12 @@ async function answer(request, response) {
   const activeStreamId = generateId();
   try {
     // The stream exists before the chat names it, so that a reloaded page finds it. It is made to its end, even if the browser leaves.
-    const stream = await chats.createNewResumableStream(activeStreamId, async () => {
+    const stream = await chats.createNewResumableStream(activeStreamId, async ({ signal }) => {
       // Before the model starts, so that a reloaded page finds the question.
       await chats.saveChat({ id, messages, activeStreamId });
       // A killed server may have left a tool call without a result.
       const prompt = await convertToModelMessages(messages, { ignoreIncompleteToolCalls: true });
-      const result = streamText({ model, tools, messages: prompt, stopWhen: isStepCount(5) });
+      const result = streamText({ model, tools, messages: prompt, stopWhen: isStepCount(5), abortSignal: signal });
       const made = toUIMessageStream({
         stream: result.stream,
         originalMessages: messages,
@@ -112,6 +112,8 @@ async function route(request, response) {
       return resume(id, response);
     case "GET /api/chat/:id":
       return send("application/json", JSON.stringify(await read(id, version)));
+    case "POST /api/chat/:id/stop":
+      return send("application/json", JSON.stringify((await chats.stop(id)).message));
     case "POST /api/chat/:id/fork":
       return send("text/plain", await chats.fork(id, version && { version }));
     case "GET /page.js":

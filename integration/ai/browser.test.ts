@@ -56,7 +56,12 @@ class Example {
   async start(): Promise<void> {
     const server = spawn(process.execPath, ["server.mjs"], {
       cwd: this.cwd,
-      env: { ...process.env, NODE_OPTIONS: "", PORT: this.base === "" ? "0" : new URL(this.base).port },
+      // The package is linked here, and finds the SDK beside the link.
+      env: {
+        ...process.env,
+        NODE_OPTIONS: "--preserve-symlinks",
+        PORT: this.base === "" ? "0" : new URL(this.base).port,
+      },
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.#server = server;
@@ -205,6 +210,30 @@ test("after the server was killed, the page has the question and what was writte
   await tab.button("Regenerate").click();
   const texts = await tab.settled();
   expect(texts).toEqual(["hello", expect.stringMatching(/^This is answer 1 to "hello"/)]);
+  await tab.page.reload();
+  expect(await tab.settled()).toEqual(texts);
+});
+
+test("an answer that is stopped stays in the chat, and a second tab ends with it", async () => {
+  const { example, tab } = await started();
+  example.hold();
+  await tab.send("hello");
+  await tab.inTheMiddle();
+  const second = await opened(example, tab.page.url());
+  await second.inTheMiddle();
+  const middle = await tab.texts();
+  await tab.button("Stop").click();
+  for (const each of [tab, second]) await each.button("Regenerate").waitFor();
+  await expect.poll(tab.status, waiting).toBe("");
+  expect(await tab.texts()).toEqual(middle);
+  await second.page.reload();
+  await expect.poll(second.texts, waiting).toEqual(middle);
+  await expect.poll(second.status, waiting).toBe("");
+  example.release();
+  await tab.send("again");
+  await expect.poll(tab.texts, waiting).toHaveLength(4);
+  const texts = await tab.settled();
+  expect(texts.slice(0, 3)).toEqual([...middle, "again"]);
   await tab.page.reload();
   expect(await tab.settled()).toEqual(texts);
 });
