@@ -33,6 +33,7 @@ function fork(run: string, from: number): RunInfo {
     began: 0,
     active: 0,
     status: "finished" as const,
+    stopped: null,
     question: null,
     statusWhy: null,
     bytes: null,

@@ -83,8 +83,10 @@ describe.each(everyKind)("%s", (kind) => {
     for (const store of [source, whole, one]) {
       const there = handleOf(store);
       expect(await programs.programOf(there, "agentos", shapeHash(shape("1")))).toEqual(shape("1"));
-      const endOf = (run: string, at: string) =>
-        there.run(({ native }) => ends.endOf(native, { space: "agentos", run }, at));
+      const endOf = async (run: string, newest: string) => {
+        const at = { newest, status: "unfinished" };
+        return (await there.run(({ native }) => ends.endOf(native, { space: "agentos", run }, at))).ended;
+      };
       expect(await endOf("run-1", "id of run-1")).toEqual({ at: "id of run-1" });
       expect(await endOf("run-1", "a later checkpoint")).toBeNull();
       expect(await endOf("run-2", "id of run-2")).toBeNull();
@@ -100,6 +102,8 @@ describe.each(everyKind)("%s", (kind) => {
     await lease.release();
     const lost = handleOf(store).run(({ native }) => ends.endRun(native, of, { at: "id" }), lease as never);
     await expect(lost).rejects.toMatchObject({ code: "CONFLICT" });
-    expect(await handleOf(store).run(({ native }) => ends.endOf(native, of, "id"))).toBeNull();
+    const at = { newest: "id", status: "unfinished" };
+    const found = await handleOf(store).run(({ native }) => ends.endOf(native, of, at));
+    expect(found).toEqual({ entry: null, ended: null });
   });
 });

@@ -27,6 +27,7 @@ import { rm } from "./commands/rm.js";
 import { settle } from "./commands/settle.js";
 import { show } from "./commands/show.js";
 import { stats } from "./commands/stats.js";
+import { stop } from "./commands/stop.js";
 import { studio } from "./commands/studio.js";
 import { tail } from "./commands/tail.js";
 import { usage } from "./commands/usage.js";
@@ -36,7 +37,7 @@ import { verify } from "./commands/verify.js";
 const groups = {
   "Try:": [demo],
   "Inspect:": [ls, show, get, grep, diff, usage, effects, tail, stats, studio],
-  "Fork, answer, label and settle:": [fork, answer, label, settle],
+  "Fork, answer, stop, label and settle:": [fork, answer, stop, label, settle],
   "Copy:": [exportRuns, importRuns, copy, backup, restore],
   "Upgrade:": [migrate],
   "Clean up:": [prune, rm, vacuum],
@@ -51,7 +52,7 @@ Find a run, see what its last step changed, and fork it with another value:
   forkpoint diff <run>
   forkpoint fork <run> --set scratch.confidence=0.9
 
-Exit codes: 0 success, 1 differences or errors found, or nothing found by grep, 2 wrong usage, 3 not found or runs that don't fit, 4 not confirmed, 5 failed.`;
+Exit codes: 0 success, 1 differences or errors found, nothing found by grep, or no answer to stop, 2 wrong usage, 3 not found or runs that don't fit, 4 not confirmed, 5 failed.`;
 
 /** Makes the program. Calls `adopt` for each command. */
 export function makeProgram(adopt: (command: Command) => void): Command {

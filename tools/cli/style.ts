@@ -33,6 +33,7 @@ const statuses: Record<Status, { sign: string; format: Format }> = {
   waiting: { sign: "!", format: "yellow" },
   failed: { sign: "✗", format: "red" },
   unfinished: { sign: "~", format: "cyan" },
+  stopped: { sign: "■", format: "magenta" },
   finished: { sign: "✓", format: "green" },
   unknown: { sign: "·", format: "dim" },
 };

@@ -1,4 +1,4 @@
-/** The write routes: fork, answer and remove. */
+/** The write routes: fork, answer, stop and remove. */
 
 import type { IncomingMessage } from "node:http";
 import { diffValues } from "../../ts/inspect/diff.js";
@@ -13,13 +13,14 @@ import type { CheckpointRef, RunRef } from "../../ts/plugin/views.js";
 import type { Answer } from "../../ts/inspect/questions/views.js";
 import type { ForkEdit } from "../../ts/inspect/fork.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
+import type { StopOptions } from "../../ts/store/stop.js";
 
 type Fields = Record<string, unknown>;
 
 export type WriteRoute = (inspector: Inspector, fields: Fields) => Promise<{ status: number; body: unknown }>;
 
 /** The routes that write, by their path below `/api/v1/`. */
-export const writeRoutes: Record<string, WriteRoute> = { fork, rm, answer };
+export const writeRoutes: Record<string, WriteRoute> = { fork, rm, answer, stop };
 
 /** Reads the body of a request: a JSON object. */
 export async function fieldsOf(request: IncomingMessage): Promise<Fields> {
@@ -52,6 +53,13 @@ async function answer(inspector: Inspector, fields: Fields): Promise<{ status: n
   const { space, run, ns = null, ...given } = fields;
   const { stranded, ...question } = await inspector.answer({ space, run, ns } as RunRef, given as Answer);
   return { status: 201, body: { space, run, ns, ...shortQuestion(question), stranded: shortStranded(stranded) } };
+}
+
+/** The inspector checks the fields. Answers when the run has ended, or after `waitMs`. */
+async function stop(inspector: Inspector, fields: Fields): Promise<{ status: number; body: unknown }> {
+  const { space, run, ns = null, ...options } = fields;
+  const { outcome, holder } = await inspector.stop({ space, run, ns } as RunRef, options as StopOptions);
+  return { status: 200, body: { space, run, ns, outcome, holder } };
 }
 
 /** Returns the changes that an edit would make, for a preview. */

@@ -6,6 +6,7 @@ import { endedKey, programIds, programKeys } from "../store/stored-programs.js";
 import { traitsOf } from "../contracts/registry.js";
 import { type Context, contractsOf, effectsOf, isMain, isOfEffects, readKey, readSpace, spaceOf } from "./context.js";
 import { namespacesOf } from "./remove.js";
+import { hasEntries } from "./stopped.js";
 import { newestOf, readPages } from "../plugin/pages.js";
 import { type FoundRun, type Key, inspect } from "../plugin/wire.js";
 import type { Space } from "../plugin/views.js";
@@ -84,17 +85,20 @@ export async function chosenRuns(context: Pick<Context, "engine">, choice: Choic
 /** Adds the frameworks' programs before their runs, and the notes of programs about the runs. */
 async function withPrograms({ engine }: Pick<Context, "engine">, chosen: ChosenRun[]): Promise<ChosenRun[]> {
   const programs: ChosenRun[] = [];
+  const withEntries = new Set<string>();
   for (const space of new Set(chosen.map(({ keys: [key] }) => spaceOf(key!.space)))) {
     const keys = programKeys(space, await programIds(engine.native, space));
+    // Only programs end runs. Stopped runs need no program.
+    if (keys.length > 0 || (await hasEntries({ engine }, space))) withEntries.add(space);
     if (keys.length > 0)
       programs.push({ keys, checkpoints: keys.length, rows: keys.length, first: -Infinity, active: -Infinity });
   }
-  if (programs.length === 0) return chosen;
-  return [...programs, ...chosen.map((run) => ({ ...run, keys: [...run.keys, endedKeyOf(run)] }))];
-}
-
-function endedKeyOf({ keys: [key] }: ChosenRun): Key {
-  return endedKey({ space: spaceOf(key!.space), run: key!.run });
+  const noted = chosen.map((run) => {
+    const { space, run: name, ns } = run.keys[0]!;
+    const of = { space: spaceOf(space), run: name, ns: isMain(space, null) ? ns : "" };
+    return withEntries.has(of.space) ? { ...run, keys: [...run.keys, endedKey(of)] } : run;
+  });
+  return [...programs, ...noted];
 }
 
 /** Returns the keys of these runs, of their namespaces, sessions and effects, without repetitions. */

@@ -3,6 +3,8 @@
 import { type ProgramDescription, readDescription } from "../store/description.js";
 import { readRecord, signalOption } from "../store/options.js";
 import { type ProgramShape, type ProgramVersion, hasSameParts, shapeHash } from "../store/compare-programs.js";
+import { stopsOf } from "../store/ended-runs.js";
+import type { Newest } from "../store/newest.js";
 import { programsIn } from "../store/stored-programs.js";
 import { traitsOf } from "../contracts/registry.js";
 import { type Context, isMain } from "./context.js";
@@ -10,7 +12,7 @@ import { newestOf, readPages, recentRuns } from "../plugin/pages.js";
 import { differencesOf, readStanding } from "./standing.js";
 import { mapTogether } from "./together.js";
 import type { Key, Row } from "../plugin/wire.js";
-import type { RunRef, Status } from "../plugin/views.js";
+import type { RunRef, Status, StoredStatus } from "../plugin/views.js";
 
 /** An open run that does not fit the new version of its program. */
 export interface DrainedRun extends RunRef {
@@ -46,7 +48,7 @@ const SKIPPED = "the program has no name and its nodes changed, so `recover` ski
 
 const PAGE = 500;
 
-const OPEN: Status[] = ["waiting", "failed", "unfinished", "unknown"];
+const OPEN: StoredStatus[] = ["waiting", "failed", "unfinished", "unknown"];
 
 export async function drainCheck(context: Context, given: unknown, options: unknown): Promise<DrainReport> {
   const { signal } = readRecord(options, "options", { signal: signalOption });
@@ -61,7 +63,10 @@ export async function drainCheck(context: Context, given: unknown, options: unkn
       .map(({ space, run, ns }): Key => ({ space, run, ns: ns ?? "" }));
     const pages = await readPages(context, keys.map(newestOf));
     const rows = pages.flatMap(({ rows, status }) => rows.map((row) => ({ row, status })));
-    await mapTogether(rows, ({ row, status }) => check.look(row, status), signal);
+    const runs = rows.map(({ row: { run, id }, status }): Newest => ({ run, ns: "", newest: id, status }));
+    const stops = await stopsOf(context.engine.native, description.space, runs);
+    const entries = rows.map((each, at) => ({ ...each, isStopped: stops[at] !== null }));
+    await mapTogether(entries, ({ row, status, isStopped }) => check.look(row, status, isStopped), signal);
   }
   return check.report();
 }
@@ -92,12 +97,13 @@ class DrainCheck {
     this.#shapes = shapes.set(shapeHash(this.#to), this.#to);
   }
 
-  async look(row: Row, given: Status): Promise<void> {
+  async look(row: Row, given: StoredStatus, isStopped: boolean): Promise<void> {
     const known = (hash: string | undefined) => this.#shapes.get(hash ?? "") ?? this.#to;
     const standing = await readStanding(this.#context, row, given, known);
     if (standing === undefined) this.#unknown += 1;
     if (!standing || standing.status === "finished") return;
-    const { status, mark } = standing;
+    const { mark } = standing;
+    const status = isStopped ? "stopped" : standing.status;
     const from = mark.shape === undefined ? undefined : this.#shapes.get(mark.shape);
     const whose = this.#whose(mark.program, from);
     if (status === "unknown" || whose === "unknown") this.#unknown += 1;

@@ -34,6 +34,7 @@ import { search } from "./search.js";
 import type { SearchHit, SearchOptions } from "./search-views.js";
 import type { RunQuery } from "./run-filters.js";
 import { findRun, listForks, listRuns } from "./runs.js";
+import { stop } from "./stop.js";
 import { infoOfStore, statsOf } from "./store-info.js";
 import { countStranded } from "./stranded.js";
 import { verify } from "./verify.js";
@@ -43,6 +44,7 @@ import { idOrNull } from "../store/ids.js";
 import type { ProgramDescription } from "../store/description.js";
 import { readRecord } from "../store/options.js";
 import type { DeleteOptions } from "../store/removing.js";
+import type { StopOptions, StopResult } from "../store/stop.js";
 import type {
   Change,
   CheckpointDetail,
@@ -334,6 +336,20 @@ export class StoreInspector implements AsyncDisposable {
    */
   setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void> {
     return this.#write("setLabels", (context) => setLabels(context, readKey(ref), changes));
+  }
+
+  /**
+   * Stops a run that any process works on, and waits until it has ended. The run then has the status `"stopped"`, until
+   * somebody continues it. Same as `stop()` of a store.
+   * @throws ForkpointError `NOT_FOUND` if there is no such run.
+   * @example
+   * ```ts
+   * const run = { space: "langgraph", run: "thread-1" };
+   * const { outcome } = await inspector.stop(run, { by: "Ana", reason: "wrong customer" });
+   * ```
+   */
+  stop(ref: RunRef, options?: StopOptions): Promise<StopResult> {
+    return this.#write("stop", (context) => stop(context, readKey(ref), options));
   }
 
   /**

@@ -8,7 +8,7 @@ import { nameOf, needsParent, nodesOf, parentName } from "./nodes.js";
 import { readValue } from "../plugin/values.js";
 import { newestOf, readPages } from "../plugin/pages.js";
 import type { Key, Row, RowPage, Wanted } from "../plugin/wire.js";
-import type { CheckpointInfo, Status } from "../plugin/views.js";
+import type { CheckpointInfo, StoredStatus } from "../plugin/views.js";
 
 /** The parents of checkpoints. */
 export type Parents = (row: Row) => Row | undefined;
@@ -100,7 +100,7 @@ export interface Lineup {
   total: number;
   page: RowPage;
   current: Row | undefined;
-  status: Status;
+  status: StoredStatus;
   labels: Record<string, string>;
 }
 

@@ -1,11 +1,13 @@
 /** Finds the runs of a filter without an index, without converting every run. */
 
+import { storedStatuses } from "../store/ended-runs.js";
 import { programsIn } from "../store/stored-programs.js";
 import { pluginOf } from "../contracts/index.js";
 import { WITH_PROGRAMS, spacesWith } from "../contracts/registry.js";
 import { type Context, shownNs, spaceOf } from "./context.js";
 import { newestOf } from "../plugin/pages.js";
 import { readLineups } from "./rows.js";
+import { fewEntries } from "./stopped.js";
 import type { Strandings } from "./stranded.js";
 import { mapTogether } from "./together.js";
 import { type FoundRun, type Row, inspect, openFeed } from "../plugin/wire.js";
@@ -156,6 +158,17 @@ export async function fewOfGroup(context: Context, { group = "", space }: RunQue
   return sorted(context, found, "newest");
 }
 
+/** Returns the stopped runs, the last active first. Undefined: there are many, or the query asks for others. */
+export async function fewStopped(
+  context: Context,
+  { status, space }: Pick<RunQuery, "status" | "space">,
+): Promise<FoundRun[] | undefined> {
+  if (status !== "stopped") return undefined;
+  const spaces = spacesWith(({ leases = true }) => leases).filter((each) => (space ?? each) === each);
+  const found = await fewEntries(context, spaces, FEW);
+  return found && sorted(context, found, "newest");
+}
+
 /**
  * Returns the runs of a rare status, the last begun first. Undefined: the status is frequent. The positions are
  * negative, to differ from those of a listing of all runs.
@@ -168,7 +181,8 @@ export async function fewOfStatus(
   // The pages of a list must have one order, so a list that began with few runs continues with more.
   const few = cursor?.startsWith("-") === true ? 10 * FEW : FEW;
   if (status === undefined || (cursor !== undefined && cursor !== null && !cursor.startsWith("-"))) return undefined;
-  const fields = { spaces, matching: match, statuses: [status], labels: label, after: undefined, limit: few + 1 };
+  const statuses = storedStatuses([status]);
+  const fields = { spaces, matching: match, statuses, labels: label, after: undefined, limit: few + 1 };
   const found = await inspect.call(context.engine.native, "recent", fields);
   if (found.length > few) return undefined;
   const runs = await sorted(context, found, "oldest");

@@ -4,6 +4,7 @@ import { typeError } from "../bridge/errors.js";
 import { holdersOf } from "../store/lease.js";
 import { labelsOption } from "../store/labels.js";
 import { flag, oneOf, readRecord, text, whole } from "../store/options.js";
+import { storedStatuses } from "../store/ended-runs.js";
 import { versionsOf } from "../store/stored-programs.js";
 import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
@@ -11,15 +12,23 @@ import { pluginOf } from "../contracts/index.js";
 import { type Context, contractsOf, isCurrent, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
 import { recentRuns } from "../plugin/pages.js";
 import { type Lineup, type Parents, infoOf, readLineups, readParents } from "./rows.js";
-import { NewestFilter, fewOfGroup, fewOfStatus, possible, type RunQuery } from "./run-filters.js";
+import { NewestFilter, fewOfGroup, fewOfStatus, fewStopped, possible, type RunQuery } from "./run-filters.js";
 import { readWhy } from "./status.js";
+import { stopsIn } from "./stopped.js";
 import { OPEN, Strandings } from "./stranded.js";
 import { firstQuestion } from "./questions/questions.js";
 import { mapTogether } from "./together.js";
 import { type FoundRun, type Key, inspect } from "../plugin/wire.js";
 import type { CheckpointInfo, Page, RunInfo, Status } from "../plugin/views.js";
 
-export const statuses = ["waiting", "failed", "unfinished", "finished", "unknown"] as const satisfies Status[];
+export const statuses = [
+  "waiting",
+  "failed",
+  "unfinished",
+  "stopped",
+  "finished",
+  "unknown",
+] as const satisfies Status[];
 
 const runOptions = {
   space: readSpace,
@@ -77,7 +86,8 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
 }
 
 function isWanted({ space, run, ns, status }: FoundRun, query: RunQuery): boolean {
-  if (query.status !== undefined && status !== undefined && status !== query.status) return false;
+  const { status: wanted } = query;
+  if (wanted !== undefined && status !== undefined && !storedStatuses([wanted]).includes(status)) return false;
   if (query.match !== undefined && !run.includes(query.match)) return false;
   if (query.ns !== undefined) return shownNs(space, ns) === query.ns;
   return query.allNs === true || isMain(space, ns);
@@ -118,13 +128,13 @@ async function* byActivity(
   strandings: Strandings,
 ): AsyncGenerator<FoundRun[]> {
   const after = query.cursor === undefined ? undefined : Number(query.cursor);
-  const few = await fewOfGroup(context, query);
+  const few = (await fewOfGroup(context, query)) ?? (await fewStopped(context, query));
   if (few !== undefined) {
     yield few.filter(({ position }) => after === undefined || position < after);
     return;
   }
   const only = query.stranded === true;
-  const statuses = query.status ? [query.status] : only ? OPEN : undefined;
+  const statuses = query.status ? storedStatuses([query.status]) : only ? OPEN : undefined;
   const spaces = only ? await strandings.spaces(query.space) : contractsOf(query.space);
   if (spaces.length === 0) return;
   const fields = {
@@ -134,9 +144,10 @@ async function* byActivity(
     labels: query.label,
     after,
   };
-  // The engine itself compares the name, the status and the labels.
-  const { match: _, status: __, label: ___, ...others } = query;
-  yield* recentRuns(context, { ...fields, limit: batchSize(others, limit) });
+  // The engine itself compares the name, the stored status and the labels.
+  const { match: _, status, label: __, ...others } = query;
+  const left = status === "stopped" ? { ...others, status } : others;
+  yield* recentRuns(context, { ...fields, limit: batchSize(left, limit) });
 }
 
 /** Merges the lists of all contracts. Positions count over all contracts. */
@@ -215,7 +226,7 @@ async function showAll(
     context,
     keys.map((key) => ({ ...key, from: { step: -1 }, newestFirst: true, limit: 2, sums })),
   );
-  const leases = await holders(context, keys);
+  const [leases, stops] = await Promise.all([holders(context, keys), stopsIn(context, keys, lineups)]);
   const seen = new Set<string>();
   const byActivity = options.sort === undefined || options.sort === "active";
   const isFound = byActivity && (options.status !== undefined || options.label !== undefined);
@@ -241,7 +252,9 @@ async function showAll(
     lineups.flatMap(({ page }) => page.rows),
   );
   const shown = await mapTogether([...keys.keys()], async (at) =>
-    isShown[at] ? runInfo(context, lineups[at]!, leases[at]!, parents, options, strandings) : null,
+    isShown[at]
+      ? runInfo(context, lineups[at]!, { lease: leases[at]!, stopped: stops[at]! }, parents, options, strandings)
+      : null,
   );
   await nameVersions(context, shown);
   return shown;
@@ -277,7 +290,7 @@ type ReadOptions = Pick<RunQuery, "withWhy" | "withQuestion" | "withBytes" | "st
 async function runInfo(
   context: Context,
   { page, current, total, status, labels }: Lineup,
-  lease: RunInfo["lease"],
+  { lease, stopped }: Pick<RunInfo, "lease" | "stopped">,
   parents: Parents,
   {
     withWhy = false,
@@ -301,13 +314,14 @@ async function runInfo(
     active: newest.savedAt,
     latest,
     forkedFrom: origin && { ...ref, run: origin.run ?? ref.run, ns: shownNs(ref.space, origin.ns), id: origin.id },
-    status,
+    status: stopped === null ? status : "stopped",
+    stopped,
     labels,
     question:
       withQuestion && status === "waiting"
         ? await firstQuestion(context, { ...ref, ns: newest.ns ?? "" }, newest)
         : null,
-    statusWhy: withWhy ? await readWhy(context, newest, status) : null,
+    statusWhy: withWhy ? await readWhy(context, newest, status, stopped) : null,
     bytes: withBytes && sums !== null ? { logical: sums.logical, stored: sums.stored } : null,
     version: versionIn(newest, latest),
     lease,
@@ -328,10 +342,13 @@ export async function findRun(context: Context, key: Key, given: unknown): Promi
   const wanted = { ...key, from: { step: -1 }, newestFirst: true, limit: 2, sums: true };
   const [lineup] = await readLineups(context, [wanted]);
   if (lineup!.total === 0) return null;
-  const [lease] = await holders(context, [key]);
+  const [[lease = null], [stopped = null]] = await Promise.all([
+    holders(context, [key]),
+    stopsIn(context, [key], [lineup!]),
+  ]);
   const { rows } = lineup!.page;
   const parents = await readParents(context, rows.slice(0, 1), rows);
-  const info = await runInfo(context, lineup!, lease!, parents, options, new Strandings(context));
+  const info = await runInfo(context, lineup!, { lease, stopped }, parents, options, new Strandings(context));
   await nameVersions(context, [info]);
   return info;
 }

@@ -4,6 +4,8 @@ import { traitsOf } from "../contracts/registry.js";
 import { type Context, contractsOf, isCurrent, shownNs, spaceOf } from "./context.js";
 import { everyRow, newestOf, recentRuns } from "../plugin/pages.js";
 import { readLineups } from "./rows.js";
+import { storedStatuses } from "../store/ended-runs.js";
+import { stopsIn } from "./stopped.js";
 import { type Match, nameOf } from "./search-values.js";
 import type { SearchHit, SearchOptions } from "./search-views.js";
 import type { At, FoundRun, Key, Row } from "../plugin/wire.js";
@@ -93,9 +95,10 @@ async function newestStates(
   keys: readonly Key[],
 ): Promise<Array<Row | undefined>> {
   const lineups = await readLineups(context, keys.map(newestOf));
-  return lineups.map((lineup) => {
+  const stops = status === undefined ? [] : await stopsIn(context, keys, lineups);
+  return lineups.map((lineup, at) => {
     const isWanted =
-      (status === undefined || lineup.status === status) &&
+      (status === undefined || status === (stops[at] === null ? lineup.status : "stopped")) &&
       Object.entries(label).every(([key, value]) => lineup.labels[key] === value);
     return isWanted ? (lineup.current ?? lineup.page.rows[0]) : undefined;
   });
@@ -137,7 +140,7 @@ async function* runsOf(context: Context, { space, run, ns, status, label }: Want
   };
   const isWanted = (found: FoundRun): boolean =>
     (run === undefined || found.run === run) && (ns === undefined || (shownNs(found.space, found.ns) ?? "") === ns);
-  const statuses = status && [status];
+  const statuses = status && storedStatuses([status]);
   const fields = { spaces, matching: run ?? "", statuses, labels: label };
   if (run !== undefined) {
     // Found by its name. The list below contains its namespaces.

@@ -5,7 +5,7 @@ import { type ProgramShape, compareShapes, missingNodes } from "../store/compare
 import { pluginOf } from "../contracts/index.js";
 import type { Context } from "../plugin/context.js";
 import type { Standing } from "../plugin/plugin.js";
-import type { Status } from "../plugin/views.js";
+import type { StoredStatus } from "../plugin/views.js";
 import type { Row } from "../plugin/wire.js";
 import { spaceOf } from "./context.js";
 
@@ -13,7 +13,7 @@ import { spaceOf } from "./context.js";
 export async function readStanding(
   context: Context,
   row: Row,
-  status: Status,
+  status: StoredStatus,
   known: (hash: string | undefined) => ProgramShape,
 ): Promise<Standing | null | undefined> {
   try {

@@ -14,7 +14,7 @@ import { differencesOf, readStanding } from "./standing.js";
 import { mapTogether } from "./together.js";
 import { newestOf, readPages, recentRuns } from "../plugin/pages.js";
 import { readValue } from "../plugin/values.js";
-import type { Space, Status, Stranded, StrandedCount } from "../plugin/views.js";
+import type { Space, StoredStatus, Stranded, StrandedCount } from "../plugin/views.js";
 import type { FoundRun, Row } from "../plugin/wire.js";
 
 /** The programs of a framework in a store. */
@@ -53,14 +53,14 @@ export class Strandings {
    * Compares a run with the version of its program that started last. `row` is its newest checkpoint. Null: it fits, has
    * ended, or its program is unknown.
    */
-  why(row: Row, status: Status): Promise<Stranded | null> {
+  why(row: Row, status: StoredStatus): Promise<Stranded | null> {
     const key = JSON.stringify([row.space, row.run, row.ns, row.id, row.seq]);
     const found = this.#found.get(key) ?? this.#why(row, status);
     this.#found.set(key, found);
     return found;
   }
 
-  async #why(row: Row, status: Status): Promise<Stranded | null> {
+  async #why(row: Row, status: StoredStatus): Promise<Stranded | null> {
     const space = spaceOf(row.space);
     if (status === "finished" || !(WITH_PROGRAMS as string[]).includes(space) || !isMain(space, row.ns)) return null;
     const programs = await this.#of(space);
@@ -74,13 +74,13 @@ export class Strandings {
     const to = shapes.get(started.get(program ?? "") ?? "");
     if (to === undefined || hash === shapeHash(to)) return null;
     const differences = await differencesOf(standing, shapes.get(hash ?? ""), to);
-    if (differences.length === 0 || (await this.#isEnded(space, row))) return null;
+    if (differences.length === 0 || (await this.#isEnded(space, row, status))) return null;
     return { program: program!, to: { version: to.version ?? null, shape: shapeHash(to) }, differences };
   }
 
   /** Returns true for a run that its program has ended, or that somebody has stopped. Nobody waits for it. */
-  async #isEnded(space: Space, { run, id }: Row): Promise<boolean> {
-    const ended = await endOf(this.#context.engine.native, { space, run }, id);
+  async #isEnded(space: Space, { run, id: newest }: Row, status: StoredStatus): Promise<boolean> {
+    const { ended } = await endOf(this.#context.engine.native, { space, run }, { newest, status });
     return ended !== null && ended.fork === undefined;
   }
 
@@ -109,7 +109,7 @@ export class Strandings {
 }
 
 /** The statuses of open runs. */
-export const OPEN: Status[] = ["waiting", "failed", "unfinished"];
+export const OPEN: StoredStatus[] = ["waiting", "failed", "unfinished"];
 
 /** The number of runs that one call lists. */
 const PAGE = 500;

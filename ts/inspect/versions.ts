@@ -1,6 +1,8 @@
 /** Counts the open runs of each version of the programs. */
 
 import { readRecord } from "../store/options.js";
+import { stopsOf } from "../store/ended-runs.js";
+import type { Newest } from "../store/newest.js";
 import { programsIn } from "../store/stored-programs.js";
 import { pluginOf } from "../contracts/index.js";
 import { WITH_PROGRAMS } from "../contracts/registry.js";
@@ -23,13 +25,16 @@ export async function countVersions(context: Context, given: unknown): Promise<V
 }
 
 async function countIn(context: Context, space: Space, { count, isEstimate, runs }: OpenRuns): Promise<VersionCount[]> {
-  const groups = new Map<string, { program: string | null; shape: string | null; runs: OpenRun[] }>();
-  for (const run of runs.filter(({ ns }) => isMain(space, ns))) {
+  const groups = new Map<string, { program: string | null; shape: string | null; runs: Status[] }>();
+  const main = runs.filter(({ ns }) => isMain(space, ns));
+  const newest = main.map(({ run, id, status }): Newest => ({ run, ns: "", newest: id, status }));
+  const stops = await stopsOf(context.engine.native, space, newest);
+  for (const [at, run] of main.entries()) {
     const { program, shape } = makerOf(context, space, run);
     const key = JSON.stringify([program, shape]);
     const group = groups.get(key) ?? { program, shape, runs: [] };
     groups.set(key, group);
-    group.runs.push(run);
+    group.runs.push(stops[at] === null ? run.status : "stopped");
   }
   if (groups.size === 0) return [];
   const programs = new Map((await programsIn(context.engine.native, space)).map(({ id, shape }) => [id, shape]));
@@ -38,11 +43,12 @@ async function countIn(context: Context, space: Space, { count, isEstimate, runs
   return [...groups.values()].map((group) => {
     const { shape } = group;
     const known = shape === null ? undefined : programs.get(shape);
-    const of = (status: Status) => Math.round(scale * group.runs.filter((run) => run.status === status).length);
+    const of = (status: Status) => Math.round(scale * group.runs.filter((each) => each === status).length);
     const statuses = {
       waiting: of("waiting"),
       failed: of("failed"),
       unfinished: of("unfinished"),
+      stopped: of("stopped"),
       unknown: of("unknown"),
     };
     return {

@@ -1,7 +1,7 @@
 /** Reads the engine's pages of checkpoints and of runs. */
 
 import type { Context } from "./context.js";
-import type { Status } from "./views.js";
+import type { StoredStatus } from "./views.js";
 import { type FoundRun, type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
 
 /** Returns the query for the newest checkpoint of a run. The page also counts the run's checkpoints. */
@@ -20,7 +20,7 @@ export async function* recentRuns(
   fields: {
     spaces: string[];
     matching: string;
-    statuses?: Status[] | undefined;
+    statuses?: StoredStatus[] | undefined;
     labels?: Record<string, string> | undefined;
     after?: number | undefined;
     limit: number;

@@ -10,7 +10,7 @@ import type { Context } from "./context.js";
 import type { Fork } from "./fork.js";
 import type { Questions } from "./questions.js";
 import type { ReadValues } from "./values.js";
-import type { CheckpointInfo, CheckpointRef, Status, WriteInfo } from "./views.js";
+import type { CheckpointInfo, CheckpointRef, StoredStatus, WriteInfo } from "./views.js";
 import type { FoundCheckpoint, FoundWrite, Key, Row } from "./wire.js";
 
 type MaybePromise<T> = Promise<T> | T;
@@ -23,7 +23,7 @@ export interface Plugin {
   /** Reads the nodes that run after a checkpoint. Null: the checkpoint does not contain them. Default: null. */
   next?(context: Context, row: Row): MaybePromise<string[] | null>;
   /** Reads a short reason for the status of a run, or null. `row` is its newest checkpoint. Default: null. */
-  why?(context: Context, row: Row, status: Status): MaybePromise<string | null>;
+  why?(context: Context, row: Row, status: StoredStatus): MaybePromise<string | null>;
   /** Returns the label of a checkpoint whose metadata only the framework's serializer can read. */
   label?(metadata: Record<string, unknown>): unknown;
   /** Returns the program that made a checkpoint, if only the metadata tells it. */
@@ -44,7 +44,7 @@ export interface Plugin {
   stand?(
     context: Context,
     row: Row,
-    status: Status,
+    status: StoredStatus,
     known: (hash: string | undefined) => ProgramShape,
   ): Promise<Standing | null>;
   /** The questions that runs ask people. Default: none. */
@@ -57,7 +57,7 @@ export interface Plugin {
 
 /** A run, as its newest checkpoint describes it. */
 export interface Standing {
-  status: Status;
+  status: StoredStatus;
   mark: Pick<Mark, "program" | "shape">;
   /** Returns the position of the run. `from` is the program that made it, or the new version if it is unknown. */
   position(from: ProgramShape): ProgramPosition | Promise<ProgramPosition>;

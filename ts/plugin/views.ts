@@ -1,6 +1,7 @@
 /** What the inspector shows: runs, checkpoints and their values. */
 
 import type { Effect } from "../store/effect.js";
+import type { RunStop } from "../store/ended-runs.js";
 import type { ProgramVersion } from "../store/program-shape.js";
 import type { KnownSpace } from "../contracts/registry.js";
 import type { LineageStats, StoreStats } from "../store/results.js";
@@ -31,10 +32,13 @@ export interface CheckpointRef extends RunRef {
 
 /**
  * The status of a run, from its newest checkpoint and the writes to it. `"waiting"`: a human has to answer. `"failed"`:
- * a node has failed. `"unfinished"`: nodes are left to run. `"finished"`: no node is left to run. `"unknown"`: the
- * checkpoint does not contain the status.
+ * a node has failed. `"unfinished"`: nodes are left to run. `"stopped"`: somebody has stopped the run, and nobody has
+ * continued it. `"finished"`: no node is left to run. `"unknown"`: the checkpoint does not contain the status.
  */
-export type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+export type Status = "waiting" | "failed" | "unfinished" | "stopped" | "finished" | "unknown";
+
+/** A status as the engine stores it. Other entries tell whether an unfinished or failed run was stopped. */
+export type StoredStatus = Exclude<Status, "stopped">;
 
 /** A size, in bytes. */
 export interface Size {
@@ -77,6 +81,8 @@ export interface RunInfo extends RunRef {
   /** The checkpoint of another run from which this run was forked. */
   forkedFrom: CheckpointRef | null;
   status: Status;
+  /** Who has stopped the run, when, and why. Null if the status is not `"stopped"`. */
+  stopped: RunStop | null;
   /** The labels from `setLabels()` or the store's option `labels`. A graph's namespaces have no labels. */
   labels: Record<string, string>;
   /** The reason for the status, in a few words. Null if there is none, or unless requested. */

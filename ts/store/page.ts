@@ -3,7 +3,9 @@
 import type { LeaseHolder } from "../bridge/forkpoint-error.js";
 import { typeError } from "../bridge/errors.js";
 import type { NativeStore } from "../bridge/native.js";
+import { type RunStop, dependsOnStops, stopsOf } from "./ended-runs.js";
 import { holdersOf } from "./lease.js";
+import type { Newest } from "./newest.js";
 import { type Parsed, whole } from "./options.js";
 
 /** Default length of a page. */
@@ -44,26 +46,45 @@ interface Listing<T, R> {
   /** With `picks`: the number of entries that are fetched at the same time. */
   batch?: number;
   runOf: (entry: T) => string;
-  show: (entry: T, lease: LeaseHolder | null) => R;
+  /** Returns the id of the newest checkpoint, and the stored status. Default: entries are never stopped. */
+  newestOf?: (entry: T) => Pick<Newest, "newest" | "status">;
+  /** Lists only entries with one of these statuses. `fetch` selects by the stored status. Default: all entries. */
+  statuses?: readonly string[] | undefined;
+  /** `stop`: set if somebody has stopped the run. */
+  show: (entry: T, lease: LeaseHolder | null, stop: RunStop | null) => R;
 }
 
-/** Makes a page of at most `limit` entries, each with the holder of its lease. */
+/** The least number of entries that are fetched at the same time if some are left out. */
+const BATCH = 100;
+
+/** Makes a page of at most `limit` entries, each with the holder of its lease, and with who has stopped it. */
 export async function pageOf<T extends { cursor: string }, R>(
   native: NativeStore,
   { limit = PAGE, cursor: start }: Parsed<typeof pageOptions>,
-  { space, fetch, picks, batch = 0, runOf, show }: Listing<T, R>,
+  { space, fetch, picks, batch = 0, runOf, newestOf, statuses, show }: Listing<T, R>,
 ): Promise<{ page: R[]; cursor: string | null }> {
   const found: T[] = [];
+  const stopsIn = async (entries: readonly T[]): Promise<Array<RunStop | null>> => {
+    if (newestOf === undefined) return entries.map(() => null);
+    const runs = entries.map((entry): Newest => ({ run: runOf(entry), ns: "", ...newestOf(entry) }));
+    return stopsOf(native, space, runs);
+  };
+  const narrows = statuses !== undefined && dependsOnStops(statuses);
   // Fetch one entry more than the page has, to know whether there is a next page.
-  const most = picks === undefined ? limit + 1 : batch;
+  const whole = narrows ? Math.max(BATCH, limit + 1) : limit + 1;
+  const most = picks === undefined ? whole : batch;
   for (let after = start; ;) {
     const fetched = await fetch(after, most);
-    for (const entry of fetched) if (picks === undefined || (await picks(entry))) found.push(entry);
+    const stops = narrows ? await stopsIn(fetched) : [];
+    for (const [at, entry] of fetched.entries()) {
+      if (narrows && !statuses.includes(stops[at] === null ? newestOf!(entry).status : "stopped")) continue;
+      if (picks === undefined || (await picks(entry))) found.push(entry);
+    }
     if (found.length > limit || fetched.length < most) break;
     after = Number(fetched.at(-1)!.cursor);
   }
   const entries = found.slice(0, limit);
-  const leases = await holdersOf(native, space, entries.map(runOf));
-  const page = entries.map((entry, at) => show(entry, leases[at]!));
+  const [leases, stops] = await Promise.all([holdersOf(native, space, entries.map(runOf)), stopsIn(entries)]);
+  const page = entries.map((entry, at) => show(entry, leases[at]!, stops[at]!));
   return { page, cursor: found.length > limit ? entries.at(-1)!.cursor : null };
 }

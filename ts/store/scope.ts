@@ -9,9 +9,8 @@ import { Activity } from "./backlog.js";
 import { type Scope as Open, type Subject, currentScope, within } from "../bridge/scope.js";
 import type { Host } from "./host.js";
 import { type HeldLease, TTL_MS, ttlOption } from "./lease.js";
-import { type OptionParser, callback, oneOf, readRecord, signalOption, whole } from "./options.js";
-import { text } from "./ids.js";
-import { recordStop } from "./stop.js";
+import { callback, oneOf, readRecord, signalOption, whole } from "./options.js";
+import { recordStop, stopperOptions } from "./stop.js";
 import { type Taken, type WhenBusy, takeInTurn } from "./waiting.js";
 
 /** Options of `exclusive()`. */
@@ -37,15 +36,13 @@ export interface ExclusiveOptions {
 export type Work<T> = (signal: AbortSignal) => T | Promise<T>;
 
 const milliseconds = whole(0, 2 ** 31 - 1, "milliseconds");
-const name: OptionParser<string> = (value, option) => text(value, option);
 
 const exclusiveOptions = {
   whenBusy: oneOf("reject", "enqueue", "interrupt", "rollback"),
   maxWaitMs: milliseconds,
   signal: signalOption,
   ttlMs: ttlOption,
-  by: name,
-  reason: name,
+  ...stopperOptions,
 };
 
 /** Runs a function that works on a run alone. */

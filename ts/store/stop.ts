@@ -1,24 +1,26 @@
 /** Stops a run from anywhere, and records that it was stopped. */
 
 import { crypto } from "../bridge/crypto.js";
+import { typeError } from "../bridge/errors.js";
 import { hasEnded } from "../bridge/holder.js";
 import type { NativeStore, RunKey } from "../bridge/native.js";
-import { endRun } from "./ended-runs.js";
+import { traitsOf } from "../contracts/registry.js";
+import type { Engine } from "./engine.js";
+import { endRun, mayBeStopped, stopsOf } from "./ended-runs.js";
 import type { Host } from "./host.js";
-import { text } from "./ids.js";
 import { HeldLease, TTL_MS, leaseOfRun, storeClock } from "./lease.js";
 import type { FoundLease, LeaseRequest } from "./lease-wire.js";
-import { readRecord, signalOption, whole } from "./options.js";
-import { OwnRequest, type Wish, pollMs } from "./requests.js";
-import { newestId } from "./newest.js";
+import { type OptionParser, readRecord, signalOption, whole } from "./options.js";
+import { OwnRequest, pollMs } from "./requests.js";
+import { type Newest, newestOf } from "./newest.js";
 import { hear } from "./hearing.js";
 import { Sleeper } from "./wake.js";
 
 /** Options of `stop()`. */
 export interface StopOptions {
-  /** Who stops the run. */
+  /** Who stops the run, in at most 200 characters. */
   by?: string;
-  /** Why. */
+  /** Why, in at most 1,000 characters. */
   reason?: string;
   /** The longest wait for the end of the run, in ms. Default: 10,000. */
   waitMs?: number;
@@ -39,9 +41,21 @@ export interface StopResult {
   holder: string | null;
 }
 
+/** The maximum lengths of the name of who stops a run, and of the reason, in characters. */
+const [NAME, REASON] = [200, 1_000];
+
+const textUpTo =
+  (most: number): OptionParser<string> =>
+  (value, name) => {
+    if (typeof value === "string" && value !== "" && value.length <= most && value.isWellFormed()) return value;
+    throw typeError(`${name} must be a text of 1 to ${most} characters`);
+  };
+
+/** The options that say who stops a run, and why. */
+export const stopperOptions = { by: textUpTo(NAME), reason: textUpTo(REASON) };
+
 const stopOptions = {
-  by: (value: unknown, name: string) => text(value, name),
-  reason: (value: unknown, name: string) => text(value, name),
+  ...stopperOptions,
   waitMs: whole(0, 2 ** 31 - 1, "milliseconds"),
   signal: signalOption,
 };
@@ -50,70 +64,110 @@ const stopOptions = {
 export async function stopRun(handle: Host, of: RunKey, options: unknown): Promise<StopResult> {
   const { by = null, reason = null, waitMs = 10_000, signal } = readRecord(options, "options", stopOptions);
   const until = performance.now() + waitMs;
-  const wish = (lease: string): Wish => ({ what: "stop", lease, by, reason });
   return handle.run(async ({ native }) => {
-    signal?.throwIfAborted();
-    const found = await leaseOfRun(native, of);
-    const lives = found !== null && found.valid && !hasEnded(found.holder);
-    if (!lives) {
-      await recordLater(handle, of, wish(""));
-      return { outcome: "not running", holder: found?.holder ?? null };
+    const sleeper = new Sleeper(native, of);
+    const deafen = hear(native);
+    try {
+      return await stopUntil({ handle, native, of, by, reason, until, signal, sleeper });
+    } finally {
+      sleeper.end();
+      deafen();
     }
-    const { id, holder } = found;
-    await OwnRequest.store(native, of, crypto().randomUUID(), wish(id));
-    if (!(await isReleased(native, of, found, until, signal))) return { outcome: "no answer", holder };
-    await recordLater(handle, of, wish(""));
-    return { outcome: "stopped", holder };
   }, null);
 }
 
-/** Waits until a lease is released or its process has ended. Returns false if that takes too long. */
-async function isReleased(
-  native: NativeStore,
-  of: RunKey,
-  { id, holder }: FoundLease,
-  until: number,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const sleeper = new Sleeper(native, of);
-  const deafen = hear(native);
-  try {
-    for (;;) {
-      sleeper.looks();
-      const current = await leaseOfRun(native, of);
-      if (current?.id !== id || hasEnded(holder)) return true;
-      const left = until - performance.now();
-      if (left <= 0) return false;
-      await sleeper.sleep(Math.min(pollMs(native), left), signal);
-    }
-  } finally {
-    sleeper.end();
-    deafen();
+interface Stopping extends Pick<LeaseRequest, "by" | "reason"> {
+  handle: Host;
+  native: NativeStore;
+  of: RunKey;
+  /** The end of the wait, on the monotonic clock. */
+  until: number;
+  signal: AbortSignal | undefined;
+  sleeper: Sleeper;
+}
+
+async function stopUntil(stopping: Stopping): Promise<StopResult> {
+  const { native, of, signal, sleeper } = stopping;
+  for (;;) {
+    signal?.throwIfAborted();
+    sleeper.looks();
+    const found = await leaseOfRun(native, of);
+    if (found !== null && isLive(found)) return askHolder(stopping, found);
+    const other = await recordLater(stopping, false);
+    if (other === undefined) return { outcome: "not running", holder: found?.holder ?? null };
+    // Another process has just begun to work on the run, or is about to begin.
+    if (!(await pause(stopping))) return { outcome: "no answer", holder: other };
   }
 }
 
-/** Records that a run was stopped, if no process works on it and its holder has not recorded it. */
-async function recordLater(handle: Host, of: RunKey, wish: Wish): Promise<void> {
+const isLive = ({ valid, holder }: Pick<FoundLease, "valid" | "holder">): boolean => valid && !hasEnded(holder);
+
+/** Waits for a change of the run's lease. Returns false if the time is over. */
+async function pause({ native, until, signal, sleeper }: Stopping): Promise<boolean> {
+  const left = until - performance.now();
+  if (left <= 0) return false;
+  await sleeper.sleep(Math.min(pollMs(native), left), signal);
+  return true;
+}
+
+async function askHolder(stopping: Stopping, { id, holder }: FoundLease): Promise<StopResult> {
+  const { native, of, by, reason, sleeper } = stopping;
+  const request = await OwnRequest.store(native, of, crypto().randomUUID(), { what: "stop", lease: id, by, reason });
+  for (;;) {
+    sleeper.looks();
+    const current = await leaseOfRun(native, of);
+    if (current?.id !== id || !isLive(current)) break;
+    if (!(await pause(stopping))) return { outcome: "no answer", holder };
+  }
+  await recordLater(stopping, true);
+  // A holder that ended in another way has not removed the request.
+  await request.withdraw();
+  return { outcome: "stopped", holder };
+}
+
+/**
+ * Records that a run was stopped, if no process works on it and its holder has not recorded it. Returns the name of the
+ * process that works on the run instead. `asked`: the process that worked on the run knew that it had to stop.
+ */
+async function recordLater({ handle, of, by, reason }: Stopping, asked: boolean): Promise<string | undefined> {
+  if ((await handle.run((engine) => toRecord(engine, of, asked))).length === 0) return undefined;
   const lease = await handle.leasing((engine, own) => HeldLease.take(engine, of, { ttlMs: TTL_MS }, own));
-  // Another process continues the run.
-  if (!(lease instanceof HeldLease)) return;
+  if (!(lease instanceof HeldLease)) return "holder" in lease ? lease.holder : undefined;
   try {
     const savedAt = await handle.run(({ native }) => storeClock(native));
-    await recordStop(handle, lease, { ...wish, savedAt });
+    await recordStop(handle, lease, { by, reason, savedAt }, asked);
   } finally {
     await lease.release().catch(() => {});
   }
+  return undefined;
 }
 
-/** Records that a run was stopped at its newest checkpoint. A later checkpoint makes it a running one again. */
+/**
+ * Records that a run was stopped at its newest checkpoint. A later checkpoint makes it a running one again. Does nothing
+ * for a run that has ended or that waits. A run that has failed is only recorded if its process was `asked` to stop.
+ */
 export async function recordStop(
   handle: Host,
   lease: HeldLease,
   { by, reason, savedAt: at }: Pick<LeaseRequest, "by" | "reason" | "savedAt">,
+  asked = true,
 ): Promise<void> {
-  const { of } = lease;
+  const { of, id } = lease;
   await handle.run(async (engine) => {
-    const newest = await newestId(engine, of);
-    if (newest !== null) await endRun(engine.native, of, { at: newest, stopped: { by, reason, at } });
+    for (const { ns, newest, status } of await toRecord(engine, of, asked)) {
+      const stopped = { by, reason, at, lease: id, failed: status === "failed" };
+      await endRun(engine.native, { ...of, ns }, { at: newest, stopped });
+    }
   }, lease);
+}
+
+/** Returns the runs to record as stopped. The first stop of a run counts, so a stopped run is not recorded again. */
+async function toRecord(engine: Engine, of: RunKey, asked: boolean): Promise<Newest[]> {
+  // The namespace of a subgraph has no status of its own.
+  if (of.ns !== "" && traitsOf(of.space).namespaces === "subgraph") return [];
+  const open = (await newestOf(engine, of)).filter(
+    ({ status }) => mayBeStopped(status) && (asked || status !== "failed"),
+  );
+  const stops = await stopsOf(engine.native, of.space, open);
+  return open.filter((_, at) => stops[at] === null);
 }

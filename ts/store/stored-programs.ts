@@ -138,9 +138,10 @@ export async function programIds(native: NativeStore, space: string): Promise<st
 export const programKeys = (space: string, ids: string[]): RunKey[] =>
   ids.map((run) => ({ space: calls.name, run, ns: space }));
 
-/** The run key of the entry of {@link endRun}, for a copy. */
-export const endedKey = ({ space, run }: { space: string; run: string }): RunKey => {
-  return { space: calls.name, run, ns: `${space}/ended` };
+/** The run key of the entry of an ended or stopped run, for a copy. See `engine/src/contract/program.rs`. */
+export const endedKey = ({ space, run, ns }: RunKey): RunKey => {
+  if (ns === "") return { space: calls.name, run, ns: `${space}/ended` };
+  return { space: calls.name, run: `${Buffer.byteLength(run)}:${run}${ns}`, ns: `${space}/ended/ns` };
 };
 
 /** Returns null if a later release wrote a description that this release cannot read. */

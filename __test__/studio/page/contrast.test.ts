@@ -47,7 +47,7 @@ const pairs: Array<[text: string, grounds: string[], least: number]> = [
   ],
   ["value-number", ["surface", "hover", "accent-ground", "sunken", "finished-ground", "failed-ground"], 4.5],
   ["value-word", ["surface", "hover", "accent-ground", "sunken", "finished-ground", "failed-ground"], 4.5],
-  ...["finished", "failed", "waiting", "unfinished"].map((status): [string, string[], number] => [
+  ...["finished", "failed", "waiting", "unfinished", "stopped"].map((status): [string, string[], number] => [
     status,
     ["surface", `${status}-ground`],
     4.5,

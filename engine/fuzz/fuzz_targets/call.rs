@@ -163,6 +163,12 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("lease", "ask", &[("of", Json), ("id", Id), ("asked", Json), ("savedAt", Number)]),
     ("lease", "wait", &[("id", Id), ("savedAt", Number)]),
     ("lease", "withdraw", &[("ids", Json)]),
+    ("program", "describe", &[("space", Id), ("id", Id), ("description", Id), ("savedAt", Number)]),
+    ("program", "read", &[("space", Id), ("ids", Json)]),
+    ("program", "list", &[("space", Id)]),
+    ("program", "end", &[("space", Id), ("run", Id), ("ns", Id), ("ended", Id), ("savedAt", Number)]),
+    ("program", "ended", &[("space", Id), ("runs", Json)]),
+    ("program", "reopen", &[("space", Id), ("run", Id), ("ns", Id)]),
     ("storage", "set", &[("namespace", Id), ("key", Id), ("savedAt", Number), ("tag", Id)]),
     ("storage", "delete", &[("namespace", Id), ("key", Id)]),
     ("storage", "get", &[("namespace", Id), ("key", Id)]),
@@ -173,7 +179,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
 const IDS: [&str; 10] = ["a", "b", "c", "", "1:a", "8:thread-0x", "a:step-1", "a\0b", "__proto__", "🜁"];
 
 /// JSON texts of structured fields.
-const TEXTS: [&str; 29] = [
+const TEXTS: [&str; 30] = [
     "[]",
     "{}",
     "null",
@@ -200,6 +206,7 @@ const TEXTS: [&str; 29] = [
     r#"{"id":"a","hash":"b"}"#,
     r#"{"workflow":"a","run":"b"}"#,
     r#"[{"workflow":"a","run":"b"},{"workflow":"","run":""}]"#,
+    r#"[{"run":"a"},{"run":"b","ns":"a"},{"run":"","ns":""}]"#,
     r#"{"createdAt":1,"updatedAt":2,"resource":"u","step":null}"#,
     r#"{"name":"state","tag":"json"}"#,
     r#"{"effect":{"of":{"space":"openai-agents-states","run":"a","ns":""},"key":"a","branch":0},"token":1,"entry":{},"savedAt":1}"#,

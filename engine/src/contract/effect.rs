@@ -39,7 +39,9 @@ pub(super) fn follow(unit: &mut Unit) {
         |id: ContractId| contract_of(id).filter(|_| !id.is_effects() && contract_of(id.effects()).is_some());
     let said = |contract: &Contract, lineage: &str| {
         let Names { run, ns, .. } = (contract.name_of)(Some(lineage.to_owned()), None);
-        run.filter(|_| ns.is_none_or(|ns| ns.is_empty())).map(|run| program::forget(contract.name, &run))
+        let ns = ns.unwrap_or_default();
+        // The namespace of a subgraph has no entry.
+        run.filter(|_| ns.is_empty() || !contract.subgraphs).map(|run| program::forget(contract.name, &run, &ns))
     };
     let also = |op: &Op| match op {
         Op::RemoveFrom { contract, lineage, sort_key } if sort_key.0.is_empty() => {

@@ -30,7 +30,7 @@ use super::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::events::Heard;
 use crate::op::{Expect, Must, Op, Unit};
-use crate::query::{Of, Query};
+use crate::query::{Answer, Of, Query};
 use crate::record::{ContractId, Header};
 use crate::retention::{LEASES, Owned, is_valid};
 
@@ -205,7 +205,7 @@ fn read(of: &Run) -> Result<Request> {
 /// Lists the leases of a contract, and answers with the valid leases of some runs. There are only as many leases as
 /// running processes, so listing them is cheaper than a query for each run.
 fn held(space: &str, runs: Vec<String>) -> Request {
-    let prefix = format!("{space}\0");
+    let prefix = Run::prefix(space, "");
     let of = Of::Lineages(prefix.clone());
     let list = Query::List { contract: CONTRACT_ID, of, before: None, limit: None };
     Request::ask(Query::All(vec![list, Query::Clock]), move |answer| {
@@ -222,6 +222,21 @@ fn held(space: &str, runs: Vec<String>) -> Request {
         let leases: Vec<_> = runs.into_iter().map(|run| found.get(&(prefix.clone() + &run))).collect();
         Response::json(&leases).map(Some)
     })
+}
+
+/// The queries for the leases of a contract's runs, whether or not they have expired.
+pub(super) fn all_of(space: &str) -> impl Iterator<Item = Query> {
+    let of = [Run::prefix(space, ""), Run::prefix(space, "ns")].map(Of::Lineages);
+    of.into_iter().map(|of| Query::List { contract: CONTRACT_ID, of, before: None, limit: None })
+}
+
+/// Reads the answers to [`all_of`]: the ids of the leases, by their lineages.
+pub(super) fn ids_in(answers: Vec<Answer>) -> Result<HashMap<String, String>> {
+    let mut ids = HashMap::new();
+    for answer in answers {
+        ids.extend(answer.into_headers()?.into_iter().map(|Header { lineage, id, .. }| (lineage, id)));
+    }
+    Ok(ids)
 }
 
 fn holding_in(id: &str, meta: &[u8]) -> Result<Holding> {

@@ -4,10 +4,12 @@
 //! once, as the only checkpoint of its own lineage, exempt from retention. Limits on the checkpoints of a run do not
 //! remove it either, because they keep the newest one.
 //!
-//! An ended run has a lineage too. Its only checkpoint names the newest checkpoint of the run at that time. If the run
-//! continues, its newest checkpoint has another name, and the run counts as open again.
+//! An ended run has a lineage too, and so has a stopped run. Its only checkpoint, the *entry*, names the newest
+//! checkpoint of the run at that time. If the run continues, its newest checkpoint has another name, and the run counts
+//! as open again. The group of the entries is the name of the runs' contract and [`ENDED`].
 //!
-//! The payloads are empty. `meta` is JSON that `ts/store/stored-programs.ts` writes and reads.
+//! The payloads are empty. `meta` is JSON that `ts/store/stored-programs.ts` and `ts/store/ended-runs.ts` write and
+//! read.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -15,7 +17,9 @@ use ts_rs::TS;
 use super::call::{RawCall, Request};
 use super::entry::{Contract, Names, Shown};
 use super::ids::{check_id, damaged};
+use super::lease::{self, Run};
 use super::response::Response;
+use super::thread;
 use super::types::CallTypes;
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
@@ -33,15 +37,25 @@ pub const CONTRACT_ID: ContractId = ContractId(9);
 
 /// A suffix for the contract's name in the lineages of ended runs. No contract's name contains it.
 const ENDED: &str = "/ended";
+/// A further suffix for runs whose names have a namespace.
+const NAMESPACE: &str = "/ns";
 
 /// The lineage of a description, and the id of its checkpoint: the contract of its runs, NUL, and its hash.
 fn lineage(space: &str, name: &str) -> String {
     format!("{space}\0{name}")
 }
 
+/// The lineage of the entry of an ended run, and the id of its checkpoint.
+fn entry(space: &str, run: &str, ns: &str) -> String {
+    match ns {
+        "" => lineage(&format!("{space}{ENDED}"), run),
+        ns => lineage(&format!("{space}{ENDED}{NAMESPACE}"), &thread::lineage(run, ns)),
+    }
+}
+
 /// Removes the entry of an ended run.
-pub(super) fn forget(space: &str, run: &str) -> Op {
-    Op::Remove { contract: CONTRACT_ID, id: lineage(&format!("{space}{ENDED}"), run) }
+pub(super) fn forget(space: &str, run: &str, ns: &str) -> Op {
+    Op::Remove { contract: CONTRACT_ID, id: entry(space, run, ns) }
 }
 
 #[derive(Deserialize, TS)]
@@ -53,10 +67,37 @@ enum Call {
     Read { space: String, ids: Vec<String> },
     /// Lists the descriptions of a contract's programs, in the order of their first save.
     List { space: String },
-    /// Records that a run has ended permanently at its newest checkpoint. Replaces an earlier entry of the run.
-    End { space: String, run: String, ended: String, saved_at: i64 },
-    /// Reads the entry of [`Call::End`] for a run. The response is null if there is none.
-    Ended { space: String, run: String },
+    /// Records that a run has ended permanently, or was stopped, at its newest checkpoint. Replaces an earlier entry of
+    /// the run.
+    End {
+        space: String,
+        run: String,
+        #[serde(default)]
+        #[ts(optional, as = "Option<String>")]
+        ns: String,
+        ended: String,
+        saved_at: i64,
+    },
+    /// Reads the entries of [`Call::End`] for some runs. The response has one item for each run, in the order of `runs`.
+    /// Null: the run has no entry.
+    Ended { space: String, runs: Vec<Named> },
+    /// Removes the entry of a run.
+    Reopen {
+        space: String,
+        run: String,
+        #[serde(default)]
+        #[ts(optional, as = "Option<String>")]
+        ns: String,
+    },
+}
+
+/// The name of a run in its contract.
+#[derive(Deserialize, TS)]
+struct Named {
+    run: String,
+    #[serde(default)]
+    #[ts(optional, as = "Option<String>")]
+    ns: String,
 }
 
 #[derive(TS)]
@@ -67,7 +108,17 @@ struct Responses {
     read: Vec<Option<String>>,
     list: Vec<Described>,
     end: (),
-    ended: Option<String>,
+    ended: Vec<Option<Ended>>,
+    reopen: (),
+}
+
+/// The entry of an ended run.
+#[derive(Serialize, TS)]
+struct Ended {
+    /// The text that [`Call::End`] has stored.
+    text: String,
+    /// The id of the run's lease, even if it has expired. `None`: there is none, or it was released.
+    lease: Option<String>,
 }
 
 fn request(call: RawCall<'_>) -> Result<Request> {
@@ -103,18 +154,38 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 Response::json(&described.collect::<Result<Vec<_>>>()?).map(Some)
             })
         }
-        Call::End { space, run, ended, saved_at } => {
+        Call::End { space, run, ns, ended, saved_at } => {
             check_id("the id of the run", &run)?;
-            let key = lineage(&(space + ENDED), &run);
-            Request::Apply(vec![put(key, ended, saved_at, false)].into())
+            let mut entry = put(entry(&space, &run, &ns), ended, saved_at, false);
+            if let Op::Put(draft) = &mut entry {
+                draft.header.group = space.clone() + ENDED;
+            }
+            // Begin the lineage anew, so that a listing of the group has the last entry first.
+            Request::Apply(vec![forget(&space, &run, &ns), entry].into())
         }
-        Call::Ended { space, run } => {
-            let id = lineage(&(space + ENDED), &run);
-            Request::ask(Query::Get { contract: CONTRACT_ID, id }, |answer| {
-                let found = answer.into_checkpoint()?.map(|it| text_of(it.header)).transpose()?;
-                found.map(|text| Response::json(&text)).transpose()
-            })
-        }
+        Call::Ended { space, runs } => ended(&space, &runs),
+        Call::Reopen { space, run, ns } => Request::Apply(vec![forget(&space, &run, &ns)].into()),
+    })
+}
+
+fn ended(space: &str, runs: &[Named]) -> Request {
+    let get = |Named { run, ns }: &Named| Query::Get { contract: CONTRACT_ID, id: entry(space, run, ns) };
+    let leases = |Named { run, ns }: &Named| {
+        let of = |ns: &str| Run { space: space.to_owned(), run: run.clone(), ns: ns.to_owned() }.lineage().ok();
+        // A lease without a namespace covers all of them.
+        [of(ns), of("")]
+    };
+    let leases: Vec<_> = runs.iter().map(leases).collect();
+    let queries = runs.iter().map(get).chain(lease::all_of(space)).collect();
+    Request::ask(Query::All(queries), |answer| {
+        let Answer::All(mut answers) = answer else { return Err(Error::poisoned()) };
+        let held = lease::ids_in(answers.split_off(leases.len()))?;
+        let found = answers.into_iter().zip(leases).map(|(answer, names)| {
+            let Some(checkpoint) = answer.into_checkpoint()? else { return Ok(None) };
+            let lease = names.into_iter().flatten().find_map(|name| held.get(&name).cloned());
+            Ok(Some(Ended { text: text_of(checkpoint.header)?, lease }))
+        });
+        Response::json(&found.collect::<Result<Vec<_>>>()?).map(Some)
     })
 }
 

@@ -168,16 +168,47 @@ fn a_description_never_changes_and_a_run_that_has_its_name_is_another_lineage() 
     assert_eq!(code(describe("one", "changed")), Some(Code::Conflict));
     assert_eq!(code(describe("", "empty")), Some(Code::InvalidArgument));
     let of = json!({ "space": "agentos", "run": "one" });
-    assert_eq!(call(&store, "program", "ended", &of, 0).unwrap(), Json::Null);
+    let asked = json!({ "space": "agentos", "runs": [{ "run": "one" }] });
+    assert_eq!(call(&store, "program", "ended", &asked, 0).unwrap(), json!([null]));
     for ended in ["first", "second"] {
         call(&store, "program", "end", &with(&of, &json!({ "ended": ended, "savedAt": 6 })), 0).unwrap();
-        assert_eq!(call(&store, "program", "ended", &of, 0).unwrap(), ended);
+        let entry = json!({ "text": ended, "lease": null });
+        assert_eq!(call(&store, "program", "ended", &asked, 0).unwrap(), json!([entry]));
     }
     let read = json!({ "space": "agentos", "ids": ["none", "one"] });
     assert_eq!(call(&store, "program", "read", &read, 0).unwrap(), json!([null, "1"]));
     let recent = json!({ "spaces": ["program"], "matching": "", "limit": 1 });
     let found = call(&store, "inspect", "recent", &recent, 0).unwrap();
     assert_eq!((&found[0]["run"], &found[0]["ns"]), (&json!("one"), &json!("agentos/ended")));
+}
+
+#[test]
+fn the_entries_of_ended_runs_tell_their_leases_and_are_listed_last_first() {
+    let store = store();
+    for (run, ns) in [("a", ""), ("b", ""), ("a", "n"), ("a", "m"), ("b", "")] {
+        let end = json!({ "space": "mastra", "run": run, "ns": ns, "ended": format!("{run}{ns}"), "savedAt": 1 });
+        call(&store, "program", "end", &end, 0).unwrap();
+    }
+    let ended = |runs: Json| call(&store, "program", "ended", &json!({ "space": "mastra", "runs": runs }), 0).unwrap();
+    for (run, ns, id) in [("a", "", "of all"), ("a", "m", "of m")] {
+        let of = json!({ "space": "mastra", "run": run, "ns": ns });
+        call(&store, "lease", "take", &take(&of, id, 0, 10), 0).unwrap();
+    }
+    // Another contract's lease.
+    let of = json!({ "space": "mastra-threads", "run": "b" });
+    call(&store, "lease", "take", &take(&of, "other", 0, 10), 0).unwrap();
+    let asked = json!([{ "run": "none" }, { "run": "a", "ns": "m" }, { "run": "a", "ns": "n" }, { "run": "b" }, { "run": "" }]);
+    let entry = |text: &str, lease: Option<&str>| json!({ "text": text, "lease": lease });
+    let found = [Json::Null, entry("am", Some("of m")), entry("an", Some("of all")), entry("b", None), Json::Null];
+    assert_eq!(ended(asked), json!(found));
+    let began = json!({ "space": "program", "group": "mastra/ended", "before": null, "limit": 3 });
+    let listed = call(&store, "inspect", "began", &began, 0).unwrap();
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|run| (&run["run"], &run["ns"])).collect();
+    let [plain, named] = ["mastra/ended", "mastra/ended/ns"].map(Json::from);
+    assert_eq!(names, [(&json!("b"), &plain), (&json!("1:am"), &named), (&json!("1:an"), &named)]);
+    call(&store, "program", "reopen", &json!({ "space": "mastra", "run": "a", "ns": "m" }), 0).unwrap();
+    assert_eq!(ended(json!([{ "run": "a", "ns": "m" }])), json!([null]));
+    assert_eq!(ended(json!([{ "run": "a" }])), json!([entry("a", Some("of all"))]));
 }
 
 #[test]

@@ -135,7 +135,8 @@ fn the_effects_of_a_run_go_with_it() {
     call(&store, "program", "end", &with(&said, &json!({ "ended": "text", "savedAt": 1 })), 0).unwrap();
     call(&store, "agentos", "clear", &json!({ "runId": "run" }), 0).unwrap();
     assert_eq!(found(&store), Json::Null);
-    assert_eq!(call(&store, "program", "ended", &said, 0).unwrap(), Json::Null);
+    let asked = json!({ "space": "agentos", "runs": [{ "run": "run" }] });
+    assert_eq!(call(&store, "program", "ended", &asked, 0).unwrap(), json!([null]));
     assert_eq!(begin(&store, 1, &Json::Null), None);
     let of = json!({ "space": "agentos", "run": "run", "ns": "" });
     call(&store, "inspect", "remove", &json!({ "of": of, "ids": null, "reopen": [] }), 0).unwrap();

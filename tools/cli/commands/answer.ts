@@ -1,5 +1,4 @@
 import { traitsOf } from "../../../ts/contracts/registry.js";
-import { userInfo } from "node:os";
 import { Argument } from "commander";
 import { safeText, withId } from "../../../ts/bridge/json-form/json-text.js";
 import { ForkpointError, quote } from "../../../ts/bridge/errors.js";
@@ -12,6 +11,7 @@ import { checkpointsOf } from "../pages.js";
 import { readSource } from "../path.js";
 import { answerLine, answersOf, questionLine, readQuestions, valueText } from "../questions.js";
 import { plural } from "../units.js";
+import { userName } from "../user-name.js";
 import type { Answer, Question } from "../../../ts/inspect/questions/views.js";
 import type { CheckpointInfo, RunInfo } from "../../../ts/plugin/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
@@ -123,15 +123,6 @@ const noQuestion = ({ run }: RunInfo) =>
     "NOT_FOUND",
     `run ${quote(run)} asks no question: \`forkpoint ls --status waiting\` lists the runs that ask`,
   );
-
-function userName(): string | undefined {
-  try {
-    return userInfo().username || undefined;
-  } catch {
-    // The system has no entry for this user.
-    return undefined;
-  }
-}
 
 async function list(context: Context, inspector: Inspector, found: RunInfo): Promise<void> {
   const { output, signal } = context;

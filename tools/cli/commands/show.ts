@@ -164,7 +164,10 @@ function head(run: RunInfo, stops: string[], { output }: Context): string[] {
   const where = [run.space, run.group, run.ns].filter((each) => each !== null && each !== "");
   const lines = joined([style("bold", safeText(run.run)), ...where.map((each) => safeText(each!))], dot, output.width);
   const { text, format } = statusCell(run.status);
-  const why = run.statusWhy === null ? "" : style("dim", `: ${safeText(run.statusWhy)}`);
+  const { by = null, reason = null, at = now } = run.stopped ?? {};
+  const who = run.stopped === null ? "" : `${by === null ? "" : ` by ${safeText(by)}`} ${ago(at, now)}`;
+  const whyText = run.stopped === null ? run.statusWhy : reason;
+  const why = style("dim", `${who}${whyText === null ? "" : `: ${safeText(whyText)}`}`);
   lines.push(`${style(format, text)}${why}`, ...stops);
   const facts = [
     run.version?.version == null ? "" : `version ${safeText(run.version.version)}`,

@@ -66,14 +66,20 @@ const sizes: Array<Column<Pick<InspectedStats["spaces"][string], "checkpoints" |
 
 type Space = InspectedStats["spaces"][string] & { space: string };
 
+/** The statuses with a column. Stopped runs are rare, so a table without them has no column for them. */
+const counted = ["waiting", "failed", "unfinished", "stopped"] as const;
+
+const countText = (status: (typeof counted)[number], count: number): string =>
+  status === "stopped" && count === 0 ? "" : number(count);
+
 const spaceColumns: Array<Column<Space>> = [
   { title: "FRAMEWORK", cell: ({ space }) => ({ text: space, format: "bold" }) },
   { title: "RUNS", align: "right", drop: 2, cell: ({ runs }) => ({ text: number(runs) }) },
-  ...(["waiting", "failed", "unfinished"] as const).map((status): Column<Space> => ({
+  ...counted.map((status): Column<Space> => ({
     title: status.toUpperCase(),
     align: "right",
     drop: 5,
-    cell: ({ statuses }) => ({ text: number(statuses[status]) }),
+    cell: ({ statuses }) => ({ text: countText(status, statuses[status]) }),
   })),
   ...sizes,
 ];
@@ -87,11 +93,11 @@ const versionColumns: Array<Column<VersionCount>> = [
     align: "right",
     cell: ({ runs, isEstimate }) => ({ text: `${isEstimate ? "about " : ""}${number(runs)}` }),
   },
-  ...(["waiting", "failed", "unfinished"] as const).map((status): Column<VersionCount> => ({
+  ...counted.map((status): Column<VersionCount> => ({
     title: status.toUpperCase(),
     align: "right",
     drop: 5,
-    cell: ({ statuses }) => ({ text: number(statuses[status]) }),
+    cell: ({ statuses }) => ({ text: countText(status, statuses[status]) }),
   })),
 ];
 

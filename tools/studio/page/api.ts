@@ -20,6 +20,7 @@ import type {
   StoreInfo,
 } from "../../../ts/plugin/views.js";
 import type { AnsweredQuestion, Question } from "../../../ts/inspect/questions/views.js";
+import type { StopResult } from "../../../ts/store/stop.js";
 
 export type * from "../../../ts/plugin/views.js";
 export type { Question } from "../../../ts/inspect/questions/views.js";
@@ -184,6 +185,13 @@ export const api = {
   activity: async () => (await get<{ hours: SavedPerHour[] }>("activity")).hours,
   questions: (ref: RunRef, id: string | undefined, signal: AbortSignal) =>
     get<{ questions: Question[]; more: number }>("questions", { ...named(ref), id }, signal),
+  /** Stops a run, and waits until it has ended. */
+  stop: async (ref: RunRef, by: string, reason: string) => {
+    const given = { ...named(ref), ns: ref.ns ?? null, ...(by !== "" && { by }), ...(reason !== "" && { reason }) };
+    const headers = { "Content-Type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(given) };
+    return (await request("stop", {}, init)).json() as Promise<StopResult>;
+  },
   answer: async (ref: RunRef, answer: Record<string, unknown>) => {
     const body = JSON.stringify({ ...named(ref), ns: ref.ns ?? null, ...answer });
     const headers = { "Content-Type": "application/json" };

@@ -6,6 +6,7 @@ import { type Question, type RunRef, type Trouble, api, troubleOf } from "./api.
 import { now } from "./clock.js";
 import { ago, at, shown } from "./format.js";
 import { Icon } from "./icons.js";
+import { NameField, keepName, storedName } from "./name-field.js";
 import { Button, ErrorBox, copy, say, strandedText } from "./ui.js";
 import { textOf, wholeText } from "./value.js";
 
@@ -133,24 +134,6 @@ function waysOf({ choices, approve }: Question): Way[] {
   return [{ key: "approve", name: "Approve", body: () => ({ approve: true }) }, ...(mayReject ? [reject] : []), ...own];
 }
 
-const NAME = "forkpoint-name";
-
-function storedName(): string {
-  try {
-    return sessionStorage.getItem(NAME) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-function keepName(name: string): void {
-  try {
-    sessionStorage.setItem(NAME, name);
-  } catch {
-    // Without storage, the name is kept as long as the form.
-  }
-}
-
 function AnswerForm({ of, question, done }: Omit<AskedProps, "write">) {
   const ways = waysOf(question);
   const chosen = useSignal(ways[0]!.key);
@@ -214,18 +197,7 @@ function AnswerForm({ of, question, done }: Omit<AskedProps, "write">) {
       )}
       {trouble.value !== null && <ErrorBox trouble={trouble.value} />}
       <div class="row ways">
-        <label class="field row">
-          <span>Your name</span>
-          <input
-            maxLength={200}
-            size={16}
-            data-testid="answer-by"
-            placeholder="optional"
-            autocomplete="off"
-            value={by.value}
-            onInput={({ currentTarget: { value } }) => (by.value = value)}
-          />
-        </label>
+        <NameField by={by} testId="answer-by" />
         <Button kind="primary" icon="check" type="submit" testId="answer-submit" disabled={sending.value}>
           Answer
         </Button>

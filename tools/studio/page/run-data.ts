@@ -192,9 +192,9 @@ export class RunView {
   #take({ run, forks, effects }: RunPage): void {
     this.info.value = run;
     this.effects.value = effects;
-    // No event tells that the process of a running effect has ended.
+    // No event tells that a process has ended its work on the run, or on an effect.
     clearTimeout(this.#looking);
-    if (effects.some(({ state }) => state === "running")) {
+    if (run.lease !== null || effects.some(({ state }) => state === "running")) {
       this.#looking = setTimeout(() => void this.#loadNewest(), 5_000);
     }
     this.forks.value = forks.filter(({ forkedFrom }) => forkedFrom !== null);

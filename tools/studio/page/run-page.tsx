@@ -19,6 +19,7 @@ import { Questions } from "./questions-view.js";
 import { RunView, refOf } from "./run-data.js";
 import { store } from "./store.js";
 import { RunViews } from "./run-views.js";
+import { Stop } from "./stop-dialog.js";
 import { Take } from "./take-dialog.js";
 import { UsageFacts, useUsage } from "./usage-view.js";
 import {
@@ -133,7 +134,7 @@ function Run({ of }: { of: RunRef }) {
 }
 
 /** Runs with these statuses may have questions, or unused answers. */
-const MAY_ASK: ReadonlySet<string> = new Set(["waiting", "unfinished"]);
+const MAY_ASK: ReadonlySet<string> = new Set(["waiting", "unfinished", "stopped"]);
 
 /** Resolves when the signal has a value. */
 function known(signal: ReadonlySignal<unknown>): Promise<void> {
@@ -183,6 +184,7 @@ function Head({ view, write, openFork }: HeadProps) {
           />
         )}
         <Namespaces of={ref} />
+        <Stop of={ref} info={info} write={write} done={() => void view.load()} />
         <Take of={ref} info={info} />
         <Button
           kind="primary"
@@ -207,7 +209,7 @@ function Head({ view, write, openFork }: HeadProps) {
 }
 
 function Facts({ info, view }: { info: RunInfo; view: RunView }) {
-  const { group, checkpoints, bytes: size, began, active, forkedFrom, labels, lease } = info;
+  const { group, checkpoints, bytes: size, began, active, forkedFrom, labels, lease, stopped } = info;
   return (
     <ul class="facts row small soft">
       <li>{counted(checkpoints, "step")}</li>
@@ -233,6 +235,12 @@ function Facts({ info, view }: { info: RunInfo; view: RunView }) {
         </li>
       )}
       <li title={at(active)}>active {ago(active, now.value)}</li>
+      {stopped !== null && (
+        <li title={at(stopped.at)} data-testid="run-stopped">
+          stopped {ago(stopped.at, now.value)}
+          {stopped.by !== null && <> by {shown(stopped.by, 80)}</>}
+        </li>
+      )}
       {forkedFrom !== null && (
         <li>
           forked from{" "}

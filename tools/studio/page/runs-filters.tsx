@@ -9,7 +9,7 @@ import * as list from "./runs-data.js";
 import { store } from "./store.js";
 import { Button, StatusMark } from "./ui.js";
 
-export const statuses: Status[] = ["waiting", "failed", "unfinished", "finished", "unknown"];
+export const statuses: Status[] = ["waiting", "failed", "unfinished", "stopped", "finished", "unknown"];
 
 const times = [
   ["", "Any time"],

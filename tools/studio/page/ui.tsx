@@ -61,6 +61,7 @@ const statusIcons: Record<Status, IconName> = {
   waiting: "pause",
   failed: "cross",
   unfinished: "half",
+  stopped: "stop",
   finished: "check",
   unknown: "dash",
 };

@@ -15,6 +15,7 @@ import { detachBuffers } from "../../bridge/detach.js";
 import type { Exact } from "../../bridge/wire.js";
 import { decodeCheckpoint, encodeCheckpoint } from "../shared/record.js";
 import type { ProgramVersion } from "../../store/compare-programs.js";
+import type { RunStop } from "../../store/ended-runs.js";
 import { versionsOf } from "../../store/stored-programs.js";
 import type { RunStatus } from "../shared/recover-options.js";
 import { type StepRef, filled, readStepRef } from "./checkpoint.js";
@@ -76,10 +77,13 @@ export interface WorkflowRunInfo {
   latest: CheckpointSummary;
   /**
    * `"finished"` if all steps of the run are stored, otherwise `"unfinished"`. A failed step stores nothing.
+   * `"stopped"` if somebody has stopped the run.
    * `"unknown"` if the framework's own `Workflow`, or a `save` without the option `steps`, stored the latest
    * checkpoint.
    */
   status: RunStatus;
+  /** Who has stopped the run, when, and why. Null if the status is not `"stopped"`. */
+  stopped: RunStop | null;
   /** The version of the workflow that stored the latest checkpoint. Null: unknown. */
   version: ProgramVersion | null;
   /** The holder of the run's lease. Null: there is no lease, or it has expired. */
@@ -382,8 +386,11 @@ async function runs({ native }: Engine, options: unknown): Promise<WorkflowRunsP
     space: agentium.name,
     fetch: (before, limit) => agentium.call(native, "runs", { limit, before }),
     runOf: ({ runId }) => runId,
-    show: ({ runId, checkpoints, latest, status, shape }, lease) => {
-      return { shape, run: { runId, checkpoints, latest, status, version: null, lease } as WorkflowRunInfo };
+    newestOf: ({ latest, status }) => ({ newest: latest.id, status }),
+    show: ({ runId, checkpoints, latest, status: stored, shape }, lease, stopped) => {
+      const status = stopped === null ? stored : "stopped";
+      const run: WorkflowRunInfo = { runId, checkpoints, latest, status, stopped, version: null, lease };
+      return { shape, run };
     },
   });
   const shapes = page.map(({ shape }) => shape);

@@ -10,6 +10,7 @@ import { idOrNull } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
 import type { ProgramVersion } from "../../store/compare-programs.js";
+import type { RunStop } from "../../store/ended-runs.js";
 import { versionsOf } from "../../store/stored-programs.js";
 import { programOption, readRecord, splitOptions, text, type StoreOptions } from "../../store/options.js";
 import { type OwnProgram, ownProgramOption } from "../../store/owner.js";
@@ -38,6 +39,8 @@ export interface RunInfo {
   latest: CheckpointMetadata;
   /** The status of the run, read from its newest checkpoint. `"unknown"` if the checkpoint does not contain it. */
   status: RunStatus;
+  /** Who has stopped the run, when, and why. Null if the status is not `"stopped"`. */
+  stopped: RunStop | null;
   /** The id of the checkpoint that the run was forked from. Null: not a fork. */
   forkedFrom: string | null;
   /** The version of the program that saved the newest checkpoint. Null: unknown. */
@@ -300,14 +303,16 @@ async function runs({ native }: Engine, options: unknown): Promise<RunsPage> {
     space: agentos.name,
     fetch: (before, limit) => agentos.call(native, "runs", { graphIdPrefix, limit, before }),
     runOf: ({ latest }) => latest.runId,
-    show: (run, lease) => ({ run, lease, shape: decodeMark(run.mark).shape }),
+    newestOf: ({ latest, status }) => ({ newest: latest.id, status }),
+    show: (run, lease, stopped) => ({ run, lease, stopped, shape: decodeMark(run.mark).shape }),
   });
   const shapes = page.map(({ shape }) => shape);
   const versions = await versionsOf(native, agentos.name, shapes);
-  const runs = page.map(({ run: { latest, status, checkpoints, forkedFrom }, lease }, at): RunInfo => {
+  const runs = page.map(({ run: { latest, status: stored, checkpoints, forkedFrom }, lease, stopped }, at): RunInfo => {
     const { runId, graphId } = latest;
     const version = versions[at]!;
-    return { runId, graphId, checkpoints, latest, status, forkedFrom, version, lease };
+    const status = stopped === null ? stored : "stopped";
+    return { runId, graphId, checkpoints, latest, status, stopped, forkedFrom, version, lease };
   });
   return { runs, cursor };
 }

@@ -3,7 +3,7 @@
 import type { RunStatus } from "../shared/recover-options.js";
 import type { Checkpoint } from "./contract.js";
 
-export type Status = Exclude<RunStatus, "unknown">;
+export type Status = Exclude<RunStatus, "unknown" | "stopped">;
 
 /** The fields of a checkpoint that determine the status. */
 type Progress = Pick<Checkpoint, "runId" | "nodeId" | "nodeResults" | "visitedNodes" | "skippedNodes" | "pendingEdges">;

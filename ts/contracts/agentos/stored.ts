@@ -14,7 +14,7 @@ import { type Found, agentos, openFound } from "./wire.js";
 
 /** The fields of a checkpoint that are stored separately from its serialized parts. */
 export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
-  status: RunStatus;
+  status: Exclude<RunStatus, "stopped">;
   /** If set, the save is refused with `CONFLICT` unless this is the id of the run's newest checkpoint. */
   expectedNewest: string | undefined;
   /** True: the save is refused with `CONFLICT` if the run has no checkpoint. */

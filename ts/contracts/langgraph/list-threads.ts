@@ -6,9 +6,10 @@ import { flag, object, oneOf, readRecord } from "../../store/options.js";
 import { decodeMark } from "../../store/mark.js";
 import { pageOf, pageOptions } from "../../store/page.js";
 import type { ProgramVersion } from "../../store/compare-programs.js";
+import { type RunStop, storedStatuses } from "../../store/ended-runs.js";
 import { versionsOf } from "../../store/stored-programs.js";
 import type { RunStatus } from "../shared/recover-options.js";
-import { status as statusOf } from "./status.js";
+import { storedStatus } from "./status.js";
 import { filterOf, matches, metadataOf } from "./list-checkpoints.js";
 import { type SaverContext } from "./tuples.js";
 import { type FoundThread, each, langgraph, openThread } from "./wire.js";
@@ -50,6 +51,8 @@ export interface ThreadsPage {
     latest: { checkpointId: string; checkpointNs: string };
     /** See `status()`. */
     status: RunStatus;
+    /** See `status()`. */
+    stopped: RunStop | null;
     /** See `status()`. Null if the checkpoint cannot be read, or with `withNext: false`. */
     next: string[] | null;
     /**
@@ -81,7 +84,8 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
   const { native, serde } = context;
   const latestFirst = order === "desc";
   const filter = filterOf(given);
-  const statuses = status === undefined || Array.isArray(status) ? status : [status];
+  const wanted = status === undefined || Array.isArray(status) ? status : [status];
+  const statuses = wanted && storedStatuses(wanted);
   const picks = async ({ latest }: FoundThread) => matches(await metadataOf(serde, latest), filter);
   const { page, cursor } = await pageOf(native, range, {
     space: langgraph.name,
@@ -90,15 +94,17 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
     picks: filter.length > 0 ? picks : undefined,
     batch: BATCH,
     runOf: ({ latest }) => latest.threadId,
-    show: (thread, lease) => ({ thread, lease }),
+    newestOf: ({ latest, status }) => ({ newest: latest.id, status }),
+    statuses: wanted,
+    show: (thread, lease, stopped) => ({ thread, lease, stopped }),
   });
   const shapes = page.map(({ thread }) => decodeMark(thread.latest.mark).shape);
   const versions = await versionsOf(native, langgraph.name, shapes);
   const threads: ThreadsPage["threads"] = [];
   for (let from = 0; from < page.length; from += READS) {
     const some = page.slice(from, from + READS);
-    const read = some.map(({ thread, lease }, at) =>
-      entryOf(context, thread, { version: versions[from + at]!, lease }, withNext),
+    const read = some.map(({ thread, lease, stopped }, at) =>
+      entryOf(context, thread, { version: versions[from + at]!, lease, stopped }, withNext),
     );
     threads.push(...(await Promise.all(read)));
   }
@@ -108,7 +114,7 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
 async function entryOf(
   context: SaverContext,
   { checkpoints, status, latest: { threadId, namespace, id, savedAt } }: FoundThread,
-  { version, lease }: Pick<ThreadsPage["threads"][number], "version" | "lease">,
+  { version, lease, stopped }: Pick<ThreadsPage["threads"][number], "version" | "lease" | "stopped">,
   withNext: boolean,
 ): Promise<ThreadsPage["threads"][number]> {
   return {
@@ -116,7 +122,8 @@ async function entryOf(
     checkpoints,
     updatedAt: savedAt,
     latest: { checkpointId: id, checkpointNs: namespace },
-    status,
+    status: stopped === null ? status : "stopped",
+    stopped,
     next: withNext ? await nextOf(context, threadId) : null,
     version,
     lease,
@@ -126,14 +133,14 @@ async function entryOf(
 /** Returns the nodes that run next. Null if the checkpoint cannot be read. The other threads are still listed. */
 async function nextOf(context: SaverContext, threadId: string): Promise<string[] | null> {
   try {
-    return (await statusOf(context, threadId))?.next ?? null;
+    return (await storedStatus(context, threadId))?.next ?? null;
   } catch (error) {
     if (error instanceof ForkpointError && error.code !== "CORRUPT") throw error;
     return null;
   }
 }
 
-const oneStatus = oneOf("waiting", "failed", "unfinished", "finished", "unknown");
+const oneStatus = oneOf("waiting", "failed", "unfinished", "stopped", "finished", "unknown");
 
 const statusesOption = (value: unknown, name: string): RunStatus | RunStatus[] =>
   Array.isArray(value) ? value.map((each) => oneStatus(each, name)) : oneStatus(value, name);

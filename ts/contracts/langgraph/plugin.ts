@@ -10,7 +10,7 @@ import { copyAnswers } from "./copy-answers.js";
 import { forkBranch } from "./fork.js";
 import { saverOf } from "./plain.js";
 import { positionOf } from "./position.js";
-import { standing, status as statusOf } from "./status.js";
+import { standing, storedStatus } from "./status.js";
 import { nextNodes } from "./tasks.js";
 import { channelOf } from "./values.js";
 import { type Found, langgraph, openFound } from "./wire.js";
@@ -20,7 +20,7 @@ export const threads: Plugin = {
   writes: (context, _, found) => found.writes.map((write) => shownWrite(context, write, write.part.name)),
   next: nextOf,
   async why(context, { run, ns }, status) {
-    const found = await statusOf(saverOf(context), run, ns ?? "");
+    const found = await storedStatus(saverOf(context), run, ns ?? "");
     if (found === null) return null;
     const { interrupts, next } = found;
     const nodes = next.map((node) => JSON.stringify(node)).join(", ");

@@ -170,7 +170,7 @@ export async function recover(
   });
 }
 
-const OPEN: RunStatus[] = ["waiting", "failed", "unfinished", "unknown"];
+const OPEN: RunStatus[] = ["waiting", "failed", "unfinished", "stopped", "unknown"];
 
 async function* candidates(saver: ForkpointSaver, maxAgeMs: number): AsyncGenerator<string> {
   let cursor: string | null | undefined;
@@ -194,6 +194,8 @@ function graphOf(agent: Agent): RecoverableThreads | undefined {
 /** The position of a thread that can continue. A thread at a breakpoint waits and has no interrupts. */
 interface Position extends Standing {
   status: "waiting" | "failed" | "unfinished";
+  /** The stored status of a thread that may be at a breakpoint, or that has an answer. */
+  stored: "unfinished" | undefined;
 }
 
 interface Parts {
@@ -219,7 +221,7 @@ class Recovery {
     const position = () => this.#run((context) => positionOf(context, found, this.#parts.shape));
     // A thread with an answer has stopped. No process works on it, even if the process that ran it is still alive.
     const status = answered ? "waiting" : standing.status;
-    return { newest, at, mark, position, status };
+    return { newest, at, mark, position, status, stored: standing.stored };
   }
 
   async *earlier(threadId: string): AsyncGenerator<Earlier> {
@@ -257,6 +259,7 @@ class Recovery {
       throw new ForkpointError("NOT_FOUND", `thread ${quote(threadId)} not found: nothing to recover`);
     }
     const { status, next } = found;
+    const stored = status === "unfinished" ? status : undefined;
     if (status === "finished") return undefined;
     if (status === "unknown") {
       if (!isNamed) return undefined;
@@ -264,8 +267,8 @@ class Recovery {
       throw new ForkpointError("INVALID_ARGUMENT", `thread ${quote(threadId)} cannot be recovered, because ${why}`);
     }
     return status === "unfinished" && !found.answered && this.#mayBeAtBreakpoint(next)
-      ? { ...found, status: "waiting", interrupts: [] }
-      : { ...found, status };
+      ? { ...found, status: "waiting", interrupts: [], stored }
+      : { ...found, status, stored };
   }
 
   /**

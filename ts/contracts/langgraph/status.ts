@@ -8,7 +8,8 @@ import { load } from "./serde.js";
 import { headers } from "./list-checkpoints.js";
 import { type Context, type Interrupt, nextNodes, outline, tasksOf } from "./tasks.js";
 import type { SaverContext } from "./tuples.js";
-import { type Found, sortKeyOf } from "./wire.js";
+import { type Found, langgraph, sortKeyOf } from "./wire.js";
+import { type RunStop, stopsOf } from "../../store/ended-runs.js";
 import type { RunStatus } from "../shared/recover-options.js";
 
 /** The status of a thread, read from its newest checkpoint. */
@@ -22,6 +23,7 @@ export interface ThreadStatus {
    * - `"failed"`: a node threw an error, and no later run has repeated the node.
    * - `"unfinished"`: nodes have yet to run. Either a process is running them, or a process ended too early, or the
    *   graph is at a breakpoint (`interruptBefore`, `interruptAfter`). The store cannot know which.
+   * - `"stopped"`: somebody has stopped the thread, and nobody has continued it. See `stopped`.
    * - `"finished"`: no node has yet to run.
    * - `"unknown"`: the checkpoint does not contain the status. Its format is older than LangGraph's version 4, or it is
    *   not from a `StateGraph` or an `entrypoint`.
@@ -31,8 +33,10 @@ export interface ThreadStatus {
   next: string[];
   /** The questions that wait for an answer, as `interrupt()` stored them. */
   interrupts: Array<{ id?: string; value?: any }>;
-  /** The error of a failed node, if the status is `"failed"`. If several nodes failed, one of their errors. */
+  /** The error of a node, if one has failed. If several nodes failed, one of their errors. */
   error?: NodeError;
+  /** Who has stopped the thread, when, and why. Null if the status is not `"stopped"`. */
+  stopped: RunStop | null;
 }
 
 /** The fields of a node's error that LangGraph stores. */
@@ -41,13 +45,29 @@ export interface NodeError {
   message: string;
 }
 
-/** Reads the status of a thread, or of one of its namespaces, from the newest checkpoint of the namespace. */
-export async function status(context: Context, threadId: unknown, namespace = ""): Promise<ThreadStatus | null> {
-  const found = await outline(context, threadId, namespace);
-  return found && statusAt(context, found);
+/** Reads the status of a thread from its newest checkpoint. */
+export async function status(context: Context, threadId: unknown): Promise<ThreadStatus | null> {
+  const found = await outline(context, threadId, "");
+  if (found === null) return null;
+  const { status: stored } = await standingAt(context, found);
+  const { checkpointId: newest, status } = stored;
+  const { threadId: run } = found.header;
+  const [stopped = null] = await stopsOf(context.native, langgraph.name, [{ run, ns: "", newest, status }]);
+  return stopped === null ? { ...stored, stopped } : { ...stored, status: "stopped", stopped };
 }
 
-export interface Standing extends ThreadStatus {
+/** The status without the knowledge that the thread was stopped. */
+export interface StoredStatus extends Omit<ThreadStatus, "status" | "stopped"> {
+  status: Exclude<RunStatus, "stopped">;
+}
+
+/** Reads the stored status of a thread, or of one of its namespaces, from the newest checkpoint of the namespace. */
+export async function storedStatus(context: Context, threadId: unknown, namespace = ""): Promise<StoredStatus | null> {
+  const found = await outline(context, threadId, namespace);
+  return found && (await standingAt(context, found)).status;
+}
+
+export interface Standing extends StoredStatus {
   mark: Mark;
   /** True if all questions are answered, but no run has all of the answers: nothing continues the thread by itself. */
   answered: boolean;
@@ -63,21 +83,17 @@ export async function standing(context: Context, threadId: string): Promise<Stan
   return { ...status, answered, partly, mark: decodeMark(found.header.mark), found };
 }
 
-async function statusAt(context: Context, found: Found): Promise<ThreadStatus> {
-  return (await standingAt(context, found)).status;
-}
-
 async function standingAt(
   context: Context,
   found: Found,
-): Promise<Pick<Standing, "answered" | "partly"> & { status: ThreadStatus }> {
+): Promise<Pick<Standing, "answered" | "partly"> & { status: StoredStatus }> {
   const { failed } = await tasksOf(context, found);
   const tasks = await nextNodes(context, found);
   const next = tasks && [...new Set(tasks)];
   const { interrupts, answered, partly } = await openAt(context, found);
   const { id: checkpointId, savedAt: updatedAt } = found.header;
   const rest = { checkpointId, updatedAt, next: next ?? [], interrupts };
-  const of = (status: RunStatus, more?: Pick<ThreadStatus, "error">) => ({
+  const of = (status: StoredStatus["status"], more?: Pick<ThreadStatus, "error">) => ({
     status: { status, ...rest, ...more },
     answered: answered && status === "unfinished",
     partly,

@@ -19,6 +19,8 @@ export interface Candidate {
   /** Reads the position of the run in its program. Only called if another version made the checkpoint. */
   position(): Promise<ProgramPosition> | ProgramPosition;
   status: "waiting" | "failed" | "unfinished";
+  /** The status without knowledge of the program, if it differs. */
+  stored?: "unfinished" | undefined;
 }
 
 /** An earlier checkpoint of a run. */

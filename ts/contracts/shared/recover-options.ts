@@ -15,10 +15,11 @@ import { noLeases } from "./run-lease.js";
  * - `"waiting"`: a human's answer is missing.
  * - `"failed"`: a node has failed.
  * - `"unfinished"`: nodes are left to run. The run has crashed, or a process works on it.
+ * - `"stopped"`: somebody has stopped the run, and nobody has continued it. `recover` leaves it alone.
  * - `"finished"`: no node is left to run.
  * - `"unknown"`: the checkpoint does not contain the status.
  */
-export type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+export type RunStatus = "waiting" | "failed" | "unfinished" | "stopped" | "finished" | "unknown";
 
 export type { ProgramVersion };
 

@@ -6,7 +6,7 @@ import type { RunKey } from "../../bridge/native.js";
 import { publishStranded } from "../../bridge/strandings.js";
 import { recovering } from "../../store/scope.js";
 import { HeldLease, holdersOf } from "../../store/lease.js";
-import { endOf } from "../../store/ended-runs.js";
+import { endOf, reopenRun } from "../../store/ended-runs.js";
 import { describeProgram } from "../../store/stored-programs.js";
 import { Attempt } from "./attempt.js";
 import { Changes } from "./changes.js";
@@ -24,12 +24,19 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
   const native = await handle.run(async (engine) => engine.native);
   const changes = new Changes(framework, settings);
   const of = (run: string) => ({ space, run, ns: "" });
-  const newest = async (run: string) => {
+  /** The entries of runs that continue nevertheless: see `ts/store/ended-runs.ts`. */
+  const entries = new Map<string, string>();
+  const newest = async (run: string, lease?: HeldLease) => {
     const found = await framework.look(run);
     // If the clock has stepped back, the age of the run is unknown.
     if (found === undefined || Math.max(0, Date.now() - found.at) < idleMs) return null;
-    const ended = await handle.run(({ native }) => endOf(native, { space, run }, found.newest));
-    if (ended !== null && ended.fork === undefined && framework.named === undefined) return null;
+    const { newest, stored: status = found.status } = found;
+    const { entry, ended } = await handle.run(({ native }) => endOf(native, of(run), { newest, status }, lease?.id));
+    // The lease of a crashed process, which told that the run was continued, may be gone.
+    const isKnown = lease !== undefined && entry !== null && entries.get(run) === entry;
+    if (ended !== null && ended.fork === undefined && !isKnown && framework.named === undefined) return null;
+    if (entry === null) entries.delete(run);
+    else entries.set(run, entry);
     const from = await changes.shapeOf(found.mark);
     return refusal(framework, run, found, from) ?? (await changes.judge(run, found, from, ended)) ?? found;
   };
@@ -43,9 +50,15 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
       const ended = await (fork === run ? work(lease) : underLease(framework, of(fork), settings, lookAtFork, work));
       if (ended !== undefined && !(ended instanceof Suspect)) forks.push(named(fork, ended));
     };
-    const work = async (lease: HeldLease) =>
-      (await changes.apply(run, lease, recoverFork)) ?? framework.work(run, lease);
-    const ended = await underLease(framework, of(run), settings, () => newest(run), work, begin);
+    const work = async (lease: HeldLease) => {
+      const left = await changes.apply(run, lease, recoverFork);
+      if (left !== undefined) return left;
+      // The run continues. If it was stopped, it is an unfinished run from now on, also after a crash.
+      if (entries.delete(run)) await handle.run(({ native }) => reopenRun(native, of(run)), lease);
+      return framework.work(run, lease);
+    };
+    const look = (lease?: HeldLease) => newest(run, lease);
+    const ended = await underLease(framework, of(run), settings, look, work, begin);
     if (ended instanceof Suspect) return ended;
     return ended === undefined ? [] : [named(run, ended), ...forks];
   });
@@ -152,14 +165,14 @@ const [SHORTEST_WAIT, LONGEST_WAIT] = [50, 1_000];
 /**
  * Works on a run under its lease, and returns the outcome. If another process holds the lease, waits for the end of the
  * lease and works on the run if it still needs recovery. `newest` returns a run to recover, the outcome of a run to
- * leave alone, or null. `work` gets the lease for its writes. Returns undefined if the run needs no recovery. Returns a
+ * leave alone, or null. It gets the lease, if it was taken. `work` gets the lease for its writes. Returns undefined if the run needs no recovery. Returns a
  * suspect that must be recovered alone, unless `begin` is `Attempt.alone`.
  */
 export async function underLease<R>(
   { handle, noun }: Pick<Framework<object>, "handle" | "noun">,
   of: RunKey,
   settings: Settings,
-  newest: () => Promise<Pick<Candidate, "newest"> | UnrecoveredRun | null>,
+  newest: (lease?: HeldLease) => Promise<Pick<Candidate, "newest"> | UnrecoveredRun | null>,
   work: (lease: HeldLease) => Promise<R>,
   begin: Begin = Attempt.together,
 ): Promise<R | UnrecoveredRun | Suspect | undefined> {
@@ -184,7 +197,7 @@ export async function underLease<R>(
         if (lease instanceof HeldLease) {
           try {
             // Another process may have recovered the run just before this one took the lease.
-            const now = await newest();
+            const now = await newest(lease);
             if (now !== null && "newest" in now && now.newest === from)
               return await attempt.work(() => recovering(handle, lease, () => work(lease)));
             holder ??= "another process";

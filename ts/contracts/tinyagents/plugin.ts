@@ -6,7 +6,7 @@ import type { Context } from "../../plugin/context.js";
 import { type Fork, editedState } from "../../plugin/fork.js";
 import type { Plugin } from "../../plugin/plugin.js";
 import { type Parts, keyOf, readFound, readValue, shownWrite, withState } from "../../plugin/values.js";
-import type { CheckpointRef, Status } from "../../plugin/views.js";
+import type { CheckpointRef, StoredStatus } from "../../plugin/views.js";
 import { type FoundCheckpoint, type FoundWrite, type Row, inspect, openCheckpoint } from "../../plugin/wire.js";
 import { handleOf } from "../../store/handle-of.js";
 import { Checkpointer } from "./checkpointer.js";
@@ -121,7 +121,7 @@ function openTasks(writes: readonly FoundWrite[]): [waiting: number, failed: num
 
 function statusOfTasks(
   tasks: ReadonlyArray<{ record: { result: unknown; question: unknown; error: unknown } }>,
-): Status {
+): StoredStatus {
   const open = tasks.filter(({ record }) => record.result === undefined);
   if (open.some(({ record }) => record.question !== undefined)) return "waiting";
   if (open.some(({ record }) => record.error !== undefined)) return "failed";

@@ -3,6 +3,8 @@
 import type { Engine } from "../../store/engine.js";
 import { readRecord } from "../../store/options.js";
 import type { ProgramVersion } from "../../store/compare-programs.js";
+import { type RunStop, stopsOf } from "../../store/ended-runs.js";
+import type { Newest } from "../../store/newest.js";
 import { versionsOf } from "../../store/stored-programs.js";
 import { PAGE, pageOf, pageOptions } from "../../store/page.js";
 import { getSnapshot, type StateSnapshot } from "./graph/inspection.js";
@@ -20,8 +22,11 @@ export interface GraphThreadsPage {
     /**
      * The status of the thread, read from its latest checkpoint: `"waiting"` if a task asks a question without an
      * answer, `"failed"` if a task has failed, `"unfinished"` if nodes are left to run, and otherwise `"finished"`.
+     * `"stopped"` if somebody has stopped the thread.
      */
     status: RunStatus;
+    /** Who has stopped the thread, when, and why. Null if the status is not `"stopped"`. */
+    stopped: RunStop | null;
     /** The nodes that run next. */
     next: string[];
     /** The version of the graph that stored the latest checkpoint. Null: unknown. */
@@ -62,13 +67,21 @@ export async function listWithStatus<S>(
       tinyagents.name,
       shapes.map((shape) => (typeof shape === "string" ? shape : null)),
     );
+    const newest = snapshots.map((snapshot, at): Newest | null => {
+      if (snapshot === null) return null;
+      const { checkpointId: newest } = snapshot.config;
+      return { run: some[at]!.threadId, ns: "", newest, status: statusOf(snapshot) };
+    });
+    const stops = await stopsOf(native, tinyagents.name, newest);
     for (const [at, snapshot] of snapshots.entries()) {
       // The thread may have been removed after it was listed.
       if (snapshot === null) continue;
       const { threadId, lease } = some[at]!;
       const { config, next } = snapshot;
       const { checkpointId } = config;
-      threads.push({ threadId, checkpointId, status: statusOf(snapshot), next, version: versions[at]!, lease });
+      const stopped = stops[at]!;
+      const status = stopped === null ? statusOf(snapshot) : "stopped";
+      threads.push({ threadId, checkpointId, status, stopped, next, version: versions[at]!, lease });
     }
   }
   return { threads, cursor };

@@ -3,6 +3,7 @@
 import { fromJsonForm, shownForm } from "../../bridge/json-form/to-json-form.js";
 import { ForkpointError, isOvertaken, isOwnError, quote, typeError } from "../../bridge/errors.js";
 import { hasAnswer } from "../../store/answered.js";
+import { continueStopped } from "../../store/ended-runs.js";
 import { idOrNull } from "../../store/ids.js";
 import { type HeldLease, fenced, takeLease } from "../../store/lease.js";
 import { anything, flag, readRecord } from "../../store/options.js";
@@ -140,6 +141,8 @@ async function store(context: Context, key: Key, given: unknown): Promise<Questi
       const value = valueOf(source, question, answer, named);
       const stored: Given = { value, by: answer.by ?? null, at: Date.now() };
       try {
+        // The answer continues a run that was stopped before it asked.
+        await continueStopped(native, { space: key.space, run: key.run });
         await source.answer!(context, native, key, question.id, stored, lease);
         return { ...question, answered: shownAnswer(stored) };
       } catch (error) {

@@ -182,7 +182,10 @@ pub(super) struct ShownOpen {
 /// An open run, from its newest checkpoint.
 #[derive(Serialize, TS)]
 struct OpenRun {
+    run: String,
     ns: Option<String>,
+    /// The id of the newest checkpoint.
+    id: String,
     status: Status,
     /// The name of the program that made the checkpoint. `None`: unknown, or in the metadata.
     program: Option<String>,
@@ -202,8 +205,9 @@ pub(super) fn shown_open(answer: Answer) -> Result<Option<Response>> {
             let Shown { maker: Maker { program, shape }, serialized, .. } =
                 (contract.show)(&newest).unwrap_or_default();
             let metadata = serialized.filter(|_| shape.is_none());
-            let Names { ns, .. } = (contract.name_of)(Some(newest.lineage), None);
-            Some(OpenRun { ns, status, program, shape, metadata: metadata.map(|part| response.part(part)) })
+            let id = shown_id(contract, &newest);
+            let Names { run, ns, .. } = (contract.name_of)(Some(newest.lineage), None);
+            Some(OpenRun { run: run?, ns, id, status, program, shape, metadata: metadata.map(|part| response.part(part)) })
         };
         Ok(ShownOpen { count, is_estimate, runs: some.into_iter().filter_map(run).collect() })
     })

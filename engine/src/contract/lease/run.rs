@@ -36,10 +36,13 @@ impl Run {
     pub(in crate::contract) fn lineage(&self) -> Result<String> {
         check_id("the id of the run", &self.run)?;
         let Self { space, run, ns } = self;
-        Ok(match &**ns {
-            "" => format!("{space}\0{run}"),
-            ns => format!("{space}{NAMESPACE}\0{}", thread::lineage(run, ns)),
-        })
+        let name = if ns.is_empty() { run.clone() } else { thread::lineage(run, ns) };
+        Ok(Self::prefix(space, ns) + &name)
+    }
+
+    /// The prefix of the lineages of all leases of a contract's runs without a namespace, or of those with one.
+    pub(super) fn prefix(space: &str, ns: &str) -> String {
+        format!("{space}{}\0", if ns.is_empty() { "" } else { NAMESPACE })
     }
 }
 
