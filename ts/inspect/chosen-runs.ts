@@ -4,7 +4,17 @@ import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { whole } from "../store/options.js";
 import { endedKey, programIds, programKeys } from "../store/stored-programs.js";
 import { traitsOf } from "../contracts/registry.js";
-import { type Context, contractsOf, effectsOf, isMain, isOfEffects, readKey, readSpace, spaceOf } from "./context.js";
+import {
+  type Context,
+  contractsOf,
+  effectsOf,
+  hasSubgraphs,
+  isMain,
+  isOfEffects,
+  readKey,
+  readSpace,
+  spaceOf,
+} from "./context.js";
 import { namespacesOf } from "./remove.js";
 import { hasEntries } from "./stopped.js";
 import { newestOf, readPages } from "../plugin/pages.js";
@@ -95,7 +105,7 @@ async function withPrograms({ engine }: Pick<Context, "engine">, chosen: ChosenR
   }
   const noted = chosen.map((run) => {
     const { space, run: name, ns } = run.keys[0]!;
-    const of = { space: spaceOf(space), run: name, ns: isMain(space, null) ? ns : "" };
+    const of = { space: spaceOf(space), run: name, ns: hasSubgraphs(space) ? "" : ns };
     return withEntries.has(of.space) ? { ...run, keys: [...run.keys, endedKey(of)] } : run;
   });
   return [...programs, ...noted];

@@ -9,7 +9,7 @@ import { fenced, leaseOfRun } from "../../store/lease.js";
 import { readRecord } from "../../store/options.js";
 import { OwnRequest, pollMs } from "../../store/requests.js";
 import type { StopOptions, StopResult } from "../../store/stop.js";
-import { sleep } from "../../store/wake.js";
+import { Sleeper } from "../../store/wake.js";
 import type { Answers } from "./answers.js";
 import type { ChatMessage, ChatStopResult } from "./contract.js";
 import { stopOptions } from "./options.js";
@@ -161,7 +161,8 @@ export class Stops {
       const left = until - performance.now();
       if (left <= 0) return end("no answer", "open");
       await request?.renew();
-      await sleep(native, of, Math.min(pollMs(native), left), signal);
+      const sleeper = new Sleeper(native, of);
+      await sleeper.sleep(Math.min(pollMs(native), left), signal).finally(() => sleeper.end());
     }
   }
 
