@@ -31,9 +31,13 @@ export class Activity {
     }
   }
 
+  get isIdle(): boolean {
+    return this.#count === 0;
+  }
+
   /** Resolves when no operation is in progress. */
   idle(): Promise<void> {
-    return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+    return this.isIdle ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }
 }
 

@@ -239,11 +239,18 @@ export class HeldLease implements Lease, Fence {
     return this.#released;
   }
 
-  /** Ends the lease without a release: it expires, and the next holder sees that something is left to do. */
-  abandon(): void {
+  /** Lets the lease expire now, without a release. The next holder sees that work is left to be undone. */
+  async abandon(): Promise<void> {
     clearTimeout(this.#timer);
     this.#leave();
-    this.#released ??= Promise.resolve();
+    try {
+      const now = await storeClock(this.#native);
+      const holding = { ...this.#holding, until: now };
+      await calls.call(this.#native, "renew", { of: this.of, id: this.id, holding, savedAt: now });
+      wakeAll(this.#native, this.of);
+    } finally {
+      this.#released ??= Promise.resolve();
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -152,15 +152,27 @@ class Scope extends LeaseScope {
   async #end(): Promise<void> {
     const lease = this.lease;
     try {
-      // A function that was stopped leaves saves and effects behind. The next holder would not see what they store.
-      if (!lease.lost) await this.activity.idle();
+      if (!lease.lost) await this.#settled();
       if (lease.stop?.what === "stop" && !lease.lost) await recordStop(this.handle, lease, lease.stop);
-      if (lease.stop?.what === "rollback" && !lease.lost) await this.#undo().catch(() => lease.abandon());
+      // If that fails, the caller that asked for it tries it too, and gets the error.
+      if (lease.stop?.what === "rollback" && !lease.lost)
+        await this.#undo().catch(() => lease.abandon().catch(() => {}));
     } finally {
       // If that fails, the lease expires.
       await lease.release().catch(() => {});
       this.#letGo();
     }
+  }
+
+  /**
+   * A function that was stopped leaves saves and effects behind. The next holder would not see what they store. They
+   * may be chained: the next one begins when the one before has ended.
+   */
+  async #settled(): Promise<void> {
+    do {
+      await this.activity.idle();
+      if (this.#signal.aborted) await new Promise((resolve) => setImmediate(resolve));
+    } while (!this.activity.isIdle);
   }
 
   /** A function that was stopped may fail with any error. Returns the error that says who has stopped it. */
