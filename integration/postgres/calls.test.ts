@@ -172,7 +172,7 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         // The sessions, and then their leases.
         sessions: [2, () => store.sessions()],
         // With its effects, and what a program has said of it.
-        deleteSession: [24, () => store.deleteSession("s")],
+        deleteSession: [23, () => store.deleteSession("s")],
       },
     ];
   },

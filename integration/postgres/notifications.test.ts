@@ -75,7 +75,7 @@ onServer("newest", (server) => {
     await server().halt();
     await server().start();
     while ((await listening(url)).length === 0);
-    const [{ query: listen }] = (await listening(url)) as [{ query: string }];
+    const listen = (await listening(url))[0]!.query;
     const run = Buffer.from("agentium\0run").toString("hex");
     for (const before = waiter.lines.length; !waiter.said.slice(before).some(({ timer }) => timer === waits.timer);) {
       await on(url, `${listen.replace("LISTEN", "NOTIFY")}, '${run}'`);
@@ -155,16 +155,16 @@ onServer("newest", (server) => {
     await using lease = await store.lease({ space: "agentium", run: "run" });
     const waiter = store.exclusive("run", () => {}, { whenBusy: "enqueue" });
     while ((await listening(url)).length === 0);
-    const [{ query: listen }] = (await listening(url)) as [{ query: string }];
+    const listen = (await listening(url))[0]!.query;
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     onTestFinished(() => client.end());
     const heard: string[] = [];
     const ended = new Promise<void>((resolve) => {
-      client.on("notification", ({ payload }) => {
+      client.on("notification", ({ payload }: { payload: string }) => {
         if (payload === "end") resolve();
         // The store also tests whether it is notified.
-        else if (!payload!.startsWith("test ")) heard.push(payload!);
+        else if (!payload.startsWith("test ")) heard.push(payload);
       });
     });
     await client.query(listen);

@@ -1,5 +1,6 @@
 /** Takes the lease of a run that may be busy: at once, in the order of arrival, or by stopping its holder. */
 
+import { setTimeout as delay } from "node:timers/promises";
 import { crypto } from "../bridge/crypto.js";
 import { ForkpointError, isOwnError, quote } from "../bridge/errors.js";
 import type { RunKey } from "../bridge/native.js";
@@ -114,8 +115,9 @@ class Waiter {
       return await this.#take(this.#id);
     } catch (error) {
       if (!isOwnError(error) || !error.retryable) throw error;
-      this.#sleeper.looks();
-      await this.#sleeper.sleep(PAUSE, this.#wanted.signal);
+      const { signal } = this.#wanted;
+      // A change during the pause ends the sleep after it.
+      await delay(PAUSE, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
       return last;
     }
   }

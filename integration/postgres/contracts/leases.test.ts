@@ -1,3 +1,4 @@
-// Leases, of all contracts.
+// Leases, of all contracts, and the scopes that take them.
+import "../../../__test__/exclusive.test.js";
 import "../../../__test__/leases.test.js";
 import "../../langgraph/leases.test.js";
