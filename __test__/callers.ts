@@ -105,10 +105,10 @@ export class There extends Caller {
 export type Where = "one process" | "two processes";
 
 /** The kinds of store, each for calls of one process and for calls of two. */
-export const places: ReadonlyArray<{ kind: Kind; where: Where }> = kinds.flatMap((kind) => [
-  { kind, where: "one process" as const },
-  ...(sharedKinds.includes(kind) ? [{ kind, where: "two processes" as const }] : []),
-]);
+export const places: ReadonlyArray<{ kind: Kind; where: Where }> = [
+  ...kinds.map((kind) => ({ kind, where: "one process" as const })),
+  ...sharedKinds.map((kind) => ({ kind, where: "two processes" as const })),
+];
 
 /** Two callers: the second one is this process. `path` is the fixture, and `make` makes its methods here. */
 export function callers(where: Where, target: string, path: string, make: Make) {

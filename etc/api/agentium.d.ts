@@ -378,6 +378,7 @@ interface WorkflowRunInfo {
     checkpoints: number;
     latest: CheckpointSummary;
     status: RunStatus;
+    stopped: RunStop | null;
     version: ProgramVersion | null;
     lease: LeaseHolder | null;
 }

@@ -194,6 +194,7 @@ interface RunInfo {
     checkpoints: number;
     latest: CheckpointMetadata;
     status: RunStatus;
+    stopped: RunStop | null;
     forkedFrom: string | null;
     version: ProgramVersion | null;
     lease: LeaseHolder | null;

@@ -63,6 +63,9 @@ waterfallOf
 export {
 Finding
 PathStep
+RunStop
+StopOptions
+StopResult
 VerifyReport
 formatPath
 fromJsonForm

@@ -325,6 +325,7 @@ interface RunInfo extends RunRef {
     latest: CheckpointInfo;
     forkedFrom: CheckpointRef | null;
     status: Status;
+    stopped: RunStop | null;
     labels: Record<string, string>;
     statusWhy: string | null;
     question: string | null;
@@ -424,7 +425,7 @@ interface SpaceStats {
     storedBytes: number;
     isEstimate: boolean;
 }
-type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+type Status = "waiting" | "failed" | "unfinished" | "stopped" | "finished" | "unknown";
 type StoreEvent = {
     type: "saved";
     seq: number;
@@ -524,6 +525,7 @@ declare class StoreInspector implements AsyncDisposable {
     }): Promise<CheckpointRef>;
     answer(ref: RunRef, answer: Answer): Promise<AnsweredQuestion>;
     setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void>;
+    stop(ref: RunRef, options?: StopOptions): Promise<StopResult>;
     importFrom(from: string | URL | Store, options?: Pick<CopyOptions, "onConflict" | "signal" | "onProgress">): Promise<CopyResult>;
     remove(ref: RunRef, ids?: string[], options?: DeleteOptions): Promise<{
         removed: number;

@@ -269,6 +269,7 @@ interface ThreadStatus {
         value?: any;
     }>;
     error?: NodeError;
+    stopped: RunStop | null;
 }
 interface ThreadsPage {
     threads: Array<{
@@ -280,6 +281,7 @@ interface ThreadsPage {
             checkpointNs: string;
         };
         status: RunStatus;
+        stopped: RunStop | null;
         next: string[] | null;
         version: ProgramVersion | null;
         lease: LeaseHolder | null;

@@ -64,6 +64,7 @@ RunPruneResult
 RunRef
 RunStats
 RunStatus
+RunStop
 Serializer
 SessionPruneOptions
 StatsOptions
@@ -354,7 +355,12 @@ interface RunStats extends Omit<StoreStats, "lineages" | "largest"> {
         runId: string;
     } & Omit<LineageStats, "lineage">>;
 }
-type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+type RunStatus = "waiting" | "failed" | "unfinished" | "stopped" | "finished" | "unknown";
+interface RunStop {
+    by: string | null;
+    reason: string | null;
+    at: number;
+}
 declare abstract class RunStore extends ContractStore {
     prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
     stats(options?: StatsOptions): Promise<RunStats>;

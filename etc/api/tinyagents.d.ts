@@ -272,6 +272,7 @@ interface GraphThreadsPage {
         threadId: string;
         checkpointId: string;
         status: RunStatus;
+        stopped: RunStop | null;
         next: string[];
         version: ProgramVersion | null;
         lease: LeaseHolder | null;

@@ -65,7 +65,7 @@ export async function drainCheck(context: Context, given: unknown, options: unkn
     const rows = pages.flatMap(({ rows, status }) => rows.map((row) => ({ row, status })));
     const runs = rows.map(({ row: { run, id }, status }): Newest => ({ run, ns: "", newest: id, status }));
     const stops = await stopsOf(context.engine.native, description.space, runs);
-    const entries = rows.map((each, at) => ({ ...each, isStopped: stops[at] !== null }));
+    const entries = rows.map(({ row, status }, at) => ({ row, status, isStopped: stops[at] !== null }));
     await mapTogether(entries, ({ row, status, isStopped }) => check.look(row, status, isStopped), signal);
   }
   return check.report();

@@ -197,7 +197,8 @@ fn the_entries_of_ended_runs_tell_their_leases_and_are_listed_last_first() {
     // Another contract's lease.
     let of = json!({ "space": "mastra-threads", "run": "b" });
     call(&store, "lease", "take", &take(&of, "other", 0, 10), 0).unwrap();
-    let asked = json!([{ "run": "none" }, { "run": "a", "ns": "m" }, { "run": "a", "ns": "n" }, { "run": "b" }, { "run": "" }]);
+    let asked =
+        json!([{ "run": "none" }, { "run": "a", "ns": "m" }, { "run": "a", "ns": "n" }, { "run": "b" }, { "run": "" }]);
     let entry = |text: &str, lease: Option<&str>| json!({ "text": text, "lease": lease });
     let found = [Json::Null, entry("am", Some("of m")), entry("an", Some("of all")), entry("b", None), Json::Null];
     assert_eq!(ended(asked), json!(found));

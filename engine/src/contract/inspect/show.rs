@@ -207,7 +207,15 @@ pub(super) fn shown_open(answer: Answer) -> Result<Option<Response>> {
             let metadata = serialized.filter(|_| shape.is_none());
             let id = shown_id(contract, &newest);
             let Names { run, ns, .. } = (contract.name_of)(Some(newest.lineage), None);
-            Some(OpenRun { run: run?, ns, id, status, program, shape, metadata: metadata.map(|part| response.part(part)) })
+            Some(OpenRun {
+                run: run?,
+                ns,
+                id,
+                status,
+                program,
+                shape,
+                metadata: metadata.map(|part| response.part(part)),
+            })
         };
         Ok(ShownOpen { count, is_estimate, runs: some.into_iter().filter_map(run).collect() })
     })
