@@ -328,7 +328,7 @@ mod tests {
     fn warning(event: Event) -> Warning {
         match event {
             Event::Warning(warning) => warning,
-            Event::Swept(swept) => panic!("{swept:?}"),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -204,9 +204,9 @@ fn the_entries_of_ended_runs_tell_their_leases_and_are_listed_last_first() {
     assert_eq!(ended(asked), json!(found));
     let began = json!({ "space": "program", "group": "mastra/ended", "before": null, "limit": 3 });
     let listed = call(&store, "inspect", "began", &began, 0).unwrap();
-    let names: Vec<_> = listed.as_array().unwrap().iter().map(|run| (&run["run"], &run["ns"])).collect();
+    let found: Vec<_> = listed.as_array().unwrap().iter().map(|run| (&run["run"], &run["ns"])).collect();
     let [plain, named] = ["mastra/ended", "mastra/ended/ns"].map(Json::from);
-    assert_eq!(names, [(&json!("b"), &plain), (&json!("1:am"), &named), (&json!("1:an"), &named)]);
+    assert_eq!(found, [(&json!("b"), &plain), (&json!("1:am"), &named), (&json!("1:an"), &named)]);
     call(&store, "program", "reopen", &json!({ "space": "mastra", "run": "a", "ns": "m" }), 0).unwrap();
     assert_eq!(ended(json!([{ "run": "a", "ns": "m" }])), json!([null]));
     assert_eq!(ended(json!([{ "run": "a" }])), json!([entry("a", Some("of all"))]));
