@@ -139,8 +139,9 @@ export type {
 export type { RunQuery } from "./run-filters.js";
 export type { StoreEvent, WatchedEffect } from "./watch.js";
 export type { DrainReport, DrainedRun } from "./drain.js";
-export type { StopOptions, StopResult } from "../store/stop.js";
-export type { RunStop } from "../store/ended-runs.js";
+export type { StopOptions } from "../store/stop.js";
+export type { StopResult } from "../store/results.js";
+export type { RunStop } from "../store/results.js";
 export type { SearchHit, SearchOptions, SearchProgress, Snippet } from "./search-views.js";
 export type { ForkEdit } from "./fork.js";
 export type { Answer, AnsweredQuestion, Question, StoredAnswer } from "./questions/views.js";

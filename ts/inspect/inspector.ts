@@ -44,7 +44,8 @@ import { idOrNull } from "../store/ids.js";
 import type { ProgramDescription } from "../store/description.js";
 import { readRecord } from "../store/options.js";
 import type { DeleteOptions } from "../store/removing.js";
-import type { StopOptions, StopResult } from "../store/stop.js";
+import type { StopOptions } from "../store/stop.js";
+import type { StopResult } from "../store/results.js";
 import type {
   Change,
   CheckpointDetail,

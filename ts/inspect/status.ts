@@ -2,7 +2,7 @@
 
 import { ForkpointError } from "../bridge/errors.js";
 import { pluginOf } from "../contracts/index.js";
-import type { RunStop } from "../store/ended-runs.js";
+import type { RunStop } from "../store/results.js";
 import type { StoredStatus } from "../plugin/views.js";
 import type { Row } from "../plugin/wire.js";
 import { type Context, spaceOf } from "./context.js";

@@ -3,7 +3,8 @@
 import { ForkpointError, quote } from "../bridge/errors.js";
 import { StoreHandle } from "../store/handle.js";
 import { leaseOfRun } from "../store/lease.js";
-import type { StopOptions, StopResult } from "../store/stop.js";
+import type { StopOptions } from "../store/stop.js";
+import type { StopResult } from "../store/results.js";
 import { traitsOf } from "../contracts/registry.js";
 import { newestOf } from "../plugin/pages.js";
 import type { Key } from "../plugin/wire.js";

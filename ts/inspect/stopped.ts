@@ -1,6 +1,7 @@
 /** Finds the runs that somebody has stopped. Their stored status is that of an unfinished or failed run. */
 
-import { type RunStop, mayBeStopped, stopsOf } from "../store/ended-runs.js";
+import { mayBeStopped, stopsOf } from "../store/ended-runs.js";
+import type { RunStop } from "../store/results.js";
 import { type Newest, newestName } from "../store/newest.js";
 import { splitLineage } from "../store/ids.js";
 import { newestOf } from "../plugin/pages.js";

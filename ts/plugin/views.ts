@@ -1,7 +1,7 @@
 /** What the inspector shows: runs, checkpoints and their values. */
 
 import type { Effect } from "../store/effect.js";
-import type { RunStop } from "../store/ended-runs.js";
+import type { RunStop } from "../store/results.js";
 import type { ProgramVersion } from "../store/program-shape.js";
 import type { KnownSpace } from "../contracts/registry.js";
 import type { LineageStats, StoreStats } from "../store/results.js";

@@ -9,7 +9,8 @@ import type { RunPruneResult, RunStats } from "./results.js";
 import type { PruneOptions, StatsOptions } from "./retention.js";
 import type { RunName, RunRef } from "./run-ref.js";
 import type { ExclusiveOptions, Work } from "./scope.js";
-import type { StopOptions, StopResult } from "./stop.js";
+import type { StopOptions } from "./stop.js";
+import type { StopResult } from "./results.js";
 
 /**
  * The methods that the stores of all frameworks have. Several of them can share one open store.

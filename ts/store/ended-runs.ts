@@ -5,16 +5,7 @@ import type * as engine from "../bridge/calls.generated.js";
 import type { NativeStore, RunKey } from "../bridge/native.js";
 import { Contract } from "../bridge/wire.js";
 import type { Newest } from "./newest.js";
-
-/** Who has stopped a run, when, and why. */
-export interface RunStop {
-  /** The person or the program that has stopped the run. Null: unknown. */
-  by: string | null;
-  /** Null: no reason was given. */
-  reason: string | null;
-  /** When it was asked for, in ms since the epoch on the store's clock. */
-  at: number;
-}
+import type { RunStop } from "./results.js";
 
 /** A run that a program has ended permanently, or that somebody has stopped. */
 export interface EndedRun {

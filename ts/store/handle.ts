@@ -18,7 +18,8 @@ import type { ExclusiveOptions, Work } from "./scope.js";
 import { type Scope, currentScope, scopeOf } from "../bridge/scope.js";
 import type { Format } from "../bridge/serializer.js";
 import { Seen } from "./seen.js";
-import type { StopOptions, StopResult } from "./stop.js";
+import type { StopOptions } from "./stop.js";
+import type { StopResult } from "./results.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 import { type Exact, subjectOf, type VerifyReport } from "../bridge/wire.js";
 

@@ -3,7 +3,8 @@
 import type { LeaseHolder } from "../bridge/forkpoint-error.js";
 import { typeError } from "../bridge/errors.js";
 import type { NativeStore } from "../bridge/native.js";
-import { type RunStop, dependsOnStops, stopsOf } from "./ended-runs.js";
+import { dependsOnStops, stopsOf } from "./ended-runs.js";
+import type { RunStop } from "./results.js";
 import { holdersOf } from "./lease.js";
 import type { Newest } from "./newest.js";
 import { type Parsed, whole } from "./options.js";

@@ -1,4 +1,4 @@
-/** The results of `prune` and `stats`. */
+/** The results of `prune`, `stats` and `stop`, as types alone: the studio's page uses them too. */
 
 /** The removals so far. */
 export interface PruneProgress {
@@ -86,4 +86,27 @@ export interface LineageStats {
   logicalBytes: number;
   /** The stored size in bytes. Checkpoints are compressed and stored as deltas. */
   storedBytes: number;
+}
+
+/** Who has stopped a run, when, and why. */
+export interface RunStop {
+  /** The person or the program that has stopped the run. Null: unknown. */
+  by: string | null;
+  /** Null: no reason was given. */
+  reason: string | null;
+  /** When it was asked for, in ms since the epoch on the store's clock. */
+  at: number;
+}
+
+export interface StopResult {
+  /**
+   * - `"stopped"`: the run has ended.
+   * - `"not running"`: no process worked on the run. If a process that has ended left it unfinished, it counts as
+   *   stopped from now on.
+   * - `"no answer"`: the process did not end the run in `waitMs`. It may be too busy, not listen, or have lost its
+   *   connection. It still stops when it notices the request.
+   */
+  outcome: "stopped" | "not running" | "no answer";
+  /** The process that works on the run, or has worked on it. */
+  holder: string | null;
 }

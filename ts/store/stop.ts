@@ -15,6 +15,7 @@ import { OwnRequest, pollMs } from "./requests.js";
 import { type Newest, newestOf } from "./newest.js";
 import { hear } from "./hearing.js";
 import { Sleeper } from "./wake.js";
+import type { StopResult } from "./results.js";
 
 /** Options of `stop()`. */
 export interface StopOptions {
@@ -26,19 +27,6 @@ export interface StopOptions {
   waitMs?: number;
   /** Ends the wait. The request to stop stays. */
   signal?: AbortSignal;
-}
-
-export interface StopResult {
-  /**
-   * - `"stopped"`: the run has ended.
-   * - `"not running"`: no process worked on the run. If a process that has ended left it unfinished, it counts as
-   *   stopped from now on.
-   * - `"no answer"`: the process did not end the run in `waitMs`. It may be too busy, not listen, or have lost its
-   *   connection. It still stops when it notices the request.
-   */
-  outcome: "stopped" | "not running" | "no answer";
-  /** The process that works on the run, or has worked on it. */
-  holder: string | null;
 }
 
 /** The maximum lengths of the name of who stops a run, and of the reason, in characters. */

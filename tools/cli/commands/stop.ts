@@ -7,7 +7,7 @@ import { type RunOptions, findRun, refOf } from "../find.js";
 import type { Output } from "../output.js";
 import { parseDuration } from "../units.js";
 import { userName } from "../user-name.js";
-import type { StopResult } from "../../../ts/store/stop.js";
+import type { StopResult } from "../../../ts/store/results.js";
 import type { RunInfo, Status } from "../../../ts/plugin/views.js";
 
 interface Options extends RunOptions {

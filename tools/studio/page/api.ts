@@ -20,7 +20,7 @@ import type {
   StoreInfo,
 } from "../../../ts/plugin/views.js";
 import type { AnsweredQuestion, Question } from "../../../ts/inspect/questions/views.js";
-import type { StopResult } from "../../../ts/store/stop.js";
+import type { StopResult } from "../../../ts/store/results.js";
 
 export type * from "../../../ts/plugin/views.js";
 export type { Question } from "../../../ts/inspect/questions/views.js";

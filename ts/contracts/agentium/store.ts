@@ -15,7 +15,7 @@ import { detachBuffers } from "../../bridge/detach.js";
 import type { Exact } from "../../bridge/wire.js";
 import { decodeCheckpoint, encodeCheckpoint } from "../shared/record.js";
 import type { ProgramVersion } from "../../store/compare-programs.js";
-import type { RunStop } from "../../store/ended-runs.js";
+import type { RunStop } from "../../store/results.js";
 import { versionsOf } from "../../store/stored-programs.js";
 import type { RunStatus } from "../shared/recover-options.js";
 import { type StepRef, filled, readStepRef } from "./checkpoint.js";

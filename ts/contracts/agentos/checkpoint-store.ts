@@ -10,7 +10,7 @@ import { idOrNull } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
 import type { ProgramVersion } from "../../store/compare-programs.js";
-import type { RunStop } from "../../store/ended-runs.js";
+import type { RunStop } from "../../store/results.js";
 import { versionsOf } from "../../store/stored-programs.js";
 import { programOption, readRecord, splitOptions, text, type StoreOptions } from "../../store/options.js";
 import { type OwnProgram, ownProgramOption } from "../../store/owner.js";

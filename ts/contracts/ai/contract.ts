@@ -1,6 +1,6 @@
 /** The arguments and results of `ForkpointChats`. The names are those of the AI SDK's pages about chats. */
 
-import type { StopResult } from "../../store/stop.js";
+import type { StopResult } from "../../store/results.js";
 
 /** A message: the SDK's `UIMessage`. Only ES modules can import that type. */
 export interface ChatMessage {

@@ -9,7 +9,8 @@ import { headers } from "./list-checkpoints.js";
 import { type Context, type Interrupt, nextNodes, outline, tasksOf } from "./tasks.js";
 import type { SaverContext } from "./tuples.js";
 import { type Found, langgraph, sortKeyOf } from "./wire.js";
-import { type RunStop, stopsOf } from "../../store/ended-runs.js";
+import { stopsOf } from "../../store/ended-runs.js";
+import type { RunStop } from "../../store/results.js";
 import type { RunStatus } from "../shared/recover-options.js";
 
 /** The status of a thread, read from its newest checkpoint. */

@@ -3,7 +3,8 @@
 import type { Engine } from "../../store/engine.js";
 import { readRecord } from "../../store/options.js";
 import type { ProgramVersion } from "../../store/compare-programs.js";
-import { type RunStop, stopsOf } from "../../store/ended-runs.js";
+import { stopsOf } from "../../store/ended-runs.js";
+import type { RunStop } from "../../store/results.js";
 import type { Newest } from "../../store/newest.js";
 import { versionsOf } from "../../store/stored-programs.js";
 import { PAGE, pageOf, pageOptions } from "../../store/page.js";
