@@ -67,6 +67,8 @@ interface Attempt {
   ttlMs: number;
   /** True if only the writes of a scope may carry the lease. Otherwise all writes of the process do. */
   scoped?: boolean;
+  /** True if writes without the lease are allowed. Such a lease is held for a moment, to change a run from outside. */
+  passive?: boolean;
   /** The id of the request with which the caller waits for the lease. */
   waiting?: string | undefined;
   /** Reads the id of the run's newest checkpoint, to which a rollback goes back. Empty: the run has none. */
@@ -161,7 +163,7 @@ export class HeldLease implements Lease, Fence {
     own: Set<HeldLease>,
   ): Promise<HeldLease | NotTaken> {
     const { ttlMs, waiting, newest, from } = attempt;
-    const { maxAttempts = Number.POSITIVE_INFINITY, beside = false, takesSuspects = true } = attempt;
+    const { maxAttempts = Number.POSITIVE_INFINITY, beside = false, takesSuspects = true, passive = false } = attempt;
     for (;;) {
       const began = performance.now();
       const { now, lease: current, requests } = await calls.call(native, "read", { of });
@@ -181,7 +183,7 @@ export class HeldLease implements Lease, Fence {
       const id = crypto().randomUUID();
       const left = attempt.undoes === true ? (current?.from ?? undefined) : undefined;
       const at = from ?? left ?? (await newest?.()) ?? null;
-      const holding = { holder: thisProcess(), until: now + ttlMs, from: at, attempts: crashes + 1, beside };
+      const holding = { holder: thisProcess(), until: now + ttlMs, from: at, attempts: crashes + 1, beside, passive };
       const done = requests.filter((each) => each.id === waiting || !isLive(each)).map((each) => each.id);
       const expired = current === null ? undefined : { id: current.id, savedAt: current.savedAt };
       try {

@@ -28,10 +28,11 @@ export async function takeLease(
   of: RunKey,
   options: unknown,
   own: Set<HeldLease>,
+  { passive = false } = {},
 ): Promise<HeldLease> {
   const { ttlMs = TTL_MS, signal } = readRecord(options, "options", leaseOptions);
   signal?.throwIfAborted();
-  const lease = await HeldLease.take(engine, of, { ttlMs }, own);
+  const lease = await HeldLease.take(engine, of, { ttlMs, passive, scoped: passive }, own);
   if (!(lease instanceof HeldLease)) throw isHeld(of, lease as LeaseHolder);
   if (!signal?.aborted) return lease;
   await lease.release();

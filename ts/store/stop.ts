@@ -119,7 +119,9 @@ async function askHolder(stopping: Stopping, { id, holder }: FoundLease): Promis
  */
 async function recordLater({ handle, of, by, reason }: Stopping, asked: boolean): Promise<string | undefined> {
   if ((await handle.run((engine) => toRecord(engine, of, asked))).length === 0) return undefined;
-  const lease = await handle.leasing((engine, own) => HeldLease.take(engine, of, { ttlMs: TTL_MS }, own));
+  const lease = await handle.leasing((engine, own) =>
+    HeldLease.take(engine, of, { ttlMs: TTL_MS, scoped: true, passive: true }, own),
+  );
   if (!(lease instanceof HeldLease)) return "holder" in lease ? lease.holder : undefined;
   try {
     const savedAt = await handle.run(({ native }) => storeClock(native));

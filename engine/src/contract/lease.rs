@@ -57,6 +57,9 @@ pub struct Holding {
     /// the next lease does not count this one in `attempts`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
+    /// True if the lease only keeps other processes from taking one. Writes without a lease are allowed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub passive: bool,
 }
 
 /// Serializes what a listener has heard, as the type `Heard` of `ts/bridge/native.ts`.

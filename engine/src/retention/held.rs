@@ -35,13 +35,15 @@ struct Lease {
     #[serde(default)]
     holder: String,
     #[serde(default)]
+    passive: bool,
+    #[serde(default)]
     owned: Vec<Owned>,
 }
 
-/// Returns the process that holds a lease. `None`: the lease has expired, or is damaged.
+/// Returns the process whose lease forbids other writes. `None`: the lease allows them, has expired, or is damaged.
 pub fn lessee(lease: &Header, now: i64) -> Option<Lessee> {
-    let Lease { until, holder, .. } = serde_json::from_slice(&lease.meta).ok()?;
-    is_valid(lease.saved_at, until, now).then(|| Lessee { id: lease.id.clone(), holder, until })
+    let Lease { until, holder, passive, .. } = serde_json::from_slice(&lease.meta).ok()?;
+    (!passive && is_valid(lease.saved_at, until, now)).then(|| Lessee { id: lease.id.clone(), holder, until })
 }
 
 /// Returns true if a lease that was taken or renewed at `saved_at` is valid now. A lease from the future is not valid,

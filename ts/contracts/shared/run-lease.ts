@@ -49,7 +49,7 @@ export class RunLease {
 export async function refuseLeased(handle: StoreHandle, of: RunKey): Promise<void> {
   if (handle.isLeased || handle.scopeOf(of) !== undefined) return;
   const lease = await handle.run(({ native }) => leaseOfRun(native, of));
-  if (lease?.valid && !hasEnded(lease.holder)) throw isHeld(of, lease, "wait until it ends, or use exclusive()");
+  if (lease?.valid && lease.passive !== true && !hasEnded(lease.holder)) throw isHeld(of, lease, "wait until it ends, or use exclusive()");
 }
 
 /** The runs that are in progress in this process, by the identity of their store. */

@@ -214,7 +214,7 @@ async function underLease<T>(
   for (;;) {
     let lease: HeldLease;
     try {
-      lease = await takeLease(context.engine, of, {}, own);
+      lease = await takeLease(context.engine, of, {}, own, { passive: true });
     } catch (error) {
       const isHeld = error instanceof ForkpointError && error.code === "CONFLICT" && performance.now() < until;
       if (!isHeld) throw error;
