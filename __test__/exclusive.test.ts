@@ -207,6 +207,21 @@ describe.each(kinds)("%s", (kind) => {
     expect(await rejection(stopped[Symbol.asyncIterator]().next())).toMatchObject({ code: "STOPPED" });
   });
 
+  it("the work may delete its run, and others may not", async () => {
+    const { graphs } = await store();
+    const gate = new Gate();
+    const work = graphs.exclusive("run", async () => {
+      await append(graphs, "run", "line");
+      await gate.wait();
+      await graphs.clear("run");
+      return graphs.latest("run");
+    });
+    await gate.reached;
+    await failure(graphs.clear("run"), "CONFLICT");
+    gate.open();
+    expect(await work).toBeNull();
+  });
+
   it("a stopped call ends after its effect, whose result is kept, and begins no other", async () => {
     const { shared, graphs } = await store();
     const once = effects(shared);

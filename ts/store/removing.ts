@@ -2,6 +2,7 @@
 
 import { isOvertaken, isOwnError } from "../bridge/errors.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
+import { scopeOf } from "../bridge/scope.js";
 import type { StoreHandle } from "./handle.js";
 import { hasEnded } from "../bridge/holder.js";
 import { idOrNull } from "./ids.js";
@@ -26,7 +27,8 @@ export function forced(options: unknown): boolean {
 
 /** Returns a store for deleting a run: see {@link DeleteOptions}. The holder of the lease may delete the run. */
 export function removing(native: NativeStore, of: RunKey, force: boolean): NativeStore {
-  return native.fence === undefined ? { ...native, fence: new Unheld(native, of, force) } : native;
+  const isHolder = native.fence !== undefined || scopeOf(native, of) !== undefined;
+  return isHolder ? native : { ...native, fence: new Unheld(native, of, force) };
 }
 
 /** True if a process holds the lease of a run. */
