@@ -18,13 +18,14 @@ export interface End {
   error?: { name: string; code: string | null; message: string; stopped?: any; lease?: { holder: string } | null };
 }
 
-/** Says in words why a call was refused or stopped. */
-export function refusal({ name, code, message, stopped, lease }: NonNullable<End["error"]>): string {
+function refusal({ name, code, message, stopped, lease }: NonNullable<End["error"]>): string {
   if (code === "STOPPED") return `STOPPED: ${stopped.kind} by ${stopped.by}, ${stopped.reason}`;
   return code === "CONFLICT" && typeof lease?.holder === "string" ? "BUSY" : `${code ?? name}: ${message}`;
 }
 
 export const stopped = (kind: string): string => `STOPPED: ${kind} by Ana, newer`;
+export const noRollback = (space: string): string =>
+  `UNSUPPORTED: the work on a run of ${space} cannot be rolled back: pass whenBusy: "interrupt" or "enqueue"`;
 
 /** A call in progress. */
 export interface Running {
@@ -35,6 +36,12 @@ export interface Running {
   ended: Promise<End>;
   /** Lets the payment respond. */
   go(): void;
+}
+
+/** The result of a call in words, or why it was refused or stopped. */
+export async function outcome({ ended }: Pick<Running, "ended">): Promise<string> {
+  const { result, error } = await ended;
+  return error === undefined ? [result].flat().join(" ") : refusal(error);
 }
 
 interface Said {

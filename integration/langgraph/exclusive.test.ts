@@ -11,7 +11,7 @@ import {
   newer,
   places,
   policies,
-  refusal,
+  outcome as outcomeOf,
   stopped,
 } from "../../__test__/callers.js";
 import { expectSound, windows } from "../../__test__/helpers.js";
@@ -30,12 +30,9 @@ function setUp(kind: Kind, where: Where = "two processes") {
   return { saver, history, ...made };
 }
 
-/** The words of a call's run, or why it was refused or stopped. */
-async function outcome({ ended }: Pick<Running, "ended">): Promise<string> {
-  const { result, error } = await ended;
-  if (error?.message.includes("was answered by the program")) return "ANSWERED";
-  return error === undefined ? (result as string[]).join(" ") : refusal(error);
-}
+/** How a call has ended. */
+const outcome = async (call: Pick<Running, "ended">): Promise<string> =>
+  (await outcomeOf(call)).replace(/^CONFLICT: .* was answered by the program .*$/, "ANSWERED");
 
 /** How graphs run: with each durability, with and without `once`, and as streams. */
 const waysOf = (...graphs: Array<"flat" | "nested" | "single">) => [

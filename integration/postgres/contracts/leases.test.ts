@@ -1,4 +1,5 @@
 // Leases, of all contracts, and the scopes that take them.
 import "../../../__test__/exclusive.test.js";
 import "../../../__test__/leases.test.js";
+import "../../langgraph/exclusive.test.js";
 import "../../langgraph/leases.test.js";

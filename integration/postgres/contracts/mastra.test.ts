@@ -3,3 +3,4 @@ import "../../mastra/workflows.test.js";
 import "../../mastra/mastra.test.js";
 import "../../mastra/memory.test.js";
 import "../../mastra/agents.test.js";
+import "../../mastra/exclusive.test.js";

@@ -2,3 +2,4 @@
 import "../../openai-agents/session.test.js";
 import "../../openai-agents/states.test.js";
 import "../../openai-agents/sdk.test.js";
+import "../../openai-agents/exclusive.test.js";
