@@ -356,7 +356,7 @@ describe("stats", () => {
     expect(stats.spaces.agentos).toEqual({
       isEstimate: false,
       runs: 4,
-      statuses: { waiting: 0, failed: 0, unfinished: 4, finished: 0, unknown: 0 },
+      statuses: { waiting: 0, failed: 0, unfinished: 4, stopped: 0, finished: 0, unknown: 0 },
       checkpoints: 30,
       effects: 0,
       logicalBytes: expect.any(Number),

@@ -56,7 +56,7 @@ describe.each(everyKind)("%s", (kind) => {
 
     const of = (space: string, status: "failed" | "unfinished") => {
       const count = (program: string | null, version: string | null | undefined, runs: number, as: string = status) => {
-        const statuses = { waiting: 0, failed: 0, unfinished: 0, unknown: 0, [as]: runs };
+        const statuses = { waiting: 0, failed: 0, unfinished: 0, stopped: 0, unknown: 0, [as]: runs };
         const known = version === undefined ? null : { version, shape };
         return { space, program, version: known, runs, statuses, isEstimate: false };
       };
@@ -102,7 +102,7 @@ it("lets some runs stand for all, if many are open", async () => {
     program: null,
     version: null,
     runs: 2_200,
-    statuses: { waiting: 0, failed: 0, unfinished: 2_200, unknown: 0 },
+    statuses: { waiting: 0, failed: 0, unfinished: 2_200, stopped: 0, unknown: 0 },
     isEstimate: true,
   });
 });

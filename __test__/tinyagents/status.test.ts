@@ -34,18 +34,12 @@ describe.each(kinds)("on %s", (kind) => {
     const { threads, cursor } = await store.threads();
     expect(cursor).toBeNull();
     const version = { version: null, shape: expect.any(String) };
+    const others = { checkpointId: expect.any(String), next: ["end"], version, stopped: null, lease: null };
     expect(threads).toEqual([
-      {
-        threadId: "unfinished",
-        checkpointId: first!.checkpointId,
-        status: "unfinished",
-        next: ["end"],
-        version,
-        lease: null,
-      },
-      { threadId: "failed", checkpointId: expect.any(String), status: "failed", next: ["end"], version, lease: null },
-      { threadId: "waiting", checkpointId: expect.any(String), status: "waiting", next: ["end"], version, lease: null },
-      { threadId: "finished", checkpointId: expect.any(String), status: "finished", next: [], version, lease: null },
+      { ...others, threadId: "unfinished", checkpointId: first!.checkpointId, status: "unfinished" },
+      { ...others, threadId: "failed", status: "failed" },
+      { ...others, threadId: "waiting", status: "waiting" },
+      { ...others, threadId: "finished", status: "finished", next: [] },
     ]);
 
     await graph.resume("waiting", { resume: "yes" });

@@ -58,7 +58,7 @@ it.each(programs)("says what recover says, for a program %s", async (_, first, s
     expect(() => describeGraph({} as never)).toThrow(TypeError);
     const counted = { space: "langgraph", program: first.program ?? null, version: made, runs: 5, isEstimate: false };
     expect(await inspector.versions()).toMatchObject([
-      { ...counted, statuses: { waiting: 1, failed: 1, unfinished: 3, unknown: 0 } },
+      { ...counted, statuses: { waiting: 1, failed: 1, unfinished: 3, stopped: 0, unknown: 0 } },
     ]);
     const { saver, graph } = make(store, names, second);
     const report = await inspector.drainCheck(describeGraph(graph));

@@ -58,6 +58,7 @@ describe.each(kinds)("on %s", (kind) => {
       status: "unknown",
       next: [],
       version: null,
+      stopped: null,
       lease: null,
     };
     expect(threads[2]).toEqual(entry);

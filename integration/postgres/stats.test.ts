@@ -105,7 +105,7 @@ onServer("newest", (server) => {
       await Promise.all(Array.from({ length: upTo - saved }, (_, n) => save(saved + n)));
       saved = upTo;
       const open = (upTo / 6) * 5;
-      const statuses = { waiting: 0, failed: 0, unfinished: open, unknown: 0 };
+      const statuses = { waiting: 0, failed: 0, unfinished: open, stopped: 0, unknown: 0 };
       expect(await inspector.versions()).toEqual([{ ...expected, runs: open, statuses, isEstimate: open > 500 }]);
     }
   });
