@@ -41,7 +41,7 @@ export abstract class ContractStore implements AsyncDisposable {
    *   when the lease is lost. Pass it to everything that the function awaits.
    * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if another call works on the
    *   run: see the option `whenBusy`. `STOPPED` if the run was stopped. Otherwise the error of `work`.
-   * @example const result = await store.exclusive("run-1", (signal) => work(signal), { whenBusy: "enqueue" });
+   * @example const page = await store.exclusive("run-1", (signal) => fetch("https://example.com", { signal }));
    */
   exclusive<T>(run: RunName, work: Work<T>, options?: ExclusiveOptions): Promise<T> {
     return handleOf(this)!.exclusive(run, work, options);

@@ -1,6 +1,7 @@
 /** The handle through which a contract's object uses its store. The object may own the store or share it. */
 
 import { Activity, type Held } from "./backlog.js";
+import { hasEnded } from "../bridge/holder.js";
 import { tellFailure, tellRefusal } from "../bridge/channels.js";
 import type { CheckOptions } from "./check.js";
 import type { Effects } from "./effects.js";
@@ -8,7 +9,16 @@ import type { Disturb } from "./effect-attempt.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, readingArgument, typeError } from "../bridge/errors.js";
 import type { StoreContract } from "./host.js";
-import { HeldLease, fenced, leaseOption, releaseAll, takeLease, type LeaseOptions } from "./lease.js";
+import {
+  HeldLease,
+  fenced,
+  leaseOption,
+  releaseAll,
+  takeLease,
+  type LeaseOptions,
+  isHeld,
+  leaseOfRun,
+} from "./lease.js";
 import type { Retention, StoreOptions } from "./options.js";
 import type { PruneOptions, StatsOptions } from "./retention.js";
 import type { PruneProgress, RunPruneResult, StoreStats } from "./results.js";
@@ -222,6 +232,14 @@ export class StoreHandle {
   /** Returns the innermost scope of the caller that owns a run. */
   scopeOf(of: RunKey): Scope | undefined {
     return scopeOf(engineOf(this.#store).native, of);
+  }
+
+  /** Refuses work on a run that another process or another scope works on, before the first step. */
+  async refuseLeased(of: RunKey): Promise<void> {
+    if (this.isLeased || this.scopeOf(of) !== undefined) return;
+    const lease = await this.run(({ native }) => leaseOfRun(native, of));
+    if (!lease?.valid || lease.passive === true || hasEnded(lease.holder)) return;
+    throw isHeld(of, lease, "wait until it ends, or use exclusive()");
   }
 
   /** Runs a function that works on a run alone: see `ts/store/scope.ts`. */

@@ -312,7 +312,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
    * reader. If this reader leaves, the stream continues. `makeStream` is called when the stream has begun. Its signal
    * aborts if the answer is stopped: give it to the model. A source that does not end then is cancelled.
    * @throws ForkpointError `CONFLICT` if there is a stream with this id.
-   * @example const stream = await chats.createNewResumableStream(streamId, ({ signal }) => sseStream(signal));
+   * @example const stream = await chats.createNewResumableStream(streamId, () => sseStream);
    */
   createNewResumableStream(
     streamId: string,
@@ -349,7 +349,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
    * chat that has gone on is not changed. `id` may also be a stream's. Default for `waitMs`: 15,000.
    * @throws TypeError or RangeError for a wrong id or option. ForkpointError `UNSUPPORTED` if the package `ai` is not
    *   found. Nothing was stopped then.
-   * @example const { message } = await chats.stop(chatId, { by: userId, reason: "the stop button" });
+   * @example const { message } = await chats.stop(chatId, { by: "Ana", reason: "the stop button" });
    */
   override async stop(id: string, options?: StopOptions): Promise<ChatStopResult<MESSAGE>> {
     return (await this.#stops().stop(idOption(id, "id"), options)) as ChatStopResult<MESSAGE>;

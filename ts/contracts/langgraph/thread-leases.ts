@@ -12,7 +12,6 @@ import { beginsRun, isRun } from "./run-config.js";
 import { hasRunNothing } from "./running-nothing.js";
 import type { hasStopped } from "./status.js";
 import type { SaverContext } from "./tuples.js";
-import { refuseLeased } from "../shared/run-lease.js";
 import { langgraph } from "./wire.js";
 
 interface Held {
@@ -54,7 +53,7 @@ export class ThreadLeases {
     const threadId = beginsRun(config);
     if (threadId === undefined || this.#isOwned(threadId)) return undefined;
     if (this.#ttlMs === undefined) {
-      await refuseLeased(this.#handle, keyOf(threadId));
+      await this.#handle.refuseLeased(keyOf(threadId));
       return undefined;
     }
     const known = this.#threads.get(threadId);

@@ -5,8 +5,7 @@
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { hasEnded } from "../../bridge/holder.js";
-import { type HeldLease, isHeld, leaseOfRun } from "../../store/lease.js";
+import type { HeldLease } from "../../store/lease.js";
 import type { RunKey } from "../../bridge/native.js";
 
 /** The lease of a run. It is taken when the run begins, and released when the run ends. */
@@ -45,13 +44,6 @@ export class RunLease {
   }
 }
 
-/** Refuses work on a run that another process or another scope works on, before the first step. */
-export async function refuseLeased(handle: StoreHandle, of: RunKey): Promise<void> {
-  if (handle.isLeased || handle.scopeOf(of) !== undefined) return;
-  const lease = await handle.run(({ native }) => leaseOfRun(native, of));
-  if (lease?.valid && lease.passive !== true && !hasEnded(lease.holder)) throw isHeld(of, lease, "wait until it ends, or use exclusive()");
-}
-
 /** The runs that are in progress in this process, by the identity of their store. */
 const running = new Map<unknown, Set<string>>();
 
@@ -75,7 +67,7 @@ export async function alone<T>(
   running.set(identity, runs.add(key));
   try {
     if (lease !== undefined) await lease.take(of);
-    else if (handle) await refuseLeased(handle, of);
+    else if (handle) await handle.refuseLeased(of);
     return await work();
   } finally {
     await lease?.release();
