@@ -318,7 +318,17 @@ describe.each(kinds)("%s", (kind) => {
       ]);
       expect(page.runs.map(({ latest }) => latest.id)).toEqual(["b1", "a3"]);
       for (const run of page.runs) {
-        const keys = ["checkpoints", "forkedFrom", "graphId", "latest", "lease", "runId", "status", "version"];
+        const keys = [
+          "checkpoints",
+          "forkedFrom",
+          "graphId",
+          "latest",
+          "lease",
+          "runId",
+          "status",
+          "stopped",
+          "version",
+        ];
         expect(Object.keys(run).toSorted()).toEqual(keys);
         expect(await store.get(run.latest.id)).toStrictEqual(await store.latest(run.runId));
       }

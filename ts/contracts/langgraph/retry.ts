@@ -13,7 +13,8 @@ export function retrying<T>(work: () => Promise<T>, waits: readonly number[] = W
   const [wait, ...others] = waits;
   if (wait === undefined) return work();
   return work().catch(async (error: unknown) => {
-    if (!(error instanceof ForkpointError) || !error.retryable) throw error;
+    // A run that another process works on is refused until that ends.
+    if (!(error instanceof ForkpointError) || !error.retryable || error.lease !== undefined) throw error;
     await new Promise((resolve) => setTimeout(resolve, wait));
     return retrying(work, others);
   });
