@@ -199,7 +199,10 @@ export class Contract<C extends Calls<C>> {
     const fence = store.fence ?? fenceOf(store, () => this.#subject(fields));
     // The engine ignores the fence of a read.
     if (fence !== undefined) return fence.guard((fence) => send(withField(fields, "fence", fence)));
-    return send(fields).catch((error: unknown) => {
+    const sent = send(fields);
+    // No lease refuses a call that only reads.
+    if (["read", "open"].includes(this.#kindOf(call) ?? "")) return sent;
+    return sent.catch((error: unknown) => {
       const ended = endedLease(error);
       if (ended === undefined) throw error;
       return send(withField(fields, "fence", { ended }));
