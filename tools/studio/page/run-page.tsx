@@ -19,7 +19,7 @@ import { Questions } from "./questions-view.js";
 import { RunView, refOf } from "./run-data.js";
 import { store } from "./store.js";
 import { RunViews } from "./run-views.js";
-import { Stop } from "./stop-dialog.js";
+import { Stop } from "./stop-button.js";
 import { Take } from "./take-dialog.js";
 import { UsageFacts, useUsage } from "./usage-view.js";
 import {

@@ -1,52 +1,22 @@
-// Stops a run that a process works on.
+// The dialog that stops a run: see stop-button.tsx.
 import { useSignal } from "@preact/signals";
-import { type RunInfo, type RunRef, type Trouble, api, isFile, troubleOf } from "./api.js";
+import { type RunRef, type Trouble, api, troubleOf } from "./api.js";
 import { Dialog } from "./dialog.js";
 import { shown } from "./format.js";
 import { NameField, keepName, storedName } from "./name-field.js";
 import { readStore } from "./store.js";
 import { Button, ErrorBox, say } from "./ui.js";
 
-interface StopProps {
+interface StopDialogProps {
   of: RunRef;
-  info: RunInfo | null;
-  write: boolean;
+  /** The process that works on the run. */
+  holder: string;
   /** Called after an attempt. */
   done: () => void;
-}
-
-/** The button of a run that a process works on, and its dialog. */
-export function Stop({ of, info, write, done }: StopProps) {
-  // An open dialog stays when the run ends.
-  const holder = useSignal<string | null>(null);
-  const lease = info?.lease ?? null;
-  if (isFile || (lease === null && holder.value === null)) return null;
-  return (
-    <>
-      {lease !== null && (
-        <Button
-          icon="stop"
-          testId="stop"
-          disabled={!write}
-          title={write ? undefined : "The studio is read-only. Start it with --write to stop runs."}
-          onClick={() => (holder.value = lease.holder)}
-        >
-          Stop
-        </Button>
-      )}
-      {holder.value !== null && (
-        <StopDialog of={of} holder={holder.value} done={done} close={() => (holder.value = null)} />
-      )}
-    </>
-  );
-}
-
-interface DialogProps extends Pick<StopProps, "of" | "done"> {
-  holder: string;
   close: () => void;
 }
 
-function StopDialog({ of, holder, done, close }: DialogProps) {
+export function StopDialog({ of, holder, done, close }: StopDialogProps) {
   const by = useSignal(storedName());
   const reason = useSignal("");
   const busy = useSignal(false);
