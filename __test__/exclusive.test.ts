@@ -332,7 +332,7 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     expect(log).toEqual(["a begins", "a ends", "b begins", "c begins", "d"]);
   });
 
-  it("who waits and is killed does not stop the queue, and neither does who stops", async () => {
+  it("the queue goes on if a waiting process or a stopping one is killed", async () => {
     const { worker } = start();
     const [holder, waits, stops, last] = [worker(), worker(), worker(), worker()];
     await holder.works("a", "run");

@@ -16,7 +16,7 @@ describe.each(["sqlite", "jsonl"] as const)("%s", (kind) => {
     return { target, worker, holder: expect.stringContaining(`process ${worker.program.pid} on `) };
   };
 
-  test("a run that another process works on stops, and is listed with who has stopped it", async () => {
+  test("a run in another process stops, and its author and reason are listed", async () => {
     const { target, worker, holder } = await held("run-1");
     const db = ["--db", target];
     const ended = await json(["stop", "run-1", "--by", "Ana", "--reason", "wrong customer", ...db]);

@@ -14,7 +14,7 @@ describe.each(sharedKinds)("%s", (kind) => {
   };
   const run = { space: "agentos", run: "run", ns: null };
 
-  test("a run of another process stops, and the page's answers have who has stopped it", async () => {
+  test("a run in another process stops, and the page's answers have the author", async () => {
     const { worker, studio } = await working();
     const { run: before } = await studio.get("run", { space: "agentos", run: "run" });
     expect(before).toMatchObject({ status: "unfinished", stopped: null, lease: { until: expect.any(Number) } });

@@ -39,8 +39,8 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         list: [1, () => store.list("graph-a-1700000000000")],
         listByRun: [1, () => store.listByRun("run")],
         // The runs, and then their leases.
-        // With who has stopped the unfinished ones.
-        runs: [6, () => store.runs()],
+        // And the stops of the unfinished ones.
+        runs: [3, () => store.runs()],
         // It reads its source, whose question is asked again, and looks whether the new run exists, before it stores anything.
         fork: [4, () => store.fork("a2")],
         "delete, the newest": [1, () => store.delete("a2")],

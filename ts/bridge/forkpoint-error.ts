@@ -86,7 +86,7 @@ export class ForkpointError extends Error {
   declare readonly lease?: LeaseHolder | null;
   /** Only if a run's state is taken: by whom, and when. See the guide of the framework. */
   declare readonly taken?: TakenBy;
-  /** Only for the code `STOPPED`: who has stopped the run, and why. See docs/leases.md. */
+  /** Only for the code `STOPPED`: the author of the stop, its time and its reason. See docs/leases.md. */
   declare readonly stopped?: StoppedBy;
 
   constructor(

@@ -111,6 +111,8 @@ interface About<C extends Calls<C>> {
    * published.
    */
   kinds?: { [K in keyof C]?: Kind | null };
+  /** False: the calls have conditions of their own, and carry no lease of a scope or of the process. Default: true. */
+  fences?: boolean;
   /** A prefix for the names of the calls on the channels: `effect` and the call `find` become `effectFind`. */
   prefix?: string;
   /** Returns the subject of a call. Its space defaults to the name of the contract. */
@@ -196,7 +198,8 @@ export class Contract<C extends Calls<C>> {
     unpack: (response: Response) => Result<C, K>,
   ): Promise<Result<C, K>> {
     const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, unpack);
-    const fence = store.fence ?? fenceOf(store, () => this.#subject(fields));
+    const { fences = true } = this.#about;
+    const fence = store.fence ?? (fences ? fenceOf(store, () => this.#subject(fields)) : undefined);
     // The engine ignores the fence of a read.
     if (fence !== undefined) return fence.guard((fence) => send(withField(fields, "fence", fence)));
     const sent = send(fields);

@@ -12,7 +12,7 @@ import { type Lineup, readLineups } from "./rows.js";
 
 type Standing = Pick<Lineup, "page" | "current" | "status">;
 
-/** Returns who has stopped each of these runs. Null: it is not stopped. `keys` have the names of frameworks. */
+/** Returns the stop of each run: its author, time and reason. Null: the run is not stopped. `keys` have the names of frameworks. */
 export async function stopsIn(
   { engine }: Pick<Context, "engine">,
   keys: readonly Key[],

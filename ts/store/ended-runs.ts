@@ -88,7 +88,7 @@ export async function endOf(
 }
 
 /**
- * Returns who has stopped each of these runs. Null: the run is not stopped. Asks the store only if a run may be
+ * Returns the stop of each run: its author, time and reason. Null: the run is not stopped. Asks the store only if a run may be
  * stopped, and in one call.
  */
 export async function stopsOf(

@@ -26,5 +26,6 @@ const kinds = {
 
 export const leaseCalls = new Contract<LeaseCalls>("lease", {
   kinds,
+  fences: false,
   subject: ({ of, space }) => ({ space: of?.space ?? space, run: of?.run, ns: of?.ns }),
 });

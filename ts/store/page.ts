@@ -58,7 +58,7 @@ interface Listing<T, R> {
 /** The least number of entries that are fetched at the same time if some are left out. */
 const BATCH = 100;
 
-/** Makes a page of at most `limit` entries, each with the holder of its lease, and with who has stopped it. */
+/** Makes a page of at most `limit` entries, each with the holder of its lease and with its stop. */
 export async function pageOf<T extends { cursor: string }, R>(
   native: NativeStore,
   { limit = PAGE, cursor: start }: Parsed<typeof pageOptions>,
@@ -85,7 +85,9 @@ export async function pageOf<T extends { cursor: string }, R>(
     after = Number(fetched.at(-1)!.cursor);
   }
   const entries = found.slice(0, limit);
-  const [leases, stops] = await Promise.all([holdersOf(native, space, entries.map(runOf)), stopsIn(entries)]);
+  // One after the other: a server would need a second connection for both at once.
+  const leases = await holdersOf(native, space, entries.map(runOf));
+  const stops = await stopsIn(entries);
   const page = entries.map((entry, at) => show(entry, leases[at]!, stops[at]!));
   return { page, cursor: found.length > limit ? entries.at(-1)!.cursor : null };
 }

@@ -175,7 +175,7 @@ class Scope extends LeaseScope {
     } while (!this.activity.isIdle);
   }
 
-  /** A function that was stopped may fail with any error. Returns the error that says who has stopped it. */
+  /** A stopped function may fail with any error. Returns the error with the author of the stop. */
   #reasonFor(error: unknown): unknown {
     const { signal } = this.lease;
     if (!signal.aborted || error === signal.reason) return error;

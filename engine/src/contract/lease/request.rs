@@ -53,7 +53,7 @@ pub(super) struct Asked {
     /// The id of the lease whose holder must stop. `None`: any.
     #[ts(type = "null | string")]
     lease: Option<String>,
-    /// The person who asks, and why.
+    /// The author of the request: a person or a program.
     #[ts(type = "null | string")]
     by: Option<String>,
     #[ts(type = "null | string")]
