@@ -6,7 +6,7 @@
 //! A call consists of the name of its contract, its own name, named fields and buffers. Each contract reads the fields
 //! into its own enum. The code between a contract and its TypeScript is the same for all contracts.
 //!
-//! Every call may also have the field `fence`, a condition on the lease of a run ([`fence::Fence`]). The call
+//! Every call may also have the field `fence`, a condition on the lease of a run (`fence::Fence`). The call
 //! writes only if the condition holds. With `measure: true`, a call that writes a unit responds with the unit's cost.
 
 pub mod agentium;

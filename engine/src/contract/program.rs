@@ -6,7 +6,7 @@
 //!
 //! An ended run has a lineage too, and so has a stopped run. Its only checkpoint, the *entry*, names the newest
 //! checkpoint of the run at that time. If the run continues, its newest checkpoint has another name, and the run counts
-//! as open again. The group of the entries is the name of the runs' contract and [`ENDED`].
+//! as open again. The group of the entries is the name of the runs' contract and `ENDED`.
 //!
 //! The payloads are empty. `meta` is JSON that `ts/store/stored-programs.ts` and `ts/store/ended-runs.ts` write and
 //! read.
