@@ -47,7 +47,7 @@ interface Counted {
 export function spacesOf(all: readonly RunInfo[]): Counted[] {
   return [...new Set(all.map(({ space }) => space))].map((space) => {
     const own = all.filter((run) => run.space === space);
-    const statuses = { waiting: 0, failed: 0, unfinished: 0, finished: 0, unknown: 0 };
+    const statuses = { waiting: 0, failed: 0, stopped: 0, unfinished: 0, finished: 0, unknown: 0 };
     for (const { status } of own) statuses[status ?? "unknown"] += 1;
     const checkpoints = own.reduce((sum, run) => sum + run.checkpoints, 0);
     return { space, runs: own.length, checkpoints, statuses };
