@@ -24,8 +24,6 @@ function refusal({ name, code, message, stopped, lease }: NonNullable<End["error
 }
 
 export const stopped = (kind: string): string => `STOPPED: ${kind} by Ana, newer`;
-export const noRollback = (space: string): string =>
-  `UNSUPPORTED: the work on a run of ${space} cannot be rolled back: pass whenBusy: "interrupt" or "enqueue"`;
 
 /** A call in progress. */
 export interface Running {

@@ -11,9 +11,15 @@ import { opened } from "./contents.js";
 import { Worker } from "./exclusive-worker.js";
 import { amount, randomBelow, repeat, seed } from "./faults/faults.js";
 import { append } from "./fixtures/append.mjs";
-import { Gate, failure, kinds, place, rejection, sharedKinds, windows, wrongType } from "./helpers.js";
+import { Gate, expectSound, failure, kinds, place, rejection, sharedKinds, windows, wrongType } from "./helpers.js";
 
 const random = randomBelow(seed);
+
+/** Rejects when the signal aborts. */
+const aborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
 
 describe.each(kinds)("%s", (kind) => {
   const store = async () => {
@@ -27,10 +33,7 @@ describe.each(kinds)("%s", (kind) => {
       "run",
       async (signal) => {
         await append(graphs, "run", `${name} begins`);
-        const aborted = new Promise<never>((_, reject) => {
-          signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-        });
-        await Promise.race([gate.wait(), aborted]);
+        await Promise.race([gate.wait(), aborted(signal)]);
         return append(graphs, "run", `${name} ends`);
       },
       options,
@@ -48,7 +51,7 @@ describe.each(kinds)("%s", (kind) => {
         code: "INVALID_ARGUMENT",
       });
     await failure(
-      graphs.exclusive("run", () => 1, { whenBusy: "rollback" }),
+      new SessionStore(place(kind)).exclusive("run", () => 1, { whenBusy: "rollback" }),
       "UNSUPPORTED",
     );
     await wrongType(graphs.stop(7 as never));
@@ -90,6 +93,126 @@ describe.each(kinds)("%s", (kind) => {
     });
     expect((await third).slice(-3)).toEqual(["second begins", "third begins", "third ends"]);
     expect((await waits).slice(-2)).toEqual(["last begins", "last ends"]);
+  });
+
+  it("a rollback goes back to where the work began, and its effects stay", async () => {
+    const { shared, graphs } = await store();
+    const once = effects(shared);
+    const of = { space: "agentos", run: "run" };
+    let paid = 0;
+    const pay = () => once(of, "pay", () => Promise.resolve(`paid ${++paid}`));
+    const pays = (gate: Gate, name: string) =>
+      graphs.exclusive("run", async (signal) => {
+        await append(graphs, "run", `${name} begins`);
+        await append(graphs, "run", await pay());
+        await Promise.race([gate.wait(), aborted(signal)]);
+      });
+    const again = (name: string) => async () => append(graphs, "run", `${name} ${await pay()}`);
+    for (const before of [[], ["earlier", "later"]]) {
+      await graphs.clear("run");
+      paid = 0;
+      for (const line of before) await append(graphs, "run", line);
+      const gate = new Gate();
+      const first = failure(pays(gate, "first"), "STOPPED");
+      await gate.reached;
+      const options = { whenBusy: "rollback", by: "Ana", reason: "newer" } as const;
+      expect(await new CheckpointStore(shared).exclusive("run", again("second"), options)).toEqual([
+        ...before,
+        "second paid 1",
+      ]);
+      expect(await first).toMatchObject({ stopped: { kind: "rollback", by: "Ana", reason: "newer" } });
+      expect(await graphs.listByRun("run")).toHaveLength(before.length + 1);
+      // A retry of the undone call in the same process, and one that another call undoes.
+      expect(await graphs.exclusive("run", again("third"))).toEqual([...before, "second paid 1", "third paid 1"]);
+      expect((await once.list(of)).map(({ key, state }) => [key, state])).toEqual([["pay", "done"]]);
+    }
+    await graphs.clear("run");
+    expect(await once.list(of)).toEqual([]);
+    await expectSound(shared);
+  });
+
+  it("a rollback of a workflow and of a graph with a subgraph runs the same steps again", async () => {
+    const { shared } = await store();
+    const rollback = { whenBusy: "rollback" } as const;
+    const workflows = new WorkflowCheckpointStore<{ done: string[] }>(shared);
+    const gate = new Gate();
+    const ran: string[] = [];
+    const step = (name: string) => ({
+      name,
+      run: async ({ done }: { done: string[] }) => {
+        ran.push(name);
+        if (name === "c" && ran.length === 3) await gate.wait();
+        return { done: [...done, name] };
+      },
+    });
+    const workflow = new Workflow({
+      name: "w",
+      initialState: { done: [] as string[] },
+      steps: ["a", "b", "c"].map(step),
+      checkpointStore: workflows,
+      register: false,
+    });
+    const run = () => workflow.runWithCheckpoints({ runId: "run", resume: true });
+    const first = workflows.exclusive("run", (signal) => {
+      signal.addEventListener("abort", () => gate.open());
+      return run();
+    });
+    const refused = failure(first, "STOPPED");
+    await gate.reached;
+    expect((await workflows.exclusive("run", run, rollback)).state).toEqual({ done: ["a", "b", "c"] });
+    await refused;
+    expect(ran).toEqual(["a", "b", "c", "a", "b", "c"]);
+
+    const threads = new Checkpointer<{ n: number }>(shared);
+    const put = (checkpointId: string, namespace: string[] = []) =>
+      threads.put({ threadId: "run", checkpointId, namespace, state: { n: 1 } });
+    const ids = async () => (await threads.list("run")).map(({ checkpointId }) => checkpointId);
+    const once = effects(shared);
+    const begins = { space: "tinyagents", run: "run", ns: ["begins"] };
+    await put("root 1");
+    await put("asks 1", ["asks"]);
+    const before = await ids();
+    const work = new Gate();
+    const undone = threads.exclusive("run", async (signal) => {
+      await put("asks 2", ["asks"]);
+      await put("begins 1", ["begins"]);
+      await once(begins, "pay", () => 1);
+      await put("root 2");
+      await put("root 2");
+      await Promise.race([work.wait(), aborted(signal)]);
+    });
+    const stopped = failure(undone, "STOPPED");
+    await work.reached;
+    expect(await threads.exclusive("run", ids, rollback)).toEqual(before);
+    await stopped;
+    expect(await once.list(begins)).toHaveLength(1);
+    await threads.deleteThread("run");
+    expect(await once.list(begins)).toHaveLength(0);
+    await expectSound(shared);
+  });
+
+  it("what cannot be undone is said: a lease without a scope, and a place that was removed", async () => {
+    const { shared, graphs } = await store();
+    const rollback = { whenBusy: "rollback", by: "Ana" } as const;
+    const lease = await graphs.lease({ space: "agentos", run: "run" });
+    const held = graphs.exclusive("run", () => 1, rollback);
+    expect((await failure(held, "UNSUPPORTED")).message).toContain(`${process.pid}`);
+    await lease.release();
+    await append(graphs, "run", "earlier");
+    const [place] = await graphs.listByRun("run");
+    const gate = new Gate();
+    const work = graphs.exclusive("run", async (signal) => {
+      await append(graphs, "run", "first");
+      await graphs.delete(place!.id);
+      await Promise.race([gate.wait(), aborted(signal)]);
+    });
+    const first = failure(work, "STOPPED");
+    await gate.reached;
+    const second = new CheckpointStore(shared).exclusive("run", () => append(graphs, "run", "second"), rollback);
+    expect((await failure(second, "NOT_FOUND")).message).toContain(place!.id);
+    await first;
+    // Nothing is lost, and the run goes on.
+    expect(await graphs.exclusive("run", () => append(graphs, "run", "third"))).toEqual(["earlier", "first", "third"]);
   });
 
   it("a write from outside the scope is refused, and one inside carries the lease without being told", async () => {
@@ -353,7 +476,7 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
   it.skipIf(windows)("a holder that slept for its lease can store nothing, and its signal is aborted", async () => {
     const { worker } = start();
     const [slow, next] = [worker(), worker()];
-    await slow.works("slow", "run", { options: { ttlMs: 300 } });
+    await slow.works("slow", "run", { options: { ttlMs: 1_000 } });
     slow.program.kill("SIGSTOP");
     next.tell("append", { name: "next", run: "run", options: { whenBusy: "enqueue" } });
     const { log } = await next.says("next");
@@ -361,8 +484,8 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     slow.program.kill("SIGCONT");
     expect(await slow.says("slow")).toMatchObject({ code: "CONFLICT", lease: null });
     // The event loop is blocked for longer than the lease lasts.
-    await slow.works("blocked", "run", { options: { ttlMs: 300 } });
-    slow.tell("block", { ms: 700 });
+    await slow.works("blocked", "run", { options: { ttlMs: 1_000 } });
+    slow.tell("block", { ms: 2_000 });
     next.tell("append", { name: "after", run: "run", options: { whenBusy: "enqueue" } });
     expect((await next.says("after")).log).toEqual(["slow begins", "next", "blocked begins", "after"]);
     expect(await slow.says("blocked")).toMatchObject({ code: "CONFLICT" });

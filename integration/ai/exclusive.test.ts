@@ -2,7 +2,7 @@
 // @module-tag slow
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { callers, newer, noRollback, outcome, places, policies, stopped } from "../../__test__/callers.js";
+import { callers, newer, outcome, places, policies, stopped } from "../../__test__/callers.js";
 import { opened } from "../../__test__/contents.js";
 import { expectSound, place } from "../../__test__/helpers.js";
 // @ts-expect-error: a program without types
@@ -26,7 +26,7 @@ describe.each(places)("$kind, $where", ({ kind, where }) => {
       const options = newer(way === "leaves" ? "enqueue" : way);
       const two = here.call(way === "outside" ? "outside" : "run", { ...call, order: "2", options });
       two.go();
-      if (way === "interrupt") await one.stopping;
+      if (way === "interrupt" || way === "rollback") await one.stopping;
       else if (way !== "enqueue" && way !== "leaves") await two.ended;
       one.go();
       const again = pays === "once" ? "paid 1" : "paid 2";
@@ -36,7 +36,7 @@ describe.each(places)("$kind, $where", ({ kind, where }) => {
         reject: ["paid 1", "BUSY", "1 | paid 1"],
         enqueue: ["paid 1", again, `1 | paid 1 | 2 | ${again}`],
         interrupt: [stopped("interrupt"), again, broken],
-        rollback: ["paid 1", noRollback("ai"), "1 | paid 1"],
+        rollback: [stopped("rollback"), again, `2 | ${again}`],
         outside: ["paid 1", "BUSY", "1 | paid 1"],
         leaves: ["left", again, broken],
       }[way];

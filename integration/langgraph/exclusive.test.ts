@@ -246,7 +246,7 @@ describe.each(sharedKinds)("a holder on %s", (kind) => {
   it.skipIf(windows)("that sleeps for longer than its lease can store nothing more", async () => {
     const { here, first, payments } = setUp(kind);
     const given = { run: "t", pays: "plain" };
-    const one = first.call("run", { ...given, input: "1", order: "1", options: { ttlMs: 500 } });
+    const one = first.call("run", { ...given, input: "1", order: "1", options: { ttlMs: 2_000 } });
     await one.paying;
     const sleeper = (first as There).program;
     sleeper.kill("SIGSTOP");

@@ -2,7 +2,7 @@
 // @module-tag slow
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { type Policy, There, callers, newer, noRollback, outcome, places, policies } from "../../__test__/callers.js";
+import { type Policy, There, callers, newer, outcome, places, policies, stopped } from "../../__test__/callers.js";
 import { place, sharedKinds } from "../../__test__/helpers.js";
 // @ts-expect-error: a program without types
 import * as program from "./fixtures/scopes.mjs";
@@ -13,24 +13,27 @@ const path = fileURLToPath(new URL("fixtures/scopes.mjs", import.meta.url));
 /** The outcomes of both calls, the status of the run, and how often it has paid. */
 type Met = [first: string, second: string, status: string, payments: number];
 
+/** How a run ends that was stopped and paid again, without the effect. */
+const again = (pays: string) => (pays === "once" ? 1 : 2);
+
 /** The policies, and a second call without a scope. */
 const ways = [...policies, "outside"] as const;
 type Way = (typeof ways)[number];
 
-const table: Record<"resume" | "restart", (paid: string) => Record<Way, Met>> = {
-  resume: (paid) => ({
+const table: Record<"resume" | "restart", (paid: string, pays: string) => Record<Way, Met>> = {
+  resume: (paid, pays) => ({
     reject: [paid, "BUSY", "success", 1],
     enqueue: [paid, "Error: This workflow run was not suspended", "success", 1],
     // A canceled run cannot be resumed.
     interrupt: ["canceled", "Error: This workflow run was not suspended", "canceled", 1],
-    rollback: [paid, noRollback("mastra"), "success", 1],
+    rollback: [stopped("rollback"), "2 paid order end", "success", again(pays)],
     outside: [paid, "Error: This workflow run was not suspended", "success", 1],
   }),
-  restart: (paid) => ({
+  restart: (paid, pays) => ({
     reject: [paid, "BUSY", "success", 1],
     enqueue: [paid, paid, "success", 1],
     interrupt: ["canceled", "Error: This workflow run was not active", "canceled", 1],
-    rollback: [paid, noRollback("mastra"), "success", 1],
+    rollback: [stopped("rollback"), paid, "success", again(pays)],
     outside: [paid, "BUSY", "success", 1],
   }),
 };
@@ -55,12 +58,12 @@ describe.each(places)("$kind, $where", ({ kind, where }) => {
           ? here.call("outside", { ...given, answer: "2" })
           : here.call("run", { ...given, answer: "2", options: newer(way satisfies Policy) });
       two.go();
-      if (way === "interrupt") await one.stopping;
+      if (way === "interrupt" || way === "rollback") await one.stopping;
       else if (way !== "enqueue") await two.ended;
       one.go();
       const met = [await outcome(one), await outcome(two), await outcome(here.call("status", { run: pays }))];
       const paid = `${what === "resume" ? "1" : "0"} paid order end`;
-      expect([...met, payments(pays)["order"]]).toEqual(table[what](paid)[way]);
+      expect([...met, payments(pays)["order"]]).toEqual(table[what](paid, pays)[way]);
     }
   });
 

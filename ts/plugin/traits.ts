@@ -34,6 +34,11 @@ export interface Traits {
   shared?: readonly string[];
   /** True: if its children are removed, a checkpoint's writes become pending again. Default: false. */
   reopens?: boolean;
+  /**
+   * True: the policy `"rollback"` removes the later checkpoints of a run. Default: the framework's store has a function
+   * for it, or the policy is not supported.
+   */
+  goesBack?: boolean;
   /** True: runs have effects. Default: false. */
   effects?: boolean;
   /**

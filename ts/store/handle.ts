@@ -43,7 +43,7 @@ export class StoreHandle {
   readonly #store: Store;
   /** True if this handle opened its store. False if the store is shared. */
   readonly owned: boolean;
-  readonly #contract: StoreContract;
+  readonly contract: StoreContract;
   /** Injects faults of `forkpoint/testing` into the writes of effects. */
   disturb: Disturb | undefined;
   readonly #activity = new Activity();
@@ -63,7 +63,7 @@ export class StoreHandle {
     lease: HeldLease | null = null,
     seen = new Seen(),
   ) {
-    this.#contract = contract;
+    this.contract = contract;
     this.#lease = lease;
     this.seen = seen;
     if (readingArgument("target", () => target instanceof Store)) {
@@ -80,7 +80,7 @@ export class StoreHandle {
   /** Returns the target itself if it is a handle, and otherwise a handle to the target. */
   static of(target: unknown, options: StoreOptions | undefined, contract: StoreContract): StoreHandle {
     // A test for a private name does not trigger a proxy's traps.
-    const isHandle = typeof target === "object" && target !== null && #contract in target;
+    const isHandle = typeof target === "object" && target !== null && #store in target;
     return isHandle ? target : new StoreHandle(target, options, contract);
   }
 
@@ -88,14 +88,14 @@ export class StoreHandle {
   withLease(lease: unknown): StoreHandle {
     const checked = leaseOption(lease, "lease");
     checked.requireStore(engineOf(this.#store).native);
-    const leased = new StoreHandle(this.#store, undefined, this.#contract, checked, this.seen);
+    const leased = new StoreHandle(this.#store, undefined, this.contract, checked, this.seen);
     leased.disturb = this.disturb;
     return leased;
   }
 
   /** Returns another handle to the same store, which it does not close. */
   share(): StoreHandle {
-    const shared = new StoreHandle(this.#store, undefined, this.#contract, this.#lease, this.seen);
+    const shared = new StoreHandle(this.#store, undefined, this.contract, this.#lease, this.seen);
     shared.disturb = this.disturb;
     return shared;
   }
@@ -107,7 +107,7 @@ export class StoreHandle {
 
   /** Returns whether this handle knows a run to be stored, and the run's incarnation at the last save or read. */
   remembered({ space, run, ns }: RunKey): { stored?: boolean; incarnation?: Exact | undefined } {
-    if (space !== this.#contract.name || ns !== "") return {};
+    if (space !== this.contract.name || ns !== "") return {};
     return { stored: this.seen.has(run), incarnation: this.seen.incarnation(run) };
   }
 
@@ -206,7 +206,7 @@ export class StoreHandle {
       Error.captureStackTrace(error, operation);
       // The engine's own errors are already published. Any other `BUSY` or `CORRUPT` error comes from reading a stored
       // value.
-      if (engine) tellFailure(error, subjectOf(engine.native, "read", { space: this.#contract.name }));
+      if (engine) tellFailure(error, subjectOf(engine.native, "read", { space: this.contract.name }));
     }
     return error;
   }
@@ -215,13 +215,13 @@ export class StoreHandle {
     try {
       return backlog.admit();
     } catch (error) {
-      tellRefusal("save", subjectOf(native, "save", { space: this.#contract.name }), error);
+      tellRefusal("save", subjectOf(native, "save", { space: this.contract.name }), error);
       throw error;
     }
   }
 
   lease(run: RunRef, options?: LeaseOptions): Promise<HeldLease> {
-    return this.leasing((engine, own) => takeLease(engine, readRun(run, this.#contract.name), options, own));
+    return this.leasing((engine, own) => takeLease(engine, readRun(run, this.contract.name), options, own));
   }
 
   /** Takes the lease of a run whose name is valid. */
@@ -244,23 +244,18 @@ export class StoreHandle {
 
   /** Runs a function that works on a run alone: see `ts/store/scope.ts`. */
   exclusive<T>(run: RunName, work: Work<T>, options?: ExclusiveOptions): Promise<T> {
-    return this.run(() => later().exclusive(this, readRunName(run, this.#contract.name), work, options), null);
+    return this.run(() => later().exclusive(this, readRunName(run, this.contract.name), work, options), null);
   }
 
   /** Stops a run: see `ts/store/stop.ts`. */
   stop(run: RunName, options?: StopOptions): Promise<StopResult> {
-    return this.run(() => later().stopRun(this, readRunName(run, this.#contract.name), options), null);
+    return this.run(() => later().stopRun(this, readRunName(run, this.contract.name), options), null);
   }
 
   /** Keeps the store open, until the returned function is called. */
   hold(): () => void {
     const engine = this.#begin(null);
     return () => this.#end(engine);
-  }
-
-  /** The contract's function for the policy `"rollback"`. */
-  get undo(): StoreContract["undo"] {
-    return this.#contract.undo;
   }
 
   /** Runs work that takes a lease. The lease is released when the handle is closed. */
@@ -275,11 +270,11 @@ export class StoreHandle {
 
   /** The result counts lineages as runs, as the contract calls them. */
   prune(options: PruneOptions<RunPruneResult> | undefined): Promise<RunPruneResult> {
-    return this.run((engine) => later().prune(engine, this.#contract.name, options, () => this.closing, prunedRuns));
+    return this.run((engine) => later().prune(engine, this.contract.name, options, () => this.closing, prunedRuns));
   }
 
   stats(options: StatsOptions | undefined) {
-    return this.run(async (engine) => inRuns(await later().stats(engine, this.#contract.name, options)));
+    return this.run(async (engine) => inRuns(await later().stats(engine, this.contract.name, options)));
   }
 
   /** Checks the entire database, not only this contract's data. */

@@ -54,10 +54,16 @@ export interface Lease extends AsyncDisposable, LeaseHolder {
 /** The reason why a lease was not taken. */
 export type NotTaken =
   /**
-   * Another process holds the lease. It expires after `leftMs`, measured on the store's clock only. `id` is the lease's,
-   * Without `id`, another process gets the lease next.
+   * Another process holds the lease. It expires after `leftMs`, measured on the store's clock only. `id` is the lease's.
+   * Without `id`, another process gets the lease next. `from` is null if it is not known where the holder's work began.
    */
-  | (LeaseHolder & { leftMs: number; id?: string; now: number; requests: LeaseRequest[] })
+  | (LeaseHolder & {
+      leftMs: number;
+      id?: string;
+      from?: string | null | undefined;
+      now: number;
+      requests: LeaseRequest[];
+    })
   /** Too many holders crashed in a row, each from the same checkpoint and while it recovered only this run. */
   | { crashes: number }
   /** The last holder crashed from the same checkpoint. `suspected` is the number that `crashes` would have. */
@@ -71,8 +77,8 @@ interface Attempt {
   passive?: boolean;
   /** The id of the request with which the caller waits for the lease. */
   waiting?: string | undefined;
-  /** Reads the id of the run's newest checkpoint, to which a rollback goes back. Empty: the run has none. */
-  newest?: (() => Promise<string>) | undefined;
+  /** Reads the place to which a rollback goes back. Empty: nothing is stored. */
+  place?: (() => Promise<string>) | undefined;
   /** True if the caller undoes the work of a holder that has ended without a release. */
   undoes?: boolean | undefined;
   // The next fields are of `recover`.
@@ -111,10 +117,12 @@ export class HeldLease implements Lease, Fence {
   readonly holder: string;
   readonly #native: NativeStore;
   readonly of: RunKey;
-  /** The checkpoint from which the work began. Empty: the run had none. Null: it was not read. */
+  /** The place from which the work began. Empty: nothing was stored. Null: it was not read. */
   readonly from: string | null;
   /** True if a holder has worked from this checkpoint too, and has ended without a release. Its work must be undone. */
   undoes = false;
+  /** True if the holder has undone its work, because somebody has asked for it. */
+  undone = false;
   readonly #ttlMs: number;
   #holding: Omit<Holding, "until">;
   /** The sets that contain the lease while it is held, for `close`. */
@@ -162,14 +170,15 @@ export class HeldLease implements Lease, Fence {
     attempt: Attempt,
     own: Set<HeldLease>,
   ): Promise<HeldLease | NotTaken> {
-    const { ttlMs, waiting, newest, from } = attempt;
+    const { ttlMs, waiting, place, from } = attempt;
     const { maxAttempts = Number.POSITIVE_INFINITY, beside = false, takesSuspects = true, passive = false } = attempt;
     for (;;) {
       const began = performance.now();
       const { now, lease: current, requests } = await calls.call(native, "read", { of });
       if (current?.valid && !hasEnded(current.holder)) {
-        const { holder, until, id } = current;
-        return { holder, until, leftMs: until - now, id, now, requests };
+        const { holder, until, id, passive: isBrief } = current;
+        const known = isBrief === true ? undefined : current.from;
+        return { holder, until, leftMs: until - now, id, from: known, now, requests };
       }
       const next = nextOf(requests);
       if (next !== undefined && next.id !== waiting) {
@@ -182,7 +191,7 @@ export class HeldLease implements Lease, Fence {
       if (crashed !== undefined && !takesSuspects) return { suspected: crashes };
       const id = crypto().randomUUID();
       const left = attempt.undoes === true ? (current?.from ?? undefined) : undefined;
-      const at = from ?? left ?? (await newest?.()) ?? null;
+      const at = from ?? left ?? (await place?.()) ?? null;
       const holding = { holder: thisProcess(), until: now + ttlMs, from: at, attempts: crashes + 1, beside, passive };
       const done = requests.filter((each) => each.id === waiting || !isLive(each)).map((each) => each.id);
       const expired = current === null ? undefined : { id: current.id, savedAt: current.savedAt };
@@ -239,20 +248,6 @@ export class HeldLease implements Lease, Fence {
   release(): Promise<void> {
     this.#released ??= this.#release();
     return this.#released;
-  }
-
-  /** Lets the lease expire now, without a release. The next holder sees that work is left to be undone. */
-  async abandon(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#leave();
-    try {
-      const now = await storeClock(this.#native);
-      const holding = { ...this.#holding, until: now };
-      await calls.call(this.#native, "renew", { of: this.of, id: this.id, holding, savedAt: now });
-      wakeAll(this.#native, this.of);
-    } finally {
-      this.#released ??= Promise.resolve();
-    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -374,8 +369,14 @@ export class HeldLease implements Lease, Fence {
   async #release(): Promise<void> {
     clearTimeout(this.#timer);
     this.#leave();
-    const done = this.stop?.what === "stop" ? [this.stop.id] : [];
-    await calls.call(this.#native, "release", { id: this.id, done });
+    const { id, of, stop } = this;
+    if (stop?.what === "rollback" && !this.undone && !this.#lost.signal.aborted) {
+      // The lease expires now. The next holder sees that there is work to undo.
+      const now = await storeClock(this.#native);
+      await calls.call(this.#native, "renew", { of, id, holding: { ...this.#holding, until: now }, savedAt: now });
+    } else {
+      await calls.call(this.#native, "release", { id, done: stop?.what === "stop" ? [stop.id] : [] });
+    }
     wakeAll(this.#native, this.of);
   }
 }

@@ -9,7 +9,10 @@ import type { Engine } from "./engine.js";
 
 type Inspect = CallsOf<engine.inspect.Call, engine.inspect.Responses>;
 
-const inspect = new Contract<Inspect>("inspect", { kinds: { rows: null, recent: null } });
+/** The calls that read and remove runs of any contract. */
+export const inspect = new Contract<Inspect>("inspect", {
+  kinds: { rows: null, recent: null, remove: "prune", undo: "prune" },
+});
 
 /** A run, with its newest checkpoint and its status, as the store has them. */
 export interface Newest extends Omit<RunKey, "space"> {

@@ -11,6 +11,7 @@ import type { Host } from "./host.js";
 import { type HeldLease, TTL_MS, ttlOption } from "./lease.js";
 import { callback, oneOf, readRecord, signalOption, whole } from "./options.js";
 import { recordStop, stopperOptions } from "./stop.js";
+import { undoOf } from "./undo.js";
 import { type Taken, type WhenBusy, takeInTurn } from "./waiting.js";
 
 /** Options of `exclusive()`. */
@@ -51,15 +52,18 @@ export async function exclusive<T>(handle: Host, of: RunKey, work: Work<T>, opti
   const read = readRecord(options, "options", exclusiveOptions);
   const { whenBusy = "reject", maxWaitMs, signal, ttlMs = TTL_MS, by, reason } = read;
   signal?.throwIfAborted();
-  if (whenBusy === "rollback" && handle.undo === undefined) {
+  const undo = undoOf(handle.contract);
+  if (whenBusy === "rollback" && undo === undefined) {
     const message = `the work on a run of ${of.space} cannot be rolled back: pass whenBusy: "interrupt" or "enqueue"`;
     throw new ForkpointError("UNSUPPORTED", message);
   }
   const outer = handle.scopeOf(of);
   // The caller works on the run already.
   if (outer instanceof Scope) return await outer.nested(work, signal);
-  const wanted = { ttlMs, whenBusy, maxWaitMs, signal, by, reason };
+  const wanted = { ttlMs, whenBusy, maxWaitMs, signal, by, reason, undo };
   const taken = await handle.leasing((engine, own) => takeInTurn(engine, of, own, wanted));
+  // An undone run may begin again.
+  if (whenBusy === "rollback") handle.seen.clear();
   const scope = new Scope(handle, taken.lease, signal);
   return scope.run(work, taken);
 }
@@ -123,10 +127,12 @@ class Scope extends LeaseScope {
     return result;
   }
 
-  /** The run continues from the checkpoint from which the work on it began. */
-  #undo(): Promise<void> {
+  /** The run continues from the place from which the work on it began. */
+  async #undo(): Promise<void> {
     const { of, from } = this.lease;
-    return this.handle.run((engine) => this.handle.undo!(engine, of, from || null), this.lease);
+    const undo = undoOf(this.handle.contract)!;
+    await this.handle.run((engine) => undo.goBack(engine, of, from || null), this.lease);
+    this.handle.seen.clear();
   }
 
   /** The result of work that was undone is no result. */
@@ -155,8 +161,13 @@ class Scope extends LeaseScope {
       if (!lease.lost) await this.#settled();
       if (lease.stop?.what === "stop" && !lease.lost) await recordStop(this.handle, lease, lease.stop);
       // If that fails, the caller that asked for it tries it too, and gets the error.
-      if (lease.stop?.what === "rollback" && !lease.lost)
-        await this.#undo().catch(() => lease.abandon().catch(() => {}));
+      if (lease.stop?.what === "rollback" && !lease.lost) {
+        const undone = this.#undo();
+        lease.undone = await undone.then(
+          () => true,
+          () => false,
+        );
+      }
     } finally {
       // If that fails, the lease expires.
       await lease.release().catch(() => {});

@@ -6,9 +6,10 @@ import { ForkpointError, isOwnError, quote } from "../bridge/errors.js";
 import type { RunKey } from "../bridge/native.js";
 import type { Engine } from "./engine.js";
 import { HeldLease, type NotTaken, isHeld } from "./lease.js";
-import { newestId } from "./newest.js";
+import type { Undo } from "./host.js";
 import { OwnRequest, pollMs } from "./requests.js";
 import { hear } from "./hearing.js";
+import { placeOf } from "./undo.js";
 import { Sleeper } from "./wake.js";
 
 /**
@@ -29,6 +30,7 @@ export interface Wanted {
   signal: AbortSignal | undefined;
   by: string | undefined;
   reason: string | undefined;
+  undo: Undo | undefined;
 }
 
 /** A taken lease. */
@@ -44,17 +46,19 @@ type Busy = Extract<NotTaken, { holder: string }>;
 const PAUSE = 250;
 
 export async function takeInTurn(engine: Engine, of: RunKey, own: Set<HeldLease>, wanted: Wanted): Promise<Taken> {
-  const { ttlMs, whenBusy } = wanted;
-  const newest = async () => (await newestId(engine, of)) ?? "";
+  const { ttlMs, whenBusy, undo } = wanted;
+  const place = () => placeOf(undo, engine, of);
   const take = async (waiting?: string) => {
-    const undoes = waiting !== undefined && whenBusy === "rollback";
-    const taken = await HeldLease.take(engine, of, { ttlMs, scoped: true, waiting, newest, undoes }, own);
+    // Also of a holder that has crashed before this call: elsewhere, it still counts as alive for a while.
+    const undoes = whenBusy === "rollback";
+    const taken = await HeldLease.take(engine, of, { ttlMs, scoped: true, waiting, place, undoes }, own);
     return taken as HeldLease | Busy;
   };
   const first = await take();
-  if (first instanceof HeldLease) return { lease: first, undoes: false };
+  if (first instanceof HeldLease) return { lease: first, undoes: first.undoes };
   if (whenBusy === "reject")
     throw isHeld(of, first, "wait until it ends, or pass whenBusy to wait for it or to stop it");
+  if (whenBusy === "rollback" && first.from === null) throw unknownPlace(of, first);
   return new Waiter(engine, of, wanted, take).wait(first);
 }
 
@@ -121,6 +125,13 @@ class Waiter {
       return last;
     }
   }
+}
+
+function unknownPlace({ run }: RunKey, { holder }: Busy): ForkpointError {
+  const message =
+    `${holder} works on run ${quote(run)} with a lease and without exclusive(), so it is not known where its work ` +
+    'began, and it cannot be rolled back: pass whenBusy: "interrupt"';
+  return new ForkpointError("UNSUPPORTED", message);
 }
 
 function tookTooLong({ run }: RunKey, { holder, until }: Busy, ms: number): ForkpointError {

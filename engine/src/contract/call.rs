@@ -31,6 +31,8 @@ pub enum Request {
     Apply(Unit),
     /// Applies a unit with checkpoints that were saved before: see [`Store::apply_saved`](crate::store::Store).
     Import(Unit),
+    /// Applies a unit that removes the checkpoints of runs, and keeps their effects.
+    Undo(Unit),
     /// Runs a query, and converts the answer into a response.
     Ask(Query, Respond),
     /// Runs several queries. If the storage reads answers one by one, each is dropped before the next is read. True: a

@@ -63,6 +63,8 @@ enum Call {
     Feed { after: Seq, newest_first: bool, limit: usize, version: Option<i64>, wait: Option<Wait> },
     /// Removes a run, or some of its checkpoints.
     Remove { of: Key, ids: Option<Vec<String>>, reopen: Vec<String> },
+    /// Removes the checkpoints of a run, and keeps its effects: its work was undone.
+    Undo { of: Key },
     /// A checkpoint with its parts and its writes. For a session, also its messages.
     Read(At),
     /// Finds the checkpoints whose values may contain a text.
@@ -86,6 +88,7 @@ struct Responses {
     rows: Vec<ShownPage>,
     feed: ShownFeed,
     remove: (),
+    undo: (),
     read: Option<FoundCheckpoint>,
     sift: Sifted,
 }
@@ -120,7 +123,8 @@ enum From {
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, _) = call.read()?;
     Ok(match call {
-        Call::Remove { of, ids, reopen } => remove(&of, ids, reopen)?,
+        Call::Remove { of, ids, reopen } => Request::Apply(remove(&of, ids, reopen)?),
+        Call::Undo { of } => Request::Undo(remove(&of, None, Vec::new())?),
         Call::Spaces {} => Request::ask(Query::Stats { contract: None, largest: 0, by_status: true }, spaces),
         Call::SetLabels { spaces, run, ns, changes } => {
             let op = |space: &String| {

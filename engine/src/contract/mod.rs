@@ -66,7 +66,7 @@ pub fn run(store: &Store, call: RawCall<'_>, at_once: bool, reply: Reply<Option<
     let asks = |name| call.common(name) == Some(&Value::Bool(true));
     let tell = Tell { cost: asks(MEASURE), incarnation: asks(BEGUN) };
     match request(call, &store.options().labels) {
-        Ok(Request::Apply(unit)) => store.apply(unit, applied(tell, reply)),
+        Ok(Request::Apply(unit) | Request::Undo(unit)) => store.apply(unit, applied(tell, reply)),
         Ok(Request::Import(unit)) => store.apply_saved(unit, applied(tell, reply)),
         Ok(Request::Ask(query, respond)) => {
             let reply = then(reply, respond);
@@ -116,8 +116,11 @@ fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
         effect::NAME => effect::request(call),
         contract => (named(contract)?.request)(call),
     }?;
-    if let Request::Apply(unit) | Request::Import(unit) = &mut request {
-        effect::follow(unit);
+    let removes_effects = !matches!(request, Request::Undo(_));
+    if let Request::Apply(unit) | Request::Import(unit) | Request::Undo(unit) = &mut request {
+        if removes_effects {
+            effect::follow(unit);
+        }
         lease::own(unit, lineages_of)?;
         if !labels.is_empty() {
             label(unit, labels);

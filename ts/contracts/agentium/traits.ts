@@ -4,6 +4,7 @@ import type { Traits } from "../../plugin/traits.js";
 
 export const agentium = {
   ordered: true,
+  goesBack: true,
   effects: true,
   programs: "shape",
   nodes: "label",

@@ -4,6 +4,7 @@ import type { Traits } from "../../plugin/traits.js";
 
 export const agentos = {
   ordered: true,
+  goesBack: true,
   effects: true,
   programs: "mark",
   mayGoOn: true,

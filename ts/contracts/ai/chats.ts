@@ -4,6 +4,7 @@ import { ForkpointError, isOvertaken, quote, typeError } from "../../bridge/erro
 import type { Exact } from "../../bridge/wire.js";
 import { ContractStore } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
+import type { StoreContract } from "../../store/host.js";
 import { nonEmpty } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { type StoreOptions, readRecord, splitOptions } from "../../store/options.js";
@@ -23,7 +24,7 @@ import type {
   ChatStopResult,
   SavedChat,
 } from "./contract.js";
-import { allChats, chatCursor, infoOf, listChats, versionCursor, versionsOf } from "./listing.js";
+import { allChats, chatCursor, infoOf, listChats, noVersion, versionCursor, versionsOf } from "./listing.js";
 import { Snapshot } from "./messages.js";
 import { filterOption, metadataOf } from "./metadata.js";
 import { characters, createFields, idOption, limit, ownOptions, saveFields, version } from "./options.js";
@@ -49,6 +50,13 @@ export interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | 
 }
 
 const later = (): typeof import("./later.js") => require("./later.js");
+
+const contract: StoreContract = {
+  name: chatCalls.name,
+  get undo() {
+    return later().undo;
+  },
+};
 
 const MAKER_TTL = 10_000;
 
@@ -88,7 +96,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
    */
   constructor(target: string | URL | Store, options?: ForkpointChatsOptions) {
     const { own, others } = splitOptions(options, ownOptions);
-    const handle = StoreHandle.of(target, others as StoreOptions | undefined, chatCalls);
+    const handle = StoreHandle.of(target, others as StoreOptions | undefined, contract);
     super(handle);
     this.#handle = handle;
     this.#chats = new Chats(own.keepVersions ?? undefined, handle.seen);
@@ -391,9 +399,4 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
 
 function alreadyExists(chat: string): ForkpointError {
   return new ForkpointError("CONFLICT", `chat ${quote(chat)} already exists: use another id`);
-}
-
-function noVersion(chat: string, number: number): ForkpointError {
-  const message = `chat ${quote(chat)} has no version ${number}: list its versions with versions()`;
-  return new ForkpointError("NOT_FOUND", message);
 }

@@ -2,3 +2,4 @@
 
 export { Answers } from "./answers.js";
 export { Stops } from "./stops.js";
+export { undo } from "./undo.js";

@@ -1,6 +1,6 @@
 /** Lists chats and versions. */
 
-import { show, typeError } from "../../bridge/errors.js";
+import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
 import { type OptionParser } from "../../store/options.js";
 import { PAGE } from "../../store/page.js";
@@ -75,4 +75,10 @@ export async function* allChats(engine: Engine): AsyncGenerator<{ chat: string; 
     if (next === null) return;
     after = next;
   }
+}
+
+/** The error for a version that a chat does not have. */
+export function noVersion(chat: string, number: number): ForkpointError {
+  const message = `chat ${quote(chat)} has no version ${number}: list its versions with versions()`;
+  return new ForkpointError("NOT_FOUND", message);
 }

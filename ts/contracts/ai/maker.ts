@@ -4,10 +4,11 @@ import { isForkpointError, show, typeError } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
 import type { NativeStore } from "../../bridge/native.js";
 import { RunMap } from "../../bridge/run-map.js";
+import type { Scope } from "../../bridge/scope.js";
 import { warn } from "../../bridge/warnings.js";
 import type { Engine } from "../../store/engine.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { type HeldLease, fenced } from "../../store/lease.js";
+import { HeldLease, fenced } from "../../store/lease.js";
 import { packRecords } from "../shared/records.js";
 import { type FoundHead, type Note, PAUSE, failureOf, headOf, isOver, packNote, runOf } from "./stream-store.js";
 import { streamCalls } from "./wire.js";
@@ -35,8 +36,8 @@ export interface Making {
   native: NativeStore;
   stream: string;
   lease: HeldLease;
-  /** The lease of the function that works on the chat alone, if the answer is made by one: see `exclusive()`. */
-  outer: HeldLease | undefined;
+  /** The scope of the function that makes the answer and works on its chat alone. It ends after the answer. */
+  scope: Scope | undefined;
   /** Returns the chat of the stream, if it is known. */
   chatOf: () => string | undefined;
   /** How long the store may be busy, in ms. */
@@ -53,9 +54,6 @@ export class Maker {
   /** What the function that makes the source gets. */
   readonly given: { readonly signal: AbortSignal };
   readonly #making: Making;
-  /** Resolves when the end is stored. */
-  readonly #over: Promise<void>;
-  #setOver!: () => void;
   /** The chat that is stored with the stream. */
   #chat: string | undefined;
   #controller: ReadableStreamDefaultController<string> | undefined;
@@ -77,7 +75,6 @@ export class Maker {
 
   constructor(making: Making) {
     this.#making = making;
-    this.#over = new Promise((resolve) => (this.#setOver = resolve));
     const take = () => {
       this.#isTaken = true;
       return this.#signal.signal;
@@ -91,15 +88,16 @@ export class Maker {
       start: (controller) => {
         this.#controller = controller;
       },
-      // The reader has left. Continue to read the source. A function that works on the chat alone goes on, too.
+      // The reader has left. Continue to read the source.
       cancel: () => {
         this.#controller = undefined;
-        return making.outer && this.#over;
       },
     });
-    const { native, stream, lease, outer } = making;
+    const { native, stream, lease, scope } = making;
+    const outer = scope?.fence;
+    scope?.activity.begin();
     makers.set(native, runOf(stream), this);
-    for (const each of outer ? [lease, outer] : [lease]) {
+    for (const each of HeldLease.is(outer) ? [lease, outer] : [lease]) {
       const abort = () => void this.#aborted(each);
       if (each.signal.aborted) abort();
       else each.signal.addEventListener("abort", abort, { once: true });
@@ -153,10 +151,10 @@ export class Maker {
   }
 
   async #leave(): Promise<void> {
-    const { native, lease, stream } = this.#making;
+    const { native, lease, scope, stream } = this.#making;
     await lease.release().catch(() => {});
     makers.delete(native, runOf(stream), this);
-    this.#setOver();
+    scope?.activity.end();
   }
 
   /** Called when somebody stops the answer, or when a lease is lost. */

@@ -5,7 +5,7 @@ import { ForkpointError, isForkpointError, quote, show, typeError } from "../../
 import type { NativeStore } from "../../bridge/native.js";
 import type { Engine } from "../../store/engine.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { HeldLease, fenced } from "../../store/lease.js";
+import { type HeldLease, fenced } from "../../store/lease.js";
 import { callback, readRecord } from "../../store/options.js";
 import { batches } from "../../store/page.js";
 import { Expiry } from "../shared/expiry.js";
@@ -65,7 +65,6 @@ export class Streams {
       throw error;
     }
     const [handle, ttlMs, settle] = [this.#handle, this.#ttlMs, this.#settle];
-    const outer = currentScope()?.fence;
     const chatOf = () => this.#chatOf(stream);
     const making = {
       handle,
@@ -75,7 +74,7 @@ export class Streams {
       ttlMs,
       settle,
       chatOf,
-      outer: HeldLease.is(outer) ? outer : undefined,
+      scope: currentScope(),
     };
     const maker = new Maker(making);
     let source: unknown;

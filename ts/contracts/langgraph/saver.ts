@@ -23,6 +23,7 @@ import {
   typeError,
 } from "../../bridge/errors.js";
 import { StoreHandle } from "../../store/handle.js";
+import type { Undo } from "../../store/host.js";
 import { setHandle } from "../../store/handle-of.js";
 import { ownLeaseOption, type Lease } from "../../store/lease.js";
 import { flag, programOption, splitOptions } from "../../store/options.js";
@@ -89,6 +90,7 @@ import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threa
 import type { ForkpointSaver, SaverOptions, SaverStats } from "./forkpoint-saver.js";
 
 const later = (): typeof import("./later.js") => require("./later.js");
+const undo: Undo = { goBack: (...to) => later().undo(...to) };
 
 const saverOptions = {
   serde: serdeOption,
@@ -140,7 +142,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       this.#owner = new Owner(program);
       this.#version = version;
       this.#indexes = metadataIndexes;
-      this.#handle = StoreHandle.of(target, others, { name: langgraph.name, undo: (...of) => later().undo(...of) });
+      this.#handle = StoreHandle.of(target, others, { name: langgraph.name, undo });
       this.#leases = new ThreadLeases(this.#handle, lease, (...of) => later().hasStopped(...of));
       setHandle(this, this.#handle);
     }

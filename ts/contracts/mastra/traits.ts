@@ -5,6 +5,7 @@ import type { Traits } from "../../plugin/traits.js";
 export const mastra = {
   namespaces: "part",
   ordered: true,
+  goesBack: true,
   effects: true,
   fork: {},
 } satisfies Traits;

@@ -6,6 +6,7 @@ import { ForkpointError, isOvertaken, quote, rangeError } from "../../bridge/err
 import { ContractStore } from "../../store/contract-store.js";
 import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
+import type { StoreContract } from "../../store/host.js";
 import { nonEmpty } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { type StoreOptions, atMost, flag, readRecord, splitOptions, whole } from "../../store/options.js";
@@ -38,6 +39,14 @@ export interface SessionInfo {
   /** The time of the last change, in ms since the epoch. */
   updatedAt: number;
 }
+
+const later = (): typeof import("./later.js") => require("./later.js");
+const contract: StoreContract = {
+  name: sessionCalls.name,
+  get undo() {
+    return later().undo;
+  },
+};
 
 const ownOptions = { sessionId: nonEmpty, ttlMs: atMost("milliseconds"), agents: sdkOption };
 const count = whole(0, Number.MAX_SAFE_INTEGER, "items");
@@ -85,7 +94,7 @@ export class ForkpointSession extends ContractStore {
    */
   constructor(target: string | URL | Store, options?: ForkpointSessionOptions) {
     const { own, others } = splitOptions(options, ownOptions);
-    const handle = StoreHandle.of(target, others as StoreOptions | undefined, sessionCalls);
+    const handle = StoreHandle.of(target, others as StoreOptions | undefined, contract);
     super(handle);
     this.#handle = handle;
     this.#id = own.sessionId ?? crypto().randomUUID();
@@ -303,7 +312,7 @@ export class ForkpointSession extends ContractStore {
    */
   static async list(target: string | URL | Store, options?: { limit?: number }): Promise<SessionInfo[]> {
     const { limit } = readRecord(options, "options", listOptions);
-    const handle = StoreHandle.of(target, undefined, sessionCalls);
+    const handle = StoreHandle.of(target, undefined, contract);
     try {
       return await handle.run(async (engine) => {
         const found: Listed[] = [];

@@ -5,6 +5,7 @@ import { ForkpointError, readingArgument, show, typeError } from "../../bridge/e
 import { ContractStore } from "../../store/contract-store.js";
 import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
+import type { StoreContract } from "../../store/host.js";
 import { idOrNull, requireId, splitLineage } from "../../store/ids.js";
 import { leaseOption, type Lease } from "../../store/lease.js";
 import { flag, readRecord, splitOptions, whole, type StoreOptions } from "../../store/options.js";
@@ -37,6 +38,14 @@ import type {
   ThreadCheckpoint,
 } from "./contract.js";
 import type { ThreadPruneOptions } from "./threads.js";
+
+const later = (): typeof import("./later.js") => require("./later.js");
+const contract: StoreContract = {
+  name: tinyagents.name,
+  get undo() {
+    return later().undo;
+  },
+};
 
 /** Options of `list()`. */
 export interface ThreadListOptions {
@@ -94,7 +103,7 @@ export class Checkpointer<S> extends ContractStore {
    */
   constructor(target: string | URL | Store, options?: CheckpointerOptions) {
     const { own, others } = splitOptions(options, { expectedParent: flag });
-    const handle = StoreHandle.of(target, others, tinyagents);
+    const handle = StoreHandle.of(target, others, contract);
     super(handle);
     this.#handle = handle;
     this.#expectsParent = own.expectedParent;
