@@ -238,6 +238,8 @@ describe.each(sharedKinds)("a holder on %s", (kind) => {
     const options = { whenBusy, maxWaitMs: 20_000 };
     const two = here.call("run", { run: "t", input: "2", order: "2", options });
     two.go();
+    // The run is busy when the second call arrives.
+    if (whenBusy === "rollback") await one.stopping;
     (first as There).program.kill();
     expect(await outcome(two)).toBe(words);
     expect(payments("t")).toEqual({ 1: 1, 2: 1 });

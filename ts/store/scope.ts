@@ -12,7 +12,7 @@ import { type HeldLease, TTL_MS, ttlOption } from "./lease.js";
 import { callback, oneOf, readRecord, signalOption, whole } from "./options.js";
 import { recordStop, stopperOptions } from "./stop.js";
 import { undoOf } from "./undo.js";
-import { type Taken, type WhenBusy, takeInTurn } from "./waiting.js";
+import { type WhenBusy, takeInTurn } from "./waiting.js";
 
 /** Options of `exclusive()`. */
 export interface ExclusiveOptions {
@@ -61,11 +61,11 @@ export async function exclusive<T>(handle: Host, of: RunKey, work: Work<T>, opti
   // The caller works on the run already.
   if (outer instanceof Scope) return await outer.nested(work, signal);
   const wanted = { ttlMs, whenBusy, maxWaitMs, signal, by, reason, undo };
-  const taken = await handle.leasing((engine, own) => takeInTurn(engine, of, own, wanted));
+  const lease = await handle.leasing((engine, own) => takeInTurn(engine, of, own, wanted));
   // An undone run may begin again.
   if (whenBusy === "rollback") handle.seen.clear();
-  const scope = new Scope(handle, taken.lease, signal);
-  return scope.run(work, taken);
+  const scope = new Scope(handle, lease, signal);
+  return scope.run(work);
 }
 
 /** The scope of a lease that the caller has taken and releases itself. */
@@ -111,10 +111,10 @@ class Scope extends LeaseScope {
     this.#signal = signal === undefined ? lease.signal : AbortSignal.any([lease.signal, signal]);
   }
 
-  async run<T>(work: Work<T>, { undoes }: Taken): Promise<T> {
+  async run<T>(work: Work<T>): Promise<T> {
     let result: T;
     try {
-      if (undoes) await within(this, () => this.#undo());
+      if (this.lease.undoes) await within(this, () => this.#undo());
       result = await within(this, async () => work(this.#signal));
     } catch (error) {
       await this.end();

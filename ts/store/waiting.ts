@@ -33,29 +33,22 @@ export interface Wanted {
   undo: Undo | undefined;
 }
 
-/** A taken lease. */
-export interface Taken {
-  lease: HeldLease;
-  /** True if the caller must undo the work of a holder that has ended before it did so. */
-  undoes: boolean;
-}
-
 type Busy = Extract<NotTaken, { holder: string }>;
 
 /** The pause after an error that may pass, in ms. */
 const PAUSE = 250;
 
-export async function takeInTurn(engine: Engine, of: RunKey, own: Set<HeldLease>, wanted: Wanted): Promise<Taken> {
+export async function takeInTurn(engine: Engine, of: RunKey, own: Set<HeldLease>, wanted: Wanted): Promise<HeldLease> {
   const { ttlMs, whenBusy, undo } = wanted;
   const place = () => placeOf(undo, engine, of);
   const take = async (waiting?: string) => {
-    // Also of a holder that has crashed before this call: elsewhere, it still counts as alive for a while.
-    const undoes = whenBusy === "rollback";
+    // If the run was not busy, others may have continued the work of a holder that has crashed.
+    const undoes = waiting !== undefined && whenBusy === "rollback";
     const taken = await HeldLease.take(engine, of, { ttlMs, scoped: true, waiting, place, undoes }, own);
     return taken as HeldLease | Busy;
   };
   const first = await take();
-  if (first instanceof HeldLease) return { lease: first, undoes: first.undoes };
+  if (first instanceof HeldLease) return first;
   if (whenBusy === "reject")
     throw isHeld(of, first, "wait until it ends, or pass whenBusy to wait for it or to stop it");
   if (whenBusy === "rollback" && first.from === null) throw unknownPlace(of, first);
@@ -78,7 +71,7 @@ class Waiter {
     this.#until = performance.now() + (wanted.maxWaitMs ?? Number.POSITIVE_INFINITY);
   }
 
-  async wait(busy: Busy): Promise<Taken> {
+  async wait(busy: Busy): Promise<HeldLease> {
     const { signal } = this.#wanted;
     const { native } = this.#engine;
     const deafen = hear(native);
@@ -90,7 +83,7 @@ class Waiter {
           this.#request = undefined;
           if (signal?.aborted) await found.release().catch(() => {});
           signal?.throwIfAborted();
-          return { lease: found, undoes: found.undoes };
+          return found;
         }
         last = found;
         const left = this.#until - performance.now();
