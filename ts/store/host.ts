@@ -6,7 +6,7 @@ import type { Engine } from "./engine.js";
 import type { HeldLease } from "./lease.js";
 import type { Seen } from "./seen.js";
 
-/** How a contract undoes the work of a stopped run, for the policy `"rollback"`. The effects and the answers stay. */
+/** How a contract undoes the work of a stopped run, for the policy `"rollback"`. The effects stay. */
 export interface Undo {
   /** Returns the place to which an undo goes back. Null: nothing is stored. Default: the id of the newest checkpoint. */
   placeOf?(engine: Engine, of: RunKey): Promise<string | null>;

@@ -105,7 +105,11 @@ impl Run {
         }
         let from = match &self.options.mode {
             Mode::Plain => return self.next(0, ENTRY),
-            Mode::Fresh => return self.store_initial(),
+            // The run begins again, so its earlier checkpoints and effects go.
+            Mode::Fresh => {
+                self.rewind = true;
+                return self.store_initial();
+            }
             Mode::Resume => None,
             Mode::Replay { from } | Mode::Branch { from, .. } => Some(from.clone()),
         };
@@ -114,7 +118,6 @@ impl Run {
     }
 
     fn store_initial(&mut self) {
-        self.rewind = true;
         self.store(-1, "initial".to_owned(), ENTRY);
     }
 
@@ -122,6 +125,7 @@ impl Run {
         let Some(base) = base else {
             return match &self.options.mode {
                 Mode::Replay { from } | Mode::Branch { from, .. } => self.end(Reason::NotFound { id: from.clone() }),
+                // A run whose work was undone may have effects left, and shares their results.
                 _ => self.store_initial(),
             };
         };
