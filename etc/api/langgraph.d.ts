@@ -169,6 +169,7 @@ interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread, Change
         configurable?: Record<string, unknown>;
         interruptBefore?: readonly string[] | "*" | undefined;
         interruptAfter?: readonly string[] | "*" | undefined;
+        signal?: AbortSignal | undefined;
         [key: string]: unknown;
     };
 }

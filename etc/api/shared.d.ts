@@ -487,6 +487,9 @@ type UnrecoveredRun = ({
     outcome: "would resume" | "would ask" | "would leave";
     status: "waiting" | "failed" | "unfinished";
 } | {
+    outcome: "stopped";
+    stopped: StoppedBy;
+} | {
     outcome: "elsewhere";
     holder: string;
 } | {

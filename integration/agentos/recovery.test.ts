@@ -59,6 +59,57 @@ describe.each(backends)("on %s", (_backend, target) => {
     expect(tools.calls).toEqual(["first", "second", "third"]);
   });
 
+  describe("a stop while recover continues a run", () => {
+    const ana = { by: "Ana", reason: "wrong order" };
+    const outcome = { outcome: "stopped", stopped: { kind: "stop", ...ana, at: expect.any(Number) } };
+
+    /** Recovers a run that is stopped while its node `name` runs. */
+    async function stopIn(name: string, after: () => unknown = () => `${name}!`) {
+      const store = open(target());
+      let stops = true;
+      const tools: Tools = new Tools({
+        [name]: async () => {
+          // The stop arrives meanwhile. It waits for this function.
+          if (stops) expect(await store.stop(runId, { ...ana, waitMs: 2_000 })).toMatchObject({ outcome: "no answer" });
+          return stops ? after() : `${name}!`;
+        },
+      });
+      const graph = chain(three).compile({ checkpointStore: store, deps: tools.deps });
+      const runId = await crashedAfter(graph, "first");
+      tools.calls.length = 0;
+      const { runs } = await recover(graph, store, { onFailed: () => expect.unreachable() });
+      stops = false;
+      return { store, graph, tools, runId, runs };
+    }
+
+    it("ends it before its next node, and the next recover leaves it", async () => {
+      const { store, graph, tools, runId, runs } = await stopIn("second");
+      expect(runs).toEqual([{ runId, ...outcome }]);
+      expect(tools.calls).toEqual(["second"]);
+      expect((await store.runs()).runs).toMatchObject([{ status: "stopped", stopped: ana }]);
+      expect((await recover(graph, store)).runs).toEqual([]);
+      expect((await recover(graph, store, { runs: [runId] })).runs).toMatchObject([{ outcome: "finished" }]);
+      expect(tools.calls).toEqual(["second", "second", "third"]);
+      expect(await statuses(store)).toEqual(["finished"]);
+    });
+
+    it("a node that fails because of the stop is no failure", async () => {
+      const { store, graph, tools, runId, runs } = await stopIn("second", () => {
+        throw new Error("aborted");
+      });
+      expect(runs).toEqual([{ runId, ...outcome }]);
+      expect(tools.calls).toEqual(["second"]);
+      expect(await statuses(store)).toEqual(["stopped"]);
+      expect((await recover(graph, store)).runs).toEqual([]);
+    });
+
+    it("in its last node, the run finishes", async () => {
+      const { store, runId, runs } = await stopIn("third");
+      expect(runs).toMatchObject([{ runId, outcome: "finished" }]);
+      expect(await statuses(store)).toEqual(["finished"]);
+    });
+  });
+
   it("never resumes a run that waits for a human", async () => {
     const store = open(target());
     const tools = new Tools();

@@ -2,7 +2,8 @@
 // @module-tag slow
 import { Command, interrupt } from "@langchain/langgraph";
 import { openInspector } from "forkpoint/inspect";
-import { type ForkpointSaver, type ThreadStatus, recover } from "forkpoint/langgraph";
+import { effects } from "forkpoint/effects";
+import { type ForkpointSaver, type LanggraphRecoverOptions, type ThreadStatus, recover } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
 import { Gate } from "../../__test__/helpers.js";
 import { Child } from "./children.js";
@@ -120,6 +121,107 @@ describe.each(kinds)("%s", (kind) => {
     expect(runs).toMatchObject([{ outcome: "failed" }]);
   });
 
+  /** Leaves an unfinished thread, recovers it, and calls `act` while its second node runs. Returns the results. */
+  async function actInRecovery<T>(
+    saver: ForkpointSaver,
+    second: Second,
+    act: () => Promise<T>,
+    options: LanggraphRecoverOptions = {},
+  ) {
+    await chain(saver, () => "two").invoke({ log: [] }, { ...sync, interruptAfter: ["one"] as never });
+    const gate = new Gate();
+    const graph = chain(saver, async (signal) => {
+      const end = second(signal);
+      await gate.wait();
+      return end;
+    });
+    const recovering = recover(graph, saver, { onFailed: () => expect.unreachable(), ...options });
+    await gate.reached;
+    gate.open();
+    const acted = await act();
+    return { acted, runs: (await recovering).runs };
+  }
+
+  const inRecovery = { threadId: "thread", outcome: "stopped", stopped: { kind: "stop", ...stopped } };
+
+  it("a stop ends a node that recover runs, and the next recover leaves the thread", async () => {
+    const { saver } = await start();
+    const { acted, runs } = await actInRecovery(saver, aborted, () => saver.stop("thread", ana));
+    expect(acted).toMatchObject({ outcome: "stopped" });
+    expect(runs).toEqual([inRecovery]);
+    expect(await saver.status("thread")).toMatchObject({ status: "stopped", stopped, next: ["two"] });
+    const graph = chain(saver, () => "resumed");
+    expect((await recover(graph, saver)).runs).toEqual([]);
+    expect((await recover(graph, saver, { threads: ["thread"] })).runs).toMatchObject([
+      { outcome: "finished", output: { log: ["one", "resumed"] } },
+    ]);
+    expect(await saver.status("thread")).toMatchObject({ status: "finished", stopped: null });
+  });
+
+  it("a stop while recover runs a node: no failure, no retry, and no new effect", async () => {
+    const { saver } = await start();
+    const paid: string[] = [];
+    const effect = new Gate();
+    const { runs } = await actInRecovery(
+      saver,
+      async (signal) => {
+        await (aborted(signal) as Promise<void>).catch(() => {});
+        const error = await rejection(effects(saver)(ref(), "pay", () => void paid.push("pay")));
+        expect(error).toMatchObject({ code: "STOPPED" });
+        void effect.wait();
+        throw error;
+      },
+      async () => {
+        await saver.stop("thread", ana);
+        await effect.reached;
+      },
+    );
+    expect(runs).toEqual([inRecovery]);
+    expect(paid).toEqual([]);
+    expect(await saver.status("thread")).toMatchObject({ status: "stopped", stopped });
+  });
+
+  it("a signal in the config of recover ends the nodes too, and is no stop", async () => {
+    const { saver } = await start();
+    const abort = new AbortController();
+    const config = { signal: abort.signal };
+    const { runs } = await actInRecovery(saver, aborted, async () => abort.abort(), { config });
+    expect(runs).toMatchObject([{ outcome: "error" }]);
+    expect(await saver.status("thread")).toMatchObject({ status: "unfinished", stopped: null });
+    const wrong = recover(chain(saver, aborted), saver, { config: { signal: {} as AbortSignal } });
+    await expect(wrong).rejects.toThrow("options.config.signal must be an AbortSignal");
+  });
+
+  it.each(["interrupt", "rollback"] as const)("a newer call takes the thread from recover: %s", async (whenBusy) => {
+    const { saver } = await start();
+    const graph = chain(saver, () => "newer");
+    const newer = (signal: AbortSignal) => graph.invoke(null, { ...sync, signal });
+    const { acted, runs } = await actInRecovery(saver, aborted, () =>
+      saver.exclusive("thread", newer, { whenBusy, by: "Bob" }),
+    );
+    expect(acted.log).toEqual(["one", "newer"]);
+    expect(runs).toMatchObject([{ outcome: "stopped", stopped: { kind: whenBusy, by: "Bob" } }]);
+    expect(await saver.status("thread")).toMatchObject({ status: "finished", stopped: null });
+  });
+
+  it("a thread that waits when recover is stopped keeps waiting, and the answer is not used", async () => {
+    const { saver } = await start();
+    const asks = chain(saver, () => interrupt("who?"));
+    await asks.invoke({ log: [] }, sync);
+    const onWaiting = async () => {
+      // The stop arrives meanwhile. It waits for this function.
+      expect(await saver.stop("thread", { ...ana, waitMs: 2_000 })).toMatchObject({ outcome: "no answer" });
+      return new Command({ resume: "me" });
+    };
+    const { runs } = await recover(asks, saver, { onWaiting });
+    expect(runs).toMatchObject([{ outcome: "waiting", interrupts: [{ value: "who?" }] }]);
+    expect(await saver.status("thread")).toMatchObject({ status: "waiting", stopped: null });
+    const resume = new Command({ resume: "you" });
+    expect((await recover(asks, saver, { onWaiting: () => resume })).runs).toMatchObject([
+      { outcome: "finished", output: { log: ["one", "you"] } },
+    ]);
+  });
+
   it("a thread that asks after it was stopped waits, and continues with the answer", async () => {
     const { saver, inspector } = await start();
     await stopAt(saver);
@@ -207,6 +309,24 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     expect((await recover(graph, checkpointer)).runs).toMatchObject([
       { outcome: "finished", output: { log: ["one", "recovered"] } },
     ]);
+  });
+
+  it("a stop reaches a process that recovers the thread", async () => {
+    const target = place(kind);
+    const first = new Child([target, "thread", JSON.stringify({ log: [] })], {}, "stopped.mjs");
+    await first.until("two");
+    await first.kill();
+    const second = new Child([target, "thread", "recover"], {}, "stopped.mjs");
+    await second.until("two");
+    const checkpointer = open(target, { program });
+    expect(await checkpointer.status("thread")).toMatchObject({ status: "unfinished" });
+    expect(await checkpointer.stop("thread", ana)).toMatchObject({ outcome: "stopped" });
+    const { runs } = await second.until("recovered");
+    expect(runs).toMatchObject([{ threadId: "thread", outcome: "stopped", stopped: { kind: "stop", ...ana } }]);
+    expect((await second.ended()).code).toBe(0);
+    expect(await checkpointer.status("thread")).toMatchObject({ status: "stopped", stopped });
+    const graph = chain(checkpointer, () => "recovered");
+    expect((await recover(graph, checkpointer)).runs).toEqual([]);
   });
 
   it("a killed process leaves an unfinished thread, which recover continues, unless somebody stops it", async () => {

@@ -73,11 +73,13 @@ class LeaseScope implements Open {
   readonly handle: Host;
   readonly lease: HeldLease;
   readonly recovers: boolean;
+  /** Ends the work. */
+  readonly signal: AbortSignal;
   readonly outer = currentScope();
   readonly activity = new Activity();
 
-  constructor(handle: Host, lease: HeldLease, recovers: boolean) {
-    [this.handle, this.lease, this.recovers] = [handle, lease, recovers];
+  constructor(handle: Host, lease: HeldLease, signal: AbortSignal, recovers: boolean) {
+    [this.handle, this.lease, this.signal, this.recovers] = [handle, lease, signal, recovers];
   }
 
   get fence(): Fence {
@@ -90,89 +92,31 @@ class LeaseScope implements Open {
     return this.lease.isOf(native);
   }
 
-  /** `recover` continues until its graph ends. */
-  throwIfStopped(): void {}
-}
-
-/** Runs a function of `recover` that works on a run under its lease. Its writes to the run carry the lease. */
-export function recovering<T>(handle: Host, lease: HeldLease, work: () => T): T {
-  return within(new LeaseScope(handle, lease, true), work);
-}
-
-class Scope extends LeaseScope {
-  readonly #signal: AbortSignal;
-  /** Lets the store close. */
-  readonly #letGo: () => void;
-  #ended: Promise<void> | undefined;
-
-  constructor(handle: Host, lease: HeldLease, signal: AbortSignal | undefined) {
-    super(handle, lease, false);
-    this.#letGo = handle.hold();
-    this.#signal = signal === undefined ? lease.signal : AbortSignal.any([lease.signal, signal]);
+  throwIfStopped(): void {
+    this.signal.throwIfAborted();
   }
 
-  async run<T>(work: Work<T>): Promise<T> {
-    let result: T;
-    try {
-      if (this.lease.undoes) await within(this, () => this.#undo());
-      result = await within(this, async () => work(this.#signal));
-    } catch (error) {
-      await this.end();
-      throw this.#reasonFor(error);
+  /** Called when the work has ended. If somebody has stopped the run, records it, or undoes the work. */
+  async settle(): Promise<void> {
+    const lease = this.lease;
+    if (!lease.lost) await this.#settled();
+    if (lease.stop?.what === "stop" && !lease.lost) await recordStop(this.handle, lease, lease.stop);
+    // If that fails, the caller that asked for it tries it too, and gets the error.
+    if (lease.stop?.what === "rollback" && !lease.lost) {
+      const undone = this.undo();
+      lease.undone = await undone.then(
+        () => true,
+        () => false,
+      );
     }
-    const followed = follow(this, this.#signal, result);
-    if (followed !== undefined) return followed;
-    await this.end();
-    this.throwIfUndone();
-    return result;
   }
 
   /** The run continues from the place from which the work on it began. */
-  async #undo(): Promise<void> {
+  async undo(): Promise<void> {
     const { of, from } = this.lease;
     const undo = undoOf(this.handle.contract)!;
     await this.handle.run((engine) => undo.goBack(engine, of, from || null), this.lease);
     this.handle.seen.clear();
-  }
-
-  /** The result of work that was undone is no result. */
-  throwIfUndone(): void {
-    if (this.lease.stop?.what === "rollback") throw this.lease.signal.reason;
-  }
-
-  /** Runs a function of the same scope. */
-  async nested<T>(work: Work<T>, signal: AbortSignal | undefined): Promise<T> {
-    return work(signal === undefined ? this.#signal : AbortSignal.any([this.#signal, signal]));
-  }
-
-  override throwIfStopped(): void {
-    this.#signal.throwIfAborted();
-  }
-
-  /** Ends the scope. If somebody has stopped the run, records it, or undoes the work. */
-  end(): Promise<void> {
-    this.#ended ??= within(this, () => this.#end());
-    return this.#ended;
-  }
-
-  async #end(): Promise<void> {
-    const lease = this.lease;
-    try {
-      if (!lease.lost) await this.#settled();
-      if (lease.stop?.what === "stop" && !lease.lost) await recordStop(this.handle, lease, lease.stop);
-      // If that fails, the caller that asked for it tries it too, and gets the error.
-      if (lease.stop?.what === "rollback" && !lease.lost) {
-        const undone = this.#undo();
-        lease.undone = await undone.then(
-          () => true,
-          () => false,
-        );
-      }
-    } finally {
-      // If that fails, the lease expires.
-      await lease.release().catch(() => {});
-      this.#letGo();
-    }
   }
 
   /**
@@ -182,8 +126,74 @@ class Scope extends LeaseScope {
   async #settled(): Promise<void> {
     do {
       await this.activity.idle();
-      if (this.#signal.aborted) await new Promise((resolve) => setImmediate(resolve));
+      if (this.signal.aborted) await new Promise((resolve) => setImmediate(resolve));
     } while (!this.activity.isIdle);
+  }
+}
+
+/**
+ * Runs a function of `recover` that works on a run under its lease. Its writes to the run carry the lease. The caller
+ * passes the lease's signal to the framework, and releases the lease.
+ */
+export async function recovering<T>(handle: Host, lease: HeldLease, work: () => Promise<T>): Promise<T> {
+  const scope = new LeaseScope(handle, lease, lease.signal, true);
+  try {
+    return await within(scope, work);
+  } finally {
+    if (lease.stop !== undefined) await within(scope, () => scope.settle());
+  }
+}
+
+class Scope extends LeaseScope {
+  /** Lets the store close. */
+  readonly #letGo: () => void;
+  #ended: Promise<void> | undefined;
+
+  constructor(handle: Host, lease: HeldLease, signal: AbortSignal | undefined) {
+    super(handle, lease, signal === undefined ? lease.signal : AbortSignal.any([lease.signal, signal]), false);
+    this.#letGo = handle.hold();
+  }
+
+  async run<T>(work: Work<T>): Promise<T> {
+    let result: T;
+    try {
+      if (this.lease.undoes) await within(this, () => this.undo());
+      result = await within(this, async () => work(this.signal));
+    } catch (error) {
+      await this.end();
+      throw this.#reasonFor(error);
+    }
+    const followed = follow(this, this.signal, result);
+    if (followed !== undefined) return followed;
+    await this.end();
+    this.throwIfUndone();
+    return result;
+  }
+
+  /** The result of work that was undone is no result. */
+  throwIfUndone(): void {
+    if (this.lease.stop?.what === "rollback") throw this.lease.signal.reason;
+  }
+
+  /** Runs a function of the same scope. */
+  async nested<T>(work: Work<T>, signal: AbortSignal | undefined): Promise<T> {
+    return work(signal === undefined ? this.signal : AbortSignal.any([this.signal, signal]));
+  }
+
+  /** Ends the scope. */
+  end(): Promise<void> {
+    this.#ended ??= within(this, () => this.#end());
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    try {
+      await this.settle();
+    } finally {
+      // If that fails, the lease expires.
+      await this.lease.release().catch(() => {});
+      this.#letGo();
+    }
   }
 
   /** A stopped function may fail with any error. Returns the error with the author of the stop. */

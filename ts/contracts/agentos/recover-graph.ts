@@ -271,11 +271,13 @@ class Continuation {
   }
 
   async run(runId: string): Promise<RunOutcome> {
+    const { lease } = this.#parts;
     const retried = new Set<string>();
     let output: unknown;
     for (;;) {
       const checkpoint = await this.#latest(runId);
       const position = placeOf(checkpoint, this.#parts.flow).at;
+      if (position.status === "failed" || position.status === "unfinished") lease.signal.throwIfAborted();
       switch (position.status) {
         case "waiting": {
           const left = await this.#answer(checkpoint, position.nodes);
@@ -313,12 +315,13 @@ class Continuation {
     checkpoint: Checkpoint,
     nodes: string[],
   ): Promise<{ outcome: "waiting"; nodes: string[]; forks: string[] } | undefined> {
-    const { onWaiting, askForked = false } = this.#parts.options;
+    const { lease, options } = this.#parts;
+    const { onWaiting, askForked = false } = options;
     const forks = await this.#forksOf(checkpoint);
     const left: string[] = [];
     const given = new Map<string, unknown>();
     for (const nodeId of nodes) {
-      const ask = onWaiting !== undefined && (askForked || forks.length === 0);
+      const ask = onWaiting !== undefined && lease.stop === undefined && (askForked || forks.length === 0);
       const { runId, id: checkpointId, state } = checkpoint;
       const prompt = promptOf(checkpoint, nodeId);
       const stored = answerOf(checkpoint, nodeId);
@@ -363,7 +366,8 @@ class Continuation {
   /** Resumes a run, and stores its end, because AgentOS does not. */
   async #resume(checkpoint: Checkpoint): Promise<unknown> {
     const { graph, compiled, handle, lease } = this.#parts;
-    const { output, completed } = await resumeRun(graph, { runId: checkpoint.runId, handle, compiled, lease });
+    const run = { runId: checkpoint.runId, handle, compiled, lease };
+    const { output, completed } = await resumeRun(graph, run, lease.signal);
     const newest = await this.#latest(checkpoint.runId);
     // In a resumed run, AgentOS only saves if a node waits or fails. A mission may save on the way.
     const { status } = placeOf(newest, this.#parts.flow).at;

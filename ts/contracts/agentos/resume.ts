@@ -15,7 +15,8 @@ export interface Resumed {
   completed: string[] | undefined;
 }
 
-export async function resumeRun(graph: RecoverableGraph, run: CurrentRun): Promise<Resumed> {
+/** AgentOS takes no signal. A run that is stopped ends before its next node. */
+export async function resumeRun(graph: RecoverableGraph, run: CurrentRun, signal: AbortSignal): Promise<Resumed> {
   const { runId } = run;
   const runtime = runtimeOf(graph);
   if (runtime === undefined) return { output: await inRun(run, () => graph.resume(runId)), completed: undefined };
@@ -25,6 +26,7 @@ export async function resumeRun(graph: RecoverableGraph, run: CurrentRun): Promi
   for await (const { type, nodeId, finalOutput } of eventsInRun(events, () => run)) {
     if (type === "node_end" && nodeId !== undefined) completed.push(nodeId);
     if (type === "run_end") output = finalOutput;
+    if (type === "node_start") signal.throwIfAborted();
   }
   return { output, completed };
 }

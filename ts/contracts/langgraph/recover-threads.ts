@@ -3,9 +3,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { callback, object, readRecord, type Parsed } from "../../store/options.js";
+import { callback, object, readRecord, signalOption, type Parsed } from "../../store/options.js";
 import { type ProgramShape, shapeHash } from "../../store/compare-programs.js";
 import { decodeMark } from "../../store/mark.js";
+import type { HeldLease } from "../../store/lease.js";
 import type { Candidate, Earlier } from "../shared/framework.js";
 import { recoverRuns } from "../shared/recover-runs.js";
 import {
@@ -91,6 +92,8 @@ export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread,
     configurable?: Record<string, unknown>;
     interruptBefore?: readonly string[] | "*" | undefined;
     interruptAfter?: readonly string[] | "*" | undefined;
+    /** Ends the work on all threads, as `graph.invoke` does. A stop of one thread ends the work on it without this signal. */
+    signal?: AbortSignal | undefined;
     [key: string]: unknown;
   };
 }
@@ -150,6 +153,8 @@ export async function recover(
   }
   const program = saver.program ?? nameOf(inner);
   const shape = shapeOfGraph(inner, saver.version);
+  const given = own.config?.["signal"];
+  if (given !== undefined && given !== null) signalOption(given, "options.config.signal");
   if (own.dryRun !== true) identify(inner, { ...(program !== undefined && { program }), shape: shapeHash(shape) });
   const recovery = new Recovery({ agent: graph, graph: inner, shape, saver, handle, options: own });
   return recoverRuns({
@@ -163,7 +168,7 @@ export async function recover(
     named: own.threads,
     candidates: () => candidates(saver, own.maxAgeMs ?? Infinity),
     look: (threadId) => recovery.look(threadId),
-    work: (threadId) => recovery.work(threadId),
+    work: (threadId, lease) => recovery.work(threadId, lease),
     earlier: (threadId) => recovery.earlier(threadId),
     forksInPlace: true,
     fork: (threadId, { from }) => recovery.fork(threadId, from),
@@ -281,8 +286,8 @@ class Recovery {
     return interruptBefore === "*" || next.some((node) => (interruptBefore ?? []).includes(node));
   }
 
-  /** Continues a thread. */
-  async work(threadId: string): Promise<ThreadOutcome> {
+  /** Continues a thread until it ends, or until somebody stops it. */
+  async work(threadId: string, lease: HeldLease): Promise<ThreadOutcome> {
     let output: unknown;
     let retried = false;
     let asked: ThreadStatus["interrupts"] | undefined;
@@ -291,6 +296,12 @@ class Recovery {
       const position = await this.#position(threadId);
       if (position === undefined) return { outcome: "finished", output };
       const { status, checkpointId, next, interrupts } = position;
+      const isStopped = () => {
+        // A thread that asks a question waits, although it was stopped.
+        if (status !== "waiting" || position.stored !== undefined || lease.lost) lease.signal.throwIfAborted();
+        return lease.stop !== undefined;
+      };
+      const stopped = isStopped();
       let input: unknown = null;
       if (status === "unfinished") {
         // LangGraph runs nothing and throws nothing if the next nodes are missing from the graph.
@@ -301,8 +312,9 @@ class Recovery {
         const values = interrupts.map(({ value }) => value);
         // A graph that asks the same question again did not accept the answer.
         const again = asked !== undefined && isDeepStrictEqual(asked, values);
-        input = again ? undefined : await this.#parts.options.onWaiting?.({ threadId, checkpointId, next, interrupts });
-        if (input === undefined) return { outcome: "waiting", checkpointId, next, interrupts };
+        const ask = async () => this.#parts.options.onWaiting?.({ threadId, checkpointId, next, interrupts });
+        input = again || stopped ? undefined : await ask();
+        if (input === undefined || isStopped()) return { outcome: "waiting", checkpointId, next, interrupts };
         if (input === null && interrupts.length > 0) {
           throw typeError(
             `onWaiting must return a Command or undefined for a thread with interrupts, but returned null`,
@@ -317,17 +329,21 @@ class Recovery {
         }
         retried = true;
       }
-      output = await this.#resume(threadId, input);
+      isStopped();
+      output = await this.#resume(threadId, input, lease);
     }
   }
 
   /** Resumes a thread. LangGraph stores an error of a node, and the thread has failed then. */
-  async #resume(threadId: string, input: unknown): Promise<unknown> {
-    const { configurable, ...config } = { configurable: {}, ...this.#parts.options.config };
-    const sync = { durability: "sync", ...config, configurable: { ...configurable, thread_id: threadId } };
+  async #resume(threadId: string, input: unknown, lease: HeldLease): Promise<unknown> {
+    const config: NonNullable<LanggraphRecoverOptions["config"]> = this.#parts.options.config ?? {};
+    const signal = config.signal ? AbortSignal.any([config.signal, lease.signal]) : lease.signal;
+    const configurable = { ...config.configurable, thread_id: threadId };
     try {
-      return await this.#parts.agent.invoke(input, sync);
+      return await this.#parts.agent.invoke(input, { durability: "sync", ...config, signal, configurable });
     } catch (error) {
+      // The thread may have ended nevertheless, or may ask a question.
+      if (lease.stop !== undefined && !lease.lost) return undefined;
       const position = await this.#position(threadId);
       if (position?.status !== "failed") throw error;
       return undefined;

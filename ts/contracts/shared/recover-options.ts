@@ -1,6 +1,7 @@
 /** The options and the outcomes of `recover` that all frameworks share. */
 
 import { readingArgument, show, typeError } from "../../bridge/errors.js";
+import type { StoppedBy } from "../../bridge/forkpoint-error.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { handleOf } from "../../store/handle-of.js";
 import { requireIds } from "../../store/ids.js";
@@ -115,6 +116,12 @@ export type UnrecoveredRun =
        */
       outcome: "would resume" | "would ask" | "would leave";
       status: "waiting" | "failed" | "unfinished";
+    }
+  | {
+      /** Somebody stopped the run while it was recovered. The next `recover` leaves it alone. */
+      outcome: "stopped";
+      /** Who stopped it, when and why. */
+      stopped: StoppedBy;
     }
   | {
       /** Another process recovered the run first. */

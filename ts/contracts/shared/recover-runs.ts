@@ -1,7 +1,7 @@
 /** Recovers runs: several at the same time, each under its lease, and only those that this program may continue. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { quote, show } from "../../bridge/errors.js";
+import { type ForkpointError, quote, show } from "../../bridge/errors.js";
 import type { RunKey } from "../../bridge/native.js";
 import { publishStranded } from "../../bridge/strandings.js";
 import { recovering } from "../../store/scope.js";
@@ -199,7 +199,7 @@ export async function underLease<R>(
             // Another process may have recovered the run just before this one took the lease.
             const now = await newest(lease);
             if (now !== null && "newest" in now && now.newest === from)
-              return await attempt.work(() => recovering(handle, lease, () => work(lease)));
+              return await attempt.work(() => recovering(handle, lease, () => untilStopped(lease, work)));
             holder ??= "another process";
           } finally {
             // Ignore an error of the release, because the lease then expires. The outcome does not change.
@@ -221,6 +221,22 @@ export async function underLease<R>(
     if (signal?.aborted === true) throw error;
     return { outcome: "error", error };
   }
+}
+
+/** Works on a run until the work ends, or until somebody stops it. */
+async function untilStopped<R>(
+  lease: HeldLease,
+  work: (lease: HeldLease) => Promise<R>,
+): Promise<R | Extract<UnrecoveredRun, { outcome: "stopped" }>> {
+  try {
+    const ended = await work(lease);
+    // A node may fail because of the stop.
+    if (lease.stop === undefined || (ended as { outcome?: unknown }).outcome !== "failed") return ended;
+  } catch (error) {
+    if (lease.stop === undefined || lease.lost) throw error;
+  }
+  const { stopped } = lease.signal.reason as ForkpointError;
+  return { outcome: "stopped", stopped: stopped! };
 }
 
 function gaveUp(noun: string, run: string, crashes: number): UnrecoveredRun {
