@@ -65,9 +65,10 @@ export class Program {
    */
   constructor(
     [path, ...args]: [string, ...string[]],
-    { nodeArgs = [] as string[], env = {}, deadlineMs = 60_000, onLine = (): void => {} } = {},
+    { nodeArgs = [] as string[], env = {}, cwd = process.cwd(), deadlineMs = 60_000, onLine = (): void => {} } = {},
   ) {
     this.#child = spawn(process.execPath, [...nodeArgs, path, ...args], {
+      cwd,
       stdio: ["pipe", "pipe", "pipe", ...(args.includes("ipc") ? ["ipc" as const] : [])],
       // Clear the test runner's NODE_OPTIONS for the child.
       env: { ...process.env, NODE_OPTIONS: "", ...env },
