@@ -1,5 +1,6 @@
 // A thread is resumed by a graph that has none of its next nodes. LangGraph then runs nothing, resolves, and takes the answer.
-import { Command, entrypoint, interrupt } from "@langchain/langgraph";
+import { Command, MemorySaver, entrypoint, interrupt } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { openInspector } from "forkpoint/inspect";
 import { type ForkpointSaver, type SaverOptions, recover } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
@@ -100,6 +101,38 @@ describe.each(kinds)("%s", (kind) => {
     const { savers } = await waiting({ lease: { ttlMs: 60_000 } });
     expect(await rejection(fresh(savers[1]).invoke(yes, run()))).toMatchObject(gone);
     expect((await old(savers[0]).invoke(yes, run())).log).toEqual(["check", "approve? yes"]);
+  });
+});
+
+describe("without an answer", () => {
+  /** A thread at a breakpoint before a node that the second version does not have. */
+  async function stopped(on: BaseCheckpointSaver) {
+    const graph = (name: string) =>
+      sequence(Log, { check: says("check"), [name]: says(name) }).compile({ checkpointer: on }) as any;
+    await graph("approve").invoke({ log: [] }, { ...run(), interruptBefore: ["approve"] });
+    return graph;
+  }
+
+  it.each(["sync", "async"] as const)(
+    "%s: the saver is told nothing, so LangGraph resolves as it always does",
+    async (durability) => {
+      for (const on of [open("memory:"), new MemorySaver()]) {
+        const graph = await stopped(on);
+        expect(await graph("review").invoke(null, run(durability))).toEqual({ log: ["check"] });
+        // The thread has not changed.
+        expect((await graph("approve").getState(thread())).next).toEqual(["approve"]);
+        expect((await graph("approve").invoke(null, run(durability))).log).toEqual(["check", "approve"]);
+        // A finished thread has nothing to run.
+        expect((await graph("approve").invoke(null, run(durability))).log).toEqual(["check", "approve"]);
+      }
+    },
+  );
+
+  it("exit: rejects, and a finished thread resolves", async () => {
+    const graph = await stopped(open("memory:"));
+    expect(await rejection(graph("review").invoke(null, run("exit")))).toMatchObject(gone);
+    for (let time = 0; time < 2; time++)
+      expect((await graph("approve").invoke(null, run("exit"))).log).toEqual(["check", "approve"]);
   });
 });
 

@@ -2,6 +2,9 @@
  * Notices that a resumed run runs nothing, because the graph has none of the nodes that are next. LangGraph itself then
  * resolves, and takes the answer.
  *
+ * A run without an answer, `invoke(null)`, is only refused with the durability "exit". With the others, LangGraph calls the
+ * saver no more after it has read the thread, and the saver cannot tell such a run from one with a new input.
+ *
  * LangGraph tells a saver neither the nodes of a graph nor the tasks that it prepares. But it copies the metadata of the
  * run into the config of each task. A getter in the metadata, under a symbol, notices the copy.
  */
