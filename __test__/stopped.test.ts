@@ -2,9 +2,10 @@
 // one that is killed.
 // @module-tag slow
 import { CheckpointStore, copyStore, openStore } from "forkpoint";
-import { WorkflowCheckpointStore } from "forkpoint/agentium";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { type Status, openInspector } from "forkpoint/inspect";
 import { SessionStore } from "forkpoint/helix";
+import { Checkpointer, Graph } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
 import { opened } from "./contents.js";
 import { Worker } from "./exclusive-worker.js";
@@ -286,5 +287,46 @@ describe.each(kinds)("%s", (kind) => {
       status: "stopped",
       stopped: { by: null, reason: "not needed", at: expect.any(Number) },
     });
+  });
+});
+
+describe.each(kinds)("%s: a workflow and a graph with leases of their own", (kind) => {
+  it("that are stopped are so, although the caller doesn't wait", async () => {
+    const shared = closing(await openStore(place(kind)));
+    const inspector = await openInspector(shared);
+    const [step, node] = [new Gate(), new Gate()];
+    const checkpointStore = new WorkflowCheckpointStore<object>(shared);
+    const workflow = new Workflow<object>({
+      name: "trip",
+      initialState: {},
+      steps: [
+        { name: "a", run: () => {} },
+        { name: "b", run: () => step.wait() },
+      ],
+      checkpointStore,
+      lease: true,
+      register: false,
+    });
+    const checkpointer = new Checkpointer<object>(shared);
+    const graph = new Graph<object>({
+      nodes: { a: () => ({}), b: () => node.wait() as never },
+      edges: [["a", "b"]] as never,
+      entry: "a",
+      reducer: (state) => state,
+      checkpointer,
+      lease: true,
+    });
+    const cases = [
+      ["agentium", checkpointStore, step, workflow.runWithCheckpoints({ runId: "run" })],
+      ["tinyagents", checkpointer, node, graph.invoke({}, { threadId: "run" })],
+    ] as const;
+    for (const [space, store, gate, running] of cases) {
+      const ended = rejection(running);
+      await gate.reached;
+      expect(await store.stop("run", { ...ana, waitMs: 0 })).toMatchObject({ outcome: "no answer" });
+      expect(await ended).toMatchObject({ code: "STOPPED" });
+      expect(await inspector.run({ space, run: "run" })).toMatchObject({ status: "stopped", stopped, lease: null });
+      gate.open();
+    }
   });
 });

@@ -6,4 +6,4 @@ export { Effects } from "./effects.js";
 export { migrate } from "./migrate.js";
 export { prune, stats, vacuum } from "./retention.js";
 export { exclusive } from "./scope.js";
-export { stopRun } from "./stop.js";
+export { recordStop, stopRun } from "./stop.js";

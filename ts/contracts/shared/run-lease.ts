@@ -8,6 +8,8 @@ import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { RunKey } from "../../bridge/native.js";
 
+const later = (): typeof import("../../store/later.js") => require("../../store/later.js");
+
 /** The lease of a run. It is taken when the run begins, and released when the run ends. */
 export class RunLease {
   readonly #handle: StoreHandle;
@@ -38,9 +40,14 @@ export class RunLease {
     this.#lease = lease;
   }
 
-  /** Releases the lease. If that fails, the lease expires. */
+  /** Releases the lease. If somebody has stopped the run, records it before. If a call fails, the lease expires. */
   async release(): Promise<void> {
-    await this.#lease?.release().catch(() => {});
+    const lease = this.#lease;
+    if (lease?.stop?.what === "stop" && !lease.lost)
+      await later()
+        .recordStop(this.#handle, lease, lease.stop)
+        .catch(() => {});
+    await lease?.release().catch(() => {});
   }
 }
 
