@@ -48,7 +48,8 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     const { graphs, worker } = await start();
     const deaf = worker();
     await deaf.works("a", "run", { ignores: true });
-    expect(await graphs.stop("run", { ...ana, waitMs: 300 })).toEqual({
+    // The request has reached the process by then.
+    expect(await graphs.stop("run", { ...ana, waitMs: 2_000 })).toEqual({
       outcome: "no answer",
       holder: expect.stringContaining(`${deaf.program.pid}`),
     });

@@ -1,0 +1,3 @@
+// Stops of runs, of all contracts, and of what recover continues.
+import "../../../__test__/stopped.test.js";
+import "../../langgraph/stopped.test.js";
