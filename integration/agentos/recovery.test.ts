@@ -4,6 +4,7 @@ import { openInspector } from "forkpoint/inspect";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Gate, rejection } from "../../__test__/helpers.js";
 import { Child } from "./children.js";
 import { END, InMemoryCheckpointStore, humanNode, routerNode, workflow } from "./framework.js";
 import {
@@ -101,6 +102,23 @@ describe.each(backends)("on %s", (_backend, target) => {
       expect(tools.calls).toEqual(["second"]);
       expect(await statuses(store)).toEqual(["stopped"]);
       expect((await recover(graph, store)).runs).toEqual([]);
+    });
+
+    it("a rollback takes it, even in its last node, and continues from where recover began", async () => {
+      const store = open(target());
+      const gate = new Gate();
+      const tools = new Tools({ third: () => gate.wait().then(() => "third!") });
+      const graph = chain(three).compile({ checkpointStore: store, deps: tools.deps });
+      const runId = await crashedAfter(graph, "first");
+      const recovering = recover(graph, store);
+      await gate.reached;
+      const rolled = store.exclusive(runId, () => store.latest(runId), { whenBusy: "rollback", by: "Bob" });
+      // The request of the first call has arrived by then.
+      await rejection(store.exclusive(runId, () => {}, { whenBusy: "enqueue", maxWaitMs: 2_000 }));
+      gate.open();
+      expect((await rolled)!.visitedNodes).toEqual(["first"]);
+      expect((await recovering).runs).toMatchObject([{ outcome: "stopped", stopped: { kind: "rollback", by: "Bob" } }]);
+      expect(await statuses(store)).toEqual(["unfinished"]);
     });
 
     it("in its last node, the run finishes", async () => {

@@ -230,8 +230,9 @@ async function untilStopped<R>(
 ): Promise<R | Extract<UnrecoveredRun, { outcome: "stopped" }>> {
   try {
     const ended = await work(lease);
-    // A node may fail because of the stop.
-    if (lease.stop === undefined || (ended as { outcome?: unknown }).outcome !== "failed") return ended;
+    // A node may fail because of the stop. Work that is rolled back has no outcome.
+    const isOver = (ended as { outcome?: unknown }).outcome !== "failed" && lease.stop?.what !== "rollback";
+    if (lease.stop === undefined || isOver) return ended;
   } catch (error) {
     if (lease.stop === undefined || lease.lost) throw error;
   }
