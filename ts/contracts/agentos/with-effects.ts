@@ -64,6 +64,8 @@ export function withEffects<G extends EffectGraph>(graph: G, store: CheckpointSt
       const resume = () => original.resume(id, ...others);
       if (found === null) return resume();
       await handle.run(async (engine) => maker?.owner?.require(engine, found.runId));
+      // A resume of AgentOS saves nothing, so that no save would be refused.
+      await handle.refuseLeased({ space: agentos.name, run: found.runId, ns: "" });
       return inRun(runOf(found.runId), resume);
     },
   };

@@ -180,6 +180,13 @@ export async function underLease<R>(
   let holder: string | undefined;
   let wait = SHORTEST_WAIT;
   try {
+    const own = handle.scopeOf(of)?.fence;
+    if (HeldLease.is(own)) {
+      // The caller works on the run alone already: see `exclusive()`.
+      const found = await newest(own);
+      if (found === null) return undefined;
+      return "outcome" in found ? found : await untilStopped(own, work);
+    }
     for (;;) {
       const found = await newest();
       if (found === null) return holder === undefined ? undefined : { outcome: "elsewhere", holder };
