@@ -228,7 +228,11 @@ describe.each(kinds)("%s", (kind) => {
       [sessions, () => sessions.saveState("run", { customState: {}, messages: [{ role: "user" }] } as never)],
       [threads, () => threads.put({ threadId: "run", checkpointId: "c", state: { n: 1 } })],
       [threads, () => threads.putWrites({ threadId: "run", checkpointId: "c" }, [write])],
+      [workflows, () => workflows.delete("c")],
+      [graphs, async () => graphs.delete((await graphs.latest("run"))!.id)],
     ];
+    await append(graphs, "run", "line");
+    await append(graphs, "run", "line");
     for (const [of, call] of calls) {
       const gate = new Gate();
       const held = of.exclusive("run", () => gate.wait());

@@ -68,6 +68,9 @@ describe.each(places)("$kind, $where", ({ kind, where }) => {
       });
       const refused = failure(first, "STOPPED");
       await gate.reached;
+      const other = new ForkpointSession(store, { sessionId: "s" });
+      for (const call of [other.clearSession(), other.popItem(), other.addItems([{ role: "user", content: "other" }])])
+        await failure(call, "CONFLICT");
       await session.exclusive("s", () => say("third"), { whenBusy: "rollback" });
       await refused;
       expect(await texts()).toBe(`${before}third`);

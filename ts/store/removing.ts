@@ -52,16 +52,24 @@ export async function removeIfFree(
   }
 }
 
-/** Deletes a checkpoint that only its id names. */
+/** Deletes a checkpoint that only its id names. `runOf` reads the id of its run. */
 export function deleteCheckpoint(
   handle: StoreHandle,
   checkpointId: string,
+  runOf: (native: NativeStore, id: string) => Promise<string | undefined>,
   remove: (native: NativeStore, id: string) => Promise<unknown>,
 ): Promise<void> {
   return handle.run(async ({ native }) => {
     const id = idOrNull(checkpointId, "checkpointId");
     if (id === null) return;
-    await remove(native, id);
+    const run = await runOf(native, id).catch((error: unknown) => {
+      // A damaged checkpoint can be removed, but not read.
+      if (isOwnError(error) && error.code === "CORRUPT") return null;
+      throw error;
+    });
+    if (run === undefined) return;
+    const of = { space: handle.contract.name, run: run ?? "", ns: "" };
+    await remove(run === null ? native : removing(native, of, false), id);
     // Its run may have had only this checkpoint, and may then restart.
     handle.seen.clear();
   });
