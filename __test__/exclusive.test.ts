@@ -371,6 +371,28 @@ describe.each(kinds)("%s", (kind) => {
     expect((await once.list(run)).map(({ key, state }) => [key, state])).toEqual([["pay", "done"]]);
   });
 
+  it("what a function does after its end is refused, also after the run was deleted and begun again", async () => {
+    const { shared, graphs } = await store();
+    const once = effects(shared);
+    const gate = new Gate();
+    let late!: Promise<Error[]>;
+    await graphs.exclusive("run", async () => {
+      await append(graphs, "run", "first");
+      const save = gate.wait().then(() => append(graphs, "run", "late"));
+      const pay = gate.wait().then(() => once({ space: "agentos", run: "run" }, "pay", () => "late"));
+      late = Promise.all([failure(save, "CONFLICT"), failure(pay, "CONFLICT")]);
+    });
+    await graphs.clear("run");
+    const log = await graphs.exclusive("run", async () => {
+      await append(graphs, "run", "second");
+      gate.open();
+      await late;
+      return append(graphs, "run", "third");
+    });
+    expect(log).toEqual(["second", "third"]);
+    expect(await once.list({ space: "agentos", run: "run" })).toEqual([]);
+  });
+
   it("a call that is stopped while its store is closed is recorded", async () => {
     const { shared, graphs } = await store();
     const gate = new Gate();
