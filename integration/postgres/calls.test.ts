@@ -43,7 +43,15 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         runs: [3, () => store.runs()],
         // It reads its source, whose question is asked again, and looks whether the new run exists, before it stores anything.
         fork: [4, () => store.fork("a2")],
-        "delete, the newest": [1, () => store.delete("a2")],
+        // Its lease is read, taken, read again, and released. The saves in it take as many as without it.
+        exclusive: [5, () => store.exclusive("run", () => {})],
+        "exclusive, with a save": [6, () => store.exclusive("run", () => save("a4"))],
+        "exclusive, with three saves": [
+          8,
+          () => store.exclusive("run", async () => void (await save("a5"), await save("a6"), await save("a7"))),
+        ],
+        // It reads the checkpoint's run, whose lease it asks for.
+        "delete, the newest": [2, () => store.delete("a7")],
         clear: [1, () => store.clear("run")],
         "save, the first of a run that was cleared": [1, () => save("a3")],
       },
@@ -67,7 +75,7 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         list: [2, () => store.list("run")],
         timeline: [1, () => store.timeline("run")],
         runs: [2, () => store.runs()],
-        "delete, the newest": [1, () => store.delete("run:step-1")],
+        "delete, the newest": [2, () => store.delete("run:step-1")],
         clear: [1, () => store.clear("run")],
       },
     ];
