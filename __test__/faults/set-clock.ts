@@ -39,7 +39,7 @@ export class SetClock {
   /** From now on, the clock is so many days fast. */
   set(days: number): void {
     const bytes = Buffer.alloc(8);
-    bytes.writeBigInt64LE(BigInt(days * DAY));
+    bytes.writeBigInt64LE(BigInt(Math.round(days * DAY)));
     // The programs have mapped the file, so it must keep its length.
     writeFileSync(this.path, bytes, { flag: "r+" });
   }

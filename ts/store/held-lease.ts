@@ -6,13 +6,15 @@
  */
 
 import { crypto } from "../bridge/crypto.js";
-import { ForkpointError, isOvertaken, quote, typeError } from "../bridge/errors.js";
+import { ForkpointError, isOvertaken, typeError } from "../bridge/errors.js";
 import { hasEnded, thisProcess } from "../bridge/holder.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
 import type { LeaseHolder } from "../bridge/forkpoint-error.js";
 import { type FoundLease, type Holding, type LeaseRequest, leaseCalls as calls } from "./lease-wire.js";
 import { ofProcess } from "../bridge/scope.js";
+import { nameOf } from "./lease-name.js";
 import { isLive, listen, nextOf, stoppedError } from "./requests.js";
+import type { SeenLease } from "./seen-lease.js";
 import { wakeAll } from "./wake.js";
 
 /**
@@ -81,6 +83,8 @@ interface Attempt {
   place?: (() => Promise<string>) | undefined;
   /** True if the caller undoes the work of a holder that has ended without a release. */
   undoes?: boolean | undefined;
+  /** The run's lease as the caller has seen it before. */
+  seen?: SeenLease;
   // The next fields are of `recover`.
   /** The id of the run's newest checkpoint. */
   from?: string;
@@ -136,7 +140,9 @@ export class HeldLease implements Lease, Fence {
   #until: number;
   /** When the lease was taken or renewed, on the monotonic clock. */
   #renewedAt: number;
-  #timer: NodeJS.Timeout;
+  /** The difference between the machine's clock and the monotonic one at the last renewal. */
+  #clock = clockDifference();
+  #timer: NodeJS.Timeout | undefined;
   #released: Promise<void> | undefined;
   /** The reason for the loss, and the new holder. */
   #why = "";
@@ -156,7 +162,7 @@ export class HeldLease implements Lease, Fence {
     this.#renewedAt = began;
     this.#lists = lists;
     for (const list of lists) list.add(this);
-    this.#timer = this.#renewAfter(this.#ttlMs / 3);
+    this.#renewAfter(this.#ttlMs / 3);
     this.#forgetRequests = listen(native, this);
   }
 
@@ -175,10 +181,11 @@ export class HeldLease implements Lease, Fence {
     for (;;) {
       const began = performance.now();
       const { now, lease: current, requests } = await calls.call(native, "read", { of });
-      if (current?.valid && !hasEnded(current.holder)) {
-        const { holder, until, id, passive: isBrief } = current;
+      if (current !== null && !hasEnded(current.holder)) {
+        const { holder, until, id, valid, passive: isBrief } = current;
         const known = isBrief === true ? undefined : current.from;
-        return { holder, until, leftMs: until - now, id, from: known, now, requests };
+        const leftMs = attempt.seen?.leftMs(current, now) ?? until - now;
+        if (valid || leftMs > 0) return { holder, until, leftMs, id, from: known, now, requests };
       }
       const next = nextOf(requests);
       if (next !== undefined && next.id !== waiting) {
@@ -287,8 +294,16 @@ export class HeldLease implements Lease, Fence {
     return performance.now() - this.#renewedAt;
   }
 
-  #renewAfter(ms: number): NodeJS.Timeout {
-    return setTimeout(() => void this.#renew(), Math.max(1, ms)).unref();
+  #renewAfter(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#renew(), Math.max(1, ms)).unref();
+  }
+
+  /** Called from time to time. After the machine's clock was set, the lease looks expired until it is renewed. */
+  looked(): void {
+    if (this.#over || Math.abs(clockDifference() - this.#clock) < Math.min(this.#ttlMs / 6, 1_000)) return;
+    this.#clock = clockDifference();
+    this.#renewAfter(0);
   }
 
   /**
@@ -304,12 +319,12 @@ export class HeldLease implements Lease, Fence {
     const limit = setTimeout(fail, patience).unref();
     try {
       await this.#storeAgain(began);
-      if (!this.#over) this.#timer = this.#renewAfter(this.#ttlMs / 3);
+      if (!this.#over) this.#renewAfter(this.#ttlMs / 3);
     } catch (error) {
       if (this.#over) return;
       if (isOvertaken(error)) await this.#look().catch(() => this.#lose("another process has taken it", null));
       else if (this.#age >= (this.#ttlMs * 2) / 3) fail();
-      if (!this.#over) this.#timer = this.#renewAfter(this.#ttlMs / 12);
+      if (!this.#over) this.#renewAfter(this.#ttlMs / 12);
     } finally {
       clearTimeout(limit);
     }
@@ -381,24 +396,12 @@ export class HeldLease implements Lease, Fence {
   }
 }
 
-/** The error for a run whose lease another holder has. `remedy` is the remedy for the caller. */
-export function isHeld(
-  of: RunKey,
-  { holder, until }: LeaseHolder,
-  remedy = "wait until the lease is released or expires, or stop that process",
-): ForkpointError {
-  const message = `${nameOf(of)} is leased by ${holder} until ${new Date(until).toISOString()}: ${remedy}`;
-  return new ForkpointError("CONFLICT", message, { retryable: true, lease: { holder, until } });
-}
-
-function nameOf({ run, ns }: RunKey): string {
-  return `run ${quote(run)}${ns === "" ? "" : `, namespace ${quote(ns)}`}`;
-}
-
 /** Releases leases. A lease that cannot be released expires. */
 export async function releaseAll(leases: Set<HeldLease>): Promise<void> {
   await Promise.allSettled([...leases].map((lease) => lease.release()));
 }
+
+const clockDifference = (): number => Date.now() - performance.now();
 
 /** Reads the store's clock, in ms since the epoch. */
 export function storeClock(native: NativeStore): Promise<number> {

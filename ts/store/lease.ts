@@ -3,11 +3,13 @@
 import type { LeaseHolder } from "../bridge/forkpoint-error.js";
 import { show, typeError } from "../bridge/errors.js";
 import type { NativeStore, RunKey } from "../bridge/native.js";
-import { HeldLease, type Leasing, isHeld } from "./held-lease.js";
+import { HeldLease, type Leasing } from "./held-lease.js";
+import { isHeld } from "./lease-name.js";
 import { type FoundLease, leaseCalls as calls } from "./lease-wire.js";
 import { type OptionParser, readRecord, signalOption, whole } from "./options.js";
 
-export { HeldLease, type Lease, type NotTaken, isHeld, releaseAll, storeClock } from "./held-lease.js";
+export { HeldLease, type Lease, type NotTaken, releaseAll, storeClock } from "./held-lease.js";
+export { isHeld } from "./lease-name.js";
 
 /** Options of `lease()`. */
 export interface LeaseOptions {

@@ -23,16 +23,34 @@ const intervals = {
 const unheard = ({ backend }: NativeStore) => (backend === "postgres" ? intervals.server : intervals.file);
 const intervalsOf = (native: NativeStore) => (hears(native) ? intervals.heard : unheard(native));
 
-/** How long a process that waits sleeps before it looks again, in ms. */
-export const pollMs = (native: NativeStore): number => intervalsOf(native).poll;
+/**
+ * How long a process that waits sleeps before it looks again, in ms. `before` is the number of requests before its own:
+ * later ones need not look as often.
+ */
+export function pollMs(native: NativeStore, before = 0): number {
+  const { poll, look } = intervalsOf(native);
+  return native.backend === "postgres" ? poll : Math.min(poll * (1 + before), look);
+}
 
 /** Returns true if the process of a request may still be alive. */
 export const isLive = ({ valid, holder }: LeaseRequest): boolean => valid && !hasEnded(holder);
 
 /** Returns the request that gets the lease next. A request that stops the holder goes first. */
 export function nextOf(requests: readonly LeaseRequest[]): LeaseRequest | undefined {
+  return inOrder(requests)[0];
+}
+
+/** Returns how many requests get the lease before one. */
+export function countBefore(requests: readonly LeaseRequest[], own: string): number {
+  const at = inOrder(requests).findIndex(({ id }) => id === own);
+  return Math.max(at, 0);
+}
+
+/** The requests for the lease in the order in which they get it. */
+function inOrder(requests: readonly LeaseRequest[]): LeaseRequest[] {
   const waiting = requests.filter((each) => each.what !== "stop" && isLive(each));
-  return waiting.find(({ what }) => what !== "enqueue") ?? waiting[0];
+  const [stopping, queued] = [false, true].map((is) => waiting.filter(({ what }) => (what === "enqueue") === is));
+  return [...stopping!, ...queued!];
 }
 
 /** What a process asks for. */
@@ -43,30 +61,60 @@ export class OwnRequest {
   readonly id: string;
   readonly #native: NativeStore;
   readonly #of: RunKey;
-  #renewedAt = performance.now();
+  readonly #wish: Wish;
+  #timer: NodeJS.Timeout | undefined;
+  /** Since when the request looks expired although it was renewed, on the monotonic clock. */
+  #expiredSince: number | undefined;
 
-  private constructor(native: NativeStore, of: RunKey, id: string) {
-    [this.#native, this.#of, this.id] = [native, of, id];
+  private constructor(native: NativeStore, of: RunKey, id: string, wish: Wish) {
+    [this.#native, this.#of, this.id, this.#wish] = [native, of, id, wish];
   }
 
+  /** Stores a request. It is renewed until {@link end}. */
   static async store(native: NativeStore, of: RunKey, id: string, wish: Wish): Promise<OwnRequest> {
-    const savedAt = await leaseCalls.call(native, "clock", {});
-    const asked = { ...wish, holder: thisProcess(), ttl: REQUEST_TTL };
-    await leaseCalls.call(native, "ask", { of, id, asked, savedAt });
-    wakeAll(native, of);
-    return new OwnRequest(native, of, id);
+    const request = new OwnRequest(native, of, id, wish);
+    await request.#ask();
+    // Looks may take long in a busy process, so they are no sign of life.
+    request.#timer = setInterval(() => void request.#renew().catch(() => {}), REQUEST_TTL / 3).unref();
+    return request;
   }
 
-  /** Shows that this process is alive, if that is due. */
-  async renew(): Promise<void> {
-    if (performance.now() - this.#renewedAt < REQUEST_TTL / 3) return;
+  async #ask(): Promise<void> {
+    const savedAt = await leaseCalls.call(this.#native, "clock", {});
+    const { what, lease, by, reason } = this.#wish;
+    const asked = { what, lease, by, reason, holder: thisProcess(), ttl: REQUEST_TTL };
+    await leaseCalls.call(this.#native, "ask", { of: this.#of, id: this.id, asked, savedAt });
+    this.#expiredSince = undefined;
+    wakeAll(this.#native, this.#of);
+  }
+
+  /** Shows that this process is alive. */
+  async #renew(): Promise<void> {
     const savedAt = await leaseCalls.call(this.#native, "clock", {});
     await leaseCalls.call(this.#native, "wait", { id: this.id, savedAt });
-    this.#renewedAt = performance.now();
+  }
+
+  /** Renews the request if it looks expired because the clock was set. `all` are the requests about the run. */
+  async checkClock(all: readonly LeaseRequest[]): Promise<void> {
+    const at = all.findIndex(({ id }) => id === this.id);
+    const own = all[at];
+    if (own === undefined || own.valid) return;
+    this.#expiredSince ??= performance.now();
+    const now = await leaseCalls.call(this.#native, "clock", {});
+    if (own.savedAt <= now) return this.#renew();
+    // `wait` sets no earlier time. The request goes to the end of the queue, but after all that were before it.
+    const isLate = performance.now() - this.#expiredSince > REQUEST_TTL / 3;
+    if (isLate || !all.slice(0, at).some(({ valid, holder }) => !valid && !hasEnded(holder))) await this.#ask();
+  }
+
+  /** Renews the request no more. */
+  end(): void {
+    clearInterval(this.#timer);
   }
 
   /** Removes the request. If that fails, it expires. */
   async withdraw(): Promise<void> {
+    this.end();
     await leaseCalls.call(this.#native, "withdraw", { ids: [this.id] }).catch(() => {});
     wakeAll(this.#native, this.#of);
   }
@@ -86,6 +134,8 @@ export interface Listener {
   readonly of: RunKey;
   readonly id: string;
   asked(request: LeaseRequest): void;
+  /** Called after each look for requests. */
+  looked(): void;
 }
 
 /** The listeners of a store, and what looks for their requests. */
@@ -94,6 +144,8 @@ interface Watch {
   timer: NodeJS.Timeout | undefined;
   /** Stops hearing of other processes. */
   deafen: (() => void) | undefined;
+  /** The requests that looked expired, and since when, on the monotonic clock. */
+  expired: Map<string, number>;
   /** True while it looks. `again`: something has changed meanwhile. */
   looks: boolean;
   again: boolean;
@@ -105,6 +157,7 @@ const newWatch = (): Watch => ({
   listeners: new Map(),
   timer: undefined,
   deafen: undefined,
+  expired: new Map(),
   looks: false,
   again: false,
 });
@@ -150,7 +203,9 @@ async function look(native: NativeStore, watch: Watch): Promise<void> {
     for (const listener of watch.listeners.keys()) {
       const stop = requests.find((request) => isFor(listener, request));
       if (stop !== undefined) listener.asked(stop);
+      listener.looked();
     }
+    await removeLeft(native, watch, requests);
   } catch (error) {
     // The next look tries again. A closed store has no runs.
     if (!isForkpointError(error)) throw error;
@@ -160,8 +215,22 @@ async function look(native: NativeStore, watch: Watch): Promise<void> {
   }
 }
 
-function isFor({ of, id }: Listener, { of: about, what, lease, valid }: LeaseRequest): boolean {
-  if (!valid || what === "enqueue" || about.space !== of.space || about.run !== of.run || about.ns !== of.ns)
-    return false;
-  return what === "stop" ? lease === id : true;
+/** Removes the requests that processes have left behind. One of a run that nobody takes any more would stay. */
+async function removeLeft(native: NativeStore, watch: Watch, requests: LeaseRequest[]): Promise<void> {
+  const now = performance.now();
+  const old = requests.filter(({ valid }) => !valid).map(({ id }) => [id, watch.expired.get(id) ?? now] as const);
+  watch.expired = new Map(old);
+  const isLeft = ({ id, holder, what, valid }: LeaseRequest) =>
+    // A clock that was set makes requests look expired until their next renewal.
+    now - (watch.expired.get(id) ?? now) > REQUEST_TTL || (hasEnded(holder) && (what !== "stop" || !valid));
+  const ids = requests.filter(isLeft).map(({ id }) => id);
+  if (ids.length > 0) await leaseCalls.call(native, "withdraw", { ids });
+}
+
+function isFor({ of, id }: Listener, request: LeaseRequest): boolean {
+  const { of: about, what, lease, valid } = request;
+  if (about.space !== of.space || about.run !== of.run || about.ns !== of.ns) return false;
+  // A request to stop counts after its process has ended. The other ones make room for a process.
+  if (what === "stop") return valid && lease === id;
+  return what !== "enqueue" && isLive(request);
 }

@@ -9,7 +9,7 @@ import type { Engine } from "./engine.js";
 import { endRun, mayBeStopped, stopsOf } from "./ended-runs.js";
 import type { Host } from "./host.js";
 import { HeldLease, TTL_MS, leaseOfRun, storeClock } from "./lease.js";
-import type { FoundLease, LeaseRequest } from "./lease-wire.js";
+import { type FoundLease, type LeaseRequest, leaseCalls } from "./lease-wire.js";
 import { type OptionParser, readRecord, signalOption, whole } from "./options.js";
 import { OwnRequest, pollMs } from "./requests.js";
 import { type Newest, newestOf } from "./newest.js";
@@ -101,11 +101,17 @@ async function pause({ native, until, signal, sleeper }: Stopping): Promise<bool
 async function askHolder(stopping: Stopping, { id, holder }: FoundLease): Promise<StopResult> {
   const { native, of, by, reason, sleeper } = stopping;
   const request = await OwnRequest.store(native, of, crypto().randomUUID(), { what: "stop", lease: id, by, reason });
-  for (;;) {
-    sleeper.looks();
-    const current = await leaseOfRun(native, of);
-    if (current?.id !== id || !isLive(current)) break;
-    if (!(await pause(stopping))) return { outcome: "no answer", holder };
+  try {
+    for (;;) {
+      sleeper.looks();
+      const { lease: current, requests } = await leaseCalls.call(native, "read", { of });
+      if (current?.id !== id || !isLive(current)) break;
+      await request.checkClock(requests);
+      if (!(await pause(stopping))) return { outcome: "no answer", holder };
+    }
+  } finally {
+    // A request that is not withdrawn stays until it expires.
+    request.end();
   }
   await recordLater(stopping, true);
   // A holder that ended in another way has not removed the request.

@@ -7,7 +7,9 @@ import type { RunKey } from "../bridge/native.js";
 import type { Engine } from "./engine.js";
 import { HeldLease, type NotTaken, isHeld } from "./lease.js";
 import type { Undo } from "./host.js";
-import { OwnRequest, pollMs } from "./requests.js";
+import { OwnRequest, countBefore, pollMs } from "./requests.js";
+import { SeenLease } from "./seen-lease.js";
+import { turnsOf } from "./turns.js";
 import { hear } from "./hearing.js";
 import { placeOf } from "./undo.js";
 import { Sleeper } from "./wake.js";
@@ -41,10 +43,11 @@ const PAUSE = 250;
 export async function takeInTurn(engine: Engine, of: RunKey, own: Set<HeldLease>, wanted: Wanted): Promise<HeldLease> {
   const { ttlMs, whenBusy, undo } = wanted;
   const place = () => placeOf(undo, engine, of);
+  const seen = new SeenLease();
   const take = async (waiting?: string) => {
     // If the run was not busy, others may have continued the work of a holder that has crashed.
     const undoes = waiting !== undefined && whenBusy === "rollback";
-    const taken = await HeldLease.take(engine, of, { ttlMs, scoped: true, waiting, place, undoes }, own);
+    const taken = await HeldLease.take(engine, of, { ttlMs, scoped: true, waiting, place, undoes, seen }, own);
     return taken as HeldLease | Busy;
   };
   const first = await take();
@@ -64,6 +67,8 @@ class Waiter {
   readonly #until: number;
   readonly #sleeper: Sleeper;
   #request: OwnRequest | undefined;
+  /** True if this call has looked since it has stored its request. */
+  #hasLooked = false;
 
   constructor(engine: Engine, of: RunKey, wanted: Wanted, take: (waiting: string) => Promise<HeldLease | Busy>) {
     [this.#engine, this.#of, this.#wanted, this.#take] = [engine, of, wanted, take];
@@ -80,6 +85,7 @@ class Waiter {
         const found = await this.#try(last);
         if (found instanceof HeldLease) {
           // The lease has removed the request.
+          this.#request?.end();
           this.#request = undefined;
           if (signal?.aborted) await found.release().catch(() => {});
           signal?.throwIfAborted();
@@ -88,7 +94,8 @@ class Waiter {
         last = found;
         const left = this.#until - performance.now();
         if (left <= 0) throw tookTooLong(this.#of, last, this.#wanted.maxWaitMs!);
-        await this.#sleeper.sleep(Math.min(pollMs(native), Math.max(last.leftMs, 1), Math.max(left, 1)), signal);
+        const poll = pollMs(native, countBefore(last.requests, this.#id));
+        await this.#sleeper.sleep(Math.min(poll, Math.max(last.leftMs, 1), Math.max(left, 1)), signal);
       }
     } finally {
       this.#sleeper.end();
@@ -102,14 +109,21 @@ class Waiter {
     const { native } = this.#engine;
     try {
       const isStored = last.requests.some(({ id }) => id === this.#id);
-      if (this.#request === undefined || !isStored) {
+      if (this.#request === undefined || (this.#hasLooked && !isStored)) {
         const { whenBusy, by = null, reason = null } = this.#wanted;
         const wish = { what: whenBusy as Exclude<WhenBusy, "reject">, lease: null, by, reason };
+        this.#request?.end();
         this.#request = await OwnRequest.store(native, this.#of, this.#id, wish);
+        this.#hasLooked = false;
       }
-      await this.#request.renew();
-      this.#sleeper.looks();
-      return await this.#take(this.#id);
+      await this.#request.checkClock(last.requests);
+      return await turnsOf(native).take(async () => {
+        this.#wanted.signal?.throwIfAborted();
+        this.#sleeper.looks();
+        const found = await this.#take(this.#id);
+        this.#hasLooked = true;
+        return found;
+      });
     } catch (error) {
       if (!isOwnError(error) || !error.retryable) throw error;
       const { signal } = this.#wanted;

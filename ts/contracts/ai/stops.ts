@@ -131,39 +131,44 @@ export class Stops {
       if (state !== "open") await request?.withdraw();
       return { outcome, holder: holder ?? null, answer: state };
     };
-    for (;;) {
-      const found = await this.#handle.run(async (engine) => {
-        const lease = await leaseOfRun(engine.native, of);
-        const head = await headOf(engine, stream);
-        return { native: engine.native, lease, head, note: head === null ? {} : noteOf(head, engine) };
-      });
-      const { native, lease, head, note } = found;
-      if (head === null) return end("not running", null);
-      if (isOver(head)) {
-        const state = note.interrupted ? "interrupted" : (head.state as "ended");
-        return end(
-          asked !== undefined && head.state === "stopped" && !note.interrupted ? "stopped" : "not running",
-          state,
-        );
-      }
-      if (lease === null || !lease.valid || hasEnded(lease.holder)) {
-        holder ??= lease?.holder;
-        if (await this.#replace(answer, { by, reason, at: Date.now() })) return end("not running", "interrupted");
-      } else if (asked !== lease.id) {
-        const wish = { what: "stop" as const, lease: lease.id, by: by ?? null, reason: reason ?? null };
-        try {
-          request = await this.#handle.run(() => OwnRequest.store(native, of, crypto().randomUUID(), wish));
-          [asked, holder] = [lease.id, lease.holder];
-        } catch (error) {
-          // A maker in this process has released or lost its lease in between.
-          if (!isOwnError(error) || error.code !== "CONFLICT") throw error;
+    try {
+      for (;;) {
+        const found = await this.#handle.run(async (engine) => {
+          const lease = await leaseOfRun(engine.native, of);
+          const head = await headOf(engine, stream);
+          return { native: engine.native, lease, head, note: head === null ? {} : noteOf(head, engine) };
+        });
+        const { native, lease, head, note } = found;
+        if (head === null) return end("not running", null);
+        if (isOver(head)) {
+          const state = note.interrupted ? "interrupted" : (head.state as "ended");
+          return end(
+            asked !== undefined && head.state === "stopped" && !note.interrupted ? "stopped" : "not running",
+            state,
+          );
         }
+        if (lease === null || !lease.valid || hasEnded(lease.holder)) {
+          holder ??= lease?.holder;
+          if (await this.#replace(answer, { by, reason, at: Date.now() })) return end("not running", "interrupted");
+        } else if (asked !== lease.id) {
+          const wish = { what: "stop" as const, lease: lease.id, by: by ?? null, reason: reason ?? null };
+          request?.end();
+          try {
+            request = await this.#handle.run(() => OwnRequest.store(native, of, crypto().randomUUID(), wish));
+            [asked, holder] = [lease.id, lease.holder];
+          } catch (error) {
+            // A maker in this process has released or lost its lease in between.
+            if (!isOwnError(error) || error.code !== "CONFLICT") throw error;
+          }
+        }
+        const left = until - performance.now();
+        if (left <= 0) return end("no answer", "open");
+        const sleeper = new Sleeper(native, of);
+        await sleeper.sleep(Math.min(pollMs(native), left), signal).finally(() => sleeper.end());
       }
-      const left = until - performance.now();
-      if (left <= 0) return end("no answer", "open");
-      await request?.renew();
-      const sleeper = new Sleeper(native, of);
-      await sleeper.sleep(Math.min(pollMs(native), left), signal).finally(() => sleeper.end());
+    } finally {
+      // A request that is not withdrawn stays until it expires.
+      request?.end();
     }
   }
 
