@@ -1,4 +1,5 @@
 // Work on a run alone: the policies for a busy run, stops, and what other writes get. With real processes that are killed.
+// FORKPOINT_TEST_MEETINGS=500 npm test -- __test__/exclusive.test.ts lets ten processes with five stores each work on 500 runs.
 // @module-tag slow
 import { setTimeout as sleep } from "node:timers/promises";
 import { CheckpointStore, type ExclusiveOptions, type WhenBusy } from "forkpoint";
@@ -9,9 +10,22 @@ import { Checkpointer, Graph } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { opened } from "./contents.js";
 import { Worker } from "./exclusive-worker.js";
-import { amount, randomBelow, repeat, seed } from "./faults/faults.js";
+import { amount, isLong, randomBelow, repeat, seed } from "./faults/faults.js";
 import { append } from "./fixtures/append.mjs";
-import { Gate, expectSound, failure, kinds, place, rejection, sharedKinds, windows, wrongType } from "./helpers.js";
+// @ts-expect-error: a program without types
+import { leaseReader } from "./fixtures/killed.mjs";
+import {
+  Gate,
+  closing,
+  expectSound,
+  failure,
+  kinds,
+  place,
+  rejection,
+  sharedKinds,
+  windows,
+  wrongType,
+} from "./helpers.js";
 
 const random = randomBelow(seed);
 
@@ -507,48 +521,121 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     next.tell("append", { name: "next", run: "run", options: { whenBusy: "enqueue" } });
     const { log } = await next.says("next");
     expect(log).toEqual(["slow begins", "next"]);
+    // Three times as long as its lease.
+    await sleep(600);
     slow.program.kill("SIGCONT");
     expect(await slow.says("slow")).toMatchObject({ code: "CONFLICT", lease: null });
+    await slow.works("deaf", "run", { ignores: true, options: { ttlMs: 1_000 } });
+    slow.program.kill("SIGSTOP");
+    next.tell("append", { name: "again", run: "run", options: { whenBusy: "enqueue" } });
+    await next.says("again");
+    slow.program.kill("SIGCONT");
+    slow.tell("open", { of: "deaf" });
+    expect(await slow.says("deaf")).toMatchObject({ code: "CONFLICT" });
     // The event loop is blocked for longer than the lease lasts.
     await slow.works("blocked", "run", { options: { ttlMs: 1_000 } });
     slow.tell("block", { ms: 2_000 });
     next.tell("append", { name: "after", run: "run", options: { whenBusy: "enqueue" } });
-    expect((await next.says("after")).log).toEqual(["slow begins", "next", "blocked begins", "after"]);
+    const { log: last } = await next.says("after");
+    expect(last).toEqual(["slow begins", "next", "deaf begins", "again", "blocked begins", "after"]);
     expect(await slow.says("blocked")).toMatchObject({ code: "CONFLICT" });
   });
 });
 
-it("requests in random order, from several processes: each is answered, and each run's history is one line", async () => {
-  const kind = sharedKinds[0]!;
-  const target = place(kind);
-  const runs = amount("FORKPOINT_TEST_MEETINGS", 4);
-  const workers = [1, 2, 3].map(() => new Worker(target));
-  const policies: WhenBusy[] = ["reject", "enqueue", "enqueue", "interrupt"];
-  const asked: Array<{ worker: Worker; name: string; run: string; whenBusy: WhenBusy }> = [];
-  for (let at = 0; at < runs * 8; at++) {
-    const worker = workers[random(workers.length)]!;
-    const [run, whenBusy] = [`run-${random(runs)}`, policies[random(policies.length)]!];
-    const name = `${whenBusy} ${at}`;
-    worker.tell("append", { name, run, options: { whenBusy, by: name } });
-    asked.push({ worker, name, run, whenBusy });
-    if (random(4) === 0) await sleep(random(10));
-  }
-  const answers = await Promise.all(asked.map(async (each) => ({ ...each, said: await each.worker.says(each.name) })));
-  const store = await opened(target);
-  const graphs = new CheckpointStore(store);
-  for (const run of new Set(asked.map((each) => each.run))) {
-    const { log = [] } = ((await graphs.latest(run))?.state ?? {}) as { log?: string[] };
-    const of = answers.filter((each) => each.run === run);
-    // A line for each request that succeeded, and none twice. Work that was stopped may have its line, or not.
-    const named = (code?: string) => new Set(of.filter(({ said }) => said.code === code).map(({ name }) => name));
-    const [done, stopped] = [named(), named("STOPPED")];
-    expect(new Set(log).size, repeat("exclusive")).toBe(log.length);
-    expect([...done].filter((name) => !log.includes(name))).toEqual([]);
-    expect(log.filter((name) => !done.has(name) && !stopped.has(name))).toEqual([]);
-    // A queued request is refused by nobody.
-    expect(of.filter(({ whenBusy, said }) => whenBusy !== "reject" && said.code === "CONFLICT")).toEqual([]);
-    // The log is a history without branches: each line follows the one before.
-    expect((await graphs.listByRun(run)).length).toBe(log.length);
-  }
-  onTestFinished(() => workers.forEach(({ program }) => program.kill()));
+describe.each(sharedKinds)("a holder on %s", (kind) => {
+  it.each([1, -1])("whose own clock is set by %d h keeps the run, and others go on after it", async (hours) => {
+    const target = place(kind);
+    const [holder, next] = [new Worker(target), new Worker(target)];
+    await holder.works("a", "run");
+    next.tell("append", { name: "b", run: "run", options: { whenBusy: "enqueue" } });
+    const of = { space: "agentos", run: "run" };
+    const leases = closing(leaseReader(new URL("../", import.meta.url), target));
+    const before = await leases.lease(of);
+    holder.tell("clock", { ms: hours * 3_600_000 });
+    // It renews its lease, by the clock of the store.
+    let now = before;
+    while (now.id === before.id && now.savedAt === before.savedAt) now = await leases.lease(of);
+    expect(now.id).toBe(before.id);
+    expect(Math.abs(now.savedAt - before.savedAt)).toBeLessThan(60_000);
+    holder.tell("open", { of: "a" });
+    expect(await holder.says("a")).toMatchObject({ log: ["a begins", "a ends"] });
+    expect(await next.says("b")).toMatchObject({ log: ["a begins", "a ends", "b"] });
+  });
 });
+
+/** The runs of the model. With 100 or more, there are more processes, each with several store objects. */
+const runs = amount("FORKPOINT_TEST_MEETINGS", 4);
+const [processes, objects] = runs < 100 ? [3, 1] : [10, 5];
+
+it(
+  "requests in random order, from several processes: each is answered, and each run's history is one line",
+  async () => {
+    const target = place(sharedKinds[0]!);
+    const workers = Array.from({ length: processes }, () => new Worker(target, { stores: objects }));
+    for (const worker of workers) await worker.program.until(1);
+    const policies: WhenBusy[] = ["reject", "enqueue", "enqueue", "interrupt"];
+    const asked: Array<{ worker: Worker; name: string; run: string; whenBusy: WhenBusy; said: Promise<any> }> = [];
+    for (let at = 0; at < runs * 8; at++) {
+      const worker = workers[random(workers.length)]!;
+      const [run, whenBusy] = [`run-${random(runs)}`, policies[random(policies.length)]!];
+      const name = `${whenBusy} ${at}`;
+      // Some work long enough to be stopped.
+      const ms = random(8) === 0 ? random(500) : 0;
+      const given = { name, run, ms, store: random(objects), looks: true, options: { whenBusy, by: name } };
+      worker.tell("append", given);
+      asked.push({ worker, name, run, whenBusy, said: worker.says(name) });
+      if (random(4) === 0) await sleep(random(10));
+    }
+    const answers = await Promise.all(asked.map(async ({ said, ...each }) => ({ ...each, said: await said })));
+    const store = await opened(target);
+    const graphs = new CheckpointStore(store);
+    const told = repeat("exclusive", "FORKPOINT_TEST_MEETINGS");
+    let ordered = 0;
+    for (const run of new Set(asked.map((each) => each.run))) {
+      const { log = [] } = ((await graphs.latest(run))?.state ?? {}) as { log?: string[] };
+      const of = answers.filter((each) => each.run === run);
+      // A line for each request that succeeded, and none twice. Work that was stopped may have its line, or not.
+      const named = (code?: string) => new Set(of.filter(({ said }) => said.code === code).map(({ name }) => name));
+      const [done, stopped] = [named(), named("STOPPED")];
+      expect(new Set(log).size, told).toBe(log.length);
+      expect(
+        [...done].filter((name) => !log.includes(name)),
+        told,
+      ).toEqual([]);
+      expect(
+        log.filter((name) => !done.has(name) && !stopped.has(name)),
+        told,
+      ).toEqual([]);
+      // A queued request is refused by nobody.
+      const refused = of.filter(({ whenBusy, said }) => whenBusy !== "reject" && said.code === "CONFLICT");
+      expect(
+        refused.map(({ name, said }) => `${name}: ${said.message}`),
+        told,
+      ).toEqual([]);
+      // The log is a history without branches: each line follows the one before.
+      expect((await graphs.listByRun(run)).length, told).toBe(log.length);
+      // No call that stops nobody goes before one that was in the queue before it began.
+      const began = new Map(of.map(({ name, said }) => [name, said.began as number]));
+      for (const { name, said } of of) {
+        const waiting: string[] = said.waiting ?? [];
+        for (const [at, waits] of waiting.entries()) {
+          if (!log.includes(waits)) continue;
+          const between = log.slice(log.indexOf(name) + 1, log.indexOf(waits));
+          const isLater = (each: string) => waiting.indexOf(each) > at || began.get(each)! > said.at;
+          const wrong = between.filter((each) => !each.startsWith("interrupt") && isLater(each));
+          expect(wrong, `${told}: ${waits} waited while ${name} worked, in ${log.join(", ")}`).toEqual([]);
+          ordered += 1;
+        }
+      }
+    }
+    expect(ordered).toBeGreaterThan(0);
+    if (isLong("FORKPOINT_TEST_MEETINGS")) {
+      const ends = answers.map(({ whenBusy, said }) => `${whenBusy}: ${said.code ?? "done"}`);
+      const counts = [...new Set(ends)].map((end) => `${end} ${ends.filter((each) => each === end).length}`);
+      console.log(`seed ${seed}, ${runs} runs: ${counts.join(", ")}; the order of ${ordered} was compared`);
+    }
+    await expectSound(graphs);
+    onTestFinished(() => workers.forEach(({ program }) => program.kill()));
+  },
+  120_000 + runs * 2_000,
+);

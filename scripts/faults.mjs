@@ -44,6 +44,11 @@ const commands = [
   // Several actors work on one run, in random order.
   vitest("integration/langgraph/meeting.test.ts", { FORKPOINT_TEST_MEETINGS: "100" }),
   vitest("__test__/meeting.test.ts", { FORKPOINT_TEST_MEETINGS: "100" }),
+  // 4,000 requests for 500 runs.
+  vitest("__test__/exclusive.test.ts", { FORKPOINT_TEST_MEETINGS: "500" }),
+  // Processes that meet on a run are killed at each call.
+  vitest("__test__/kills.test.ts", { FORKPOINT_TEST_MEETINGS: "100" }),
+  vitest("integration/langgraph/kills.test.ts", { FORKPOINT_TEST_MEETINGS: "100" }),
   // A program with effects is killed at every await.
   vitest("integration/agentos/effects-crash.test.ts", { FORKPOINT_FAULT_EVERY: "1" }),
   vitest("__test__/faults/contention.test.ts", { FORKPOINT_FAULT_MS: "60000", FORKPOINT_FAULT_ROUNDS: "200" }),
