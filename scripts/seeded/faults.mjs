@@ -96,11 +96,11 @@ export const faults = [
     ...langgraph("deleted"),
   },
   {
-    name: "a-delete-asks-nobody",
+    name: "a-forced-delete-leaves-the-lease",
     file: "ts/store/removing.ts",
-    from: "return native.fence === undefined ? { ...native, fence: new Unheld(native, of, force) } : native;",
-    to: "return native.fence === undefined && force ? { ...native, fence: new Unheld(native, of, force) } : native;",
-    ...forkpoint("deleted"),
+    from: "ends: this.#force",
+    to: "ends: false",
+    ...forkpoint("leases"),
   },
   {
     name: "an-effect-outlives-its-run",
@@ -222,8 +222,8 @@ export const faults = [
   {
     name: "a-later-request-goes-first",
     file: "ts/store/requests.ts",
-    from: "?? waiting[0];",
-    to: "?? waiting.at(-1);",
+    from: "return inOrder(requests)[0];",
+    to: "return inOrder(requests).at(-1);",
     ...forkpoint("exclusive"),
   },
   {
@@ -236,8 +236,29 @@ export const faults = [
   {
     name: "a-killed-waiter-stops-the-queue",
     file: "ts/store/requests.ts",
-    from: "valid && !hasEnded(holder)",
-    to: 'valid && holder !== ""',
+    from: "LeaseRequest): boolean => valid && !hasEnded(holder)",
+    to: 'LeaseRequest): boolean => valid && holder !== ""',
     ...forkpoint("exclusive"),
+  },
+  {
+    name: "a-rollback-keeps-the-work",
+    file: "ts/store/undo.ts",
+    from: "later.push(...rows.slice(0, at === -1 ? undefined : at).map(({ id }) => id));",
+    to: "if (at === -1) later.push(...rows.map(({ id }) => id));",
+    ...forkpoint("exclusive"),
+  },
+  {
+    name: "a-rollback-takes-the-effects",
+    file: "engine/src/contract/mod.rs",
+    from: "    let removes_effects = !matches!(request, Request::Undo(_));\n",
+    to: "    let removes_effects = true;\n",
+    ...forkpoint("exclusive"),
+  },
+  {
+    name: "a-resume-takes-the-effects-of-undone-work",
+    file: "engine/src/contract/agentium/workflow/run.rs",
+    from: "    fn store_initial(&mut self) {\n",
+    to: "    fn store_initial(&mut self) {\n        self.rewind = true;\n",
+    ...forkpoint("scopes"),
   },
 ];
