@@ -10,7 +10,7 @@ import { ForkpointError, isOvertaken, typeError } from "../bridge/errors.js";
 import { hasEnded, thisProcess } from "../bridge/holder.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
 import type { LeaseHolder } from "../bridge/forkpoint-error.js";
-import { type FoundLease, type Holding, type LeaseRequest, leaseCalls as calls } from "./lease-wire.js";
+import { type FoundLease, type Holding, type LeaseRequest, type NotTaken, leaseCalls as calls } from "./lease-wire.js";
 import { ofProcess } from "../bridge/scope.js";
 import { nameOf } from "./lease-name.js";
 import { isLive, listen, nextOf, stoppedError } from "./requests.js";
@@ -52,24 +52,6 @@ export interface Lease extends AsyncDisposable, LeaseHolder {
    */
   [Symbol.asyncDispose](): Promise<void>;
 }
-
-/** The reason why a lease was not taken. */
-export type NotTaken =
-  /**
-   * Another process holds the lease. It expires after `leftMs`, measured on the store's clock only. `id` is the lease's.
-   * Without `id`, another process gets the lease next. `from` is null if it is not known where the holder's work began.
-   */
-  | (LeaseHolder & {
-      leftMs: number;
-      id?: string;
-      from?: string | null | undefined;
-      now: number;
-      requests: LeaseRequest[];
-    })
-  /** Too many holders crashed in a row, each from the same checkpoint and while it recovered only this run. */
-  | { crashes: number }
-  /** The last holder crashed from the same checkpoint. `suspected` is the number that `crashes` would have. */
-  | { suspected: number };
 
 interface Attempt {
   ttlMs: number;

@@ -8,7 +8,7 @@ import { isHeld } from "./lease-name.js";
 import { type FoundLease, leaseCalls as calls } from "./lease-wire.js";
 import { type OptionParser, readRecord, signalOption, whole } from "./options.js";
 
-export { HeldLease, type Lease, type NotTaken, releaseAll, storeClock } from "./held-lease.js";
+export { HeldLease, type Lease, releaseAll, storeClock } from "./held-lease.js";
 export { isHeld } from "./lease-name.js";
 
 /** Options of `lease()`. */
