@@ -26,21 +26,35 @@ export function noPlace({ run }: RunKey, what: string): ForkpointError {
   return new ForkpointError("NOT_FOUND", message);
 }
 
-/** Removes the checkpoints after `to`, the newest first. If this is interrupted, it can be repeated. */
-async function removeLater({ native }: Engine, of: RunKey, to: string | null): Promise<void> {
-  if (to === null) return void (await inspect.call(native, "undo", { of }));
+/** Removes the checkpoints after `to`. */
+async function removeLater(engine: Engine, of: RunKey, to: string | null): Promise<void> {
+  const isThere = to !== null && (await removeDownTo(engine, of, ({ id }) => id === to));
+  if (to === null) await inspect.call(engine.native, "undo", { of });
+  else if (!isThere) throw noPlace(of, `checkpoint ${quote(to)}, from which it began, was removed`);
+}
+
+/**
+ * Removes the newest checkpoints of a run, down to a place. If this is interrupted, it can be repeated. Without the
+ * place, returns false and removes nothing.
+ */
+export async function removeDownTo(
+  { native }: Engine,
+  of: RunKey,
+  isPlace: (row: { id: string; seq: number }) => boolean,
+): Promise<boolean> {
   const { space, run, ns } = of;
   const later: string[] = [];
   for (let from: "end" | { after: string } = "end"; ;) {
     const page = { space, run, ns, from, newestFirst: true, limit: BATCH, sums: false };
-    const rows: Array<{ id: string; cursor: string }> =
+    const rows: Array<{ id: string; seq: number; cursor: string }> =
       (await inspect.call(native, "rows", { pages: [page] }))[0]?.rows ?? [];
-    const at = rows.findIndex(({ id }) => id === to);
+    const at = rows.findIndex(isPlace);
     later.push(...rows.slice(0, at === -1 ? undefined : at).map(({ id }) => id));
     if (at !== -1) break;
-    if (rows.length < BATCH) throw noPlace(of, `checkpoint ${quote(to)}, from which it began, was removed`);
+    if (rows.length < BATCH) return false;
     from = { after: rows.at(-1)!.cursor };
   }
   for (let begin = 0; begin < later.length; begin += BATCH)
     await inspect.call(native, "remove", { of, ids: later.slice(begin, begin + BATCH), reopen: [] });
+  return true;
 }
