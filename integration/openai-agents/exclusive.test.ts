@@ -83,7 +83,7 @@ describe.each(places)("$kind, $where", ({ kind, where }) => {
       const stops = failure(work, "STOPPED");
       await cleared.reached;
       const refusal = session.exclusive("s", () => say("fourth"), { whenBusy: "rollback" });
-      expect((await failure(refusal, "NOT_FOUND")).message).toContain("items when it began");
+      expect((await failure(refusal, "NOT_FOUND")).message).toContain("items with which it began");
       await stops;
     }
   });

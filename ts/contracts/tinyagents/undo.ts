@@ -9,16 +9,19 @@ import { noPlace } from "../../store/undo.js";
 import { find, headers } from "./threads.js";
 import { tinyagents } from "./wire.js";
 
-/** The engine's id of the thread's last checkpoint. Subgraphs put checkpoints in namespaces of their own. */
-async function placeOf(engine: Engine, { run }: RunKey): Promise<string | null> {
-  return (await find(engine, run, undefined, undefined))?.header.key ?? null;
+/** A lease of a thread covers all of its namespaces. */
+const namespaceOf = ({ ns }: RunKey): string | undefined => (ns === "" ? undefined : ns);
+
+/** The engine's id of the last checkpoint. Subgraphs put checkpoints in namespaces of their own. */
+async function placeOf(engine: Engine, of: RunKey): Promise<string | null> {
+  return (await find(engine, of.run, namespaceOf(of), undefined))?.header.key ?? null;
 }
 
 async function goBack(engine: Engine, of: RunKey, place: string | null): Promise<void> {
   const { native } = engine;
   const { space, run } = of;
   if (place === null) return void (await inspect.call(native, "undo", { of }));
-  const all = await headers(engine, run);
+  const all = await headers(engine, run, namespaceOf(of));
   // `recover` knows only the id of the thread's last checkpoint.
   const at = all.findLastIndex(({ key, id, namespace }) => key === place || (namespace === "" && id === place));
   if (at === -1) throw noPlace(of, `checkpoint ${quote(place)}, from which it began, was removed`);
