@@ -50,8 +50,7 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
           8,
           () => store.exclusive("run", async () => void (await save("a5"), await save("a6"), await save("a7"))),
         ],
-        // It reads the checkpoint's run, whose lease it asks for.
-        "delete, the newest": [2, () => store.delete("a7")],
+        "delete, the newest": [1, () => store.delete("a7")],
         clear: [1, () => store.clear("run")],
         "save, the first of a run that was cleared": [1, () => save("a3")],
       },
@@ -75,7 +74,7 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         list: [2, () => store.list("run")],
         timeline: [1, () => store.timeline("run")],
         runs: [2, () => store.runs()],
-        "delete, the newest": [2, () => store.delete("run:step-1")],
+        "delete, the newest": [1, () => store.delete("run:step-1")],
         clear: [1, () => store.clear("run")],
       },
     ];

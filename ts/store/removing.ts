@@ -2,11 +2,11 @@
 
 import { isOvertaken, isOwnError } from "../bridge/errors.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
-import { scopeOf } from "../bridge/scope.js";
+import { currentScope, scopeOf } from "../bridge/scope.js";
 import type { StoreHandle } from "./handle.js";
 import { hasEnded } from "../bridge/holder.js";
 import { idOrNull } from "./ids.js";
-import { isHeld, leaseOfRun } from "./lease.js";
+import { HeldLease, isHeld, leaseOfRun } from "./lease.js";
 import { flag, readRecord } from "./options.js";
 
 /** Options of a method that deletes a run. */
@@ -27,8 +27,8 @@ export function forced(options: unknown): boolean {
 
 /** Returns a store for deleting a run: see {@link DeleteOptions}. The holder of the lease may delete the run. */
 export function removing(native: NativeStore, of: RunKey, force: boolean): NativeStore {
-  const isHolder = native.fence !== undefined || scopeOf(native, of) !== undefined;
-  return isHolder ? native : { ...native, fence: new Unheld(native, of, force) };
+  const fence = native.fence ?? scopeOf(native, of)?.fence ?? new Unheld(native, of, force);
+  return { ...native, fence };
 }
 
 /** True if a process holds the lease of a run. */
@@ -52,24 +52,18 @@ export async function removeIfFree(
   }
 }
 
-/** Deletes a checkpoint that only its id names. `runOf` reads the id of its run. */
+/** Deletes a checkpoint that only its id names. In a scope, the call carries the scope's lease. */
 export function deleteCheckpoint(
   handle: StoreHandle,
   checkpointId: string,
-  runOf: (native: NativeStore, id: string) => Promise<string | undefined>,
   remove: (native: NativeStore, id: string) => Promise<unknown>,
 ): Promise<void> {
   return handle.run(async ({ native }) => {
     const id = idOrNull(checkpointId, "checkpointId");
     if (id === null) return;
-    const run = await runOf(native, id).catch((error: unknown) => {
-      // A damaged checkpoint can be removed, but not read.
-      if (isOwnError(error) && error.code === "CORRUPT") return null;
-      throw error;
-    });
-    if (run === undefined) return;
-    const of = { space: handle.contract.name, run: run ?? "", ns: "" };
-    await remove(run === null ? native : removing(native, of, false), id);
+    const own = currentScope()?.fence;
+    const isOwn = native.fence === undefined && HeldLease.is(own) && own.of.space === handle.contract.name;
+    await remove(isOwn && own.isOf(native) ? { ...native, fence: own } : native, id);
     // Its run may have had only this checkpoint, and may then restart.
     handle.seen.clear();
   });

@@ -267,11 +267,8 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
   }
 
   delete(checkpointId: string): Promise<void> {
-    return deleteCheckpoint(
-      this.#handle,
-      checkpointId,
-      async (native, id) => (await agentium.find(native, "load", { checkpointId: id }, openFound))?.runId,
-      (native, id) => agentium.call(native, "delete", { checkpointId: id }),
+    return deleteCheckpoint(this.#handle, checkpointId, (native, id) =>
+      agentium.call(native, "delete", { checkpointId: id }),
     );
   }
 

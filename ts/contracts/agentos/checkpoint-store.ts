@@ -197,11 +197,8 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
   }
 
   delete(checkpointId: string): Promise<void> {
-    return deleteCheckpoint(
-      this.#handle,
-      checkpointId,
-      async (native, id) => (await agentos.find(native, "get", { checkpointId: id }, openFound))?.runId,
-      (native, id) => agentos.call(native, "delete", { checkpointId: id }),
+    return deleteCheckpoint(this.#handle, checkpointId, (native, id) =>
+      agentos.call(native, "delete", { checkpointId: id }),
     );
   }
 
