@@ -242,11 +242,7 @@ describe.each(kinds)("%s", (kind) => {
       [sessions, () => sessions.saveState("run", { customState: {}, messages: [{ role: "user" }] } as never)],
       [threads, () => threads.put({ threadId: "run", checkpointId: "c", state: { n: 1 } })],
       [threads, () => threads.putWrites({ threadId: "run", checkpointId: "c" }, [write])],
-      [workflows, () => workflows.delete("c")],
-      [graphs, async () => graphs.delete((await graphs.latest("run"))!.id)],
     ];
-    await append(graphs, "run", "line");
-    await append(graphs, "run", "line");
     for (const [of, call] of calls) {
       const gate = new Gate();
       const held = of.exclusive("run", () => gate.wait());
@@ -394,7 +390,8 @@ describe.each(kinds)("%s", (kind) => {
       await append(graphs, "run", "first");
       const save = gate.wait().then(() => append(graphs, "run", "late"));
       const pay = gate.wait().then(() => once({ space: "agentos", run: "run" }, "pay", () => "late"));
-      late = Promise.all([failure(save, "CONFLICT"), failure(pay, "CONFLICT")]);
+      const remove = gate.wait().then(async () => graphs.delete((await graphs.latest("run"))!.id));
+      late = Promise.all([save, pay, remove].map((call) => failure(call, "CONFLICT")));
     });
     await graphs.clear("run");
     const log = await graphs.exclusive("run", async () => {
@@ -405,6 +402,125 @@ describe.each(kinds)("%s", (kind) => {
     });
     expect(log).toEqual(["second", "third"]);
     expect(await once.list({ space: "agentos", run: "run" })).toEqual([]);
+  });
+
+  it("a function that outlives its scope takes the run again", async () => {
+    const { graphs } = await store();
+    const gate = new Gate();
+    let late!: Promise<unknown>;
+    await graphs.exclusive("run", async () => {
+      late = gate.wait().then(() => graphs.exclusive("run", () => append(graphs, "run", "late")));
+    });
+    await graphs.exclusive("run", async () => {
+      gate.open();
+      await failure(late, "CONFLICT");
+    });
+    const later = new Gate();
+    await graphs.exclusive("run", async () => {
+      const takes = () => graphs.exclusive("run", () => append(graphs, "run", "late"), { whenBusy: "enqueue" });
+      late = later.wait().then(takes);
+    });
+    later.open();
+    expect(await late).toEqual(["late"]);
+  });
+
+  it("a result that was read already ends the scope, and an iterable keeps its other members", async () => {
+    const { graphs } = await store();
+    const read = await graphs.exclusive("run", async () => {
+      const response = new Response("text");
+      await response.text();
+      return response;
+    });
+    expect(read.bodyUsed).toBe(true);
+    const teed = await graphs.exclusive("run", () => {
+      const stream = new Response("text").body!;
+      stream.tee();
+      return stream;
+    });
+    expect(teed.locked).toBe(true);
+    class Streamed {
+      readonly finalOutput = "done";
+      name(): string {
+        return this.finalOutput;
+      }
+      async *[Symbol.asyncIterator]() {
+        yield 1;
+      }
+    }
+    const streamed = await graphs.exclusive("run", () => new Streamed());
+    expect([streamed.finalOutput, streamed.name()]).toEqual(["done", "done"]);
+    await failure(
+      graphs.exclusive("run", () => 1),
+      "CONFLICT",
+    );
+    for await (const item of streamed) expect(item).toBe(1);
+    expect(await graphs.exclusive("run", () => 1)).toBe(1);
+  });
+
+  it("a rollback takes the place of a stop", async () => {
+    const { shared, graphs } = await store();
+    const rollback = { whenBusy: "rollback", by: "Ben" } as const;
+    await append(graphs, "run", "earlier");
+    const gate = new Gate();
+    const work = graphs.exclusive("run", async () => {
+      await append(graphs, "run", "first");
+      await gate.wait();
+    });
+    const first = failure(work, "STOPPED");
+    await gate.reached;
+    const other = new CheckpointStore(shared);
+    const stop = other.stop("run", { by: "Ana" });
+    await expect.poll(async () => (await rejection(graphs.exclusive("run", () => 1))).message).toContain("leased");
+    const second = other.exclusive("run", () => append(other, "run", "second"), rollback);
+    await sleep(500);
+    gate.open();
+    expect(await second).toEqual(["earlier", "second"]);
+    expect(await first).toMatchObject({ stopped: { by: expect.stringMatching("Ana|Ben") } });
+    await stop;
+  });
+
+  it("a rollback of a namespace leaves the other ones", async () => {
+    const { shared } = await store();
+    const threads = new Checkpointer<{ n: number }>(shared);
+    const put = (checkpointId: string, namespace: string[]) =>
+      threads.put({ threadId: "run", checkpointId, namespace, state: { n: 1 } });
+    const gates = [new Gate(), new Gate()] as const;
+    const hold = (name: string, gate: Gate) =>
+      threads.exclusive({ run: "run", ns: [name] as never }, async (signal) => {
+        await put(`${name} 1`, [name]);
+        await Promise.race([gate.wait(), aborted(signal)]);
+        await put(`${name} 2`, [name]);
+      });
+    const a = failure(hold("a", gates[0]), "STOPPED");
+    await gates[0].reached;
+    const b = hold("b", gates[1]);
+    await gates[1].reached;
+    await threads.exclusive({ run: "run", ns: ["a"] as never }, () => put("a 3", ["a"]), { whenBusy: "rollback" });
+    gates[1].open();
+    await a;
+    await b;
+    expect((await threads.list("run")).map(({ checkpointId }) => checkpointId).toSorted()).toEqual([
+      "a 3",
+      "b 1",
+      "b 2",
+    ]);
+  });
+
+  it("a call that waits ends when its store is closed, and one whose signal has aborted begins nothing", async () => {
+    const { shared, graphs } = await store();
+    const gate = new Gate();
+    const work = graphs.exclusive("run", () => gate.wait());
+    await gate.reached;
+    const waiting = new CheckpointStore(shared);
+    const refused = failure(
+      waiting.exclusive("run", () => "late", { whenBusy: "enqueue" }),
+      "CLOSED",
+    );
+    await sleep(50);
+    await waiting.close();
+    await refused;
+    gate.open();
+    await work;
   });
 
   it("a call that is stopped while its store is closed is recorded", async () => {

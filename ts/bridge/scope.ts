@@ -16,6 +16,8 @@ export interface Scope {
   readonly handle: object;
   /** True if `recover` works on the run. */
   readonly recovers: boolean;
+  /** True if the function has ended. What it still does is refused, unless it was begun before. */
+  readonly isOver: boolean;
   /** The scope around this one. */
   readonly outer: Scope | undefined;
   /** Returns true if the scope owns the run of a call. */

@@ -236,7 +236,8 @@ export class StoreHandle {
 
   /** Refuses work on a run that another process or another scope works on, before the first step. */
   async refuseLeased(of: RunKey): Promise<void> {
-    if (this.isLeased || this.scopeOf(of) !== undefined) return;
+    const scope = this.scopeOf(of);
+    if (this.isLeased || (scope !== undefined && !scope.isOver)) return;
     const lease = await this.run(({ native }) => leaseOfRun(native, of));
     if (!lease?.valid || lease.passive === true || hasEnded(lease.holder)) return;
     throw isHeld(of, lease, "wait until it ends, or use exclusive()");

@@ -105,10 +105,8 @@ export class HeldLease implements Lease, Fence {
   readonly of: RunKey;
   /** The place from which the work began. Empty: nothing was stored. Null: it was not read. */
   readonly from: string | null;
-  /** True if a holder has worked from this checkpoint too, and has ended without a release. Its work must be undone. */
+  /** True if work since `from` must be undone: that of an earlier holder, or the holder's own. */
   undoes = false;
-  /** True if the holder has undone its work, because somebody has asked for it. */
-  undone = false;
   readonly #ttlMs: number;
   #holding: Omit<Holding, "until">;
   /** The sets that contain the lease while it is held, for `close`. */
@@ -118,6 +116,8 @@ export class HeldLease implements Lease, Fence {
   readonly #ended = new AbortController();
   /** The request to stop the run. */
   stop: LeaseRequest | undefined;
+  /** The requests to remove at the release. */
+  #heard: string[] = [];
   #forgetRequests: () => void;
   #until: number;
   /** When the lease was taken or renewed, on the monotonic clock. */
@@ -179,9 +179,12 @@ export class HeldLease implements Lease, Fence {
       if (crashes >= maxAttempts) return { crashes };
       if (crashed !== undefined && !takesSuspects) return { suspected: crashes };
       const id = crypto().randomUUID();
-      const left = attempt.undoes === true ? (current?.from ?? undefined) : undefined;
-      const at = from ?? left ?? (await place?.()) ?? null;
-      const holding = { holder: thisProcess(), until: now + ttlMs, from: at, attempts: crashes + 1, beside, passive };
+      const undoes = attempt.undoes === true || (attempt.scoped === true && current?.undo === true);
+      const left = undoes ? (current?.from ?? undefined) : undefined;
+      const undo = left !== undefined;
+      const at = left ?? from ?? (await place?.()) ?? null;
+      const until = now + ttlMs;
+      const holding = { holder: thisProcess(), until, from: at, attempts: crashes + 1, beside, passive, undo };
       const done = requests.filter((each) => each.id === waiting || !isLive(each)).map((each) => each.id);
       const expired = current === null ? undefined : { id: current.id, savedAt: current.savedAt };
       try {
@@ -199,7 +202,7 @@ export class HeldLease implements Lease, Fence {
       // The lease may have expired, and another process may have taken it.
       if (lease?.id !== id) continue;
       const taken = new HeldLease(native, of, lease, began, [leases, own, held]);
-      taken.undoes = left !== undefined;
+      taken.undoes = undo;
       if (attempt.scoped !== true) ofProcess.set(native, of, taken);
       return taken;
     }
@@ -220,9 +223,11 @@ export class HeldLease implements Lease, Fence {
 
   /** Called when somebody asks that the run stops. The lease stays, so that the run can still save what it has. */
   asked(request: LeaseRequest): void {
-    if (this.stop !== undefined || this.#over) return;
-    this.stop = request;
     const { what, by, reason, savedAt: at } = request;
+    // Of several requests, the first counts. A rollback takes the place of a stop, because its caller continues the run.
+    if (this.#over || (this.stop !== undefined && (this.stop.what !== "stop" || what !== "rollback"))) return;
+    if (what === "stop") this.#heard = [request.id];
+    this.stop = request;
     this.#ended.abort(stoppedError(this.of, { kind: what as Exclude<typeof what, "enqueue">, by, reason, at }));
   }
 
@@ -319,6 +324,13 @@ export class HeldLease implements Lease, Fence {
     if (!this.#over) [this.#until, this.#renewedAt] = [holding.until, began];
   }
 
+  /** Called when the work of an earlier holder is undone. What is done from now on stays. */
+  async hasUndone(): Promise<void> {
+    this.undoes = false;
+    this.#holding = { ...this.#holding, undo: false };
+    await this.#storeAgain(performance.now());
+  }
+
   /** Records that this process also recovers other runs, which could cause a crash. */
   async shareBlame(): Promise<void> {
     if (this.#over) return;
@@ -366,13 +378,14 @@ export class HeldLease implements Lease, Fence {
   async #release(): Promise<void> {
     clearTimeout(this.#timer);
     this.#leave();
-    const { id, of, stop } = this;
-    if (stop?.what === "rollback" && !this.undone && !this.#lost.signal.aborted) {
+    const { id, of } = this;
+    if (this.undoes && !this.#lost.signal.aborted) {
       // The lease expires now. The next holder sees that there is work to undo.
       const now = await storeClock(this.#native);
-      await calls.call(this.#native, "renew", { of, id, holding: { ...this.#holding, until: now }, savedAt: now });
+      const holding = { ...this.#holding, until: now, undo: true };
+      await calls.call(this.#native, "renew", { of, id, holding, savedAt: now });
     } else {
-      await calls.call(this.#native, "release", { id, done: stop?.what === "stop" ? [stop.id] : [] });
+      await calls.call(this.#native, "release", { id, done: this.#heard });
     }
     wakeAll(this.#native, this.of);
   }

@@ -23,7 +23,8 @@ export interface StoreContract {
 
 export interface Host {
   readonly contract: StoreContract;
-  readonly seen: Pick<Seen, "clear">;
+  readonly seen: Pick<Seen, "forgetRun">;
+  readonly closing: boolean;
   run<T>(work: (engine: Engine) => Promise<T>, lease?: HeldLease | null): Promise<T>;
   leasing<T>(work: (engine: Engine, own: Set<HeldLease>) => Promise<T>): Promise<T>;
   scopeOf(of: RunKey): Scope | undefined;

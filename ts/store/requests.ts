@@ -73,7 +73,13 @@ export class OwnRequest {
   /** Stores a request. It is renewed until {@link end}. */
   static async store(native: NativeStore, of: RunKey, id: string, wish: Wish): Promise<OwnRequest> {
     const request = new OwnRequest(native, of, id, wish);
-    await request.#ask();
+    try {
+      await request.#ask();
+    } catch (error) {
+      // It may be stored.
+      await request.withdraw();
+      throw error;
+    }
     // Looks may take long in a busy process, so they are no sign of life.
     request.#timer = setInterval(() => void request.#renew().catch(() => {}), REQUEST_TTL / 3).unref();
     return request;
@@ -201,8 +207,7 @@ async function look(native: NativeStore, watch: Watch): Promise<void> {
   try {
     const requests = await leaseCalls.call(native, "requests", {});
     for (const listener of watch.listeners.keys()) {
-      const stop = requests.find((request) => isFor(listener, request));
-      if (stop !== undefined) listener.asked(stop);
+      for (const request of requests) if (isFor(listener, request)) listener.asked(request);
       listener.looked();
     }
     await removeLeft(native, watch, requests);

@@ -58,12 +58,12 @@ export async function exclusive<T>(handle: Host, of: RunKey, work: Work<T>, opti
     throw new ForkpointError("UNSUPPORTED", message);
   }
   const outer = handle.scopeOf(of);
-  // The caller works on the run already.
-  if (outer instanceof Scope) return await outer.nested(work, signal);
-  const wanted = { ttlMs, whenBusy, maxWaitMs, signal, by, reason, undo };
+  // The caller works on the run already. A function may outlive its scope, and then works on the run again.
+  if (outer instanceof LeaseScope && !outer.isOver) return await outer.nested(work, signal);
+  const wanted = { ttlMs, whenBusy, maxWaitMs, signal, by, reason, undo, isClosing: () => handle.closing };
   const lease = await handle.leasing((engine, own) => takeInTurn(engine, of, own, wanted));
-  // An undone run may begin again.
-  if (whenBusy === "rollback") handle.seen.clear();
+  // A run that was undone, or that has begun nowhere, may begin again.
+  if (whenBusy === "rollback" || lease.from === "") handle.seen.forgetRun(of.run);
   const scope = new Scope(handle, lease, signal);
   return scope.run(work);
 }
@@ -77,6 +77,7 @@ class LeaseScope implements Open {
   readonly signal: AbortSignal;
   readonly outer = currentScope();
   readonly activity = new Activity();
+  isOver = false;
 
   constructor(handle: Host, lease: HeldLease, signal: AbortSignal, recovers: boolean) {
     [this.handle, this.lease, this.signal, this.recovers] = [handle, lease, signal, recovers];
@@ -96,19 +97,37 @@ class LeaseScope implements Open {
     this.signal.throwIfAborted();
   }
 
+  /** Runs a function of the same scope. */
+  async nested<T>(work: Work<T>, signal: AbortSignal | undefined): Promise<T> {
+    this.signal.throwIfAborted();
+    return work(signal === undefined ? this.signal : AbortSignal.any([this.signal, signal]));
+  }
+
   /** Called when the work has ended. If somebody has stopped the run, records it, or undoes the work. */
   async settle(): Promise<void> {
     const lease = this.lease;
     if (!lease.lost) await this.#settled();
     if (lease.stop?.what === "stop" && !lease.lost) await recordStop(this.handle, lease, lease.stop);
-    // If that fails, the caller that asked for it tries it too, and gets the error.
-    if (lease.stop?.what === "rollback" && !lease.lost) {
-      const undone = this.undo();
-      lease.undone = await undone.then(
-        () => true,
-        () => false,
-      );
+    if (lease.stop?.what !== "rollback" || lease.lost) return;
+    lease.undoes = true;
+    // If that fails, the next holder tries it too, and gets the error.
+    await this.undo().then(
+      () => (lease.undoes = false),
+      () => {},
+    );
+  }
+
+  /** Undoes the work of an earlier holder that was rolled back, before the work begins. */
+  async clean(): Promise<void> {
+    if (!this.lease.undoes) return;
+    try {
+      await this.undo();
+    } catch (error) {
+      // The place is gone, so no later holder can go back to it either.
+      if (isOwnError(error) && error.code === "NOT_FOUND") this.lease.undoes = false;
+      throw error;
     }
+    await this.lease.hasUndone();
   }
 
   /** The run continues from the place from which the work on it began. */
@@ -116,7 +135,7 @@ class LeaseScope implements Open {
     const { of, from } = this.lease;
     const undo = undoOf(this.handle.contract)!;
     await this.handle.run((engine) => undo.goBack(engine, of, from || null), this.lease);
-    this.handle.seen.clear();
+    this.handle.seen.forgetRun(of.run);
   }
 
   /**
@@ -140,8 +159,15 @@ export async function recovering<T>(handle: Host, lease: HeldLease, work: () => 
   try {
     return await within(scope, work);
   } finally {
+    scope.isOver = true;
     if (lease.stop !== undefined) await within(scope, () => scope.settle());
   }
+}
+
+/** Undoes the work of an earlier holder that was rolled back, before `recover` works on its run. */
+export async function finishUndo(handle: Host, lease: HeldLease): Promise<void> {
+  const scope = new LeaseScope(handle, lease, lease.signal, true);
+  await within(scope, () => scope.clean());
 }
 
 class Scope extends LeaseScope {
@@ -157,14 +183,15 @@ class Scope extends LeaseScope {
   async run<T>(work: Work<T>): Promise<T> {
     let result: T;
     try {
-      if (this.lease.undoes) await within(this, () => this.undo());
+      await within(this, () => this.clean());
+      this.signal.throwIfAborted();
       result = await within(this, async () => work(this.signal));
+      const followed = follow(this, this.signal, result);
+      if (followed !== undefined) return followed;
     } catch (error) {
       await this.end();
       throw this.#reasonFor(error);
     }
-    const followed = follow(this, this.signal, result);
-    if (followed !== undefined) return followed;
     await this.end();
     this.throwIfUndone();
     return result;
@@ -175,11 +202,6 @@ class Scope extends LeaseScope {
     if (this.lease.stop?.what === "rollback") throw this.lease.signal.reason;
   }
 
-  /** Runs a function of the same scope. */
-  async nested<T>(work: Work<T>, signal: AbortSignal | undefined): Promise<T> {
-    return work(signal === undefined ? this.signal : AbortSignal.any([this.signal, signal]));
-  }
-
   /** Ends the scope. */
   end(): Promise<void> {
     this.#ended ??= within(this, () => this.#end());
@@ -187,6 +209,7 @@ class Scope extends LeaseScope {
   }
 
   async #end(): Promise<void> {
+    this.isOver = true;
     try {
       await this.settle();
     } finally {
@@ -209,11 +232,12 @@ class Scope extends LeaseScope {
 /** Wraps a result that is still being made. Returns undefined for other results. */
 function follow<T>(scope: Scope, signal: AbortSignal, result: T): T | undefined {
   if (result instanceof Response) {
-    if (result.body === null) return undefined;
+    // The function has read the body itself, or reads it.
+    if (result.body === null || result.body.locked) return undefined;
     const { status, statusText, headers } = result;
     return new Response(readable(scope, signal, result.body), { status, statusText, headers }) as T;
   }
-  if (result instanceof ReadableStream) return readable(scope, signal, result) as T;
+  if (result instanceof ReadableStream) return result.locked ? undefined : (readable(scope, signal, result) as T);
   if (typeof result === "object" && result !== null && Symbol.asyncIterator in result)
     return iterable(scope, signal, result as unknown as AsyncIterable<unknown>) as T;
   return undefined;
@@ -303,5 +327,13 @@ function iterable<C>(scope: Scope, signal: AbortSignal, source: AsyncIterable<C>
       }),
     [Symbol.asyncIterator]: () => wrapped,
   };
-  return wrapped;
+  // The object of a framework may have more than its items.
+  return new Proxy(source, {
+    get(target, key) {
+      if (key in wrapped && (key === Symbol.asyncIterator || key in target))
+        return wrapped[key as keyof typeof wrapped];
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" && key !== "constructor" ? (value.bind(target) as unknown) : value;
+    },
+  });
 }

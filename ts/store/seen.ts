@@ -56,6 +56,13 @@ export class Seen {
     this.#old.delete(name);
   }
 
+  /** Forgets a run with its namespaces, whose names begin with it. */
+  forgetRun(run: string): void {
+    for (const names of [this.#young, this.#old]) {
+      for (const name of names.keys()) if (name === run || name.startsWith(`${run}\0`)) names.delete(name);
+    }
+  }
+
   clear(): void {
     this.#young.clear();
     this.#old.clear();

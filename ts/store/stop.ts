@@ -101,11 +101,16 @@ async function pause({ native, until, signal, sleeper }: Stopping): Promise<bool
 async function askHolder(stopping: Stopping, { id, holder }: FoundLease): Promise<StopResult> {
   const { native, of, by, reason, sleeper } = stopping;
   const request = await OwnRequest.store(native, of, crypto().randomUUID(), { what: "stop", lease: id, by, reason });
+  let knew = false;
   try {
     for (;;) {
       sleeper.looks();
       const { lease: current, requests } = await leaseCalls.call(native, "read", { of });
-      if (current?.id !== id || !isLive(current)) break;
+      if (current?.id !== id || !isLive(current)) {
+        // A holder that knew has removed the request.
+        knew = requests.every((each) => each.id !== request.id);
+        break;
+      }
       await request.checkClock(requests);
       if (!(await pause(stopping))) return { outcome: "no answer", holder };
     }
@@ -113,8 +118,7 @@ async function askHolder(stopping: Stopping, { id, holder }: FoundLease): Promis
     // A request that is not withdrawn stays until it expires.
     request.end();
   }
-  await recordLater(stopping, true);
-  // A holder that ended in another way has not removed the request.
+  await recordLater(stopping, knew);
   await request.withdraw();
   return { outcome: "stopped", holder };
 }

@@ -34,6 +34,8 @@ export interface Wanted {
   by: string | undefined;
   reason: string | undefined;
   undo: Undo | undefined;
+  /** Returns true if the store is being closed. Then the wait ends. */
+  isClosing: () => boolean;
 }
 
 type Busy = Extract<NotTaken, { holder: string }>;
@@ -93,6 +95,7 @@ class Waiter {
           return found;
         }
         last = found;
+        if (this.#wanted.isClosing()) throw closed(this.#of);
         const left = this.#until - performance.now();
         if (left <= 0) throw tookTooLong(this.#of, last, this.#wanted.maxWaitMs!);
         const poll = pollMs(native, countBefore(last.requests, this.#id));
@@ -133,6 +136,13 @@ class Waiter {
       return last;
     }
   }
+}
+
+function closed({ run }: RunKey): ForkpointError {
+  return new ForkpointError(
+    "CLOSED",
+    `the store was closed while the call waited for run ${quote(run)}: nothing was run`,
+  );
 }
 
 function unknownPlace({ run }: RunKey, { holder }: Busy): ForkpointError {

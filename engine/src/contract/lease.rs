@@ -60,6 +60,9 @@ pub struct Holding {
     /// True if the lease only keeps other processes from taking one. Writes without a lease are allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub passive: bool,
+    /// True if the work since `from` was rolled back, and is not undone yet. The next holder undoes it first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undo: bool,
 }
 
 /// Serializes what a listener has heard, as the type `Heard` of `ts/bridge/native.ts`.

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type ForkpointError, quote, show } from "../../bridge/errors.js";
 import type { RunKey } from "../../bridge/native.js";
 import { publishStranded } from "../../bridge/strandings.js";
-import { recovering } from "../../store/scope.js";
+import { finishUndo, recovering } from "../../store/scope.js";
 import { HeldLease, holdersOf } from "../../store/lease.js";
 import { endOf, reopenRun } from "../../store/ended-runs.js";
 import { describeProgram } from "../../store/stored-programs.js";
@@ -203,6 +203,7 @@ export async function underLease<R>(
         );
         if (lease instanceof HeldLease) {
           try {
+            if (lease.undoes) await finishUndo(handle, lease);
             // Another process may have recovered the run just before this one took the lease.
             const now = await newest(lease);
             if (now !== null && "newest" in now && now.newest === from)
