@@ -453,6 +453,7 @@ describe.each(kinds)("%s", (kind) => {
       graphs.exclusive("run", () => 1),
       "CONFLICT",
     );
+    expect(String(streamed)).toBe("[object Object]");
     for await (const item of streamed) expect(item).toBe(1);
     expect(await graphs.exclusive("run", () => 1)).toBe(1);
   });

@@ -330,8 +330,9 @@ function iterable<C>(scope: Scope, signal: AbortSignal, source: AsyncIterable<C>
   // The object of a framework may have more than its items.
   return new Proxy(source, {
     get(target, key) {
-      if (key in wrapped && (key === Symbol.asyncIterator || key in target))
-        return wrapped[key as keyof typeof wrapped];
+      if (key === Symbol.asyncIterator) return () => wrapped;
+      if (key === Symbol.asyncDispose && key in target) return async () => void (await wrapped.return!());
+      if (Object.hasOwn(wrapped, key) && key in target) return wrapped[key as "next" | "return" | "throw"];
       const value: unknown = Reflect.get(target, key);
       return typeof value === "function" && key !== "constructor" ? (value.bind(target) as unknown) : value;
     },
