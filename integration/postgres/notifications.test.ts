@@ -78,8 +78,10 @@ onServer("newest", (server) => {
     const listen = (await listening(url))[0]!.query;
     const run = Buffer.from("agentium\0run").toString("hex");
     for (const before = waiter.lines.length; !waiter.said.slice(before).some(({ timer }) => timer === waits.timer);) {
+      // The program may print its line before the query has ended.
+      const known = waiter.lines.length;
       await on(url, `${listen.replace("LISTEN", "NOTIFY")}, '${run}'`);
-      await waiter.until(waiter.lines.length + 1);
+      await waiter.until(known + 1);
     }
     holder.tell("end");
     await waiter.says(began);
