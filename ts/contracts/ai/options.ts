@@ -5,7 +5,13 @@ import { nonEmpty, text } from "../../store/ids.js";
 import { ttlOption } from "../../store/lease.js";
 import { type OptionParser, anything, atMost, signalOption, whole } from "../../store/options.js";
 import { metadataOption } from "./metadata.js";
-import { sdkOption } from "./sdk.js";
+import type { AiModule } from "./sdk.js";
+
+/** `sdk.ts` loads the SDK, and is itself loaded on first use. */
+function sdkOption(given: unknown, name: string): AiModule {
+  if (typeof (given as Partial<AiModule> | null)?.readUIMessageStream === "function") return given as AiModule;
+  throw typeError(`${name} must be the module ai: import * as ai from "ai"`);
+}
 
 const keepOption = (value: unknown, name: string): number | null =>
   value === null || value === Number.POSITIVE_INFINITY

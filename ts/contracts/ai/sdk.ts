@@ -1,6 +1,6 @@
 /** Reads an answer from the text of its stream, as the SDK does. The SDK is an optional peer, and an ES module. */
 
-import { ForkpointError, typeError } from "../../bridge/errors.js";
+import { ForkpointError } from "../../bridge/errors.js";
 import { missingPeer } from "../../bridge/peer.js";
 import type { ChatMessage } from "./contract.js";
 
@@ -27,10 +27,11 @@ export function installedSdk(): Promise<AiModule> {
   return found;
 }
 
-async function load(): Promise<AiModule> {
+/** Bundlers do not follow the name, so that a bundle of other contracts does not contain the SDK. */
+async function load(name = "ai"): Promise<AiModule> {
   let sdk: unknown;
   try {
-    sdk = await import("ai" as string);
+    sdk = await import(/* webpackIgnore: true */ name);
   } catch (error) {
     throw missingPeer(
       "stop() or partialMessage() of forkpoint/ai",
@@ -44,11 +45,6 @@ async function load(): Promise<AiModule> {
 }
 
 const isSdk = (sdk: Partial<AiModule> | null): sdk is AiModule => typeof sdk?.readUIMessageStream === "function";
-
-export function sdkOption(given: unknown, name: string): AiModule {
-  if (typeof given === "object" && isSdk(given)) return given;
-  throw typeError(`${name} must be the module ai: import * as ai from "ai"`);
-}
 
 /** The fields of the chunks that only add text. */
 const ADDED: Partial<Record<string, string>> = {
