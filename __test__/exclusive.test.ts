@@ -480,6 +480,40 @@ describe.each(kinds)("%s", (kind) => {
     await stop;
   });
 
+  it("a rollback that was left behind is made once, and not over what others have saved since", async () => {
+    const { shared, graphs } = await store();
+    const other = new CheckpointStore(shared);
+    for (const goesOn of [false, true]) {
+      await graphs.clear("run");
+      await append(graphs, "run", "earlier");
+      const [place] = await graphs.listByRun("run");
+      const gate = new Gate();
+      const work = graphs.exclusive("run", async (signal) => {
+        await append(graphs, "run", "first");
+        // The rollback of this work fails.
+        await graphs.delete(place!.id);
+        await Promise.all([gate.wait(), rejection(aborted(signal))]);
+      });
+      const first = failure(work, "STOPPED");
+      await gate.reached;
+      await failure(
+        other.exclusive("run", () => 1, { whenBusy: "rollback", maxWaitMs: 1_000 }),
+        "CONFLICT",
+      );
+      gate.open();
+      await first;
+      await sleep(5);
+      if (goesOn) await append(graphs, "run", "plain");
+      else
+        await failure(
+          other.exclusive("run", () => 1),
+          "NOT_FOUND",
+        );
+      const log = await other.exclusive("run", () => append(other, "run", "last"));
+      expect(log).toEqual(["earlier", "first", ...(goesOn ? ["plain"] : []), "last"]);
+    }
+  });
+
   it("a rollback of a namespace leaves the other ones", async () => {
     const { shared } = await store();
     const threads = new Checkpointer<{ n: number }>(shared);

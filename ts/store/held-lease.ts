@@ -107,6 +107,8 @@ export class HeldLease implements Lease, Fence {
   readonly from: string | null;
   /** True if work since `from` must be undone: that of an earlier holder, or the holder's own. */
   undoes = false;
+  /** When the earlier holder left that work behind, in ms since the epoch. Undefined: the run was busy until now. */
+  leftAt: number | undefined;
   readonly #ttlMs: number;
   #holding: Omit<Holding, "until">;
   /** The sets that contain the lease while it is held, for `close`. */
@@ -203,6 +205,7 @@ export class HeldLease implements Lease, Fence {
       if (lease?.id !== id) continue;
       const taken = new HeldLease(native, of, lease, began, [leases, own, held]);
       taken.undoes = undo;
+      if (undo && attempt.undoes !== true) taken.leftAt = current!.savedAt;
       if (attempt.scoped !== true) ofProcess.set(native, of, taken);
       return taken;
     }

@@ -30,11 +30,15 @@ function pageOf({ space, run, ns }: RunKey) {
   return { space, run, ns, from: "end", newestFirst: true, limit: 1, sums: false } as const;
 }
 
-/** Returns the id of the newest checkpoint of a run of any contract. Null: the run has none. */
-export async function newestId({ native }: Pick<Engine, "native">, of: RunKey): Promise<string | null> {
+/** Returns the newest checkpoint of a run of any contract, without its values. Undefined: the run has none. */
+export async function newestRow({ native }: Pick<Engine, "native">, of: RunKey) {
   const [found] = await inspect.call(native, "rows", { pages: [pageOf(of)] });
-  return found?.rows[0]?.id ?? null;
+  return found?.rows[0];
 }
+
+/** Returns the id of the newest checkpoint of a run of any contract. Null: the run has none. */
+export const newestId = async (engine: Pick<Engine, "native">, of: RunKey): Promise<string | null> =>
+  (await newestRow(engine, of))?.id ?? null;
 
 /** The maximum number of runs with one name that differ in their namespaces. */
 const MOST = 1_000;

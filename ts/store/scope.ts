@@ -11,6 +11,7 @@ import type { Host } from "./host.js";
 import { type HeldLease, TTL_MS, ttlOption } from "./lease.js";
 import { callback, oneOf, readRecord, signalOption, whole } from "./options.js";
 import { recordStop, stopperOptions } from "./stop.js";
+import { newestRow } from "./newest.js";
 import { undoOf } from "./undo.js";
 import { type WhenBusy, takeInTurn } from "./waiting.js";
 
@@ -119,9 +120,12 @@ class LeaseScope implements Open {
 
   /** Undoes the work of an earlier holder that was rolled back, before the work begins. */
   async clean(): Promise<void> {
-    if (!this.lease.undoes) return;
+    const { undoes, leftAt = Number.POSITIVE_INFINITY, of } = this.lease;
+    if (!undoes) return;
     try {
-      await this.undo();
+      const newest = await this.handle.run((engine) => newestRow(engine, of), this.lease);
+      // What others have saved since, without a scope, stays.
+      if ((newest?.savedAt ?? 0) <= leftAt) await this.undo();
     } catch (error) {
       // The place is gone, so no later holder can go back to it either.
       if (isOwnError(error) && error.code === "NOT_FOUND") this.lease.undoes = false;
