@@ -100,7 +100,7 @@ export const faults = [
     file: "ts/store/removing.ts",
     from: "ends: this.#force",
     to: "ends: false",
-    ...forkpoint("leases"),
+    ...forkpoint("deleted"),
   },
   {
     name: "an-effect-outlives-its-run",
