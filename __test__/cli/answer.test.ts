@@ -1,9 +1,11 @@
 // Tests the questions that the command line shows, and the answers that it stores.
 // @module-tag slow
+import { join } from "node:path";
 import { openInspector } from "forkpoint/inspect";
 import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
 import { expect, test } from "vitest";
-import { answer, bytesOf, cli, copies, json, refused } from "./run.js";
+import { folder } from "../helpers.js";
+import { alone, answer, bytesOf, cli, copies, json, refused } from "./run.js";
 
 const hostile = "\u001b[31mred\u202e\nsecond line";
 
@@ -101,4 +103,52 @@ test("wrong usage is refused before anything is stored", async () => {
   const { checkpoints } = before[1]!;
   expect(checkpoints.length).toBeGreaterThan(0);
   expect([after[0], after[1]!["checkpoints"]]).toEqual([before[0], checkpoints]);
+});
+
+test(
+  "two people who answer two questions at the same time are not both told that one is left",
+  { timeout: 60_000 },
+  async () => {
+    for (let round = 0; round < 6; round++) {
+      const path = await waiting();
+      const { questions } = await json(["answer", "order-7", "--db", path]);
+      const answers = questions.map(({ id }: { id: string }) =>
+        alone(["answer", "order-7", id, "--text", "x", "--db", path]),
+      );
+      const said = (await Promise.all(answers)) as Array<{ code: number; stderr: string }>;
+      expect(said.map(({ code }) => code)).toEqual([0, 0]);
+      expect(said.map(({ stderr }) => stderr).join("\n")).toContain("continues the run");
+    }
+  },
+);
+
+test("the printed commands work, for several questions, and for ids that begin with a hyphen", async () => {
+  const path = join(folder(), "agent.db");
+  const checkpointer = new Checkpointer<{ said: unknown[] }>(path);
+  for (const threadId of ["-order", "order 8"]) await graphOf(checkpointer).invoke({ said: [] }, { threadId });
+  await checkpointer.close();
+  /** Runs the command of a hint. Returns what it says. */
+  const follow = async (hint: string) => {
+    const words = /forkpoint (.+)$/m
+      .exec(hint)![1]!
+      .match(/'[^']*'|\S+/g)!
+      .map((word) => word.replaceAll("'", ""));
+    const [name, ...args] = words;
+    const found = await cli([name!, "--db", path, ...args]);
+    expect(found.code, found.stderr).toBe(0);
+    return found;
+  };
+  for (const id of ["-order", "order 8"]) {
+    const shown = await cli(["show", "--db", path, "--", id]);
+    const listed = await follow(shown.stderr);
+    expect(listed.stdout).toContain("May I pay?");
+    const stored = await follow(listed.stderr);
+    expect(stored.stdout).toContain('with "yes"');
+    expect(stored.stderr).toContain("1 question left");
+    const left = await follow(stored.stderr);
+    await follow(left.stderr);
+  }
+  await using inspector = await openInspector(path);
+  const { items } = await inspector.runs({ space: "tinyagents" });
+  expect(items.map(({ status }) => status)).toEqual(["unfinished", "unfinished"]);
 });

@@ -81,7 +81,9 @@ async function run(context: Context, options: Options, id?: string, which?: stri
     if (dryRun) return [`would answer ${what}`];
     return [`${output.style("green", "✓ answered")} ${what}`];
   });
-  const left = questions.filter((each) => each.answered === null && each.id !== stored.id).length;
+  // Somebody else may have answered another question meanwhile.
+  const after = dryRun ? questions : await inspector.questions(refOf(found)).catch(() => questions);
+  const left = after.filter((each) => each.answered === null && each.id !== stored.id).length;
   if (left > 0) output.hint(`${plural(left, "question")} left: forkpoint answer ${withId(run)}`);
   else if (stranded === null && !dryRun) output.hint(`${takes(found)} continues the run`);
   if (stranded !== null) context.note(strandedNote(stranded));
@@ -136,8 +138,11 @@ async function list(context: Context, inspector: Inspector, found: RunInfo): Pro
   );
   const open = questions.filter(({ answered }) => answered === null);
   if (questions.length === 0 && answers.length === 0) context.note(`${safeText(found.run)} asks no question`);
-  if (open.some(({ canAnswer }) => canAnswer))
-    output.hint(`store an answer: forkpoint answer ${withId(found.run, "--approve")}`);
+  const first = open.find(({ canAnswer }) => canAnswer);
+  if (first !== undefined) {
+    const words = withId(found.run, "--approve", open.length > 1 ? first.id : undefined);
+    output.hint(`store an answer: forkpoint answer ${words}`);
+  }
 }
 
 function* lines(

@@ -139,7 +139,8 @@ async function stopLines({ output }: Context, inspector: Inspector, run: RunInfo
   if (run.status === "waiting") {
     const asked = (await readQuestions(inspector, refOf(run))).filter(({ answered }) => answered === null);
     if (asked.length > 0) {
-      const how = asked.some(({ canAnswer }) => canAnswer) ? "--approve" : "";
+      // With several questions, the command needs the id of one, which it lists.
+      const how = asked.length === 1 && asked[0]!.canAnswer ? "--approve" : "";
       output.hint(`answer it: forkpoint answer ${withId(run.run, how)}`);
       const { style, width } = output;
       // The complete question, in several lines if necessary.

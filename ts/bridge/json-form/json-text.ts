@@ -286,8 +286,10 @@ export function shellWord(text: string): string {
   return `$'${escaped.join("")}'`;
 }
 
-/** Writes an id and an option for a shell. An id that begins with a hyphen follows `--`, so that it is no option. */
-export function withId(id: string, option = ""): string {
-  const words = id.startsWith("-") ? [option, "--", shellWord(id)] : [shellWord(id), option];
+/** Writes an id, a second argument and an option for a shell. What begins with a hyphen follows `--`, so that it is no option. */
+export function withId(id: string, option = "", more?: string): string {
+  const ids = more === undefined ? [id] : [id, more];
+  const written = ids.map(shellWord);
+  const words = ids.some((each) => each.startsWith("-")) ? [option, "--", ...written] : [...written, option];
   return words.filter((word) => word !== "").join(" ");
 }
