@@ -7,5 +7,6 @@ import "../../agentos/parallel.test.js";
 import "../../agentos/recovery.test.js";
 import "../../agentos/resume.test.js";
 import "../../agentos/run.test.js";
+import "../../../__test__/begun-again.test.js";
 import "../../../__test__/deleted.test.js";
 import "../../../__test__/order.test.js";

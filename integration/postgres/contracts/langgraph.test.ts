@@ -14,5 +14,6 @@ import "../../langgraph/import.test.js";
 import "../../langgraph/list.test.js";
 import "../../langgraph/meeting.test.js";
 import "../../langgraph/order.test.js";
+import "../../langgraph/poison.test.js";
 import "../../langgraph/queue.test.js";
 import "../../langgraph/retention.test.js";
