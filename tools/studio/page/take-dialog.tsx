@@ -2,9 +2,9 @@
 import { useSignal } from "@preact/signals";
 import { type RunInfo, type RunRef, type Trouble, isFile, request, troubleOf } from "./api.js";
 import { Dialog } from "./dialog.js";
+import { exportCommand, fileName } from "./export-command.js";
 import { bytes, counted, shown } from "./format.js";
 import { download } from "./download.js";
-import { shellWord } from "../../../ts/bridge/json-form/json-text.js";
 import { store } from "./store.js";
 import { Button, ErrorBox, copy } from "./ui.js";
 
@@ -92,7 +92,7 @@ function TakeDialog({ of, info, close }: { of: RunRef; info: RunInfo | null; clo
         <Button
           icon="copy"
           testId="take-command"
-          onClick={() => void copy(commandOf(of, last.value, leaveOut), "the command")}
+          onClick={() => void copy(exportCommand(of, store.value?.target ?? "", last.value, leaveOut), "the command")}
         >
           Copy as command
         </Button>
@@ -121,26 +121,4 @@ function Done({ taken: { size, leftOut, damaged } }: { taken: Taken }) {
       {damaged > 0 && <li class="waiting tone">{counted(damaged, "checkpoint")} could not be read.</li>}
     </ul>
   );
-}
-
-/** Returns a name that is valid in every file system. */
-const fileName = (run: string): string =>
-  run
-    .replace(/[^\p{L}\p{N}_.-]+/gu, "-")
-    .replace(/^[.-]+/, "")
-    .slice(0, 80) || "run";
-
-/** Returns the command that makes the same HTML file. */
-function commandOf({ space, run, ns }: RunRef, last: string, leaveOut: readonly string[]): string {
-  const target = store.value?.target ?? "";
-  // A command can't open a database in memory.
-  const db = target === "" || target === "memory:" ? [] : ["--db", target];
-  // After "--", an id that begins with a hyphen is not read as an option.
-  const [before, behind] = run.startsWith("-") ? [[], ["--", run]] : [[run], []];
-  const words = ["npx", "forkpoint", "export", ...before, ...db, "--space", space];
-  if (ns) words.push("--ns", ns);
-  words.push("--html", `${fileName(run)}.html`);
-  if (last !== "") words.push("--last", last);
-  for (const path of leaveOut) words.push("--leave-out", path);
-  return [...words, ...behind].map(shellWord).join(" ");
 }
