@@ -146,13 +146,32 @@ describe.each(kinds)("on %s", (kind) => {
     expect(ran.toSorted()).toEqual(["a 1", "b 2"]);
   });
 
-  it("has one answer if a graph and an inspector answer at the same time", async () => {
+  const durabilities = ["sync", "async", "exit"] as const;
+
+  it.each(durabilities)("durability %s: stores nothing of a run whose answer is refused", async (durability) => {
+    const { graph, inspector, checkpointer, ran } = await opened(kind);
+    await graph.invoke({ log: [] }, { threadId: "t" });
+    const { putWrites } = checkpointer;
+    checkpointer.putWrites = async function (...args) {
+      checkpointer.putWrites = putWrites;
+      await inspector.answer(of("t"), { value: false, by: "Ana" });
+      return putWrites.apply(this, args);
+    };
+    const refused = await failure(graph.resume("t", { resume: true }, { durability }), "CONFLICT");
+    expect(refused.message).toMatch(/"Ana".* with false/);
+    expect((await graph.getState("t"))!.values).toEqual({ log: [] });
+    ran.length = 0;
+    expect((await graph.resume("t", undefined, { durability })).state.log).toEqual(["pay false"]);
+    expect([ran, await kept(inspector, "t")]).toEqual([["pay false"], [["pay?", false]]]);
+  });
+
+  it.each(durabilities)("durability %s: a graph and an inspector answer at the same time", async (durability) => {
     const { graph, inspector } = await opened(kind);
     for (let at = 0; at < 15; at++) {
       const run = `t${at}`;
       await graph.invoke({ log: [] }, { threadId: run });
       const answers = [
-        () => graph.resume(run, { resume: "program" }),
+        () => graph.resume(run, { resume: "program" }, { durability }),
         () => inspector.answer(of(run), { value: "inspector" }),
       ];
       const [one, other] = at % 2 === 0 ? answers : answers.toReversed();

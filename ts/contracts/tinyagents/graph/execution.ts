@@ -59,6 +59,10 @@ export class GraphExecution {
   /** The names of the nodes that have run since the latest input. */
   #ran: readonly string[] = [];
   #hostError: unknown;
+  /** The last record of answers. Resolves to false if it was not stored. */
+  #answering: Promise<boolean> | undefined;
+  /** The tasks of the loaded checkpoint with answers that are stored at the end of the run. */
+  #untold: { id: string; tasks: BoundaryTask[] } | undefined;
 
   constructor(parts: GraphParts, plan: GraphPlan, emit?: (event: EmittedEvent<any>) => void, format = formatOf("v8")) {
     this.parts = parts;
@@ -129,14 +133,20 @@ export class GraphExecution {
       case "wait":
         return this.#wait(order.task, order.attempt, order.ms);
       case "put":
-        return void this.#write(order.write, () => this.#put(order.id, order.parent));
+        return void this.#write(order.write, async () => {
+          if (this.#untold !== undefined) await this.#tell();
+          await this.#put(order.id, order.parent);
+        });
       case "record": {
         const { tasks } = this.#boundaries.get(order.id)!;
         const recorded = order.tasks.map((index) => ({ ...tasks[index]! }));
         for (const index of order.tasks) tasks[index]!.record = { ...tasks[index]!.record, given: undefined };
-        return void this.#write(order.write, () =>
+        const recording = this.#write(order.write, () =>
           recordTasks(this.plan.checkpointer!, this.plan.thread, order.id, recorded, this.plan.lease),
         );
+        if (recorded.some(({ record }) => record.given !== undefined)) this.#answering = recording;
+        this.#untold = undefined;
+        return;
       }
       case "drop":
         return void this.#boundaries.delete(order.id);
@@ -292,6 +302,17 @@ export class GraphExecution {
       const told = this.#recordsAnswers ? { given } : {};
       task.record = { ...record, answers: [...earlier, answer], result: undefined, ...told };
     }
+    const { boundary, tasks: all } = this.#current!;
+    if (this.plan.durability !== "exit" || !this.#recordsAnswers || boundary.origin !== null) return;
+    if (this.#loaded?.latest !== false) this.#untold = { id: boundary.id, tasks: tasks.map((at) => ({ ...all[at]! })) };
+  }
+
+  /** With the durability "exit", stores the answers before the last checkpoint, which is refused with them. */
+  async #tell(): Promise<void> {
+    const told = this.#untold;
+    this.#untold = undefined;
+    const { checkpointer, thread, lease } = this.plan;
+    if (told !== undefined) await recordTasks(checkpointer!, thread, told.id, told.tasks, lease);
   }
 
   /** True for a checkpointer of this package. A subgraph gets the answers of its calling task. */
@@ -360,14 +381,20 @@ export class GraphExecution {
     this.#driver.wait(ms, { event: "waited", task: index, attempt: attempt + 1 });
   }
 
-  async #write(write: number, work: () => Promise<void>): Promise<void> {
+  /** Returns false if the write fails. */
+  async #write(write: number, work: () => Promise<void>): Promise<boolean> {
+    // With the durability "async", later writes of a run whose answer is refused may have been begun before the refusal.
+    const isRefused = this.#answering !== undefined && !(await this.#answering);
     try {
+      if (isRefused) throw this.#hostError;
       await work();
     } catch (error) {
       this.#hostError ??= error;
-      return this.#driver.on({ event: "writeFailed", write });
+      this.#driver.on({ event: "writeFailed", write });
+      return false;
     }
     this.#driver.on({ event: "written", write });
+    return true;
   }
 
   async #put(id: string, parent: string | null): Promise<void> {
