@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
+import { SessionStore } from "forkpoint/claude-agent-sdk";
 import { Checkpointer, Graph } from "forkpoint/tinyagents";
 import { openInspector } from "forkpoint/inspect";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -363,4 +364,24 @@ describe("stats", () => {
       storedBytes: expect.any(Number),
     });
   });
+});
+
+test("the size of a session is that of its messages, in ls, show and stats", async () => {
+  const db = join(folder(), "agent.db");
+  const store = new SessionStore(db);
+  const words = Array.from({ length: 500 }, (_, at) => `word${at}`).join(" ");
+  const key = { projectKey: "p", sessionId: "s" };
+  await store.append(key, [{ type: "user", uuid: "u", message: { role: "user", content: words } }]);
+  await store.close();
+  const [run] = (await json(["ls", "--sort", "size", "--db", db])).runs;
+  // Messages count as they are stored, which is compressed.
+  expect(run.bytes.logical).toBeGreaterThan(300);
+  const shown = await json(["show", "s", "--db", db]);
+  expect([shown.run.bytes, shown.checkpoints.map(({ bytes }: { bytes: object }) => bytes)]).toEqual([
+    run.bytes,
+    [run.bytes],
+  ]);
+  expect(await answer(["show", "s", "--db", db])).not.toContain(" 1 B");
+  const { largest } = await json(["stats", "--db", db]);
+  expect(largest[0]).toMatchObject({ run: "s", storedBytes: run.bytes.stored });
 });

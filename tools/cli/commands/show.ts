@@ -54,6 +54,8 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   const read = (limit: number, cursor: string | null) => inspector.checkpoints(ref, { limit, cursor, order });
   const { items, cursor: next } = await readListing(read, { limit: last ?? limit, cursor });
   const checkpoints = last === undefined ? items : items.toReversed();
+  // A session or a chat is one checkpoint with its messages.
+  if (run.checkpoints === 1 && run.bytes !== null) for (const only of checkpoints) only.bytes = run.bytes;
   const forks = await inspector.forks(ref);
   const effects = await inspector.effects(ref);
   const { output } = context;
