@@ -277,6 +277,14 @@ pub struct Unit {
     pub ops: Vec<Op>,
 }
 
+impl Unit {
+    /// Adds the conditions and the changes of another unit.
+    pub(crate) fn join(&mut self, other: Unit) {
+        self.expect.extend(other.expect);
+        self.ops.extend(other.ops);
+    }
+}
+
 impl From<Vec<Op>> for Unit {
     fn from(ops: Vec<Op>) -> Self {
         Self { expect: Vec::new(), ops }

@@ -7,6 +7,7 @@
 import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
 import { chunkOf, freeChunksWith } from "./chunk.js";
+import { sendHeldBack } from "./held-back.js";
 import { type Failure, causeOf, errorOf, messageOf, throwing } from "./errors.js";
 import { type Sweep, publishSweep } from "./sweeps.js";
 import { type StoreWarning, warn } from "./warnings.js";
@@ -59,7 +60,10 @@ const hold = setInterval(() => {}, 0x7fffffff).unref();
 
 const completions = new binding.Completions(look);
 // The addon's exit hook does not run on process.exit() or after an uncaught exception.
-process.on("exit", () => completions.drain());
+process.on("exit", () => {
+  sendHeldBack();
+  completions.drain();
+});
 
 /** The target time for settling calls in one turn of the event loop, in ms. */
 const TURN_MS = 5;

@@ -3,7 +3,7 @@
  * `ts/store/scope.ts`. Other calls of the process carry a lease that the process has taken without a scope.
  */
 
-import { AsyncLocalStorage } from "node:async_hooks";
+import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import type { Fence, NativeStore } from "./binding.js";
 import { RunMap } from "./run-map.js";
 
@@ -35,6 +35,11 @@ let scopes: AsyncLocalStorage<Scope> | undefined;
 export function within<T>(scope: Scope, work: () => T): T {
   scopes ??= new AsyncLocalStorage();
   return scopes.run(scope, work);
+}
+
+/** Returns a function that does the same work in the caller's scope, whoever calls it. */
+export function inThisScope<T>(work: () => T): () => T {
+  return scopes === undefined ? work : AsyncResource.bind(work);
 }
 
 /** The innermost scope of the caller. */

@@ -16,6 +16,7 @@ import {
 import type { CallsOf } from "./calls.js";
 import type * as engine from "./calls.generated.js";
 import { endedLease } from "./errors.js";
+import { sendHeldBack } from "./held-back.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Bytes } from "./bytes.js";
 import { type Subject, fenceOf } from "./scope.js";
@@ -197,6 +198,7 @@ export class Contract<C extends Calls<C>> {
     buffers: Bytes[],
     unpack: (response: Response) => Result<C, K>,
   ): Promise<Result<C, K>> {
+    if (this.#kindOf(call) !== "save") sendHeldBack();
     const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, unpack);
     const { fences = true } = this.#about;
     const fence = store.fence ?? (fences ? fenceOf(store, () => this.#subject(fields)) : undefined);
@@ -248,6 +250,7 @@ export class Contract<C extends Calls<C>> {
     fields: Fields<C, K>,
     unpack: Unpack<NonNullable<Result<C, K>>, R>,
   ): Promise<R | Extract<Result<C, K>, null>> {
+    sendHeldBack();
     return submit(store, this.#shape(call, fields), values(fields), none, (response) =>
       response === null ? (null as Extract<Result<C, K>, null>) : unpacked(response, unpack),
     );

@@ -57,6 +57,11 @@ export class Backlog {
     this.#most = maxQueueBytes;
   }
 
+  /** True if many more saves fit. */
+  get isShort(): boolean {
+    return this.bytes < this.#most / 8;
+  }
+
   /** Admits a save before its snapshot, or throws `BUSY` if the backlog is full. If empty, it admits any save. */
   admit(): Held {
     if (this.bytes >= this.#most) {

@@ -131,6 +131,11 @@ export class StoreHandle {
     return engineOf(this.#store).format;
   }
 
+  /** True if many more saves fit into the store's queue. */
+  get hasRoom(): boolean {
+    return engineOf(this.#store).backlog.isShort;
+  }
+
   /** True if `close` was called. Operations that work in several steps then stop. */
   get closing(): boolean {
     return this.#closing !== undefined;

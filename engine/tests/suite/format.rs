@@ -115,6 +115,7 @@ fn langgraph_put(id: &str, parent: Option<&str>, depends_on_parent: bool) -> Dra
         incarnation: None,
         status: Status::Unfinished,
         claims: true,
+        writes: None,
     };
     let buffers = ["{\"v\":4}", "[]", "{\"step\":0}"].map(|text| part("", "json", text).bytes);
     put_by(langgraph::put(put, &mut buffers.to_vec().into()).unwrap())

@@ -1,10 +1,12 @@
 import type { MaybePromise } from "../../bridge/maybe-promise.js";
+import type { TaskWrites } from "./gathered-writes.js";
 
 /** The calls of a thread that have not ended. */
 interface Calls {
   /** Settles when the last call has been sent to the engine. Undefined: no call is waiting. */
   handed: Promise<unknown> | undefined;
-  running: Set<Promise<unknown>>;
+  /** The outcome of each call, and the writes of the call, if it stores writes that may be gathered. */
+  running: Map<Promise<unknown>, TaskWrites | undefined>;
 }
 
 /**
@@ -16,27 +18,35 @@ export class Order {
 
   /**
    * Runs work when `prepared` is ready and the earlier calls are `"done"` or `"handed"`. Use `"done"` if the work needs
-   * their results, and `"handed"` if only the order matters. Without calls to wait for, the work runs immediately.
+   * their results, and `"handed"` if only the order matters. Without calls to wait for, the work runs immediately. No
+   * call waits for gathered writes.
    */
   after<P, T>(
     state: "done" | "handed",
     threadId: string,
     prepared: MaybePromise<P>,
     work: (prepared: P) => Promise<T>,
+    writes?: TaskWrites,
   ): Promise<T> {
-    const calls: Calls = this.#threads.get(threadId) ?? { handed: undefined, running: new Set() };
-    const before = state === "done" && calls.running.size > 0 ? Promise.allSettled(calls.running) : calls.handed;
-    const ended =
+    const calls: Calls = this.#threads.get(threadId) ?? { handed: undefined, running: new Map() };
+    const before = (state === "done" ? ended(calls.running) : undefined) ?? calls.handed;
+    const outcome =
       before === undefined && !(prepared instanceof Promise) ? work(prepared) : later(calls, before, prepared, work);
     this.#threads.set(threadId, calls);
-    calls.running.add(ended);
+    calls.running.set(outcome, writes);
     const end = () => {
-      calls.running.delete(ended);
+      calls.running.delete(outcome);
       if (calls.running.size === 0) this.#threads.delete(threadId);
     };
-    ended.then(end, end);
-    return ended;
+    outcome.then(end, end);
+    return outcome;
   }
+}
+
+/** Resolves when the calls have ended. Returns undefined if there is nothing to wait for. */
+function ended(running: Calls["running"]): Promise<unknown> | undefined {
+  const others = [...running].filter(([, writes]) => writes?.areGathered !== true).map(([outcome]) => outcome);
+  return others.length > 0 ? Promise.allSettled(others) : undefined;
 }
 
 function later<P, T>(

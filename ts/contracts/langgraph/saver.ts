@@ -12,78 +12,45 @@ import type {
 } from "@langchain/langgraph-checkpoint";
 import type { Held } from "../../store/backlog.js";
 import type { Engine } from "../../store/engine.js";
-import {
-  ForkpointError,
-  isArray,
-  isOvertaken,
-  isOwnError,
-  quote,
-  readingArgument,
-  show,
-  typeError,
-} from "../../bridge/errors.js";
+import { readingArgument, show, typeError } from "../../bridge/errors.js";
 import { StoreHandle } from "../../store/handle.js";
 import type { Undo } from "../../store/host.js";
 import { setHandle } from "../../store/handle-of.js";
 import { ownLeaseOption, type Lease } from "../../store/lease.js";
 import { flag, programOption, splitOptions } from "../../store/options.js";
-import { type OwnProgram, isOtherProgram, ownProgramOption } from "../../store/owner.js";
-import { processStamp } from "../../bridge/holder.js";
+import { ownProgramOption } from "../../store/owner.js";
 import { type DeleteOptions, forced } from "../../store/removing.js";
 import { listOf, requireId, text } from "../../store/ids.js";
-import { dependsOnParent } from "./dependence.js";
-import { newStatus, nextNodesOf } from "./next.js";
-import { stepNodes } from "./nodes.js";
+import { GatheredWrites } from "./gathered-writes.js";
+import { nextNodesOf } from "./next.js";
 import { deltaHistory } from "./history.js";
 import type { ExportOptions, ExportResult } from "./export.js";
 import type { ImportOptions, ImportResult, Target } from "./import.js";
 import type { ListThreadsOptions, ThreadsPage } from "./list-threads.js";
 import { Order } from "./order.js";
 import { Owner } from "./owner.js";
+import { nameInConfig, idInConfig, lineageOf } from "./config.js";
 import {
-  type CheckpointRef,
-  nameInConfig,
-  idInConfig,
-  configOf,
-  lineageOf,
-  onlyChild,
-  requireThread,
-  rootIn,
-} from "./config.js";
-import {
-  afterAnswers,
   answersIn,
-  continues,
-  followsLatest,
-  incarnationOf,
-  needsOf,
   noteAnswers,
   noteBeginning,
   noteFailed,
   noteLatest,
   noteEmpty,
   noteSeen,
-  noteStoring,
-  noteStored,
   takeAnswer,
   throwIfFailed,
 } from "./following.js";
-import { encodeMark } from "../../store/mark.js";
-import { identityIn } from "./mark.js";
-import { retrying } from "./retry.js";
 import type { ThreadStatus } from "./status.js";
 import { ThreadLeases } from "./thread-leases.js";
 import { beginsRun, isRun } from "./run-config.js";
-import { tasksBehind, throwIfNothingRan, watchTasks } from "./running-nothing.js";
-import { answersNothing, isEarly, letGo, noteHanded, storeBehind } from "./early-writes.js";
+import { tasksBehind, watchTasks } from "./running-nothing.js";
+import { handedOver, letGo, untilNext } from "./early-writes.js";
 import { list } from "./list-checkpoints.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
-import { dump, serdeOption, trust } from "./serde.js";
-import { atOneMoment } from "../../bridge/incremental/lists.js";
-import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";
-import { completeCheckpoint, encodeCheckpoint } from "./values.js";
-import { type Needs, langgraph } from "./wire.js";
-import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
+import { serdeOption, trust } from "./serde.js";
+import { langgraph } from "./wire.js";
+import { type Saving, savePut, saveWrites } from "./saving.js";
 import { withStoreMethods } from "../../store/contract-store.js";
 import type { StatsOptions } from "../../store/retention.js";
 import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
@@ -116,17 +83,9 @@ function metadataKey(value: unknown, name: string): string {
  * Objects of one copy are not instances of the classes of the other copy.
  */
 export function saverOf(peer: Peer): typeof ForkpointSaver {
-  /** The fixed index of a write to one of LangGraph's own channels. Returns undefined for other channels. */
-  const special = (channel: string) =>
-    Object.hasOwn(peer.WRITES_IDX_MAP, channel) ? peer.WRITES_IDX_MAP[channel] : undefined;
-
   const made = class ForkpointSaver extends peer.BaseCheckpointSaver {
     readonly #handle: StoreHandle;
-    readonly #order = new Order();
-    readonly #onlyChild: boolean | undefined;
-    readonly #leases: ThreadLeases;
-    readonly #program: OwnProgram | undefined;
-    readonly #owner: Owner;
+    readonly #saving: Saving;
     readonly #version: string | undefined;
     readonly #indexes: readonly string[];
 
@@ -137,18 +96,23 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         throw typeError('Unknown option "serializer". A ForkpointSaver takes the option "serde" instead');
       super(serde);
       if (serde === undefined) trust(this.serde);
-      this.#onlyChild = expectedParent;
-      this.#program = program;
-      this.#owner = new Owner(program);
       this.#version = version;
       this.#indexes = metadataIndexes;
       this.#handle = StoreHandle.of(target, others, { name: langgraph.name, undo });
-      this.#leases = new ThreadLeases(this.#handle, lease, (...of) => later().hasStopped(...of));
+      this.#saving = {
+        handle: this.#handle,
+        order: new Order(),
+        gathered: new GatheredWrites(),
+        leases: new ThreadLeases(this.#handle, lease, (...of) => later().hasStopped(...of)),
+        owner: new Owner(program),
+        program,
+        onlyChild: expectedParent,
+      };
       setHandle(this, this.#handle);
     }
 
     get program(): string | undefined {
-      return this.#program?.name;
+      return this.#saving.program?.name;
     }
 
     get version(): string | undefined {
@@ -159,9 +123,9 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return this.#read(async (context) => {
         const threadId = nameInConfig(config, "thread_id");
         if (threadId === undefined) return undefined;
-        this.#owner.check(config);
-        const begun = this.#leases.begin(config);
-        if (this.#leases.takes) await begun;
+        this.#saving.owner.check(config);
+        const begun = this.#saving.leases.begin(config);
+        if (this.#saving.leases.takes) await begun;
         const [namespace, id] = [nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config)];
         const [found, release] = await Promise.all([find(context, threadId, namespace, id, isRun(config)), begun]);
         noteBeginning(config, id === undefined || found?.isLatest === true, found);
@@ -170,10 +134,10 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
           return undefined;
         }
         noteSeen(this.#handle.seen, found.header);
-        const recovers = this.#leases.isRecovered(threadId);
+        const recovers = this.#saving.leases.isRecovered(threadId);
         await noteAnswers(config, found, () => later().Resuming.at(context, found, recovers));
         const tuple = await tupleOf(context, found);
-        await this.#owner.begin(context, config, found, tuple, release);
+        await this.#saving.owner.begin(context, config, found, tuple, release);
         if (beginsRun(config) !== undefined) watchTasks(config, nextNodesOf(tuple.checkpoint));
         if (id === undefined) noteLatest(found.header.id, tuple.metadata);
         return answersIn(config)?.amend(tuple, found) ?? tuple;
@@ -185,130 +149,31 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
-      return this.#inRun(config, true, async (context, held) => {
-        const { threadId, namespace } = requireThread(config, "put()");
-        throwIfNothingRan(config);
-        if (typeof checkpoint !== "object" || checkpoint === null) {
-          throw typeError(`checkpoint must be an object, but is ${show(checkpoint)}`);
-        }
-        const id = readingArgument("checkpoint", () => requireId(checkpoint.id, "checkpoint.id"));
-        const checkpointRef = { threadId, namespace, id };
-        const given = idInConfig(config);
-        const parent = given === undefined ? undefined : requireId(given, "checkpoint_id");
-        const only = onlyChild(config) ?? this.#onlyChild ?? followsLatest(config, this.#handle.seen, parent, metadata);
-        const root = namespace === "" ? undefined : rootIn(config);
-        const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
-        const known = continues(config, this.#handle.seen, before, metadata);
-        const place = { root, onlyChild: only, known, ...incarnationOf(config, namespace, only) };
-        // A checkpoint of the graph itself may be the last one if no node runs next.
-        const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
-        const write = { threadId, id, config, stops: false, mayBeLast };
-        const identity = { ...identityIn(config), ...(this.#program !== undefined && { program: this.#program.name }) };
-        // If the thread has a lease, the lease identifies the process.
-        const by = () => (isRun(config) && !this.#leases.guards(threadId) ? { by: processStamp() } : {});
-        const depends = readingArgument("checkpoint", () => dependsOnParent(checkpoint, metadata, before));
-        const next = readingArgument("checkpoint", () => nextNodesOf(checkpoint));
-        const nodes = readingArgument("checkpoint", () => stepNodes(checkpoint, metadata, next));
-        const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
-        const dumped = both(encoded, dump(this.serde, metadata, "the metadata", held));
-        // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
-        const stored = this.#order.after("done", threadId, dumped, ([pieces, metadata]) =>
-          this.#leases.write(context, write, (native) => {
-            // The writes that the checkpoint was made from may have been refused.
-            throwIfFailed(config);
-            const store = () =>
-              retrying(() => {
-                const mark = encodeMark({ ...(namespace === "" && { ...identity, ...by() }), nodes });
-                const store = (dependsOnParent: boolean) => {
-                  const rest = { metadata, mark, dependsOnParent, status: newStatus(next) };
-                  const put = (pieces: Awaited<typeof encoded>) =>
-                    putCheckpoint(native, checkpointRef, parent, { ...pieces, ...rest }, place);
-                  return put(pieces).catch(async (error) => {
-                    if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
-                    // The parent no longer exists: it was deleted, or the database was restored. Store all values in
-                    // the checkpoint itself.
-                    return put(await completeCheckpoint(this.serde, checkpoint, newVersions ?? {}, pieces, held));
-                  });
-                };
-                const depending = depends(context);
-                return depending instanceof Promise ? depending.then(store) : store(depending);
-              });
-            return this.#owner.write(context, config, threadId, () => afterAnswers(config, store));
-          }),
-        );
-        const put = stored.catch((error) => {
-          const says = isOtherProgram(error) || error === answersIn(config)?.refused;
-          throw isOvertaken(error) && !says ? overtaken(checkpointRef, parent, error) : error;
-        });
-        if (isRun(config)) {
-          noteHanded(config, checkpointRef, put);
-          noteStoring(config, checkpointRef, put);
-        }
-        await put;
-        noteStored(config, this.#handle.seen, checkpointRef);
-        return configOf(checkpointRef);
-      });
+      const before = handedOver(config);
+      const stored = this.#inRun(config, true, (context, held) =>
+        savePut(this.#saving, context, held, config, checkpoint, metadata, newVersions),
+      );
+      const handed = handedOver(config);
+      // Otherwise, the checkpoint was refused, or is still being read.
+      if (handed === undefined || handed === before) return stored;
+      return untilNext(config, handed, stored, () => this.#handle.hasRoom);
     }
 
     putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath = ""): Promise<void> {
       throwIfFailed(config);
       // Throws before LangGraph runs a node.
-      const { answers, taken } = takeAnswer(config, writes, taskId);
-      const tasks = tasksBehind(config, writes, taskId);
+      const answering = { ...takeAnswer(config, writes, taskId), tasks: tasksBehind(config, writes, taskId) };
       // If this fails, the results of other tasks of the step are still stored, unless this is an answer.
-      return this.#inRun(config, taken !== undefined || tasks !== undefined, async (context, held) => {
-        const { threadId, namespace } = requireThread(config, "putWrites()");
-        const id = idInConfig(config);
-        if (id === undefined) {
-          throw new ForkpointError("INVALID_ARGUMENT", "putWrites() needs a checkpoint_id in config.configurable");
-        }
-        const checkpointRef = { threadId, namespace, id: requireId(id, "checkpoint_id") };
-        const task = requireId(taskId, "taskId");
-        const path = taskPath === "" ? "" : requireId(taskPath, "taskPath");
-        if (!isArray(writes)) throw typeError(`writes must be an array, but is ${show(writes)}`);
-        const given = readingArgument("writes", () =>
-          Array.from(writes, ([channel, value]) => ({ channel: requireId(channel, "the channel of a write"), value })),
-        );
-        // Writes to LangGraph's own channels do not count. With the durability "exit", LangGraph hands over a task's
-        // error again before the task's result, and the result must keep its index.
-        let regular = 0;
-        const dumped = atOneMoment(() =>
-          given.map(({ channel, value }): MaybePromise<IndexedWrite> => {
-            const index = special(channel) ?? regular++;
-            const typed = dump(this.serde, value, `the write to channel ${quote(channel)}`, held);
-            return when(typed, ({ tag, bytes }) => ({ index, part: { name: channel, tag, bytes } }));
-          }),
-        );
-        const replace = given.every(({ channel }) => special(channel) !== undefined);
-        const stops =
-          namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");
-        const write = { threadId, id: checkpointRef.id, config, stops, mayBeLast: false };
-        const ready = all(dumped);
-        const store = (needs: Needs) =>
-          this.#order.after("handed", threadId, ready, (indexed) =>
-            this.#leases.write(context, write, (native) => {
-              const to = { task, path };
-              if (taken !== undefined) return answers!.store(native, to, indexed, replace, needs, taken, tasks);
-              const put = () => retrying(() => putWrites(native, checkpointRef, to, indexed, replace, needs));
-              const stored = this.#owner.write(context, config, threadId, () =>
-                afterAnswers(config, () => (tasks === undefined ? put() : tasks.then(put))),
-              );
-              return answers !== undefined && stops ? stored.then(() => answers.asked(native)) : stored;
-            }),
-          );
-        const needs = needsOf(this.#handle.seen, checkpointRef);
-        if (isEarly(config, needs === "checkpoint")) {
-          // An unserializable value is reported when the checkpoint has come.
-          if (ready instanceof Promise) ready.catch(() => {});
-          if (!answersNothing(config, task)) await storeBehind(config, checkpointRef, store);
-        } else await store(needs);
-      });
+      const ends = answering.taken !== undefined || answering.tasks !== undefined;
+      return this.#inRun(config, ends, (context, held) =>
+        saveWrites(this.#saving, context, held, config, writes, taskId, taskPath, answering),
+      );
     }
 
     deleteThread(threadId: string, options?: DeleteOptions): Promise<void> {
       return this.#handle.run((engine) => {
         const force = forced(options);
-        return this.#order.after("done", threadId, undefined, () => later().remove(engine, threadId, force));
+        return this.#saving.order.after("done", threadId, undefined, () => later().remove(engine, threadId, force));
       });
     }
 
@@ -336,7 +201,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
       return this.#read((context) =>
-        this.#order.after("done", targetThreadId, undefined, () =>
+        this.#saving.order.after("done", targetThreadId, undefined, () =>
           later().copy(context, sourceThreadId, targetThreadId),
         ),
       );
@@ -367,9 +232,9 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     }
 
     withLease(lease: Lease): ForkpointSaver {
-      const [program, version] = [this.#program, this.#version];
+      const [program, version] = [this.#saving.program, this.#version];
       const own = { ...(program !== undefined && { program }), ...(version !== undefined && { version }) };
-      const only = this.#onlyChild;
+      const only = this.#saving.onlyChild;
       const options = { serde: this.serde, ...(only !== undefined && { expectedParent: only }), ...own };
       return new ForkpointSaver(this.#handle.withLease(lease), options);
     }
@@ -401,7 +266,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     /** The parts of this saver that an import uses. */
     #target(context: SaverContext): Target {
       const prunes = Object.values(this.#handle.retention).some((limit) => limit !== null);
-      return { context, leaseOf: (threadId) => this.#leases.leaseOf(threadId), prunes };
+      return { context, leaseOf: (threadId) => this.#saving.leases.leaseOf(threadId), prunes };
     }
 
     #context({ native }: Engine): SaverContext {
@@ -409,28 +274,4 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     }
   };
   return withStoreMethods(made, "lease", "exclusive", "stop", "check", "vacuum", "close", Symbol.asyncDispose);
-}
-
-/** Returns true if an edge or a `Send` has chosen a node to run next. */
-function hasNext({ channel_values: values }: Checkpoint): boolean {
-  const sends: unknown = values?.["__pregel_tasks"];
-  if (isArray(sends) && sends.length > 0) return true;
-  return Object.keys(values ?? {}).some((channel) => channel === "__start__" || channel.startsWith("branch:to:"));
-}
-
-/** Makes the error for a run that another run has overtaken. */
-function overtaken(
-  { threadId, namespace }: CheckpointRef,
-  parent: string | undefined,
-  cause: ForkpointError,
-): ForkpointError {
-  const where = `thread ${quote(threadId)}${namespace === "" ? "" : `, namespace ${quote(namespace)}`}`;
-  const from =
-    parent === undefined ? "this run expected a new thread" : `checkpoint ${quote(parent)} is no longer its latest`;
-  return new ForkpointError(
-    "CONFLICT",
-    `another run has continued ${where}, or it was deleted: ${from}. Nothing was stored. Read the state again and continue from ` +
-      "there. To branch on purpose, set expected_parent: false in config.configurable",
-    { cause },
-  );
 }

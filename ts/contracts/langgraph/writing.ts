@@ -1,5 +1,6 @@
 /** Stores checkpoints and pending writes. */
 
+import type { Bytes } from "../../bridge/bytes.js";
 import type { NativeStore } from "../../bridge/native.js";
 import type { Serialized } from "../../bridge/serializer.js";
 import type { Exact, NewPart } from "../../bridge/wire.js";
@@ -47,6 +48,7 @@ export function putFields(
   parent: string | undefined,
   { parts, inherit, like, metadata, mark, dependsOnParent, status }: Pieces,
   { root, onlyChild = false, known = false, incarnation, claims = true }: PutPlace = {},
+  writes: readonly WriteCall[] = [],
 ): PutFields {
   return {
     threadId,
@@ -67,10 +69,14 @@ export function putFields(
     known,
     incarnation,
     claims,
+    writes: writes.length > 0 ? writes.map(({ fields }) => fields) : undefined,
   };
 }
 
-/** Stores a checkpoint: see {@link putFields}. For a copy, the checkpoint is already stored. */
+/**
+ * Stores a checkpoint: see {@link putFields}. For a copy, the checkpoint is already stored. `writes` are stored with it,
+ * all or nothing.
+ */
 export function putCheckpoint(
   native: NativeStore,
   checkpointRef: CheckpointRef,
@@ -78,15 +84,12 @@ export function putCheckpoint(
   pieces: Pieces,
   place?: PutPlace,
   how: "put" | "copy" = "put",
+  writes: readonly WriteCall[] = [],
 ): Promise<null> {
   const { parts, like, metadata } = pieces;
-  return langgraph.call(
-    native,
-    how,
-    putFields(checkpointRef, parent, pieces, place),
-    [...parts, ...like, metadata].map(({ bytes }) => bytes),
-    place?.learn,
-  );
+  const buffers = [...parts, ...like, metadata].map(({ bytes }) => bytes);
+  for (const call of writes) buffers.push(...call.buffers);
+  return langgraph.call(native, how, putFields(checkpointRef, parent, pieces, place, writes), buffers, place?.learn);
 }
 
 function nameOf({ name, tag }: NewPart): { name: string; tag: string } {
@@ -120,17 +123,33 @@ export function writeFields(
   return { threadId, namespace, id, task, path: path || undefined, writes: told, replace, needs, free };
 }
 
-/** Stores writes: see {@link writeFields}. */
-export function putWrites(
+/** A call that stores the writes of a task. */
+export interface WriteCall {
+  native: NativeStore;
+  fields: WriteFields;
+  buffers: Bytes[];
+}
+
+/** Returns the call that stores writes: see {@link writeFields}. */
+export function writeCall(
   native: NativeStore,
   checkpointRef: CheckpointRef,
   task: Task,
   writes: IndexedWrite[],
   replace: boolean,
   needs?: Needs,
-): Promise<null> {
+): WriteCall {
   const buffers = writes.map(({ part }) => part.bytes);
-  return langgraph.call(native, "putWrites", writeFields(checkpointRef, task, writes, replace, needs), buffers);
+  return { native, fields: writeFields(checkpointRef, task, writes, replace, needs), buffers };
+}
+
+/** Stores writes: see {@link writeFields}. */
+export function putWrites(...call: Parameters<typeof writeCall>): Promise<null> {
+  return storeWrites(writeCall(...call));
+}
+
+export function storeWrites({ native, fields, buffers }: WriteCall): Promise<null> {
+  return langgraph.call(native, "putWrites", fields, buffers);
 }
 
 export async function copyWrites(

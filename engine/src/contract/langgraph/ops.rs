@@ -18,7 +18,7 @@ use ts_rs::TS;
 
 pub const CONTRACT_ID: ContractId = ContractId(4);
 
-/// The buffers are: one for each of `parts`, one for each of `like`, one for the metadata.
+/// The buffers are: one for each of `parts`, one for each of `like`, one for the metadata, those of `writes`.
 #[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "the fields of a call")]
@@ -62,6 +62,10 @@ pub struct Put {
     pub status: Status,
     /// True if the checkpoint claims the pending writes of its parent. A branch of the inspector leaves them pending.
     pub claims: bool,
+    /// Writes to the parent. They are stored before the checkpoint, and only together with it.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub writes: Option<Vec<PutWrites>>,
 }
 
 /// `put`: stores a checkpoint, replaces one with the same id, and claims the pending writes of its parent.
@@ -100,6 +104,10 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         |position| is_incarnation(contract, thread::lineage(&of.thread, ""), position, "thread", &of.thread);
     let incarnation = put.incarnation.map(of_thread);
     let claim = parent.clone().filter(|_| put.claims).map(|id| Op::Claim { contract, id, claimed_by: key.clone() });
+    let mut unit = Unit::default();
+    for given in put.writes.into_iter().flatten() {
+        unit.join(put_writes(given, buffers)?);
+    }
     let header = Header {
         parent,
         group: thread::prefix(&of.thread),
@@ -120,10 +128,9 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         order: Order::Save,
         encoded: None,
     };
-    Ok(Unit {
-        expect: expect.into_iter().chain(known).chain(incarnation).chain(heir).collect(),
-        ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect(),
-    })
+    unit.expect.extend(expect.into_iter().chain(known).chain(incarnation).chain(heir));
+    unit.ops.extend([Op::Put(Box::new(draft))].into_iter().chain(claim));
+    Ok(unit)
 }
 
 /// The first byte of a meta with a mark. No serializer's tag begins with this byte.
@@ -158,7 +165,7 @@ pub(super) fn show(header: &Header) -> Result<Shown> {
 /// Writes of a task to a checkpoint. Each of `writes` has a buffer. Fails with `CONFLICT` if the slot `free` is taken.
 #[derive(Clone, Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct PutWrites {
+pub struct PutWrites {
     thread_id: String,
     namespace: String,
     id: String,
@@ -267,20 +274,17 @@ pub(super) fn import(given: Import, buffers: &mut Buffers) -> Result<Unit> {
         unit.expect.push(Expect::Newest { contract: CONTRACT_ID, lineage, newest, or });
     }
     for given in writes {
-        let Unit { expect, ops } = put_writes(given, buffers)?;
-        unit.expect.extend(expect);
-        unit.ops.extend(ops);
+        unit.join(put_writes(given, buffers)?);
     }
     for given in puts {
-        let Unit { expect, mut ops } = put(given, buffers)?;
+        let mut put = put(given, buffers)?;
         // Imported checkpoints go to their position in the history, which may be before stored ones.
-        for op in &mut ops {
+        for op in &mut put.ops {
             if let Op::Put(draft) = op {
                 draft.order = Order::SortKey;
             }
         }
-        unit.expect.extend(expect);
-        unit.ops.extend(ops);
+        unit.join(put);
     }
     Ok(unit)
 }
