@@ -1,10 +1,10 @@
 // Resolves the measured packages to their folders. All savers get the LangGraph of the same folder, as in a user's
 // project. A serializer from one copy of LangGraph does not recognize the classes of another copy.
-let homes;
+const homes = {};
 
-/** `data` maps a package to its folder in integration/. */
+/** `data` maps a package to its folder in integration/. Called once for each module that registers packages. */
 export function initialize(data) {
-  homes = data;
+  Object.assign(homes, data);
 }
 
 export function resolve(specifier, context, next) {

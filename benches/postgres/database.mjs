@@ -76,6 +76,11 @@ class Databases {
   }
 }
 
+/** The bytes that the tables of a database take, with their indexes and their TOAST tables. `query` asks the database. */
+export async function sizeOfTables(query) {
+  return (await query(TABLES)).reduce((sum, { bytes }) => sum + Number(bytes), 0);
+}
+
 /** The tables of a database: their names, their bytes on the disk, and a sum of the sizes of a row's values. */
 const TABLES = `
   SELECT c.oid::regclass::text AS name, pg_total_relation_size(c.oid) AS bytes,
