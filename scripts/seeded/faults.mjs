@@ -261,4 +261,33 @@ export const faults = [
     to: "    fn store_initial(&mut self) {\n        self.rewind = true;\n",
     ...forkpoint("scopes"),
   },
+  // The writes of a step are stored with the checkpoint that is made from them: docs/internals/saves.md.
+  {
+    name: "a-step-is-two-commits",
+    file: "ts/contracts/langgraph/gathered-writes.ts",
+    from: "    const writes = take(step);\n",
+    to: "    const writes = take({ ...step, gathered: [] });\n",
+    ...langgraph("one-commit"),
+  },
+  {
+    name: "a-read-overtakes-gathered-writes",
+    file: "ts/bridge/wire.ts",
+    from: "    sendHeldBack();\n    return submit(",
+    to: "    return submit(",
+    ...langgraph("one-commit"),
+  },
+  {
+    name: "writes-are-lost-with-their-checkpoint",
+    file: "ts/contracts/langgraph/gathered-writes.ts",
+    from: "const splits = isOwnError(error) && ",
+    to: "const splits = !isOwnError(error) && ",
+    ...langgraph("one-commit"),
+  },
+  {
+    name: "writes-overtake-their-own-checkpoint",
+    file: "ts/contracts/langgraph/gathered-writes.ts",
+    from: "if (step.behind?.isSent !== false) sendAlone(step);",
+    to: "sendAlone(step);",
+    ...langgraph("leases", "exclusive"),
+  },
 ];
