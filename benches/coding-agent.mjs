@@ -25,6 +25,9 @@ const unknown = named.filter((name) => !Object.hasOwn(sides, name));
 if (unknown.length > 0) throw new Error(`no side ${unknown.join(", ")}: there are ${Object.keys(sides).join(", ")}`);
 const chosen = Object.keys(sides).filter((name) => named.length === 0 || named.includes(name));
 
+/** The mode of SqliteSaver begins with its name. */
+const labels = { PostgresSaver: "PostgresSaver: ", SqliteSaver: "", Postgres: "", SQLite: "" };
+
 const rows = [];
 for (const name of chosen) {
   for (const asDelta of [false, true]) rows.push(await sides[name]((side) => measured(name, asDelta, side)));
@@ -64,7 +67,7 @@ async function measured(name, asDelta, { saver, size, mode }) {
 function withRatios(all) {
   const full = all.find(({ name, asDelta }) => name === "PostgresSaver" && !asDelta)?.sizes.at(-1);
   return all.map(({ name, mode, asDelta, sizes, last, read }) => [
-    asDelta ? "" : `${name}: ${mode}`,
+    asDelta ? "" : `${labels[name]}${mode}`,
     asDelta ? "DeltaChannel" : "full state",
     ...sizes.map((size) => bytes(size)),
     full === undefined ? "" : `x${figure(full / sizes.at(-1))}`,
