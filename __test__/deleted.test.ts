@@ -84,6 +84,26 @@ describe.each(kinds)("on %s", (kind) => {
     },
   );
 
+  it.each(["agentos", "agentium", "tinyagents"])(
+    "%s: the inspector removes a checkpoint of a leased run only by force",
+    async (space) => {
+      const { make, save, left } = leased[space]!;
+      const [own, other] = await pairOf(kind, (target) => target);
+      const [store, inspector] = [make(own), closing(await openInspector(other, { write: true }))];
+      await using lease = await store.lease({ space, run: "run" });
+      const mine = store.withLease(lease);
+      await save(mine, "1");
+      await save(mine, "2");
+      const of = { space, run: "run" };
+      const [{ id }] = (await inspector.checkpoints(of)).items as [{ id: string }];
+      expect(await failure(inspector.remove(of, [id]), "CONFLICT")).toMatchObject({ lease: { holder: lease.holder } });
+      expect(await left(store)).toHaveLength(2);
+      expect(await inspector.remove(of, [id], { force: true })).toEqual({ removed: 1 });
+      expect(await left(store)).toHaveLength(1);
+      expect(await failure(save(mine, "3"), "CONFLICT")).toMatchObject({ lease: null });
+    },
+  );
+
   it("AgentOS: a run that another process has deleted is refused until somebody looks for it", async () => {
     const [own, other] = await pairOf(kind, (target) => target);
     const [store, inspector] = [open(own as string), closing(await openInspector(other, { write: true }))];

@@ -16,16 +16,14 @@ export async function remove(
   given: unknown,
   options: unknown,
 ): Promise<{ removed: number }> {
-  const { native } = context.engine;
-  const force = forced(options);
+  // A thread is leased with all of its namespaces.
+  const ns = hasSubgraphs(key.space) ? "" : key.ns;
+  const owned = removing(context.engine.native, { space: spaceOf(key.space), run: key.run, ns }, forced(options));
   if (given === undefined) {
     // A thread is removed together with its subgraphs' namespaces.
     const keys = await namespacesOf(context, key);
     const lineups = await readLineups(context, keys.map(newestOf));
     const removed = lineups.reduce((sum, { total }) => sum + total, 0);
-    // A thread is leased with all of its namespaces.
-    const ns = hasSubgraphs(key.space) ? "" : key.ns;
-    const owned = removing(native, { space: spaceOf(key.space), run: key.run, ns }, force);
     await inspect.call(owned, "remove", { of: key, ids: undefined, reopen: [] });
     return { removed };
   }
@@ -39,7 +37,7 @@ export async function remove(
     throw new ForkpointError("UNSUPPORTED", message);
   }
   const reopen = traitsOf(key.space).reopens === true ? await childless(context, key, ids) : [];
-  await inspect.call(native, "remove", { of: key, ids: [...ids], reopen });
+  await inspect.call(owned, "remove", { of: key, ids: [...ids], reopen });
   return { removed: ids.size };
 }
 
