@@ -95,12 +95,35 @@ describe.each(kinds)("on %s", (kind) => {
       await save(mine, "1");
       await save(mine, "2");
       const of = { space, run: "run" };
-      const [{ id }] = (await inspector.checkpoints(of)).items as [{ id: string }];
+      const { id } = (await inspector.checkpoints(of)).items[0]!;
       expect(await failure(inspector.remove(of, [id]), "CONFLICT")).toMatchObject({ lease: { holder: lease.holder } });
       expect(await left(store)).toHaveLength(2);
       expect(await inspector.remove(of, [id], { force: true })).toEqual({ removed: 1 });
       expect(await left(store)).toHaveLength(1);
       expect(await failure(save(mine, "3"), "CONFLICT")).toMatchObject({ lease: null });
+    },
+  );
+
+  it.each(["agentos", "agentium"])(
+    "%s: a checkpoint of a leased run is deleted by its id only by the holder",
+    async (space) => {
+      const { make, save, left } = leased[space]!;
+      const [store, second] = await pairOf(kind, make);
+      const lease = await second.lease({ space, run: "run" });
+      const mine = second.withLease(lease);
+      for (const id of ["1", "2", "3"]) await save(mine, id);
+      expect(await failure(store.delete("3"), "CONFLICT")).toMatchObject({ lease: { holder: lease.holder } });
+      await store.delete("none");
+      expect(await left(store)).toHaveLength(3);
+      await mine.delete("3");
+      // The holder of another run's lease is nobody here.
+      await using other = await store.lease({ space, run: "other" });
+      await failure(store.withLease(other).delete("2"), "CONFLICT");
+      expect(await left(store)).toHaveLength(2);
+      await lease.release();
+      await store.exclusive("run", () => store.exclusive("third", () => store.delete("2")));
+      await store.delete("1");
+      expect(await left(store)).toEqual([]);
     },
   );
 

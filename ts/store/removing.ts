@@ -1,6 +1,6 @@
 /** Removes runs that no process is working on. */
 
-import { isOvertaken, isOwnError } from "../bridge/errors.js";
+import { endedLease, isOvertaken, isOwnError } from "../bridge/errors.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
 import { currentScope, scopeOf } from "../bridge/scope.js";
 import type { StoreHandle } from "./handle.js";
@@ -52,7 +52,10 @@ export async function removeIfFree(
   }
 }
 
-/** Deletes a checkpoint that only its id names. In a scope, the call carries the scope's lease. */
+/**
+ * Deletes a checkpoint that only its id names. In a scope, the call carries the scope's lease. The engine looks up the
+ * run, and rejects the call if another process has leased it.
+ */
 export function deleteCheckpoint(
   handle: StoreHandle,
   checkpointId: string,
@@ -61,12 +64,43 @@ export function deleteCheckpoint(
   return handle.run(async ({ native }) => {
     const id = idOrNull(checkpointId, "checkpointId");
     if (id === null) return;
-    const own = currentScope()?.fence;
-    const isOwn = native.fence === undefined && HeldLease.is(own) && own.of.space === handle.contract.name;
-    await remove(isOwn && own.isOf(native) ? { ...native, fence: own } : native, id);
+    await remove({ ...native, fence: new Others(native, handle.contract.name) }, id);
     // Its run may have had only this checkpoint, and may then restart.
     handle.seen.clear();
   });
+}
+
+/** Runs a call on an unknown run only if nobody else holds its lease. */
+class Others implements Fence {
+  /** The lease that the call carries. */
+  readonly #carried: HeldLease | undefined;
+  /** The ids of the leases of the scopes around the call. */
+  readonly #own: readonly string[];
+
+  constructor(native: NativeStore, space: string) {
+    const isOf = (fence: unknown): fence is HeldLease => HeldLease.is(fence) && fence.isOf(native);
+    const own: HeldLease[] = [];
+    for (let scope = currentScope(); scope !== undefined; scope = scope.outer) {
+      if (isOf(scope.fence)) own.push(scope.fence);
+    }
+    this.#own = own.map(({ id }) => id);
+    if (isOf(native.fence)) this.#carried = native.fence;
+    else if (own[0]?.of.space === space) this.#carried = own[0];
+  }
+
+  guard<T>(work: (fence: object) => Promise<T>): Promise<T> {
+    const own = this.#own;
+    const attempt = async (held: object): Promise<T> => {
+      try {
+        return await work({ ...held, own });
+      } catch (error) {
+        const ended = endedLease(error);
+        if (ended === undefined) throw error;
+        return work({ ...held, own: [...own, ended] });
+      }
+    };
+    return this.#carried === undefined ? attempt({}) : this.#carried.guard(attempt);
+  }
 }
 
 /** Runs a call only if no process holds the run's lease. The check is in the call's own transaction. */

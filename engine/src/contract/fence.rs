@@ -17,7 +17,13 @@ use crate::record::ContractId;
 #[serde(untagged, deny_unknown_fields)]
 pub(super) enum Fence {
     /// The writer still holds this lease: it was neither taken nor released.
-    Held { of: Run, id: String },
+    Held {
+        of: Run,
+        id: String,
+        /// The ids of other leases that the writer holds.
+        #[serde(default)]
+        own: Vec<String>,
+    },
     /// The lease has not changed since the caller read it. A call that removes a run checks its lease this way.
     Unheld {
         of: Run,
@@ -28,14 +34,21 @@ pub(super) enum Fence {
     },
     /// No process holds a lease of the run. The lease with this id does not count, because its process has ended.
     Ended { ended: String },
+    /// No process holds a lease of the run. The leases with these ids do not count, because the caller holds them.
+    Own { own: Vec<String> },
 }
 
 /// Adds the condition of the fence to the unit.
 pub(super) fn guard(fence: Option<Fence>, unit: &mut Unit) {
     let expect = match fence {
-        None => return unleased(unit, None),
-        Some(Fence::Ended { ended }) => return unleased(unit, Some(&ended)),
-        Some(Fence::Held { of, id }) => held_still(&of, id),
+        None => return unleased(unit, &[]),
+        Some(Fence::Ended { ended }) => return unleased(unit, &[ended]),
+        Some(Fence::Own { own }) => return unleased(unit, &own),
+        Some(Fence::Held { of, id, own }) => {
+            except(unit, std::slice::from_ref(&id));
+            except(unit, &own);
+            held_still(&of, id)
+        }
         Some(Fence::Unheld { of, seen, ends }) => {
             // A run with an id that no lease can have is not leased.
             let Ok(lineage) = of.lineage() else { return };
@@ -50,7 +63,8 @@ pub(super) fn guard(fence: Option<Fence>, unit: &mut Unit) {
 }
 
 /// Requires that no process has leased a run that the unit writes to. The lease of a thread covers its namespaces.
-fn unleased(unit: &mut Unit, ended: Option<&str>) {
+fn unleased(unit: &mut Unit, own: &[String]) {
+    except(unit, own);
     let mut leases: Vec<(String, String)> = Vec::new();
     for of in unit.ops.iter().filter_map(run_of) {
         let thread = (!of.ns.is_empty()).then(|| Run { ns: String::new(), ..of.clone() });
@@ -62,8 +76,17 @@ fn unleased(unit: &mut Unit, ended: Option<&str>) {
             }
         }
     }
-    let expect = |(lineage, run)| Expect::Unleased { lineage, run, ended: ended.map(str::to_owned) };
+    let expect = |(lineage, run)| Expect::Unleased { lineage, run, except: own.to_vec() };
     unit.expect.splice(0..0, leases.into_iter().map(expect));
+}
+
+/// Makes the conditions on the runs of checkpoints ignore the leases with these ids.
+fn except(unit: &mut Unit, ids: &[String]) {
+    for expect in &mut unit.expect {
+        if let Expect::UnleasedRunOf { except, .. } = expect {
+            except.extend_from_slice(ids);
+        }
+    }
 }
 
 /// The run that an op writes to. `None`: the op tells no run, or may change a leased run.
@@ -77,7 +100,7 @@ fn run_of(op: &Op) -> Option<Run> {
         | Op::RemoveLogs { contract, lineage }
         | Op::RemoveLineages { contract, prefix: lineage } => (*contract, Some(lineage), None),
         Op::Write { contract, id, .. } => (*contract, None, Some(id)),
-        // These accompany another op of the same run, or change nothing that a run reads.
+        // These accompany another op of the same run, have a condition of their own, or change nothing that a run reads.
         Op::Claim { .. }
         | Op::Reopen { .. }
         | Op::RemoveWrites { .. }

@@ -80,6 +80,11 @@ pub(super) fn held_still(of: &Run, id: String) -> Expect {
     Expect::Checkpoint { contract: CONTRACT_ID, id, must: Must::BeSavedSince(i64::MIN), otherwise }
 }
 
+/// The condition that no process holds the lease of the run of a checkpoint, whose lineage is its run.
+pub(super) fn unleased_run_of(space: &str, contract: ContractId, id: String) -> Expect {
+    Expect::UnleasedRunOf { contract, id, prefix: Run::prefix(space, ""), except: Vec::new() }
+}
+
 /// An expired lease that a process has read.
 #[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]

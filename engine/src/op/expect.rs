@@ -63,8 +63,17 @@ pub enum Expect {
         lineage: String,
         /// The name of the run in the error.
         run: String,
-        /// The id of a lease that does not count, because its process has ended.
-        ended: Option<String>,
+        /// The ids of leases that do not count, because they are the caller's, or their process has ended.
+        except: Vec<String>,
+    },
+    /// No process holds the lease of the run of this checkpoint, as in [`Self::Unleased`]. A checkpoint that does not
+    /// exist satisfies the condition.
+    UnleasedRunOf {
+        contract: ContractId,
+        id: String,
+        /// The lineage of the lease is this text and the lineage of the checkpoint.
+        prefix: String,
+        except: Vec<String>,
     },
     /// No unclaimed write of this task to this checkpoint has this slot. Otherwise the unit fails with
     /// [`Code::Conflict`]. If two units write to the slot, the first one wins. The checkpoint must exist.
@@ -102,9 +111,9 @@ impl Expect {
             | Self::NewestSave { contract, lineage, .. }
             | Self::Incarnation { contract, lineage, .. } => [None, Some(Subject::Newest(*contract, lineage))],
             Self::Unleased { lineage, .. } => [None, Some(Subject::Newest(LEASES, lineage))],
-            Self::Checkpoint { contract, id, .. } | Self::FreeSlot { contract, id, .. } => {
-                [Some(Subject::Id(*contract, id)), None]
-            }
+            Self::Checkpoint { contract, id, .. }
+            | Self::FreeSlot { contract, id, .. }
+            | Self::UnleasedRunOf { contract, id, .. } => [Some(Subject::Id(*contract, id)), None],
             Self::Stored { contract, id, lineage, .. } => [
                 id.as_ref().map(|id| Subject::Id(*contract, id)),
                 lineage.as_ref().map(|lineage| Subject::Newest(*contract, lineage)),
@@ -149,10 +158,24 @@ impl Expect {
         }
     }
 
+    /// The checkpoint whose run must not be leased. `None` for all other conditions.
+    pub(crate) fn unleased_run_of(&self) -> Option<(ContractId, &str)> {
+        match self {
+            Self::UnleasedRunOf { contract, id, .. } => Some((*contract, id)),
+            _ => None,
+        }
+    }
+
+    /// The condition on the lease of the run that the checkpoint of [`Self::unleased_run_of`] belongs to.
+    pub(crate) fn of_run(&self, run: &str) -> Option<Self> {
+        let Self::UnleasedRunOf { prefix, except, .. } = self else { return None };
+        Some(Self::Unleased { lineage: format!("{prefix}{run}"), run: run.to_owned(), except: except.clone() })
+    }
+
     /// Checks a condition on a lease. `found` is the stored lease, and `now` reads the store's clock.
     pub(crate) fn check_lease(&self, found: Option<&Header>, now: impl FnOnce() -> Result<i64>) -> Result<()> {
-        let (Self::Unleased { run, ended, .. }, Some(found)) = (self, found) else { return Ok(()) };
-        if ended.as_ref() == Some(&found.id) {
+        let (Self::Unleased { run, except, .. }, Some(found)) = (self, found) else { return Ok(()) };
+        if except.contains(&found.id) {
             return Ok(());
         }
         let Some(lessee) = lessee(found, now()?) else { return Ok(()) };
@@ -233,7 +256,7 @@ impl Expect {
             }
             Self::Stored { otherwise, .. } => found.map(drop).ok_or_else(|| otherwise.clone()),
             // The backends check leases with their clocks: see `check_lease`.
-            Self::Unleased { .. } => Ok(()),
+            Self::Unleased { .. } | Self::UnleasedRunOf { .. } => Ok(()),
             Self::FreeSlot { .. } => self.check_writes(&[]),
             Self::Incarnation { .. } => self.check_line(None),
         }

@@ -593,12 +593,22 @@ fn a_leased_run_takes_no_other_writes(subject: &Subject) {
         let header = Header { saved_at, meta, ..Header::new(LEASES, "lease of run", "lease") };
         apply(&mut *two, vec![Op::put(header, Vec::new())]).unwrap();
     };
+    let except = |ended: Option<&str>| ended.map(str::to_owned).into_iter().collect();
     let expect = |ended: Option<&str>| Expect::Unleased {
         lineage: "lease of run".to_owned(),
         run: "run".to_owned(),
-        ended: ended.map(str::to_owned),
+        except: except(ended),
+    };
+    let expect_of = |id: &str, ended: Option<&str>| Expect::UnleasedRunOf {
+        contract: CONTRACT_ID,
+        id: id.to_owned(),
+        prefix: "lease of ".to_owned(),
+        except: except(ended),
     };
     lease(now, now + 600_000);
+    let unit = Unit { expect: vec![expect_of("a", None)], ops: vec![remove("a")] };
+    let error = one.apply(&[unit]).pop().unwrap().unwrap_err();
+    assert_eq!((error.code(), &*error.lessee().unwrap().id), (Code::Conflict, "lease"));
     for (what, ops) in changes {
         let unit = Unit { expect: vec![expect(None)], ops };
         let error = one.apply(&[unit]).pop().unwrap().unwrap_err();
@@ -609,6 +619,13 @@ fn a_leased_run_takes_no_other_writes(subject: &Subject) {
         assert_eq!(ids(&mut *one, lineage("another run")), [""; 0], "{what}: nothing is stored");
         assert!(writes_to(&mut *one, "a").is_empty(), "{what}: nothing is stored");
     }
+    save(&mut *one, [draft("run", "own"), draft("free", "f"), draft("free", "g")]);
+    // Of a run that is not leased, of one whose lease is the caller's own, and of none.
+    for (id, ended) in [("f", None), ("own", Some("lease")), ("no such", None)] {
+        let unit = Unit { expect: vec![expect_of(id, ended)], ops: vec![remove(id)] };
+        one.apply(&[unit]).pop().unwrap().unwrap();
+    }
+    assert_eq!(ids(&mut *one, lineage("free")), ["g"]);
     // The process has ended, or its lease has expired, or is from the future.
     let mut stored = |id: &str, ended: Option<&str>| {
         let unit = Unit { expect: vec![expect(ended)], ops: vec![draft("run", id).put()] };

@@ -106,10 +106,15 @@ impl Model {
                 if found == Some(*position) { Ok(()) } else { Err(otherwise.code()) }
             }
             // The leases of the model never expire.
-            Expect::Unleased { lineage, ended, .. } => {
+            Expect::Unleased { lineage, except, .. } => {
                 let found = self.newest_first(LEASES, |header| header.lineage == *lineage);
-                let is_free = found.first().is_none_or(|lease| ended.as_ref() == Some(&lease.header.id));
+                let is_free = found.first().is_none_or(|lease| except.contains(&lease.header.id));
                 if is_free { Ok(()) } else { Err(Code::Conflict) }
+            }
+            Expect::UnleasedRunOf { contract, id, prefix, except } => {
+                let found = self.newest_first(*contract, |header| header.id == *id);
+                let Some(run) = found.first().map(|row| row.header.lineage.clone()) else { return Ok(()) };
+                self.expect(&Expect::Unleased { lineage: format!("{prefix}{run}"), run, except: except.clone() })
             }
             Expect::FreeSlot { contract, id, task, index } => {
                 let taken = self.writes.iter().any(|(of, to, write)| {

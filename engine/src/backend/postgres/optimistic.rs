@@ -309,7 +309,7 @@ impl OptimisticWrite<'_> {
                 if self.has_puts { &mut self.absent } else { &mut self.absent_at_look }.push(lease);
                 Ok(())
             }
-            Expect::FreeSlot { .. } => return Err(Unsupported),
+            Expect::FreeSlot { .. } | Expect::UnleasedRunOf { .. } => return Err(Unsupported),
         };
         holds.map_err(|_| Unsupported)
     }

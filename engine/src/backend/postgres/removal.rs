@@ -21,7 +21,8 @@ use crate::retention::LEASES;
 
 /// Parameters: lineages with the sort keys from which their checkpoints are removed (`$1` to `$3`), ids (`$4`, `$5`),
 /// prefixes of lineage names (`$6`, `$7`), prefixes of ids whose writes are removed (`$8`, `$9`), the numbers of this
-/// batch and of the last noted one, and lineages that must have no checkpoint (`$12`, `$13`).
+/// batch and of the last noted one, lineages that must have no checkpoint (`$12`, `$13`), and checkpoints whose lineage
+/// must not be leased (`$14`, `$15`) with the beginning of the lease's name (`$16`, `$17`).
 ///
 /// Also removes nothing if a checkpoint is in a lineage that began too late to be locked, or if the last checkpoint of
 /// a run with effects is removed by its id.
@@ -46,6 +47,12 @@ const REMOVE: &str = concat!(
            SELECT FROM unnest($12, $13) AS w(contract, name)
            JOIN @lineage AS l ON l.contract = w.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name
            JOIN @checkpoint AS c ON c.lin = l.lin)
+         AND NOT EXISTS (
+           SELECT FROM unnest($14, $15, $16, $17) AS w(contract, id, leases, prefix)
+           JOIN @checkpoint AS c ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id
+           JOIN @lineage AS l ON l.lin = c.lin
+           JOIN @lineage AS o ON o.contract = w.leases AND substr(sha256(o.name), 1, 16) = substr(sha256(w.prefix || l.name), 1, 16) AND o.name = w.prefix || l.name
+           JOIN @checkpoint AS lease ON lease.lin = o.lin)
          AND NOT EXISTS (
            SELECT FROM victim JOIN @payload AS p ON p.base = victim.seq WHERE p.seq NOT IN (SELECT seq FROM victim))
          AND NOT EXISTS (
@@ -100,10 +107,14 @@ struct Going {
     writes: Vec<Name>,
     /// Lineages that must have no checkpoint.
     absent: Vec<Name>,
+    /// Checkpoints whose lineage must not be leased.
+    unleased: Vec<Name>,
+    /// The beginnings of the names of their leases.
+    leases: Vec<Name>,
 }
 
 impl Going {
-    /// Adds a unit's removals. Returns `None` if it has other changes, or another condition than an empty lineage.
+    /// Adds a unit's removals. Returns `None` if it has other changes, or other conditions than an empty lineage and no lease.
     fn add(&mut self, unit: &Unit) -> Option<()> {
         for op in &unit.ops {
             match op {
@@ -129,6 +140,10 @@ impl Going {
             match expect {
                 Expect::Newest { contract, lineage, newest: None, .. } => self.absent.push(name(*contract, lineage)),
                 Expect::Unleased { lineage, .. } => self.absent.push(name(LEASES, lineage)),
+                Expect::UnleasedRunOf { contract, id, prefix, .. } => {
+                    self.unleased.push(name(*contract, id));
+                    self.leases.push(name(LEASES, prefix));
+                }
                 _ => return None,
             }
         }
@@ -148,7 +163,7 @@ pub(super) fn remove(session: &Session, memory: &Memory, batch: Batch<'_>) -> Re
     if batch.units.iter().any(|unit| going.add(unit).is_none()) {
         return Ok(None);
     }
-    let Going { lineages, sort_keys, logs, ids, prefixes, writes, absent } = going;
+    let Going { lineages, sort_keys, logs, ids, prefixes, writes, absent, unleased, leases } = going;
     let open = Transaction::write(session, true);
     let locked = [columns(lineages.iter().chain(&logs)), columns(&ids), columns(&prefixes)];
     open.later(LOCK, locked.into_iter().flatten().collect());
@@ -158,7 +173,7 @@ pub(super) fn remove(session: &Session, memory: &Memory, batch: Batch<'_>) -> Re
     removed.extend(values![sort_keys]);
     removed.extend([&ids, &prefixes, &writes].into_iter().flat_map(columns));
     removed.extend(values![batch.call, memory.noted.get()]);
-    removed.extend(columns(&absent));
+    removed.extend([&absent, &unleased, &leases].into_iter().flat_map(columns));
     open.later(REMOVE, removed);
     status::refresh_locked(&open);
     memory.forget_old_notes(&open);

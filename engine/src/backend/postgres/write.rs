@@ -164,6 +164,10 @@ impl Writing<'_> {
             let found = row::by_id(self.open, LEASES, &head.header.id)?.map(|row| row.header);
             return expect.check_lease(found.as_ref(), || clock::read(self.open));
         }
+        if let Some((contract, id)) = expect.unleased_run_of() {
+            let of_run = self.row(contract, id)?.and_then(|row| expect.of_run(&row.header.lineage));
+            return of_run.map_or(Ok(()), |expect| self.expect(&expect));
+        }
         expect.check_with(|subject| {
             let found = match subject {
                 Subject::Newest(contract, lineage) => match self.known.lineage(self.open, contract, lineage)? {

@@ -143,6 +143,11 @@ impl<'a> Writing<'a> {
             let found = row::newest(self.transaction, LEASES, lineage, None)?.map(|row| row.header);
             return expect.check_lease(found.as_ref(), || Ok(machine_clock()));
         }
+        if let Some((contract, id)) = expect.unleased_run_of() {
+            let run = row::by_id(self.transaction, contract, id)?.map(|row| row.header.lineage);
+            let of_run = run.and_then(|run| expect.of_run(&run));
+            return of_run.map_or(Ok(()), |expect| self.expect(&expect));
+        }
         expect.check_with(|subject| {
             let found = match subject {
                 Subject::Newest(contract, lineage) => row::newest(self.transaction, contract, lineage, None)?,

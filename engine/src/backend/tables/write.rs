@@ -34,6 +34,13 @@ impl<C: Contents> Tables<C> {
                 expect.check_lease(found, || Ok(machine_clock()))?;
                 continue;
             }
+            if let Some((contract, id)) = expect.unleased_run_of() {
+                let run = self.find(contract, id).map(|row| row.header.lineage.as_str());
+                let Some(expect) = run.and_then(|run| expect.of_run(run)) else { continue };
+                let found = expect.lease().and_then(|lease| self.newest_of(LEASES, lease)).map(|row| &row.header);
+                expect.check_lease(found, || Ok(machine_clock()))?;
+                continue;
+            }
             expect.check_with(|subject| {
                 let found = match subject {
                     Subject::Newest(contract, lineage) => self.newest_of(contract, lineage),

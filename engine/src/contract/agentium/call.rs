@@ -5,10 +5,11 @@ use ts_rs::TS;
 
 use super::ops::{CONTRACT_ID, Save, Saved, Step, save, step};
 use crate::contract::call::{RawCall, Request};
+use crate::contract::lease::unleased_run_of;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::types::CallTypes;
 use crate::error::Result;
-use crate::op::Op;
+use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, SortKey, Status};
 
@@ -64,7 +65,10 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let contract = CONTRACT_ID;
     Ok(match call {
         Call::Save(given) => Request::Apply(save(*given, &mut buffers)?),
-        Call::Delete { checkpoint_id } => Request::Apply(vec![Op::Remove { contract, id: checkpoint_id }].into()),
+        Call::Delete { checkpoint_id } => {
+            let expect = vec![unleased_run_of("agentium", CONTRACT_ID, checkpoint_id.clone())];
+            Request::Apply(Unit { expect, ops: vec![Op::Remove { contract, id: checkpoint_id }] })
+        }
         Call::Clear { run_id } => {
             Request::Apply(vec![Op::RemoveFrom { contract, lineage: run_id, sort_key: SortKey::default() }].into())
         }

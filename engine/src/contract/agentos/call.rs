@@ -6,10 +6,11 @@ use ts_rs::TS;
 use super::meta;
 use super::ops::{CONTRACT_ID, Metadata, Save, fork, metadata, save};
 use crate::contract::call::{RawCall, Request};
+use crate::contract::lease::unleased_run_of;
 use crate::contract::response::{PackedPart, Response};
 use crate::contract::types::CallTypes;
 use crate::error::Result;
-use crate::op::Op;
+use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, SortKey, Status};
 
@@ -82,7 +83,10 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Fork { checkpoint_id, id, run_id, timestamp, saved_at } => {
             Request::Apply(fork(checkpoint_id, id, run_id, timestamp, saved_at)?)
         }
-        Call::Delete { checkpoint_id } => Request::Apply(vec![Op::Remove { contract, id: checkpoint_id }].into()),
+        Call::Delete { checkpoint_id } => {
+            let expect = vec![unleased_run_of("agentos", CONTRACT_ID, checkpoint_id.clone())];
+            Request::Apply(Unit { expect, ops: vec![Op::Remove { contract, id: checkpoint_id }] })
+        }
         Call::Clear { run_id } => {
             Request::Apply(vec![Op::RemoveFrom { contract, lineage: run_id, sort_key: SortKey::default() }].into())
         }
