@@ -278,6 +278,42 @@ describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
     expect(await typesOf(store, { ...key, projectKey: "-other" })).toEqual(["t0"]);
   });
 
+  it("a subagent that comes before its session is counted, found and pruned, and not listed by the SDK", async () => {
+    const shared = await opened(place(kind));
+    const [store, second] = [at(shared), at(shared)];
+    const inspector = await openInspector(shared);
+    onTestFinished(() => inspector.close());
+    const runs = async () =>
+      (await inspector.runs({ space: "claude-agent-sdk" })).items.map(({ run, ns }) => [run, ns]);
+    // Both begin it at the same time, and neither has seen it.
+    await store.append(key, entries(1));
+    await store.delete(key);
+    const late = at(shared);
+    await Promise.all([
+      late.append(sub("a"), entries(1)),
+      late.append(sub("a"), entries(2)),
+      second.append(sub("b"), entries(1)),
+    ]);
+    expect(await typesOf(late, sub("a"))).toEqual(["t0", "t1"]);
+    expect(await runs()).toEqual([["s", "-work"]]);
+    expect(await store.stats()).toMatchObject({ runs: 1, records: 3 });
+    expect([await late.listSessions("-work"), await late.load(key)]).toEqual([[], null]);
+    expect(await late.listSessionSummaries?.("-work")).toEqual([]);
+    expect(await late.prune({ keepSessions: 0 })).toEqual({ sessions: 1 });
+    expect([await runs(), await late.load(sub("a"))]).toEqual([[], null]);
+    // Its main transcript may follow.
+    const other = at(shared);
+    await other.append(sub("a"), entries(1));
+    await second.append(key, entries(2));
+    await other.append(sub("a"), entries(2));
+    expect((await other.listSessions("-work")).map(({ sessionId }) => sessionId)).toEqual(["s"]);
+    expect(await summaryOf(second)).toMatchObject({ types: ["t0", "t1"] });
+    expect(await typesOf(other, sub("a"))).toEqual(["t0", "t1"]);
+    await second.delete(key);
+    expect(await runs()).toEqual([]);
+    await failure(other.append(sub("a"), entries(3)), "CONFLICT");
+  });
+
   it("is copied with its subagents and its summary", async () => {
     const [from, to] = [await openStore(place(kind)), await openStore("memory:")];
     onTestFinished(async () => void (await Promise.all([from.close(), to.close()])));

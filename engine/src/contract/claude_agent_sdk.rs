@@ -1,10 +1,12 @@
 //! The sessions of the Claude Agent SDK: transcripts that grow.
 //!
 //! A session is a lineage, named by its project and its id. Its logs are its transcripts: [`MAIN`], and one for each
-//! subpath. Its only checkpoint, the *row*, exists if it has a main transcript. The row's save time is the session's
-//! `mtime`, its meta the summary as JSON, and its sort key its version. Every change of the main transcript expects the
-//! version that it read, and stores the next one. So a summary that is not empty covers all entries, even if several
-//! processes append.
+//! subpath. Its only checkpoint is the *row*. The row's save time is the session's `mtime`, its meta the summary as
+//! JSON, and its sort key its version. Every change of the main transcript expects the version that it read, and stores
+//! the next one. So a summary that is not empty covers all entries, even if several processes append.
+//!
+//! A subagent may append before the main transcript. The row then has the label [`NO_MAIN`]. So inspectors, totals and
+//! retention reach each session that has data, but lists of the SDK do not show this one yet.
 //!
 //! An entry is a record with its `uuid` as key, so an entry that is sent twice is stored once.
 
@@ -39,14 +41,17 @@ pub const CONTRACT: Contract = Contract {
 /// The log of the main transcript. The name of any other log begins with a colon.
 pub const MAIN: &str = "main";
 const SUBPATH: char = ':';
+/// The label of the row of a session that has no main transcript yet.
+const NO_MAIN: &str = "no main transcript";
 
 #[derive(Deserialize, TS)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Appends entries. The buffer holds them in order. Without `row`, the transcript belongs to a subpath, and entries
-    /// that it already has are left out. With `row`, it is the main transcript: fails with [`Code::Conflict`] if it
-    /// already has an entry. `known`: fails with [`Code::Conflict`] if the session has no main transcript, because it
-    /// was removed. `incarnation`: the session must have this incarnation.
+    /// Appends entries. The buffer holds them in order. In the transcript of a subpath, entries that it already has are
+    /// left out. For the main transcript, fails with [`Code::Conflict`] if it already has an entry. `row`: the row to
+    /// store, always for the main transcript, and for a subpath if the session has none. `known`: fails with
+    /// [`Code::Conflict`] if the session has no row, because it was removed. `incarnation`: the session must have this
+    /// incarnation.
     Append {
         of: Session,
         subpath: Option<String>,
@@ -93,7 +98,7 @@ struct Session {
     session: String,
 }
 
-/// The row that a change of the main transcript stores.
+/// The row that a change of a transcript stores.
 #[derive(Debug, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Row {
@@ -132,20 +137,21 @@ impl Session {
         }
     }
 
-    /// The condition that the session has a main transcript.
+    /// The condition that the session has a row.
     fn is_stored(&self) -> Expect {
         let message = format!("session {} was removed, so nothing was stored", quote(&self.session));
         let (id, otherwise) = (Some(self.lineage()), Error::new(Code::Conflict, message));
         Expect::Stored { contract: CONTRACT_ID, id, lineage: None, otherwise }
     }
 
-    /// A unit that changes a transcript. For the main transcript, it also stores the row.
-    fn unit(&self, change: Op, row: Option<Row>) -> Unit {
+    /// A unit that changes a transcript and stores the row. `label`: see [`NO_MAIN`].
+    fn unit(&self, change: Op, row: Option<Row>, label: &str) -> Unit {
         let Some(Row { seen, version, mtime, summary }) = row else { return vec![change].into() };
         let header = Header {
             sort_key: SortKey::from_version(version),
             saved_at: mtime,
             group: thread::prefix(&self.project),
+            label: label.to_owned(),
             // Retention does not know that the transcripts belong to the row. The store removes complete sessions.
             exempt: true,
             meta: summary.into_bytes(),
@@ -177,9 +183,9 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     Ok(match call {
         Call::Append { of, subpath, entries, row, known, incarnation } => {
             let (lineage, log) = (of.checked()?, log_of(subpath.as_deref())?);
-            let must = if row.is_some() { LogMust::LackTheKeys } else { LogMust::BeAny };
+            let (must, label) = if subpath.is_none() { (LogMust::LackTheKeys, "") } else { (LogMust::BeAny, NO_MAIN) };
             let append = Op::Append { contract, lineage, log, records: entries.records(&mut buffers)?, must };
-            let mut unit = of.unit(append, row);
+            let mut unit = of.unit(append, row, label);
             unit.expect.extend(known.then(|| of.is_stored()));
             unit.expect.extend(
                 incarnation.map(|position| is_incarnation(contract, of.lineage(), position, "session", &of.session)),
@@ -188,7 +194,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Truncate { of, subpath, length, row } => {
             let (lineage, log) = (of.checked()?, log_of(subpath.as_deref())?);
-            Request::Apply(of.unit(Op::Truncate { contract, lineage, log, to: LogEnd::Length(length) }, row))
+            Request::Apply(of.unit(Op::Truncate { contract, lineage, log, to: LogEnd::Length(length) }, row, ""))
         }
         Call::Remove { of, seen } => {
             let expect = seen.map(|version| of.expect(Some(version))).into_iter().collect();
@@ -247,6 +253,8 @@ struct FoundRow {
     mtime: i64,
     /// The summary as JSON text. Empty: unknown.
     summary: String,
+    /// True if the session has a main transcript.
+    main: bool,
     /// The incarnation of the session, if it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "Exact")]
@@ -260,7 +268,8 @@ impl FoundRow {
             let version = header.sort_key.version()?;
             let summary = String::from_utf8(header.meta.clone()).ok()?;
             let (project, session) = (project.to_owned(), session.to_owned());
-            Some(Self { project, session, version, mtime: header.saved_at, summary, incarnation: None })
+            let main = header.label != NO_MAIN;
+            Some(Self { project, session, version, mtime: header.saved_at, summary, main, incarnation: None })
         };
         read().ok_or_else(|| damaged(&header.id))
     }

@@ -38,12 +38,27 @@ export class Sessions {
     const { of, subpath } = transcript;
     if (subpath === undefined) return this.#alone(of, () => this.#change(engine, of, lines));
     const { records, bytes } = pack(lines, engine.format);
-    return this.#turns.shared(nameOf(of), () => {
+    const append = () => {
       // A subagent that outlives its session must not recreate a part of it.
-      const known = this.#seen.has(nameOf(of));
       const incarnation = this.#seen.incarnation(nameOf(of));
-      const fields = { of, subpath, entries: records, row: undefined, known, incarnation };
+      const fields = { of, subpath, entries: records, row: undefined, known: true, incarnation };
       return claude.call(engine.native, "append", fields, [bytes]);
+    };
+    if (this.#seen.has(nameOf(of))) return this.#turns.shared(nameOf(of), append);
+    return this.#alone(of, async () => {
+      while (!this.#seen.has(nameOf(of)) && (await this.#read(engine, of)) === undefined) {
+        // The subagent comes first. With a row, the session is listed, counted and pruned.
+        const row = { seen: undefined, version: firstVersion(), mtime: Date.now(), summary: "" };
+        const fields = { of, subpath, entries: records, row, known: false, incarnation: undefined };
+        const learn = (incarnation: Exact | null) => this.#seen.note(nameOf(of), incarnation);
+        try {
+          return await claude.call(engine.native, "append", fields, [bytes], learn);
+        } catch (error) {
+          // Another writer was faster: read its row.
+          if (!isOvertaken(error)) throw error;
+        }
+      }
+      return append();
     });
   }
 
@@ -82,8 +97,7 @@ export class Sessions {
   /** Returns the row after an append of these lines. */
   async #after(engine: Engine, of: Of, before: Row | undefined, lines: readonly Line[]) {
     const mtime = Math.max(Date.now(), (before?.mtime ?? 0) + 1);
-    // The first version is random, so that a recreated session never has a version that was seen before.
-    const version = before === undefined ? crypto().randomInt(2 ** 47) : before.version + 1;
+    const version = before === undefined ? firstVersion() : before.version + 1;
     const summary = await this.#summary(engine, of, before, lines, mtime);
     return { seen: before?.version, version, mtime, summary };
   }
@@ -202,5 +216,8 @@ export class Sessions {
     return this.#turns.alone(nameOf(of), change);
   }
 }
+
+/** A random version, so that a recreated session never has a version that was seen before. */
+const firstVersion = () => crypto().randomInt(2 ** 47);
 
 const nameOf = ({ project, session }: Of) => JSON.stringify([project, session]);

@@ -126,7 +126,7 @@ export class SessionStore extends ContractStore {
    * @example const sessions = (await store.listSessions("-work")).toSorted((a, b) => b.mtime - a.mtime);
    */
   listSessions(projectKey: string): Promise<Array<{ sessionId: string; mtime: number }>> {
-    return this.#listed(projectKey, ({ session, mtime }) => ({ sessionId: session, mtime }));
+    return this.#listed(projectKey, ({ session, mtime, main }) => (main ? { sessionId: session, mtime } : undefined));
   }
 
   #summaries(projectKey: string): Promise<SessionSummaryEntry[]> {
