@@ -121,7 +121,73 @@ describe.each(kinds)("chats of %s", (kind) => {
     expect(await chats.readChat("c")).toMatchObject({ activeStreamId: "second", version: 2 });
     expect(await chats.saveChat({ id: "c", endedStreamId: "second" })).toEqual({ version: 2 });
     expect(await chats.readChat("c")).toMatchObject({ activeStreamId: null });
-    expect(await chats.saveChat({ id: "new", endedStreamId: "s" })).toEqual({ version: 0 });
+  });
+
+  test("the end of an answer begins no chat, in a store that has never seen the chat, too", async () => {
+    const target = await shared(kind);
+    const [mine, theirs] = [chatsAt(target), chatsAt(target)];
+    await theirs.saveChat({ id: "c", messages: [one], activeStreamId: "s", metadata: { userId: "u" } });
+    await theirs.deleteChat("c");
+    const error = await failure(mine.saveChat({ id: "c", messages: [one, two], endedStreamId: "s" }), "CONFLICT");
+    expect(error.message).toContain('chat "c" is not stored, so the end of its answer was not saved');
+    await failure(mine.saveChat({ id: "c", endedStreamId: "s" }), "CONFLICT");
+    expect((await theirs.listChats()).chats).toEqual([]);
+    // A new turn begins one.
+    expect(await mine.saveChat({ id: "c", messages: [one], activeStreamId: "t" })).toEqual({ version: 1 });
+    expect(await mine.saveChat({ id: "c", messages: [one, two], endedStreamId: "t" })).toEqual({ version: 2 });
+  });
+
+  test("a chat is deleted and pruned with its streams, but not with those of other chats", async () => {
+    const target = await shared(kind);
+    const [mine, theirs] = [chatsAt(target), chatsAt(target)];
+    const make = async (chats: typeof mine, stream: string, more: string[] = []) => {
+      const texts = ReadableStream.from(["text ", ...more]);
+      let text = "";
+      for await (const chunk of await chats.createNewResumableStream(stream, () => texts)) text += chunk;
+      expect(text).toBe(["text ", ...more].join(""));
+    };
+    for (const remove of [() => mine.deleteChat("c"), () => theirs.prune({ olderThan: Date.now() + 60_000 })]) {
+      for (const stream of ["first", "second"]) {
+        await mine.saveChat({ id: "c", messages: [one], activeStreamId: stream });
+        await make(mine, stream);
+        await mine.saveChat({ id: "c", messages: [one, two], endedStreamId: stream });
+      }
+      // Its maker does not know the chat.
+      await mine.saveChat({ id: "c", activeStreamId: "third" });
+      await make(theirs, "third");
+      await make(theirs, "of no chat");
+      await remove();
+      for (const stream of ["first", "second", "third"]) expect(await mine.hasExistingStream(stream)).toBeNull();
+      expect(await mine.hasExistingStream("of no chat")).toBe("DONE");
+      expect(await mine.loadChat("c")).toEqual([]);
+      const inspector = await openInspector(target, { write: true });
+      await inspector.remove({ space: "ai-streams", run: "of no chat" });
+      await inspector.close();
+    }
+  });
+
+  test("a chat that is deleted while its answer is made keeps nothing of it", async () => {
+    const warnings = vi.spyOn(process, "emitWarning");
+    onTestFinished(() => warnings.mockRestore());
+    const target = await shared(kind);
+    const chats = chatsAt(target);
+    await chats.saveChat({ id: "c", messages: [one], activeStreamId: "s" });
+    let controller!: ReadableStreamDefaultController<string>;
+    const source = new ReadableStream<string>({ start: (given) => void (controller = given) });
+    const reader = (await chats.createNewResumableStream("s", () => source)).getReader();
+    controller.enqueue("one ");
+    expect(await reader.read()).toEqual({ done: false, value: "one " });
+    await chats.deleteChat("c");
+    expect(await chats.hasExistingStream("s")).toBe(true);
+    controller.enqueue("two");
+    controller.close();
+    expect(await reader.read()).toEqual({ done: false, value: "two" });
+    // The stream is removed before its reader gets the end.
+    expect(await reader.read()).toEqual({ done: true, value: undefined });
+    expect(await chats.hasExistingStream("s")).toBeNull();
+    await using inspector = await openInspector(target);
+    expect((await inspector.info()).spaces).toEqual([]);
+    expect(warnings).not.toHaveBeenCalled();
   });
 
   test("what is stored of a message must be an object", async () => {

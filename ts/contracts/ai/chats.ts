@@ -32,6 +32,7 @@ import type { AiModule } from "./sdk.js";
 import { Chats, newId, revisionAfter, readChat, readRow, rowFields } from "./state.js";
 import type { Settle } from "./maker.js";
 import type { Stops } from "./stops.js";
+import { removeChat } from "./stream-store.js";
 import { type ResumableStreamOptions, Streams } from "./streams.js";
 import { type Revision, chatCalls } from "./wire.js";
 
@@ -110,7 +111,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
       savedAs: () => 0,
       groupOf: () => "",
       runOf: ({ chat }) => leaseOf(chat),
-      remove: (native, { chat, revision }) => chatCalls.call(native, "remove", { chat, seen: revision }),
+      remove: (native, { chat, revision }) => removeChat(native, chat, revision),
     });
   }
 
@@ -224,7 +225,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   }
 
   /**
-   * Removes a chat with all its versions. An unknown chat causes no error.
+   * Removes a chat with all its versions, approvals and streams. An unknown chat causes no error.
    * @throws ForkpointError `CONFLICT` if a process holds the lease of the chat, unless `force` is true.
    * @example await chats.deleteChat(id);
    */
@@ -234,7 +235,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
       return this.#chats.turns.alone(chat, async () => {
         this.#chats.forget(chat);
         const owned = removing(engine.native, leaseOf(chat), force);
-        await chatCalls.call(owned, "remove", { chat, seen: undefined });
+        await removeChat(owned, chat, undefined);
       });
     });
   }

@@ -10,7 +10,17 @@ import type { Engine } from "../../store/engine.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { HeldLease, fenced } from "../../store/lease.js";
 import { packRecords } from "../shared/records.js";
-import { type FoundHead, type Note, PAUSE, failureOf, headOf, isOver, packNote, runOf } from "./stream-store.js";
+import {
+  type FoundHead,
+  type Note,
+  PAUSE,
+  failureOf,
+  headOf,
+  isOver,
+  packNote,
+  removeOrphan,
+  runOf,
+} from "./stream-store.js";
 import { streamCalls } from "./wire.js";
 
 /** Text is stored after this time in ms, or at this number of characters. */
@@ -146,8 +156,17 @@ export class Maker {
     } else if (failed) this.#store({ state: "failed", note: { failure: failureOf(failed.error) } });
     else this.#store({ state: "ended" });
     await this.#stored;
+    // The caller of stop() reads the text first.
+    if (!stop) await this.#removeOrphan();
     await this.#leave();
     return stop !== undefined;
+  }
+
+  /** Removes the stream if its chat was deleted while it was made. */
+  async #removeOrphan(): Promise<void> {
+    const { handle, lease, stream } = this.#making;
+    const work = handle.save(({ native }) => removeOrphan(fenced(native, lease), stream, this.#chat));
+    await work.catch((error: unknown) => this.#lose(error));
   }
 
   async #leave(): Promise<void> {

@@ -106,8 +106,12 @@ export class Chats {
     const [{ row }, { snapshot, endedStream, expected }] = [before, change];
     // The end of an answer belongs to the chat in which the answer began.
     const begun = [...(endedStream === undefined ? [] : [streamName(chat, endedStream)]), chat];
-    if (row === undefined ? begun.some((name) => this.#seen.has(name)) : this.#isAnother(begun, row)) {
-      const message = `chat ${quote(chat)} was deleted, so nothing was saved: createChat() makes a new one with this id`;
+    const isKnown = begun.some((name) => this.#seen.has(name));
+    if (row === undefined ? isKnown || endedStream !== undefined : this.#isAnother(begun, row)) {
+      const message =
+        row === undefined && !isKnown
+          ? `chat ${quote(chat)} is not stored, so the end of its answer was not saved: save a chat when its answer begins`
+          : `chat ${quote(chat)} was deleted, so nothing was saved: createChat() makes a new one with this id`;
       throw new ForkpointError("CONFLICT", message);
     }
     const number = row?.version ?? 0;

@@ -15,7 +15,7 @@ import type { Answers } from "./answers.js";
 import type { ChatMessage, ChatStopResult } from "./contract.js";
 import { stopOptions } from "./options.js";
 import { readRow } from "./state.js";
-import { headOf, isOver, noteOf, packNote, runOf } from "./stream-store.js";
+import { headOf, isOver, noteOf, packNote, removeOrphan, runOf } from "./stream-store.js";
 import type { Streams } from "./streams.js";
 import { chatCalls, streamCalls } from "./wire.js";
 
@@ -62,7 +62,9 @@ export class Stops {
     if (found === undefined || answer === null) {
       return { outcome, holder, answer: null, streamId: found?.stream ?? null, message: null, saved: false };
     }
-    const { message, saved } = await this.#save(await this.#known(found), answer === "open");
+    const known = await this.#known(found);
+    const { message, saved } = await this.#save(known, answer === "open");
+    if (answer !== "open") await this.#handle.run(({ native }) => removeOrphan(native, known.stream, known.chat));
     return { outcome, holder, answer, streamId: found.stream, message, saved };
   }
 

@@ -3,13 +3,13 @@
 import { messageOf, textOf } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
 import { type Format, deserialize, deserializeValue } from "../../bridge/serializer.js";
-import type { RunKey } from "../../bridge/native.js";
+import type { NativeStore, RunKey } from "../../bridge/native.js";
 import type { PackedPart, Part } from "../../bridge/wire.js";
 import { types } from "node:util";
 import type { Engine } from "../../store/engine.js";
 import { hasEnded } from "../../bridge/holder.js";
 import { holdersOf } from "../../store/lease.js";
-import { type PackedHead, type StreamHead, streamCalls } from "./wire.js";
+import { type PackedHead, type Revision, type StreamHead, chatCalls, streamCalls } from "./wire.js";
 
 /** The pause between two reads of a stream without news, in ms. */
 export const PAUSE = 50;
@@ -44,8 +44,37 @@ export const isOver = ({ state }: Pick<StreamHead, "state">): boolean => OVER.ha
 /** The run that the maker of a stream leases. */
 export const runOf = (stream: string): RunKey => ({ space: streamCalls.name, run: stream, ns: "" });
 
+/** Reads the streams that the row of a chat names. Null: there is no such chat. */
+const namedBy = (native: NativeStore, chat: string) =>
+  chatCalls.find(native, "row", { chat }, ({ stream, answer }) => [stream, answer?.stream]);
+
+/** Removes a chat with its streams. A stream that is still made can be stopped, and is removed at its end. */
+export async function removeChat(native: NativeStore, chat: string, seen: Revision | undefined): Promise<void> {
+  const named = await namedBy(native, chat);
+  const streams = new Set([...(await streamCalls.call(native, "ofChat", { chat })), ...(named ?? [])]);
+  const [over, made]: [string[], string[]] = [[], []];
+  for (const stream of streams) {
+    const head = stream ? await headOf({ native }, stream) : null;
+    // An app may name a stream of another chat.
+    if (head === null || (head.chat ?? chat) !== chat) continue;
+    (isOver(head) || !(await hasMaker({ native }, stream!)) ? over : made).push(stream!);
+  }
+  await chatCalls.call(native, "remove", { chat, seen, streams: over });
+  // These may have ended before the chat was removed.
+  for (const stream of made) {
+    const head = await headOf({ native }, stream);
+    if (head !== null && isOver(head)) await removeOrphan(native, stream, chat);
+  }
+}
+
+/** Removes an ended stream if its chat was deleted. */
+export async function removeOrphan(native: NativeStore, stream: string, chat: string | undefined): Promise<void> {
+  if (chat === undefined || (await namedBy(native, chat)) !== null) return;
+  await streamCalls.call(native, "remove", { stream });
+}
+
 /** Returns what is known of a stream. Null: there is none. */
-export function headOf({ native }: Engine, stream: string): Promise<FoundHead | null> {
+export function headOf({ native }: Pick<Engine, "native">, stream: string): Promise<FoundHead | null> {
   return streamCalls.find(native, "head", { stream }, openHead);
 }
 
@@ -71,7 +100,7 @@ export function packNote(note: Note, format: Format) {
 }
 
 /** Returns true if a living process holds the lease of a stream. */
-export async function hasMaker({ native }: Engine, stream: string): Promise<boolean> {
+export async function hasMaker({ native }: Pick<Engine, "native">, stream: string): Promise<boolean> {
   const [lease] = await holdersOf(native, streamCalls.name, [stream]);
   return lease != null && !hasEnded(lease.holder);
 }

@@ -5,6 +5,7 @@ use ts_rs::TS;
 
 use super::approvals::{self, FoundApproval};
 use super::rows::{self, ALL, FoundRow, NewRow, Revision, has_revision};
+use super::streams;
 use crate::contract::call::{Buffers, PackedRecords, RawCall, Request};
 use crate::contract::cursor::{format_cursor, parse_cursor};
 use crate::contract::entry::{Contract, Names, Shown};
@@ -79,10 +80,11 @@ enum Call {
         key: Option<IndexedKey>,
         limit: usize,
     },
-    /// Removes a chat. With `seen`, only if its row still has this revision.
+    /// Removes a chat with these streams. With `seen`, only if its row still has this revision.
     Remove {
         chat: String,
         seen: Option<Revision>,
+        streams: Vec<String>,
     },
     /// Marks approvals as taken. The row of the chat has the revision `seen`.
     Take {
@@ -267,9 +269,11 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 })
             })
         }
-        Call::Remove { chat, seen } => {
+        Call::Remove { chat, seen, streams } => {
             let expect = seen.map(|seen| has_revision(&chat, Some(seen))).into_iter().collect();
-            Request::Apply(Unit { expect, ..delete(&chat) })
+            let ops =
+                [delete(&chat)].into_iter().chain(streams.into_iter().map(streams::remove)).flat_map(|unit| unit.ops);
+            Request::Apply(Unit { expect, ops: ops.collect() })
         }
         Call::Take { chat, seen, approvals: taken, by, saved_at } => {
             let is_seen = has_revision(&chat, Some(seen));

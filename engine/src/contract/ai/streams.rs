@@ -11,7 +11,7 @@ use crate::contract::response::{Listed, PackedPart, Response, ResponseBuilder};
 use crate::contract::types::CallTypes;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, LogMust, Must, Op, Unit};
-use crate::query::{Answer, LogRange, Query};
+use crate::query::{Answer, LogRange, Of, Query};
 use crate::record::{Checkpoint, ContractId, Header, Part, SortKey};
 
 pub const STREAMS_ID: ContractId = ContractId(22);
@@ -53,6 +53,10 @@ enum Call {
     Remove {
         stream: String,
     },
+    /// Lists the streams whose heads name this chat.
+    OfChat {
+        chat: String,
+    },
     /// Lists streams, the last begun first. `before` is the cursor of the last stream on the previous page.
     Streams {
         before: Option<i64>,
@@ -69,6 +73,7 @@ struct Responses {
     head: Option<FoundHead>,
     read: Option<FoundStream>,
     remove: (),
+    of_chat: Vec<String>,
     streams: Vec<Listed<ListedStream>>,
 }
 
@@ -104,7 +109,9 @@ impl Head {
         let meta = serde_json::to_vec(self)
             .map_err(|error| Error::invalid(format!("the stream cannot be written: {error}")))?;
         // Retention does not know that the text belongs to the checkpoint. The store removes complete streams.
-        let header = Header { saved_at, exempt: true, meta, ..Header::new(STREAMS_ID, stream.clone(), stream) };
+        // The group finds the streams of a chat.
+        let group = self.chat.clone().unwrap_or_default();
+        let header = Header { group, saved_at, exempt: true, meta, ..Header::new(STREAMS_ID, stream.clone(), stream) };
         Ok(Op::put(header, note))
     }
 }
@@ -158,6 +165,13 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             Request::ask(Query::All(vec![get(stream), log]), read)
         }
         Call::Remove { stream } => Request::Apply(remove(stream)),
+        Call::OfChat { chat } => {
+            let of = Of::Group(chat);
+            Request::ask(Query::List { contract, of, before: None, limit: None }, |answer| {
+                let ids = answer.into_headers()?.into_iter().map(|header| header.id);
+                Response::json(&ids.collect::<Vec<_>>()).map(Some)
+            })
+        }
         Call::Streams { before, limit } => {
             let group_prefix = String::new();
             Request::ask(Query::Lineages { contract, group_prefix, before, limit }, |answer| {
