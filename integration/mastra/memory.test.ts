@@ -726,6 +726,34 @@ describe.each(kinds)("the memory over %s", (kind) => {
     expect(await memory.listMessages({ threadId: "t" })).toMatchObject({ total: 0 });
   });
 
+  it("takes no late message of a thread that was deleted, until somebody begins it again", async () => {
+    const store = await openStore(place(kind));
+    onTestFinished(() => store.close());
+    const [mine, theirs] = [storeAt(store).stores.memory, storeAt(store).stores.memory];
+    for (const deleting of [mine, theirs]) {
+      await mine.saveThread({ thread: thread("t") });
+      await mine.saveMessages({ messages: [message("a", 1_000)] });
+      await deleting.deleteThread({ threadId: "t" });
+      const late = { messages: [message("b", 2_000), message("o", 2_000, { threadId: "other" })] };
+      const error = await failure(mine.saveMessages(late), "CONFLICT");
+      expect(error.message).toContain('thread "t" was deleted, so nothing was saved: saveThread()');
+      // Nor a message that was read before.
+      await failure(mine.saveMessages({ messages: [message("a", 1_000)] }), "CONFLICT");
+      expect((await store.stats()).checkpoints).toBe(0);
+      await mine.saveThread({ thread: thread("t") });
+      await mine.saveMessages({ messages: [message("b", 2_000)] });
+      await deleting.deleteThread({ threadId: "t" });
+      // Somebody who looks for the thread and finds none may begin with messages, as an import does.
+      expect(await mine.getThreadById({ threadId: "t" })).toBeNull();
+      await mine.saveMessages({ messages: [message("b", 2_000)] });
+      await mine.deleteThread({ threadId: "t" });
+    }
+    await mine.saveThread({ thread: thread("t") });
+    await mine.dangerouslyClearAll();
+    await mine.saveMessages({ messages: [message("a", 1_000)] });
+    expect(await mine.listMessages({ threadId: "t" })).toMatchObject({ total: 1 });
+  });
+
   it("writes with a lease only while it is held, and not after it is closed", async () => {
     const store = storeAt(place(kind));
     const lease = await store.lease({ space: "mastra-threads", run: "t" });

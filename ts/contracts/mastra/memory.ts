@@ -300,6 +300,7 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
         for (const table of TABLES)
           for await (const lineage of this.#rows.lineages(engine, table))
             await this.#rows.remove(engine, { table, lineages: [lineage] });
+        this.#rows.forgetThreads();
       });
     }
 

@@ -1,16 +1,18 @@
 /**
  * Reads and changes the rows of agents' memory: messages, threads and resources. A change made from a row expects this
- * row, so that it never undoes another change. `put` and `remove` expect nothing, as in Mastra's stores.
+ * row, so that it never undoes another change. `put` and `remove` expect nothing, as in Mastra's stores. Messages expect
+ * their thread, if this store has seen it.
  */
 
-import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
+import { ForkpointError, isOvertaken, isOwnError, quote } from "../../bridge/errors.js";
 import { type Serialized, deserializeValue } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
 import type { Engine } from "../../store/engine.js";
 import { batches } from "../../store/page.js";
+import { Seen } from "../../store/seen.js";
 import { newVersion, nextNumber } from "../shared/version.js";
 import { Turns } from "../shared/turns.js";
-import { type FoundRow, type Position, type Seen, type Source, type Table, memory } from "./wire.js";
+import { type FoundRow, type Position, type Seen as Expected, type Source, type Table, memory } from "./wire.js";
 
 /** A row that was read. */
 export interface Row extends Omit<FoundRow, "parts"> {
@@ -53,6 +55,8 @@ const PAGE = 500;
 
 export class Rows {
   readonly #turns = new Turns();
+  /** The threads that this store has saved or read. A late message must not recreate a part of a deleted thread. */
+  readonly #threads = new Seen();
   /** The positions of messages, as last seen. A save expects the seen position, so an outdated one does no harm. */
   readonly #positions = new Map<string, Position>();
   /** Saves messages. Replaces those with the same ids, in their positions in the thread. */
@@ -60,7 +64,7 @@ export class Rows {
     const numbers = drafts.map(() => nextNumber());
     const known = new Map(drafts.map(({ id }) => [id, this.#positions.get(id)]));
     for (;;) {
-      const seen = drafts.map(({ id }): Seen => (known.get(id) === undefined ? "none" : { at: known.get(id)! }));
+      const seen = drafts.map(({ id }): Expected => (known.get(id) === undefined ? "none" : { at: known.get(id)! }));
       const positions = drafts.map(({ id, createdAt }, at) => {
         const { createdAt: first = createdAt, number = numbers[at]! } = known.get(id) ?? {};
         return { createdAt: first, number, version: newVersion() };
@@ -80,7 +84,7 @@ export class Rows {
     engine: Engine,
     drafts: readonly Draft[],
     positions: readonly Position[],
-    seen: readonly Seen[],
+    seen: readonly Expected[],
     touch = threadsOf(drafts),
   ): Promise<boolean> {
     const rows = drafts.map(({ table, id, lineage, group, meta, savedAt, part: { tag } }, at) => {
@@ -88,14 +92,18 @@ export class Rows {
       return { ...fields, position: positions[at]!, seen: seen[at]!, part: { name: "content", tag } };
     });
     const buffers = drafts.map(({ part }) => part.bytes);
+    const saved = new Set(rows.filter(({ table }) => table === "threads").map(({ id }) => id));
+    const stored = threadsOf(drafts).filter((thread) => !saved.has(thread) && this.#threads.has(thread));
     try {
-      await memory.call(engine.native, "save", { rows, touch, savedAt: Date.now() }, buffers);
+      await memory.call(engine.native, "save", { rows, touch, stored, savedAt: Date.now() }, buffers);
     } catch (error) {
       for (const { id } of drafts) this.#positions.delete(id);
       if (isOvertaken(error)) return false;
-      throw error;
+      if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
+      throw new ForkpointError("CONFLICT", `${error.message}: saveThread() makes a new one with this id`);
     }
     for (const { table, id, position } of rows) if (table === "messages") this.#keep(id, position);
+    for (const thread of saved) this.#threads.note(thread);
     return true;
   }
 
@@ -141,7 +149,7 @@ export class Rows {
     const positions = all.map(([found, { createdAt }]) => {
       return { createdAt, number: found?.position.number ?? nextNumber(), version: newVersion() };
     });
-    const seen = all.map(([found]): Seen => (found === undefined ? "none" : { at: found.position }));
+    const seen = all.map(([found]): Expected => (found === undefined ? "none" : { at: found.position }));
     const drafts = all.map(([, draft]) => draft);
     return this.save(engine, drafts, positions, seen, touch ?? threadsOf(drafts));
   }
@@ -154,12 +162,18 @@ export class Rows {
       const found = await memory.find(engine.native, "find", fields, (all, part) => all.map(rowOf(table, part)));
       rows.push(...(found ?? []));
     }
+    if (table === "threads") for (const { id } of rows) this.#threads.note(id);
     return rows;
   }
 
   /** Reads a row, after the pending changes of this store. */
   read(engine: Engine, table: Table, id: string): Promise<Row | undefined> {
-    return this.#turns.shared(nameOf({ table, id }), async () => (await this.find(engine, table, [id]))[0]);
+    return this.#turns.shared(nameOf({ table, id }), async () => {
+      const [found] = await this.find(engine, table, [id]);
+      // A caller who looks for a thread and finds none may begin it.
+      if (table === "threads" && found === undefined) this.#threads.forget(id);
+      return found;
+    });
   }
 
   /** Reads rows of a listing. */
@@ -257,6 +271,11 @@ export class Rows {
         removed += ids.length;
       }
     };
+  }
+
+  /** Lets messages begin any thread. */
+  forgetThreads(): void {
+    this.#threads.clear();
   }
 
   #keep(id: string, position: Position): void {

@@ -43,6 +43,8 @@ enum Call {
         rows: Vec<NewRow>,
         /// Threads whose last change becomes `saved_at`. They need not exist.
         touch: Vec<String>,
+        /// Threads that must have a row. Otherwise, fails with [`Code::NotFound`].
+        stored: Vec<String>,
         saved_at: i64,
     },
     /// Removes all rows or none.
@@ -222,6 +224,12 @@ pub fn delete(thread: &str) -> Unit {
     vec![removed(&MESSAGES), removed(&THREADS)].into()
 }
 
+fn is_stored(thread: String) -> Expect {
+    let message = format!("thread {} was deleted, so nothing was saved", quote(&thread));
+    let otherwise = Error::new(Code::NotFound, message);
+    Expect::Stored { contract: THREADS.id, id: Some(thread), lineage: None, otherwise }
+}
+
 fn touched(threads: Vec<String>, saved_at: i64) -> impl Iterator<Item = Op> {
     threads.into_iter().map(move |id| Op::Touch { contract: THREADS.id, id, saved_at })
 }
@@ -229,8 +237,8 @@ fn touched(threads: Vec<String>, saved_at: i64) -> impl Iterator<Item = Op> {
 fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     Ok(match call {
-        Call::Save { rows, touch, saved_at } => {
-            let expect = rows.iter().filter_map(NewRow::expect).collect();
+        Call::Save { rows, touch, stored, saved_at } => {
+            let expect = stored.into_iter().map(is_stored).chain(rows.iter().filter_map(NewRow::expect)).collect();
             let rows: Vec<Op> = rows.into_iter().map(|row| row.put(&mut buffers)).collect::<Result<_>>()?;
             Request::Apply(Unit { expect, ops: rows.into_iter().chain(touched(touch, saved_at)).collect() })
         }
