@@ -16,8 +16,8 @@ export interface Row<S extends Store> {
   open(target: string, options: { secureDelete?: boolean }): S | Promise<S>;
   /** Stores data. `person` is in every text, and in the ids. */
   store(store: S, person: string): Promise<unknown>;
-  /** True if the call overwrites the data instead, so that the bytes need a vacuum() with `secureDelete`, too. */
-  overwrites?: boolean;
+  /** True if the bytes need a vacuum() with `secureDelete`, too. */
+  needsVacuum?: boolean;
   /** Deletes the data by the call that the row names. */
   remove(store: S, person: string): Promise<unknown>;
 }
@@ -56,7 +56,7 @@ export function forgets<S extends Store>(framework: string, call: string, row: R
       for (const person of [ada, bob]) await row.store(store, person);
       expect(filesWith(path, ada)).not.toEqual([]);
       await row.remove(store, ada);
-      if (!secureDelete || row.overwrites === true) await store.vacuum();
+      if (!secureDelete || row.needsVacuum === true) await store.vacuum();
       expect(filesWith(path, ada)).toEqual([]);
       expect(filesWith(path, bob)).not.toEqual([]);
     });

@@ -701,7 +701,7 @@ describe.each(kinds)("the memory over %s", (kind) => {
     await memory.updateResource({ resourceId: "u", workingMemory: "x" });
     await memory.saveMessages({ messages: [message("a", 1_000), message("b", 2_000, { role: "assistant" })] });
     await using inspector = await openInspector(store, { write: true });
-    const { items: runs } = await inspector.runs();
+    const { items: runs } = await inspector.runs({ space: "mastra-threads" });
     expect(runs).toHaveLength(1);
     expect(runs[0]).toMatchObject({ space: "mastra-threads", run: "t", group: "u", checkpoints: 2 });
     expect(runs[0]!.latest).toMatchObject({ id: "b", label: "assistant", at: 2_000 });
@@ -724,6 +724,24 @@ describe.each(kinds)("the memory over %s", (kind) => {
     await inspector.remove(ref);
     expect(await memory.getThreadById({ threadId: "t" })).toBeNull();
     expect(await memory.listMessages({ threadId: "t" })).toMatchObject({ total: 0 });
+  });
+
+  it("shows resources, finds their working memory, and removes them", async () => {
+    const store = await openStore(place(kind));
+    onTestFinished(() => store.close());
+    const { memory } = storeAt(store).stores;
+    await memory.updateResource({ resourceId: "u", workingMemory: "likes Lisbon" });
+    await memory.updateResource({ resourceId: "u", workingMemory: "likes Lisbon and Porto" });
+    await using inspector = await openInspector(store, { write: true });
+    const [resource] = (await inspector.runs()).items;
+    expect(resource).toMatchObject({ space: "mastra-resources", run: "u", checkpoints: 1 });
+    expect((await inspector.info()).spaces).toMatchObject([{ space: "mastra-resources", runs: 1 }]);
+    const found = [];
+    for await (const { space, run, path } of inspector.search("Porto")) found.push([space, run, path]);
+    expect(found).toEqual([["mastra-resources", "u", ["workingMemory"]]]);
+    expect(await inspector.checkpoint(resource!)).toMatchObject({ state: { workingMemory: "likes Lisbon and Porto" } });
+    expect(await inspector.remove(resource!)).toEqual({ removed: 1 });
+    expect(await memory.getResourceById({ resourceId: "u" })).toBeNull();
   });
 
   it("takes no late message of a thread that was deleted, until somebody begins it again", async () => {

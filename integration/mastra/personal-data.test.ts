@@ -1,9 +1,17 @@
 // What deletes a person's data: see docs/personal-data.md.
+import { openInspector } from "forkpoint/inspect";
 import { ForkpointMastraStore } from "forkpoint/mastra";
 import { forgets } from "../../__test__/personal-data.js";
 import { snapshot } from "./helpers.js";
 
-const open = (target: string, options: object) => new ForkpointMastraStore(target, options);
+const targets = new Map<ForkpointMastraStore, string>();
+
+function open(target: string, options: object): ForkpointMastraStore {
+  const store = new ForkpointMastraStore(target, options);
+  targets.set(store, target);
+  return store;
+}
+
 const memoryOf = async (store: ForkpointMastraStore) => (await store.getStore("memory"))!;
 const mail = (person: string) => `My mail is ${person}@example.com.`;
 
@@ -37,21 +45,17 @@ forgets("Mastra, threads", "deleteThread({ threadId })", {
   remove: async (store, threadId) => (await memoryOf(store)).deleteThread({ threadId }),
 });
 
-// The ids of resources stay, so they are random here.
-const ids = new Map<string, string>();
-
-forgets("Mastra, resources", "saveResource({ resource })", {
-  overwrites: true,
+// Mastra has no call for it. The inspector opens the database by itself, without `secureDelete`.
+forgets("Mastra, resources", 'inspector.remove({ space: "mastra-resources", run: resourceId })', {
+  needsVacuum: true,
   open,
-  async store(store, person) {
-    ids.set(person, crypto.randomUUID());
+  async store(store, id) {
     const [createdAt, updatedAt] = [new Date(), new Date()];
-    const resource = { id: ids.get(person)!, workingMemory: mail(person), metadata: { person }, createdAt, updatedAt };
+    const resource = { id, workingMemory: mail(id), metadata: { id }, createdAt, updatedAt };
     await (await memoryOf(store)).saveResource({ resource });
   },
-  async remove(store, person) {
-    const [createdAt, updatedAt] = [new Date(), new Date()];
-    const resource = { id: ids.get(person)!, workingMemory: "", metadata: {}, createdAt, updatedAt };
-    await (await memoryOf(store)).saveResource({ resource });
+  async remove(store, run) {
+    await using inspector = await openInspector(targets.get(store)!, { write: true });
+    await inspector.remove({ space: "mastra-resources", run });
   },
 });

@@ -26,6 +26,7 @@ const PLUGINS: Readonly<Record<KnownSpace, Plugin>> = {
   "claude-agent-sdk": claudeAgentSdk,
   mastra: mastra.workflows,
   "mastra-threads": mastra.threads,
+  "mastra-resources": mastra.resources,
   "openai-agents": openai.sessions,
   "openai-agents-states": openai.states,
 };

@@ -26,6 +26,7 @@ export type KnownSpace =
   | "claude-agent-sdk"
   | "mastra"
   | "mastra-threads"
+  | "mastra-resources"
   | "openai-agents"
   | "openai-agents-states";
 
@@ -49,6 +50,7 @@ const TRAITS: {
   "claude-agent-sdk": claudeAgentSdk,
   mastra: mastra.mastra,
   "mastra-threads": mastra.threads,
+  "mastra-resources": mastra.resources,
   "openai-agents": openai.sessions,
   "openai-agents-states": openai.states,
 };

@@ -132,11 +132,11 @@ export async function keysOf(context: Pick<Context, "engine">, runs: readonly Ke
 async function allKeys({ engine }: Pick<Context, "engine">, space: Space | undefined): Promise<Key[]> {
   const found: FoundRun[] = [];
   const runs = contractsOf(space);
-  const contracts = [
+  const contracts = new Set([
     ...runs,
     ...runs.flatMap((each) => [traitsOf(each).beside ?? [], traitsOf(each).shared ?? []].flat()),
-  ];
-  for (const contract of [...contracts, ...contracts.map(effectsOf).filter((effects) => effects !== undefined)]) {
+  ]);
+  for (const contract of [...contracts, ...[...contracts].map(effectsOf).filter((effects) => effects !== undefined)]) {
     let before: number | undefined;
     for (;;) {
       const page = await inspect.call(engine.native, "began", { space: contract, group: "", before, limit: PAGE });

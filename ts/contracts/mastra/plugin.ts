@@ -37,6 +37,8 @@ export const workflows: Plugin = {
 
 export const threads: Plugin = { values: readFirst };
 
+export const resources: Plugin = { values: readFirst };
+
 const codeOf = (run: string, workflow: string, step: readonly string[]) => {
   const path = JSON.stringify(step.length === 1 ? step[0] : step);
   return `const run = await mastra.getWorkflow(${JSON.stringify(workflow)}).createRun({ runId: ${JSON.stringify(run)} });

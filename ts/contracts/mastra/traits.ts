@@ -16,6 +16,11 @@ export const threads = {
   records: true,
   beside: ["mastra-threads/rows"],
   // A resource belongs to several threads.
-  shared: ["mastra-threads/resources"],
+  shared: ["mastra-resources"],
   insteadOfFork: "call copyThread() of the memory, with messageFilter",
+} satisfies Traits;
+
+export const resources = {
+  single: true,
+  insteadOfFork: "save the working memory as another resource",
 } satisfies Traits;

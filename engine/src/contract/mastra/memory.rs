@@ -30,7 +30,7 @@ pub const MESSAGES: Contract = Contract {
 };
 pub const THREADS: Contract = Contract::new("mastra-threads/rows", ContractId(15), request, |_| Ok(Shown::default()));
 pub const RESOURCES: Contract =
-    Contract::new("mastra-threads/resources", ContractId(16), request, |_| Ok(Shown::default()));
+    Contract { single: true, ..Contract::new("mastra-resources", ContractId(16), request, show_resource) };
 
 /// The maximum number of bytes in a page of rows.
 const PAGE_BYTES: usize = 4 << 20;
@@ -380,6 +380,13 @@ fn around(answer: Answer) -> Result<Option<Response>> {
     let (mut before, after) = (rows(before)?, rows(after)?);
     before.reverse();
     Response::json(&(before, after)).map(Some)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape that every contract has")]
+fn show_resource(header: &Header) -> Result<Shown> {
+    #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
+    let at = Some(header.saved_at as f64);
+    Ok(Shown { at, ..Shown::default() })
 }
 
 fn show_message(header: &Header) -> Result<Shown> {
