@@ -29,6 +29,8 @@ pub struct NativeOptions {
     /// `None`: no limit.
     pub ttl: Option<f64>,
     /// `None`: no limit.
+    pub waiting_ttl: Option<f64>,
+    /// `None`: no limit.
     pub max_bytes: Option<f64>,
     /// The maximum share of the time that background removals take, in percent.
     pub prune_percent: f64,
@@ -88,6 +90,7 @@ impl NativeOptions {
             retention: Policy {
                 keep_last: limit("keepLastN", self.keep_last_n)?,
                 ttl: limit("ttlMs", self.ttl)?.map(u64::cast_signed),
+                waiting_ttl: limit("waitingTtlMs", self.waiting_ttl)?.map(u64::cast_signed),
                 max_bytes: limit("maxBytes", self.max_bytes)?,
                 percent: u8::try_from(whole("prunePercent", self.prune_percent, 1..=100)?).unwrap_or(100),
             },

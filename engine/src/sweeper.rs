@@ -13,7 +13,8 @@ use crate::backend::{Backend, Lazy};
 use crate::clock_watch::{self, ClockWatch, Times, Verdict};
 use crate::error::{Code, Error, Result};
 use crate::events::{Event, Events, Swept};
-use crate::retention::{BATCH, Cursor, Policy, Prune, Rule};
+use crate::record::Seq;
+use crate::retention::{BATCH, Cursor, Policy, Prune, Pruned, Rule};
 use crate::worker::{Task, Worker};
 
 /// The minimum time between the end of a sweep and the beginning of the next sweep.
@@ -22,6 +23,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LONG_PAUSE: Duration = Duration::from_secs(60);
 /// The minimum pause after a sweep, as a multiple of the duration of its last batch, which found nothing to remove.
 const REST: u32 = 20;
+/// A sweep looks again at checkpoints that stay for their runs after this pause, as a multiple of the time that looking
+/// takes. The sweeps in between begin behind them.
+const LOOK_AGAIN: u32 = 50;
 /// The time for which a sweeper pauses after it has found that another sweeper works on the same storage.
 const AWAY: Duration = Duration::from_secs(15);
 /// The size of batches. It is adjusted so that a batch takes about `time`.
@@ -58,6 +62,8 @@ pub(crate) struct Sweeper {
     batches: &'static Batches,
     /// Identifies this sweeper among the sweepers of the storage.
     worker: i64,
+    /// The beginning of the store that sweeps by age skip.
+    stays: Stays,
     /// The start of the current sweep, and its results so far.
     begun: Instant,
     done: Swept,
@@ -68,6 +74,36 @@ pub(crate) struct Sweeper {
     /// Checks that the machine's clock is reliable.
     watch: ClockWatch,
     events: Arc<Events>,
+}
+
+/// The beginning of the store that a sweep by age has found full of checkpoints that stay: those of runs that wait for
+/// a person, which may be many.
+#[derive(Default)]
+struct Stays {
+    /// The last save number of the beginning.
+    to: Seq,
+    /// The time that it takes to look at them.
+    took: Duration,
+    /// The time at which a sweep looks at them again.
+    again: Option<Instant>,
+}
+
+impl Stays {
+    /// Returns where a sweep by age begins.
+    fn begin(&mut self) -> Cursor {
+        if self.again.is_none_or(|again| again <= Instant::now()) {
+            *self = Self::default();
+        }
+        Cursor { after: self.to, total: None }
+    }
+
+    /// Adds a batch that began at `from`.
+    fn add(&mut self, from: Cursor, batch: &Pruned, took: Duration) {
+        if let (true, true, Some(next)) = (batch.all_stay, from.after == self.to, batch.next) {
+            (self.to, self.took) = (next.after, self.took + took);
+            self.again = Some(Instant::now() + self.took * LOOK_AGAIN);
+        }
+    }
 }
 
 impl Sweeper {
@@ -82,6 +118,7 @@ impl Sweeper {
             most: BATCH,
             batches: &HERE,
             worker: random.cast_signed(),
+            stays: Stays::default(),
             begun: Instant::now(),
             done: Swept::default(),
             removed: 0,
@@ -153,10 +190,13 @@ impl Sweeper {
         if self.left.is_empty() {
             self.saved.store(false, Ordering::Relaxed);
             (self.begun, self.done) = (begun, Swept::default());
-            let old = self.policy.ttl.filter(|_| self.believes(now));
-            let old = old.map(|ttl| Rule::SavedBefore(now.machine.saturating_sub(ttl)));
-            let large = self.policy.max_bytes.map(Rule::MaxBytes);
-            self.left.extend(old.into_iter().chain(large).map(|rule| (rule, Cursor::default())));
+            let before = |ttl| now.machine.saturating_sub(ttl);
+            if let Some(ttl) = self.policy.ttl.filter(|_| self.believes(now)) {
+                self.left.push_back((Rule::SavedBefore(before(ttl)), self.stays.begin()));
+                let waiting = self.policy.waiting_ttl.map(|ttl| Rule::AllSavedBefore(before(ttl)));
+                self.left.extend(waiting.map(|rule| (rule, Cursor::default())));
+            }
+            self.left.extend(self.policy.max_bytes.map(|most| (Rule::MaxBytes(most), Cursor::default())));
         }
         let pruned = self.batch(backend);
         let took = begun.elapsed();
@@ -183,16 +223,20 @@ impl Sweeper {
     /// Removes one batch of the first rule. Returns the number of removed checkpoints.
     fn batch(&mut self, backend: &mut dyn Backend) -> Result<usize> {
         let Some((rule, cursor)) = self.left.pop_front() else { return Ok(0) };
+        let begun = Instant::now();
         let pruned = backend.prune(&Prune { contract: None, rule, cursor, most: self.most });
         let pruned = pruned.inspect_err(|_| self.left.clear())?;
         self.done.checkpoints += pruned.checkpoints;
         self.done.bytes += pruned.bytes;
         self.done.lineages += pruned.lineages;
+        if let Rule::SavedBefore(_) = rule {
+            self.stays.add(cursor, &pruned, begun.elapsed());
+        }
         match rule {
             // Checkpoints that were saved later also expire later, unless a clock was changed. The sweep ends at the
-            // first batch without expired checkpoints. A batch that met only expired checkpoints of leased runs, which
-            // stay, does not end it.
-            Rule::SavedBefore(_) if !pruned.met => {}
+            // first batch without expired checkpoints. A batch that met only expired checkpoints that stay, because their
+            // runs are leased or wait, does not end it.
+            Rule::SavedBefore(_) | Rule::AllSavedBefore(_) if !pruned.met => {}
             _ => self.left.extend(pruned.next.map(|next| (rule, next))),
         }
         self.removed += pruned.checkpoints;
@@ -320,8 +364,8 @@ mod tests {
     use crate::events::Warning;
     use crate::op::{Applied, Op, Unit};
     use crate::query::{Answer, Query};
-    use crate::record::{ContractId, Header, Part};
-    use crate::retention::{LEASES, Owned, Pruned};
+    use crate::record::{ContractId, Header, Part, Status};
+    use crate::retention::{LEASES, Owned};
 
     const TTL: i64 = 1000;
 
@@ -398,6 +442,52 @@ mod tests {
         }
         assert_eq!(left(&mut backend), 5 * BATCH as u64 + 1);
         assert!(sweeper.left.is_empty(), "it ends");
+    }
+
+    fn waits(backend: &mut Memory, run: usize, saved_at: i64) {
+        let header = Header { saved_at, status: Status::Waiting, ..Header::new(ContractId(1), run.to_string(), "") };
+        let header = Header { id: format!("{run} waits"), ..header };
+        backend.apply(&[vec![Op::put(header, Vec::new())].into()]).remove(0).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_waits_stays_until_its_own_time() {
+        let mut backend = Memory::new();
+        waits(&mut backend, 1, 0);
+        waits(&mut backend, 2, TTL);
+        save(&mut backend, 3, 0);
+        let mut limited = sweeper(Policy { ttl: Some(TTL), ..Policy::default() });
+        sweep(&mut limited, &mut backend, times(10 * TTL));
+        assert_eq!(left(&mut backend), 2, "they wait");
+        let mut limited = sweeper(Policy { ttl: Some(TTL), waiting_ttl: Some(9 * TTL), ..Policy::default() });
+        sweep(&mut limited, &mut backend, times(9 * TTL + 1));
+        assert_eq!(left(&mut backend), 1, "the first has waited too long");
+    }
+
+    #[test]
+    fn sweeps_begin_behind_many_runs_that_wait() {
+        let mut backend = Memory::new();
+        let many = 20 * BATCH;
+        (0..many).for_each(|run| waits(&mut backend, run, 0));
+        let mut sweeper = sweeper(Policy { ttl: Some(TTL), ..Policy::default() });
+        sweep(&mut sweeper, &mut backend, times(TTL + 1));
+        assert_eq!(left(&mut backend), many as u64);
+        let to = sweeper.stays.to;
+        assert!(to > many as i64 / 2, "{to}");
+        // The next sweep removes what has expired behind them.
+        sweeper.stays.again = Some(Instant::now() + Duration::from_secs(3600));
+        (0..10).for_each(|id| save(&mut backend, id, 0));
+        sweeper.step(&mut backend, times(TTL + 1));
+        assert_eq!(left(&mut backend), many as u64, "in its first batch");
+        sweep(&mut sweeper, &mut backend, times(TTL + 1));
+        // A run that has gone on is found when they are looked at again.
+        let header = Header { saved_at: 2 * TTL, ..Header::new(ContractId(1), "0", "0 goes on") };
+        backend.apply(&[vec![Op::put(header, Vec::new())].into()]).remove(0).unwrap();
+        sweep(&mut sweeper, &mut backend, times(TTL + 1));
+        assert_eq!(left(&mut backend), many as u64 + 1);
+        sweeper.stays.again = Some(Instant::now());
+        sweep(&mut sweeper, &mut backend, times(TTL + 1));
+        assert_eq!(left(&mut backend), many as u64);
     }
 
     #[test]

@@ -27,6 +27,18 @@ impl ContractId {
         self.0 & Self::EFFECTS != 0
     }
 
+    /// The contract of the runs whose effects this contract has, or the contract itself.
+    #[must_use]
+    pub const fn of_runs(self) -> Self {
+        Self(self.0 & !Self::EFFECTS)
+    }
+
+    /// True if the lineages of the contract are the namespaces of threads. A name begins with the length of the
+    /// thread's name in bytes, a colon and that name. The thread's own lineage has nothing behind it.
+    pub const fn has_namespaces(self) -> bool {
+        matches!(self.0, 4 | 7)
+    }
+
     /// True if the checkpoints of the contract are records: effects, or the messages of a thread. No record replaces
     /// another, so limits on the number of checkpoints do not apply.
     pub const fn has_records(self) -> bool {

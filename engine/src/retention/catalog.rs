@@ -1,7 +1,7 @@
 //! The queries that retention planning sends to a backend.
 
 use crate::error::Result;
-use crate::record::{ContractId, Seq};
+use crate::record::{ContractId, Seq, Status};
 
 /// The fields of a checkpoint that planning uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,16 @@ pub struct Entry {
     pub lineage: i64,
     /// The time of the save, in ms since the epoch.
     pub saved_at: i64,
+}
+
+/// The fields of a lineage that planning uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The position of the lineage.
+    pub lineage: i64,
+    pub contract: ContractId,
+    pub name: String,
+    pub status: Status,
 }
 
 /// A list of checkpoints in save order.
@@ -67,8 +77,10 @@ pub trait Catalog {
     /// Returns at most `most` lineage positions greater than `after`, in ascending order. Leaves out lineages of
     /// records: see [`ContractId::has_records`].
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>>;
-    /// Returns the given lineages that hold effects: see [`ContractId::is_effects`].
-    fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>>;
+    /// Returns these lineages, in any order. Lineages that are not stored are missing in the answer.
+    fn lines(&self, lineages: &[i64]) -> Result<Vec<Line>>;
+    /// Returns those of the lineages, by contract and name, whose status is [`Status::Waiting`].
+    fn waiting_among(&self, runs: &[(ContractId, String)]) -> Result<Vec<(ContractId, String)>>;
     /// Returns the stored leases, and the time on the store's clock.
     fn leases(&self) -> Result<Leases>;
     /// Returns the positions of a contract's lineages with this name, or with this prefix if `all` is true.

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::catalog::{Catalog, Entry};
+use super::catalog::{Catalog, Entry, Line};
 use super::excess::Keep;
 use super::known::{Known, missing};
 use super::ledger::{Ledger, signed};
 use super::policy::{BATCH, Cursor, LOOK, Prune, Pruned, Rule};
 use super::together::Together;
+use super::waiting::waiting;
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
 
@@ -28,6 +29,8 @@ pub struct Plan {
     pub next: Option<Cursor>,
     /// True if the batch has met checkpoints that the rule selects, even if all of them stay.
     pub met: bool,
+    /// True if the batch was full of checkpoints that the rule selects.
+    pub full: bool,
 }
 
 impl Plan {
@@ -42,6 +45,7 @@ impl Plan {
             lineages,
             next,
             met: self.met || !self.victims.is_empty(),
+            all_stay: self.full && self.victims.is_empty(),
         }
     }
 
@@ -65,9 +69,9 @@ pub fn candidates(catalog: &dyn Catalog, prune: &Prune) -> Result<BTreeSet<i64>>
     let (after, look) = (prune.cursor.after, prune.most.saturating_mul(LOOK));
     let keep = match prune.rule {
         Rule::KeepLast(keep) => usize::try_from(keep).unwrap_or(usize::MAX),
-        Rule::SavedBefore(_) | Rule::MaxBytes(_) => {
+        Rule::SavedBefore(_) | Rule::AllSavedBefore(_) | Rule::MaxBytes(_) => {
             let entries = catalog.saved_after(prune.contract, after, prune.rule.before(), look)?.entries.into_iter();
-            let may_go = |entry: &Entry| !matches!(prune.rule, Rule::SavedBefore(time) if entry.saved_at >= time);
+            let may_go = |entry: &Entry| prune.rule.before().is_none_or(|time| entry.saved_at < time);
             return Ok(entries.filter(may_go).map(|entry| entry.lineage).collect());
         }
     };
@@ -92,7 +96,8 @@ pub fn candidates(catalog: &dyn Catalog, prune: &Prune) -> Result<BTreeSet<i64>>
 /// Plans a batch. Removals that are already in the ledger are treated as done.
 fn plan_with(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
     match prune.rule {
-        Rule::SavedBefore(time) => in_save_order(known, prune, ledger, &mut Limit::new(By::Time { time, held: None })),
+        Rule::SavedBefore(time) => in_save_order(known, prune, ledger, &mut Limit::by_time(time, true)),
+        Rule::AllSavedBefore(time) => in_save_order(known, prune, ledger, &mut Limit::by_time(time, false)),
         Rule::MaxBytes(limit) => {
             let counted = match prune.cursor.total {
                 Some(total) => Some(total),
@@ -119,8 +124,16 @@ struct Limit {
     /// The newest checkpoint of each spared lineage, as far as known. It does not change during planning, because the
     /// rule does not remove it.
     newest: HashMap<i64, Option<Seq>>,
-    /// The lineages among them that contain effects.
-    effects: HashSet<i64>,
+    /// What is known about the lineages.
+    traits: HashMap<i64, Traits>,
+}
+
+/// The facts about a lineage on which a limit depends.
+#[derive(Clone, Copy, Default)]
+struct Traits {
+    has_effects: bool,
+    /// True if the rule spares the run because it waits for a person.
+    waits: bool,
 }
 
 enum By {
@@ -129,6 +142,8 @@ enum By {
         time: i64,
         /// The lineages of leased runs. `None`: not needed so far.
         held: Option<HashSet<i64>>,
+        /// True if the rule spares runs that wait for a person.
+        spares_waiting: bool,
     },
     /// Removes the earliest saved checkpoints until the stored bytes are within the limit.
     Bytes {
@@ -141,7 +156,15 @@ enum By {
 
 impl Limit {
     fn new(by: By) -> Self {
-        Self { by, newest: HashMap::new(), effects: HashSet::new() }
+        Self { by, newest: HashMap::new(), traits: HashMap::new() }
+    }
+
+    fn by_time(time: i64, spares_waiting: bool) -> Self {
+        Self::new(By::Time { time, held: None, spares_waiting })
+    }
+
+    fn traits_of(&self, lineage: i64) -> Traits {
+        self.traits.get(&lineage).copied().unwrap_or_default()
     }
 
     /// Returns true if the limit is reached, so that nothing more must be removed.
@@ -164,7 +187,9 @@ impl Limit {
     /// effects.
     fn spares(&self, lineage: i64) -> bool {
         match &self.by {
-            By::Time { held, .. } => held.as_ref().is_some_and(|held| held.contains(&lineage)),
+            By::Time { held, .. } => {
+                self.traits_of(lineage).waits || held.as_ref().is_some_and(|held| held.contains(&lineage))
+            }
             By::Bytes { .. } => true,
         }
     }
@@ -174,11 +199,29 @@ impl Limit {
         if let By::Time { held: held @ None, .. } = &mut self.by {
             *held = Some(super::held::held(catalog)?);
         }
-        let missing = missing(&self.newest, lineages.filter(|lineage| self.spares(*lineage)));
+        let lineages = Vec::from_iter(lineages);
+        self.ask_traits(catalog, &missing(&self.traits, lineages.iter().copied()))?;
+        let missing = missing(&self.newest, lineages.into_iter().filter(|lineage| self.spares(*lineage)));
         if !missing.is_empty() {
-            self.effects.extend(catalog.effects_among(&missing)?);
             self.newest.extend(ledger.newest(catalog, &missing)?);
         }
+        Ok(())
+    }
+
+    fn ask_traits(&mut self, catalog: &dyn Catalog, lineages: &[i64]) -> Result<()> {
+        if lineages.is_empty() {
+            return Ok(());
+        }
+        let lines = catalog.lines(lineages)?;
+        let waiting = match self.by {
+            By::Time { spares_waiting: true, .. } => waiting(catalog, &lines)?,
+            _ => HashSet::new(),
+        };
+        self.traits.extend(lineages.iter().map(|lineage| (*lineage, Traits::default())));
+        let of = |Line { lineage, contract, .. }: &Line| {
+            (*lineage, Traits { has_effects: contract.is_effects(), waits: waiting.contains(lineage) })
+        };
+        self.traits.extend(lines.iter().map(of));
         Ok(())
     }
 
@@ -186,7 +229,7 @@ impl Limit {
     fn takes(&mut self, catalog: &dyn Catalog, ledger: &Ledger, entry: Entry) -> Result<bool> {
         self.ask(catalog, ledger, std::iter::once(entry.lineage))?;
         let stays = self.spares(entry.lineage)
-            && (self.effects.contains(&entry.lineage) || self.newest.get(&entry.lineage) == Some(&Some(entry.seq)));
+            && (self.traits_of(entry.lineage).has_effects || self.newest.get(&entry.lineage) == Some(&Some(entry.seq)));
         Ok(self.may_take(&entry) && !stays)
     }
 }
@@ -198,6 +241,7 @@ fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limi
     saved.next.into_iter().for_each(|after| plan.next_after(after));
     entries.retain(|entry| !ledger.is_gone(entry.seq) && limit.may_take(entry));
     plan.met = !entries.is_empty();
+    plan.full = entries.len() == look;
     // Ask one question for all entries. It also covers a long chain of dependents, as far as the chain is in the batch.
     known.ask_dependents(&seqs(&entries))?;
     let mut together = Together::default();
@@ -352,5 +396,6 @@ pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rul
         lineages: ended.count() as u64,
         next: None,
         met: !gone.is_empty(),
+        all_stay: false,
     })
 }

@@ -21,6 +21,9 @@ pub struct Policy {
     pub keep_last: Option<u64>,
     /// The time for which a checkpoint is kept after its save, in ms. Older checkpoints are removed in the background.
     pub ttl: Option<i64>,
+    /// The time after which `ttl` also applies to runs that wait for a person, in ms. Not less than `ttl`. `None`: they
+    /// stay.
+    pub waiting_ttl: Option<i64>,
     /// The maximum stored size of all payloads together, in bytes. If the stored size is greater, the oldest
     /// checkpoints are removed in the background.
     pub max_bytes: Option<u64>,
@@ -30,7 +33,7 @@ pub struct Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { keep_last: None, ttl: None, max_bytes: None, percent: Self::PERCENT }
+        Self { keep_last: None, ttl: None, waiting_ttl: None, max_bytes: None, percent: Self::PERCENT }
     }
 }
 
@@ -50,8 +53,10 @@ impl Policy {
 #[serde(rename_all = "camelCase")]
 pub enum Rule {
     /// Removes checkpoints that were saved before this time, in ms since the epoch. This rule may also remove the
-    /// newest checkpoint of a lineage.
+    /// newest checkpoint of a lineage, unless the run is leased or waits for a person.
     SavedBefore(i64),
+    /// As [`Rule::SavedBefore`], but does not spare runs that wait.
+    AllSavedBefore(i64),
     /// Keeps this number of checkpoints in each lineage. The oldest checkpoints are removed first, by sort key and then by save order, or
     /// by save order alone: see [`Header::age_offset`](crate::record::Header::age_offset).
     KeepLast(u64),
@@ -62,9 +67,9 @@ pub enum Rule {
 
 impl Rule {
     /// Returns the time before which a checkpoint must have been saved, for a rule about time.
-    pub(super) fn before(self) -> Option<i64> {
+    pub(crate) fn before(self) -> Option<i64> {
         match self {
-            Self::SavedBefore(time) => Some(time),
+            Self::SavedBefore(time) | Self::AllSavedBefore(time) => Some(time),
             Self::KeepLast(_) | Self::MaxBytes(_) => None,
         }
     }
@@ -106,4 +111,7 @@ pub struct Pruned {
     /// True if the batch has met checkpoints that the rule selects, even if they stay.
     #[serde(skip)]
     pub met: bool,
+    /// True if the batch was full of checkpoints that the rule selects, and all of them stay.
+    #[serde(skip)]
+    pub all_stay: bool,
 }

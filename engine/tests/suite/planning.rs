@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::common::prelude::*;
-use forkpoint_engine::retention::{BATCH, Catalog, Entry, Leases, Plan, SavedList, Stored, plan, preview};
+use forkpoint_engine::retention::{BATCH, Catalog, Entry, Leases, Line, Plan, SavedList, Stored, plan, preview};
 use proptest::prelude::*;
 
 /// The contract of all checkpoints of a [`FakeCatalog`], and the time on its clock.
@@ -31,6 +31,10 @@ struct Row {
 struct FakeCatalog {
     rows: BTreeMap<Seq, Row>,
     leases: Vec<(i64, Vec<u8>)>,
+    /// The lineages that wait.
+    waiting: Vec<i64>,
+    /// The contracts and names of lineages. Others belong to [`RUNS`], and their position is their name.
+    names: BTreeMap<i64, (ContractId, String)>,
     questions: RefCell<BTreeMap<&'static str, usize>>,
 }
 
@@ -70,6 +74,10 @@ impl FakeCatalog {
         all.into_iter().map(entry).collect()
     }
 
+    fn status(&self, lineage: i64) -> Status {
+        if self.waiting.contains(&lineage) { Status::Waiting } else { Status::Finished }
+    }
+
     fn count_question(&self, what: &'static str) {
         *self.questions.borrow_mut().entry(what).or_default() += 1;
     }
@@ -93,9 +101,19 @@ impl Catalog for FakeCatalog {
         let all: std::collections::BTreeSet<i64> = self.rows.values().map(|row| row.lineage).collect();
         Ok(all.into_iter().filter(|lineage| *lineage > after).take(most).collect())
     }
-    fn effects_among(&self, _: &[i64]) -> Result<Vec<i64>> {
-        self.count_question("effects_among");
-        Ok(Vec::new())
+    fn lines(&self, lineages: &[i64]) -> Result<Vec<Line>> {
+        self.count_question("lines");
+        let line = |lineage: &i64| {
+            let (contract, name) = self.names.get(lineage).cloned().unwrap_or((RUNS, lineage.to_string()));
+            Line { lineage: *lineage, contract, name, status: self.status(*lineage) }
+        };
+        Ok(lineages.iter().map(line).collect())
+    }
+    fn waiting_among(&self, runs: &[(ContractId, String)]) -> Result<Vec<(ContractId, String)>> {
+        self.count_question("waiting_among");
+        let waits = |(lineage, _): &(&i64, _)| self.status(**lineage) == Status::Waiting;
+        let waiting: Vec<_> = self.names.iter().filter(waits).map(|(_, run)| run).collect();
+        Ok(runs.iter().filter(|run| waiting.contains(run)).cloned().collect())
     }
     fn leases(&self) -> Result<Leases> {
         self.count_question("leases");
@@ -198,7 +216,10 @@ fn bytes_are_freed_until_they_are_enough() {
 #[test]
 fn a_batch_goes_on_where_the_last_one_ended() {
     let first = plan(&chain(), &batch(Rule::SavedBefore(1), Cursor::default(), 2)).unwrap();
-    assert_eq!(first, Plan { victims: vec![1, 2], next: Some(Cursor { after: 2, total: None }), met: true });
+    assert_eq!(
+        first,
+        Plan { victims: vec![1, 2], next: Some(Cursor { after: 2, total: None }), met: true, full: false }
+    );
     let done = first.done(7, 0);
     assert_eq!((done.checkpoints, done.bytes), (2, 7));
     let second = plan(&chain(), &batch(Rule::SavedBefore(1), done.next.unwrap(), 2)).unwrap();
@@ -244,6 +265,42 @@ fn a_rule_about_age_leaves_the_newest_checkpoint_of_a_leased_run() {
         [1, 3, 5],
         "a rule that keeps the newest anyway"
     );
+}
+
+#[test]
+fn a_rule_about_age_leaves_what_a_waiting_run_goes_on_from() {
+    let row = |lineage, saved_at| Row { lineage, saved_at, ..Row::default() };
+    let threads = ContractId(4);
+    // A thread (1) with a namespace (2), effects of both (3 and 4), another thread (5), and a run of another contract (6)
+    // with effects (7).
+    let names = [
+        (1, (threads, "1:a")),
+        (2, (threads, "1:anode")),
+        (3, (threads.effects(), "1:a")),
+        (4, (threads.effects(), "1:anode")),
+        (5, (threads, "2:ab")),
+        (6, (RUNS, "1:anode")),
+        (7, (RUNS.effects(), "1:anode")),
+    ];
+    let names: BTreeMap<_, _> = names.map(|(lin, (of, name))| (lin, (of, name.to_owned()))).into();
+    // Each has two old checkpoints.
+    let rows: Vec<_> = (1..=7).flat_map(|lineage| [row(lineage, 0), row(lineage, 0)]).collect();
+    let stay = |waiting: &[i64], rule| {
+        let (waiting, names) = (waiting.to_vec(), names.clone());
+        let catalog = FakeCatalog { waiting, names, ..FakeCatalog::new(rows.clone()) };
+        let victims = plan(&catalog, &batch(rule, Cursor::default(), 500)).unwrap().victims;
+        assert!(catalog.questions() <= 7);
+        (1..=14).filter(|seq| !victims.contains(seq)).collect::<Vec<Seq>>()
+    };
+    let old = Rule::SavedBefore(5);
+    assert_eq!(stay(&[], old), []);
+    assert_eq!(stay(&[1], old), [2, 4, 5, 6, 7, 8], "the newest of each namespace, and all effects");
+    assert_eq!(stay(&[2], old), [], "a question that the thread has left behind");
+    assert_eq!(stay(&[5], old), [10]);
+    assert_eq!(stay(&[6], old), [12, 13, 14]);
+    assert_eq!(stay(&[1, 5, 6], Rule::AllSavedBefore(5)), []);
+    let kept = stay(&[], Rule::KeepLast(1));
+    assert_eq!(stay(&[1, 6], Rule::KeepLast(1)), kept, "a rule that keeps the newest anyway");
 }
 
 /// Interleaved chains of deltas. If `dependent` is true, each checkpoint also depends on the previous checkpoint in
@@ -323,6 +380,7 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
 fn rule() -> impl Strategy<Value = Rule> {
     prop_oneof![
         (0..12i64).prop_map(Rule::SavedBefore),
+        (0..12i64).prop_map(Rule::AllSavedBefore),
         (0..3u64).prop_map(Rule::KeepLast),
         (0..20u64).prop_map(Rule::KeepLast),
         (0..9000u64).prop_map(Rule::MaxBytes),
@@ -336,8 +394,9 @@ proptest! {
     fn planning_in_bulk_is_planning_one_by_one(
         rows in rows(),
         rules in prop::collection::vec((rule(), prop_oneof![1..30usize, 30..80usize]), 1..4),
+        waiting in prop::collection::vec(0..4i64, 0..3),
     ) {
-        let mut catalog = FakeCatalog::new(rows);
+        let mut catalog = FakeCatalog { waiting, ..FakeCatalog::new(rows) };
         let mut expected = reference::Ledger::default();
         for (rule, _) in &rules {
             let mut next = Some(Cursor::default());

@@ -4,14 +4,14 @@ use std::cell::Cell;
 
 use tokio_postgres::Row;
 
-use super::key::number;
+use super::key::{columns, name, number};
 use super::transaction::Transaction;
 use super::value::values;
-use super::{lineage, row};
+use super::{lineage, row, status};
 use crate::backend::number::unsigned;
 use crate::error::Result;
-use crate::record::{ContractId, Seq};
-use crate::retention::{Catalog, Entry, LEASES, Leases, SavedList, Stored};
+use crate::record::{ContractId, Seq, Status};
+use crate::retention::{Catalog, Entry, LEASES, Leases, Line, SavedList, Stored};
 
 /// The number of checkpoints that the server examines for a list.
 const LOOKED_AT: i64 = 100_000;
@@ -134,9 +134,27 @@ impl Catalog for PostgresCatalog<'_> {
         Ok(rows.iter().map(|row| (row.get(0), row.get(1), unsigned(row.get(2)))).collect())
     }
 
-    fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>> {
-        let sql = "SELECT lin FROM @lineage WHERE lin = ANY($1) AND contract >= 128";
-        Ok(row::numbers(&self.open.query(sql, values![lineages.to_vec()])?))
+    fn lines(&self, lineages: &[i64]) -> Result<Vec<Line>> {
+        let sql = "SELECT lin, contract, name, status FROM @lineage WHERE lin = ANY($1)";
+        let line = |row: &Row| {
+            let (contract, name) = (row::contract(row, 1)?, row::text(row, 2)?);
+            Ok(Line { lineage: row.get(0), contract, name, status: status::read(row, 3) })
+        };
+        self.open.query(sql, values![lineages.to_vec()])?.iter().map(line).collect()
+    }
+
+    fn waiting_among(&self, runs: &[(ContractId, String)]) -> Result<Vec<(ContractId, String)>> {
+        // `OFFSET 0` keeps the planner from walking through all runs that wait.
+        let sql = "SELECT w.ord FROM unnest($1, $2) WITH ORDINALITY AS w(contract, name, ord) CROSS JOIN LATERAL (
+               SELECT l.status FROM @lineage AS l
+               WHERE l.contract = w.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name
+               OFFSET 0) AS l
+             WHERE l.status = $3";
+        let names: Vec<_> = runs.iter().map(|(contract, run)| name(*contract, run)).collect();
+        let mut given = columns(&names);
+        given.extend(values![status::parameter(Status::Waiting)]);
+        let places = row::numbers(&self.open.query(sql, given)?).into_iter();
+        Ok(places.filter_map(|place| runs.get(usize::try_from(place - 1).ok()?).cloned()).collect())
     }
 
     fn leases(&self) -> Result<Leases> {

@@ -5,12 +5,12 @@ use rusqlite::{Connection, Params, Row, params};
 use super::chain::{Chain, dependants};
 use super::ids::id;
 use super::statement::{all, first, number, one};
-use super::{lineage, row};
+use super::{lineage, row, status};
 use crate::backend::clock::machine_clock;
 use crate::backend::number::{signed, unsigned};
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Seq};
-use crate::retention::{Catalog, Entry, LEASES, Leases, SavedList, Stored};
+use crate::record::{ContractId, Seq, Status};
+use crate::retention::{Catalog, Entry, LEASES, Leases, Line, SavedList, Stored};
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +45,16 @@ impl SqliteCatalog<'_> {
     /// The number of checkpoints of a lineage.
     pub(super) fn count(&self, lineage: i64) -> Result<u64> {
         self.number(COUNT, [lineage])
+    }
+
+    /// Reads a lineage. Computes its status if the column is damaged. If that fails too, the run counts as waiting and
+    /// stays, because retention must not stop at damage. A check reports it.
+    fn line(&self, row: &Row<'_>) -> Result<Line> {
+        let (lin, contract) = (row.get(0)?, ContractId(row.get(1)?));
+        let name = String::from_utf8_lossy(row.get_ref(2)?.as_bytes()?).into_owned();
+        let status = status::opened(lin, row.get(3)?);
+        let status = status.unwrap_or_else(|| status::derived(self.0, lin).unwrap_or(Status::Waiting));
+        Ok(Line { lineage: lin, contract, name, status })
     }
 
     /// Reads the rows of these index entries of a lineage, in the order of the entries. Skips a row whose sort key
@@ -95,15 +105,22 @@ impl Catalog for SqliteCatalog<'_> {
         Ok(lineages)
     }
 
-    fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>> {
-        let mut found = Vec::new();
+    fn lines(&self, lineages: &[i64]) -> Result<Vec<Line>> {
+        let sql = "SELECT lin, contract, name, status FROM lineage WHERE lin = ?";
+        let mut found = Vec::with_capacity(lineages.len());
         for lin in lineages {
-            found.extend(one(
-                self.0,
-                "SELECT lin FROM lineage WHERE lin = ? AND contract >= 128",
-                [lin],
-                first::<i64>,
-            )?);
+            found.extend(one(self.0, sql, [lin], |row| self.line(row))?);
+        }
+        Ok(found)
+    }
+
+    fn waiting_among(&self, runs: &[(ContractId, String)]) -> Result<Vec<(ContractId, String)>> {
+        let sql =
+            "SELECT lin, contract, name, status FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name = ?";
+        let mut found = Vec::new();
+        for run in runs {
+            let line = one(self.0, sql, params![run.0.0, run.1], |row| self.line(row))?;
+            found.extend(line.filter(|line| line.status == Status::Waiting).map(|_| run.clone()));
         }
         Ok(found)
     }

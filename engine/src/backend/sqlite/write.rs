@@ -26,7 +26,7 @@ use crate::error::{Code, Result};
 use crate::names;
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, LogMust, Op, Subject, Unit};
 use crate::record::{Bound, ContractId, Draft, Encoded, Header, LabelChanges, Labels, Order, Record, Seq};
-use crate::retention::{LEASES, Prune, Pruned, Rule, plan};
+use crate::retention::{LEASES, Prune, Pruned, plan};
 
 /// Selects the greatest save number of all checkpoint rows.
 const LAST_SEQ: &str = "SELECT coalesce(max(seq), 0) FROM checkpoint";
@@ -52,7 +52,7 @@ pub(super) fn transaction(
 pub(super) fn prune(transaction: Transaction<'_>, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let mut writing = Writing::begin(&transaction, cache, Effort::Full)?;
     let mut plan = plan(&SqliteCatalog(&transaction), prune)?;
-    if let Rule::SavedBefore(_) = prune.rule {
+    if prune.rule.before().is_some() {
         // Keep damaged rows, because their save time may be wrong. A check reports them.
         let mut whole = Vec::with_capacity(plan.victims.len());
         for seq in std::mem::take(&mut plan.victims) {

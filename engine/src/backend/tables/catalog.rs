@@ -5,8 +5,8 @@ use super::maps::Tables;
 use super::row::Row;
 use crate::backend::clock::machine_clock;
 use crate::error::Result;
-use crate::record::{ContractId, Seq, SortKey};
-use crate::retention::{Catalog, Entry, LEASES, Leases, SavedList, Stored};
+use crate::record::{ContractId, Seq, SortKey, Status};
+use crate::retention::{Catalog, Entry, LEASES, Leases, Line, SavedList, Stored};
 
 impl<C: Contents> Tables<C> {
     fn entries<'a>(&self, order: impl Iterator<Item = &'a (SortKey, Seq)>, most: usize) -> Vec<Entry> {
@@ -31,9 +31,21 @@ impl<C: Contents> Catalog for Tables<C> {
         Ok(of.map(|(position, _)| *position).take(most).collect())
     }
 
-    fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>> {
-        let of = |lin: &&i64| self.lineages.get(lin).is_some_and(|row| row.contract.is_effects());
-        Ok(lineages.iter().filter(of).copied().collect())
+    fn lines(&self, lineages: &[i64]) -> Result<Vec<Line>> {
+        let line = |lin: &i64| {
+            let row = self.lineages.get(lin)?;
+            let (contract, name, status) = (row.contract, row.name.clone(), self.status(row));
+            Some(Line { lineage: *lin, contract, name, status })
+        };
+        Ok(lineages.iter().filter_map(line).collect())
+    }
+
+    fn waiting_among(&self, runs: &[(ContractId, String)]) -> Result<Vec<(ContractId, String)>> {
+        let waits = |run: &&(ContractId, String)| {
+            let row = self.positions.get(*run).and_then(|lin| self.lineages.get(lin));
+            row.is_some_and(|row| self.status(row) == Status::Waiting)
+        };
+        Ok(runs.iter().filter(waits).cloned().collect())
     }
 
     fn leases(&self) -> Result<Leases> {

@@ -130,8 +130,11 @@ pub(super) fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) ->
             return Ok((victims, after(entry.seq - 1, total)));
         }
         let goes = |entry: Entry| {
-            if let Rule::SavedBefore(time) = prune.rule {
-                return Ok(entry.saved_at < time);
+            let waits = catalog.lines(&[entry.lineage])?.iter().any(|line| line.status == Status::Waiting);
+            match prune.rule {
+                Rule::SavedBefore(time) if !waits || entry.saved_at >= time => return Ok(entry.saved_at < time),
+                Rule::AllSavedBefore(time) => return Ok(entry.saved_at < time),
+                _ => {}
             }
             let all = ledger.staying(catalog.newest_of(&[(entry.lineage, usize::MAX)])?.concat());
             Ok(all.first() != Some(&entry))
