@@ -47,6 +47,7 @@ describe("the options keepLastN, ttlMs and maxBytes", () => {
   const units = [
     ["keepLastN", "checkpoints"],
     ["ttlMs", "milliseconds"],
+    ["waitingTtlMs", "milliseconds"],
     ["maxBytes", "bytes"],
   ] as const;
 
@@ -66,6 +67,26 @@ describe("the options keepLastN, ttlMs and maxBytes", () => {
       const error = thrown(() => new CheckpointStore("memory:", { [name]: value as unknown as number }));
       expect(error).toBeInstanceOf(TypeError);
       expect(error.message).toBe(`option "${name}" must be a number of ${unit}, or null for no limit, but is ${shown}`);
+    }
+  });
+
+  test("waitingTtlMs needs ttlMs, and is not shorter", async () => {
+    const wrong = [
+      [{ waitingTtlMs: 1 }, TypeError, 'option "waitingTtlMs" needs "ttlMs"'],
+      [{ waitingTtlMs: 1, ttlMs: null }, TypeError, 'option "waitingTtlMs" needs "ttlMs"'],
+      [{ waitingTtlMs: 1, ttlMs: 2 }, RangeError, 'option "waitingTtlMs" must be at least "ttlMs", which is 2, but is 1'],
+    ] as const;
+    for (const [options, kind, message] of wrong) {
+      for (const error of [
+        thrown(() => new CheckpointStore("memory:", options)),
+        await rejection(openStore("memory:", options)),
+      ]) {
+        expect(error).toBeInstanceOf(kind);
+        expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message });
+      }
+    }
+    for (const options of [{ ttlMs: 1, waitingTtlMs: 1 }, { ttlMs: 1, waitingTtlMs: null }, { waitingTtlMs: 0 }]) {
+      expect(await open("memory:", options).prune()).toMatchObject({ removed: 0 });
     }
   });
 
@@ -307,6 +328,9 @@ test.each([
     TypeError,
     'option "maxBytes" must be a number of bytes, or null for no limit, but is a string',
   ],
+  [{ waiting: "yes" }, TypeError, 'option "waiting" must be true or false, but is a string'],
+  [{ waiting: true }, TypeError, 'option "waiting" needs "olderThan"'],
+  [{ waiting: true, olderThan: null, keepLastN: 1 }, TypeError, 'option "waiting" needs "olderThan"'],
   [{ dryRun: 1 }, TypeError, 'option "dryRun" must be true or false, but is 1'],
   [{ signal: {} }, TypeError, 'option "signal" must be an AbortSignal, but is an object'],
   [{ onProgress: true }, TypeError, 'option "onProgress" must be a function, but is true'],

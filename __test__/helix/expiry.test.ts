@@ -199,6 +199,20 @@ describe.each(kinds)("expiry over %s", (kind) => {
   });
 
   describe("prune", () => {
+    it("olderThan leaves a living session that waits for a person, and ttl takes it", async () => {
+      const { clock, store } = limited(kind);
+      for (const id of ["active", "paused", "interrupted"]) await store.createSession(id, { agentType: "a" });
+      await store.updateStatus("paused", "paused");
+      await store.updateStatus("interrupted", "interrupted");
+      const olderThan = clock.now() + 1;
+      expect(await store.prune({ olderThan, dryRun: true })).toMatchObject({ sessions: 1 });
+      expect(await store.prune({ olderThan })).toMatchObject({ sessions: 1 });
+      expect(await store.sessionExists("paused")).toBe(true);
+      expect(await store.prune({ olderThan, waiting: true, dryRun: true })).toMatchObject({ sessions: 2 });
+      clock.pass(TTL);
+      expect(await store.prune()).toMatchObject({ sessions: 2 });
+    });
+
     it("removes what has expired, and says how much that was", async () => {
       const { clock, store } = limited(kind);
       await store.createSession("old", { agentType: "a" });

@@ -573,6 +573,32 @@ describe.each(kinds)("chats of %s", (kind) => {
     expect(await brief.readChat("old")).toBeNull();
   });
 
+  test("rules about age leave a chat that waits for an approval", async () => {
+    const target = place(kind);
+    const chats = chatsAt(target);
+    await chats.saveChat({ id: "waits", messages: [one, asking(1)] });
+    await chats.saveChat({ id: "done", messages: [one, two] });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const olderThan = Date.now();
+    for (const dryRun of [true, false]) expect(await chats.prune({ olderThan, dryRun })).toEqual({ chats: 1 });
+    expect(await chats.readChat("waits")).not.toBeNull();
+    // After the answer it goes like any other.
+    await chats.saveChat({ id: "waits", messages: [one, two] });
+    await chats.saveChat({ id: "waits again", messages: [one, asking(1)] });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await chats.prune({ olderThan: Date.now() })).toEqual({ chats: 1 });
+    expect(await chats.prune({ olderThan, waiting: true })).toEqual({ chats: 0 });
+    expect(await chats.prune({ olderThan: Date.now(), waiting: true })).toEqual({ chats: 1 });
+    await chats.saveChat({ id: "waits", messages: [one, asking(1)] });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await chatsAt(place(kind), { ttlMs: 1, waitingTtlMs: 1 }).prune()).toEqual({ chats: 0 });
+    expect(await chatsAt(target, { ttlMs: 1, waitingTtlMs: 100_000 }).prune()).toEqual({ chats: 0 });
+    expect(await chatsAt(target, { ttlMs: 1, waitingTtlMs: 1 }).prune()).toEqual({ chats: 1 });
+    expect(() => chatsAt(target, { waitingTtlMs: 1 })).toThrow('option "waitingTtlMs" needs "ttlMs"');
+    const opened = await shared(target);
+    expect(() => new ForkpointChats(opened, { waitingTtlMs: 1 })).toThrow("belongs to openStore()");
+  });
+
   test("wrong arguments are refused before anything is written", async () => {
     const chats = chatsAt(place(kind));
     const wrong: Array<[() => Promise<unknown>, RegExp]> = [

@@ -341,6 +341,28 @@ describe.each(kinds)("a session over %s", (kind) => {
     expect((await ForkpointSession.list(target)).map(({ sessionId }) => sessionId)).toEqual(["c"]);
   });
 
+  it("retention leaves a session whose last call has no result", async () => {
+    const target = place(kind);
+    const call = { type: "function_call", callId: "call-1", name: "pay", arguments: "{}", status: "completed" } as const;
+    const output = { type: "text", text: "paid" } as const;
+    const result = { type: "function_call_result", callId: "call-1", name: "pay", status: "completed", output } as const;
+    const waits = sessionAt(target, "waits");
+    await waits.addItems([user("pay"), call]);
+    await sessionAt(target, "done").addItems([user("pay"), call, result]);
+    const names = async () => (await ForkpointSession.list(target)).map(({ sessionId }) => sessionId);
+    const olderThan = Date.now() + HOUR;
+    expect(await waits.prune({ olderThan, dryRun: true })).toEqual({ sessions: 1 });
+    expect(await waits.prune({ olderThan })).toEqual({ sessions: 1 });
+    await sessionAt(target, "later").addItems([user("0")]);
+    expect(await waits.prune({ keepSessions: 1 })).toEqual({ sessions: 0 });
+    expect(await names()).toEqual(["later", "waits"]);
+    expect(await waits.prune({ keepSessions: 1, waiting: true, dryRun: true })).toEqual({ sessions: 1 });
+    await waits.addItems([result]);
+    expect(await waits.prune({ olderThan })).toEqual({ sessions: 2 });
+    await waits.addItems([user("pay"), call]);
+    expect(await waits.prune({ olderThan, waiting: true })).toEqual({ sessions: 1 });
+  });
+
   it("the size of a session is that of its items", async () => {
     const store = await openStore(place(kind));
     onTestFinished(() => store.close());

@@ -71,6 +71,7 @@ export interface NativeOptions {
   readOnly: boolean;
   keepLastN: number | undefined;
   ttl: number | undefined;
+  waitingTtl: number | undefined;
   maxBytes: number | undefined;
   prunePercent: number;
   /** The labels for runs that the call begins. */

@@ -76,11 +76,16 @@ export interface StoreOptions {
   keepLastN?: number | null;
   /**
    * How long a checkpoint is kept after its save, in ms. An expired checkpoint is removed even if it is the newest of
-   * its run. Expired checkpoints are removed in the background, after later saves, so they may stay visible for a
-   * while. `prune()` removes expired checkpoints immediately. Default: no limit. Null, 0 and Infinity also mean no
-   * limit.
+   * its run, unless the run is leased or waits for a person. Expired checkpoints are removed in the background, after
+   * later saves, so they may stay visible for a while. `prune()` removes expired checkpoints immediately. Default: no
+   * limit. Null, 0 and Infinity also mean no limit.
    */
   ttlMs?: number | null;
+  /**
+   * How long a run that waits for a person is kept after its last save, in ms: at least `ttlMs`, which it needs.
+   * Default: until it is answered. Null, 0 and Infinity also mean no limit.
+   */
+  waitingTtlMs?: number | null;
   /**
    * The maximum number of stored bytes of all checkpoints together. Above this limit, the checkpoints that were saved
    * first are removed in the background, after later saves. The newest checkpoint of a run is never removed. Default:
@@ -127,6 +132,7 @@ export interface StoreOptions {
 export interface Retention {
   keepLastN: number | null;
   ttlMs: number | null;
+  waitingTtlMs: number | null;
   maxBytes: number | null;
   pruneShare: number;
 }
@@ -200,6 +206,7 @@ const parsers = {
   cacheBytes: whole(0, 2 ** 40, "bytes"),
   keepLastN: atMost("checkpoints"),
   ttlMs: atMost("milliseconds"),
+  waitingTtlMs: atMost("milliseconds"),
   maxBytes: atMost("bytes"),
   pruneShare: share,
   labels: labelsOption,
@@ -215,6 +222,7 @@ const parsers = {
 /** Checks the options of `openStore` and fills in the defaults. */
 export function readOptions(options: unknown): Settings {
   const { serializer, schema, prefix, migrate, password, ...given } = readRecord(options, "options", parsers);
+  checkTtls(given.ttlMs, given.waitingTtlMs);
   return {
     durability: "full",
     busyTimeoutMs: 30_000,
@@ -225,6 +233,7 @@ export function readOptions(options: unknown): Settings {
     readOnly: false,
     keepLastN: null,
     ttlMs: null,
+    waitingTtlMs: null,
     maxBytes: null,
     pruneShare: 0.25,
     labels: {},
@@ -329,6 +338,15 @@ export function atMost(unit: string): OptionParser<number | null> {
     }
     return value;
   };
+}
+
+/** Throws if runs that wait would expire before others. */
+export function checkTtls(ttlMs: number | null | undefined, waitingTtlMs: number | null | undefined): void {
+  if (typeof waitingTtlMs !== "number") return;
+  if (typeof ttlMs !== "number") throw typeError('option "waitingTtlMs" needs "ttlMs"');
+  if (waitingTtlMs < ttlMs) {
+    throw rangeError(`option "waitingTtlMs" must be at least "ttlMs", which is ${ttlMs}, but is ${waitingTtlMs}`);
+  }
 }
 
 /** Converts a target to the text that the engine expects. */

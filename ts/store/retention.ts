@@ -26,10 +26,15 @@ import { type Cursor, type FoundStats, type Pruned, type Rule, storeCalls } from
 export interface PruneOptions<Progress = PruneProgress> {
   /**
    * Removes the checkpoints that were saved before this time: a Date, or ms since the epoch. The newest checkpoint of a
-   * run is removed too. The rule compares the time of the save, not the checkpoint's `timestamp`. Default: the current
-   * time minus the store's `ttlMs`.
+   * run is removed too, unless the run is leased or waits for a person. The rule compares the time of the save, not the
+   * checkpoint's `timestamp`. Default: the current time minus the store's `ttlMs`.
    */
   olderThan?: Date | number | null;
+  /**
+   * If true, `olderThan` also removes runs that wait for a person. If false, it removes none of them. Default: those
+   * older than the store's `waitingTtlMs`.
+   */
+  waiting?: boolean;
   /**
    * The maximum number of checkpoints of each run to keep. The newest are kept. 0 and Infinity mean no limit. Default:
    * the store's `keepLastN`.
@@ -133,7 +138,8 @@ export async function prune<R = PruneProgress>(
   for (const rule of rules) {
     await remove(rule, contract, count);
     // Effects age like the checkpoints of their run. They are not counted, because they are no checkpoints.
-    if (contract !== undefined && "savedBefore" in rule) await remove(rule, `${contract}/effects`, () => {});
+    const isAboutAge = "savedBefore" in rule || "allSavedBefore" in rule;
+    if (contract !== undefined && isAboutAge) await remove(rule, `${contract}/effects`, () => {});
   }
   return shown(done);
 }
@@ -159,7 +165,7 @@ export async function vacuum({ native }: Engine): Promise<void> {
 
 /** Returns the selected rules. A missing rule takes the store's value. */
 function rulesOf(
-  given: { olderThan?: number | null; keepLastN?: number | null; maxBytes?: number | null },
+  given: { olderThan?: number | null; waiting?: boolean; keepLastN?: number | null; maxBytes?: number | null },
   policy: Retention,
 ): Rule[] {
   const { olderThan = policy.ttlMs === null ? null : Date.now() - policy.ttlMs } = given;
@@ -167,10 +173,28 @@ function rulesOf(
   // The order of the rules matters. Removal by age leaves fewer checkpoints for the limit on their number. Removal by
   // number leaves fewer bytes for the limit on bytes.
   const rules: Rule[] = [];
-  if (olderThan !== null) rules.push({ savedBefore: Math.ceil(olderThan) });
+  if (olderThan !== null) rules.push(...rulesOfAge(Math.ceil(olderThan), waitingBefore(olderThan, given.waiting, policy)));
+  else if (given.waiting === true) throw typeError('option "waiting" needs "olderThan"');
   if (keepLastN !== null) rules.push({ keepLast: keepLastN });
   if (maxBytes !== null) rules.push({ maxBytes });
   return rules;
+}
+
+function rulesOfAge(olderThan: number, waiting: number): Rule[] {
+  if (waiting >= olderThan) return [{ allSavedBefore: olderThan }];
+  const rule = { savedBefore: olderThan };
+  return waiting === Number.NEGATIVE_INFINITY ? [rule] : [rule, { allSavedBefore: Math.ceil(waiting) }];
+}
+
+/** Returns the time before which a run that waits for a person must have been saved for a rule about age. */
+export function waitingBefore(
+  olderThan: number,
+  waiting: boolean | undefined,
+  { waitingTtlMs }: Pick<Retention, "waitingTtlMs">,
+): number {
+  if (waiting === true) return Math.ceil(olderThan);
+  if (waiting === false || waitingTtlMs === null) return Number.NEGATIVE_INFINITY;
+  return Math.min(olderThan, Date.now() - waitingTtlMs);
 }
 
 /** The options of operations that run in steps and can be stopped. */
@@ -188,6 +212,7 @@ export const pruneOptions = {
     }
     return time;
   },
+  waiting: flag,
   keepLastN: atMost("checkpoints"),
   maxBytes: atMost("bytes"),
   dryRun: flag,

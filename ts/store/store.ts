@@ -48,9 +48,14 @@ export class Store implements AsyncDisposable {
     const path = readTarget(target);
     const keepsText = path.startsWith("jsonl:");
     const format = keepsText ? asText(given) : given;
-    const { busyTimeoutMs: busyTimeout, keepLastN, ttlMs, maxBytes, pruneShare, ...others } = settings;
+    const { busyTimeoutMs: busyTimeout, keepLastN, ttlMs, waitingTtlMs, maxBytes, pruneShare, ...others } = settings;
     // The addon expects undefined for a missing value.
-    const limits = { keepLastN: keepLastN ?? undefined, ttl: ttlMs ?? undefined, maxBytes: maxBytes ?? undefined };
+    const limits = {
+      keepLastN: keepLastN ?? undefined,
+      ttl: ttlMs ?? undefined,
+      waitingTtl: waitingTtlMs ?? undefined,
+      maxBytes: maxBytes ?? undefined,
+    };
     const prunePercent = Math.round(pruneShare * 100);
     const native = open(path, { ...others, busyTimeout, ...limits, prunePercent }, server);
     const ready = storeCalls.call(native, "ready", {}).then((notice) => {

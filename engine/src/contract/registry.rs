@@ -86,3 +86,20 @@ pub(super) fn named(name: &str) -> Result<&'static Contract> {
         .find(|contract| contract.name == name)
         .ok_or_else(|| Error::invalid(format!("there is no framework {name:?}: please report this")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CONTRACTS;
+    use crate::contract::thread;
+
+    #[test]
+    fn retention_knows_whose_lineages_are_namespaces() {
+        for contract in CONTRACTS {
+            assert_eq!(contract.id.has_namespaces(), contract.subgraphs, "{}", contract.name);
+            if contract.subgraphs {
+                assert_eq!((contract.lineage_of)("a:1", ""), thread::prefix("a:1"));
+                assert_eq!((contract.lineage_of)("a:1", "node"), thread::prefix("a:1") + "node");
+            }
+        }
+    }
+}

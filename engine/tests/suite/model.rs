@@ -480,8 +480,17 @@ impl Model {
         let before = (self.saved.len(), self.listed().len());
         let of = |header: &Header| contract.is_none_or(|contract| header.contract == contract);
         match rule {
-            Rule::SavedBefore(time) => {
-                let gone = self.closed(|header| of(header) && !header.exempt && header.saved_at < time);
+            Rule::SavedBefore(time) | Rule::AllSavedBefore(time) => {
+                // The newest checkpoint of a run that waits stays.
+                let spares = matches!(rule, Rule::SavedBefore(_));
+                let stays = |Header { contract, lineage, id, .. }: &Header| {
+                    let newest = self.newest_first(*contract, |header| header.lineage == *lineage);
+                    spares
+                        && newest.first().is_some_and(|row| row.header.id == *id)
+                        && self.status(*contract, lineage) == Status::Waiting
+                };
+                let gone =
+                    self.closed(|header| of(header) && !header.exempt && header.saved_at < time && !stays(header));
                 self.remove(|header| gone.contains(&(header.contract, header.id.clone())));
             }
             Rule::KeepLast(keep) => {
@@ -1113,7 +1122,11 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn prune() -> impl Strategy<Value = Step> {
-    let rule = prop_oneof![(0..6_i64).prop_map(Rule::SavedBefore), (0..4_u64).prop_map(Rule::KeepLast)];
+    let rule = prop_oneof![
+        (0..6_i64).prop_map(Rule::SavedBefore),
+        (0..6_i64).prop_map(Rule::AllSavedBefore),
+        (0..4_u64).prop_map(Rule::KeepLast)
+    ];
     made!(Step::Prune { contract: prop::option::of(contract()), rule: rule, most: 1..4_usize })
 }
 

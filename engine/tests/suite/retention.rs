@@ -213,7 +213,7 @@ proptest! {
                     newest.extend(kept.iter().map(|row| (row.header.lineage.as_str(), row.header.id.as_str())));
                     let is_newest = |row: &Checkpoint| newest.values().any(|id| *id == row.header.id);
                     match rule {
-                        Rule::SavedBefore(time) => {
+                        Rule::SavedBefore(time) | Rule::AllSavedBefore(time) => {
                             let expected = kept.iter().filter(|row| row.header.saved_at >= time);
                             prop_assert_eq!(&ids, &expected.map(|row| row.header.id.clone()).collect());
                         }

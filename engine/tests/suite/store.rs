@@ -193,7 +193,10 @@ fn pruning_comes_after_what_was_handed_in_before_it() {
     for (store, _folder) in stores() {
         let saves: Vec<_> = (0..50).map(|n| pending(|reply| store.apply(put(&n.to_string()), reply))).collect();
         let pruned = call(|reply| store.prune(common::batch(Rule::KeepLast(1), 100), reply)).unwrap();
-        assert_eq!(pruned, Pruned { checkpoints: 49, bytes: pruned.bytes, lineages: 0, next: None, met: true });
+        assert_eq!(
+            pruned,
+            Pruned { checkpoints: 49, bytes: pruned.bytes, lineages: 0, next: None, met: true, all_stay: false }
+        );
         for save in saves {
             save.recv().unwrap().unwrap();
         }

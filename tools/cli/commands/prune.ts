@@ -10,6 +10,7 @@ import type { PruneResult } from "../../../ts/store/results.js";
 
 interface Options extends DangerousOptions {
   olderThan?: number;
+  waiting?: boolean;
   keepLast?: number;
   maxBytes?: number;
   space?: string;
@@ -47,6 +48,7 @@ export const prune = () =>
           positive(parseDuration),
         ),
       )
+      .option("--waiting", "with --older-than: remove runs that wait for a person too")
       .addOption(parsed("--keep-last <n>", "keep only the newest n checkpoints of each run", wholeFrom(1)))
       .addOption(
         parsed("--max-bytes <size>", "remove the oldest until this much is left: 500KB, 2GiB", positive(parseSize)),
@@ -70,6 +72,7 @@ async function run(context: Context, options: Options): Promise<number | undefin
   if (olderThan === undefined && keepLast === undefined && maxBytes === undefined) {
     throw new UsageError("pass at least one of --older-than, --keep-last and --max-bytes");
   }
+  if (options.waiting === true && olderThan === undefined) throw new UsageError("pass --waiting together with --older-than");
   if (watch && dryRun) throw new UsageError("pass --watch or --dry-run, not both");
   if (!watch && every !== undefined) throw new UsageError("pass --every together with --watch");
   // Compute the rules before the question, so that exactly the shown checkpoints are removed.
@@ -96,9 +99,10 @@ async function run(context: Context, options: Options): Promise<number | undefin
 }
 
 /** Returns the rules, with durations turned into times. */
-function rulesOf({ olderThan, keepLast, maxBytes, space, share, watch }: Options) {
+function rulesOf({ olderThan, waiting, keepLast, maxBytes, space, share, watch }: Options) {
   return {
     olderThan: olderThan === undefined ? null : Date.now() - olderThan,
+    waiting: waiting ?? false,
     keepLastN: keepLast ?? null,
     maxBytes: maxBytes ?? null,
     space,

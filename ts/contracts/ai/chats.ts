@@ -11,6 +11,7 @@ import { type StoreOptions, readRecord, splitOptions } from "../../store/options
 import { type DeleteOptions, forced, removing } from "../../store/removing.js";
 import type { StopOptions } from "../../store/stop.js";
 import type { Store } from "../../store/store.js";
+import { isWaiting } from "../shared/waiting.js";
 import { SessionRetention } from "../shared/session-retention.js";
 import { releaseApproval, sentIn, takeApprovals } from "./approvals.js";
 import type {
@@ -41,6 +42,8 @@ export interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | 
   keepVersions?: number | null;
   /** How long a chat is kept after its last change, in ms. Older ones are removed in the background. Default: no limit. */
   ttlMs?: number | null;
+  /** As `ttlMs`, for chats that wait for an approval: at least `ttlMs`. Default: until it is answered. */
+  waitingTtlMs?: number | null;
   /** A stream has ended after its maker has sent no sign of life for this time, in ms. Default: 10,000. */
   makerTtlMs?: number;
   /**
@@ -91,8 +94,8 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
-   * @param options `keepVersions`, `ttlMs`, `makerTtlMs` and `ai`, and the options of `openStore`. An open store does not
-   *   take `ttlMs`.
+   * @param options `keepVersions`, `ttlMs`, `waitingTtlMs`, `makerTtlMs` and `ai`, and the options of `openStore`. An
+   *   open store takes neither `ttlMs` nor `waitingTtlMs`.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: ForkpointChatsOptions) {
@@ -104,13 +107,14 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
     this.#ai = own.ai;
     const settle: Settle = (...answer) => new (later().Answers)(this.#chats, this.#ai).settle(...answer);
     this.#streams = new Streams(handle, own.makerTtlMs ?? MAKER_TTL, settle, (stream) => this.#chats.chatOf(stream));
-    this.#retention = SessionRetention.of<{ chat: string; revision: Revision }>(handle, own.ttlMs, {
+    this.#retention = SessionRetention.of<{ chat: string; revision: Revision }>(handle, own, {
       list: allChats,
       changedAt: ({ revision }) => revision.updatedAt,
       // Chats have no rules about numbers, and are listed in this order.
       savedAs: () => 0,
       groupOf: () => "",
       runOf: ({ chat }) => leaseOf(chat),
+      waits: ({ native }, { chat }) => isWaiting(native, leaseOf(chat)),
       remove: (native, { chat, revision }) => removeChat(native, chat, revision),
     });
   }

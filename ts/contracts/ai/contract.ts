@@ -73,6 +73,8 @@ export interface Approval {
 export interface ChatPruneOptions {
   /** Removes the chats whose last change was before this time: a Date, or ms since the epoch. */
   olderThan?: Date | number | null;
+  /** If true, chats that wait for an approval go too. If false, none. Default: those older than `waitingTtlMs`. */
+  waiting?: boolean;
   /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
   /** Stops between two chats. The promise then rejects with the signal's reason. */

@@ -21,6 +21,7 @@ const keepOption = (value: unknown, name: string): number | null =>
 export const ownOptions = {
   keepVersions: keepOption,
   ttlMs: atMost("milliseconds"),
+  waitingTtlMs: atMost("milliseconds"),
   makerTtlMs: ttlOption,
   ai: sdkOption,
 };

@@ -17,7 +17,7 @@ import { Sessions, leaseOf } from "./sessions.js";
 import { foldOption, importedFold, installedFold } from "./summary.js";
 import { type Listed, claude } from "./wire.js";
 
-export interface SessionStoreOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
+export interface SessionStoreOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes" | "waitingTtlMs"> {
   /**
    * The SDK's function of this name, which `listSessionSummaries` needs. Default: that of the installed
    * `@anthropic-ai/claude-agent-sdk`.
@@ -73,7 +73,7 @@ export class SessionStore extends ContractStore {
     // A summary has texts of the session. The user's serializer may be meant to encrypt them.
     const fold = isCustom(handle.format) ? undefined : (own.foldSessionSummary ?? installedFold());
     this.#sessions = new Sessions(fold, this.#handle.seen);
-    this.#retention = SessionRetention.of<Listed>(handle, own.ttlMs, {
+    this.#retention = SessionRetention.of<Listed>(handle, { ttlMs: own.ttlMs }, {
       list: (engine) => this.#sessions.list(engine),
       changedAt: ({ mtime }) => mtime,
       savedAs: ({ saved }) => saved,

@@ -5,7 +5,7 @@ import { prune as pruneCheckpoints, pruneOptions, throwIfStopped, type PruneOpti
 import type { PruneResult, PruneProgress } from "../../store/results.js";
 import { batches } from "../../store/page.js";
 import { BATCH, type Context, expire, isHeld } from "./sessions.js";
-import { helix } from "./wire.js";
+import { type Row, helix } from "./wire.js";
 
 /** What `prune()` removed. With `dryRun`: what would be removed. */
 export interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
@@ -13,10 +13,13 @@ export interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
   sessions: number;
 }
 
+/** The statuses of sessions that wait for a person. */
+const WAITING: ReadonlySet<string> = new Set(["interrupted", "paused"]);
+
 /** Removes all expired sessions and checkpoints. */
 export async function sweep(context: Context, closing: () => boolean): Promise<void> {
   const aliveSince = context.clock.aliveSince();
-  await expireSessions(context, aliveSince, closing, (sessionId) => expire(context, sessionId, aliveSince));
+  await expireSessions(context, aliveSince, closing, ({ id }) => expire(context, id, aliveSince));
   const rule = { keepLastN: null, maxBytes: null, olderThan: aliveSince };
   await pruneCheckpoints(context.engine, helix.name, rule, closing);
 }
@@ -26,13 +29,13 @@ async function expireSessions(
   { engine: { native } }: Context,
   aliveSince: number,
   closing: () => boolean,
-  remove: (sessionId: string) => Promise<unknown>,
+  remove: (session: Row) => Promise<unknown>,
 ): Promise<void> {
   const read = (before: number | undefined, limit: number) => helix.call(native, "sessions", { before, limit });
   for await (const sessions of batches(read, BATCH)) {
-    for (const { id, savedAt } of sessions) {
-      if (savedAt >= aliveSince) continue;
-      await remove(id);
+    for (const session of sessions) {
+      if (session.savedAt >= aliveSince) continue;
+      await remove(session);
       throwIfStopped(undefined, closing);
     }
     throwIfStopped(undefined, closing);
@@ -54,12 +57,14 @@ export async function prune(
   const report = (progress: PruneProgress) => onProgress?.({ ...shown(progress) });
   const checkpointOptions = { ...read, olderThan, onProgress: report };
   // The time to live applies to sessions, and is already in `olderThan`.
-  const store = { ...engine, retention: { ...engine.retention, ttlMs: null } };
+  const store = { ...engine, retention: { ...engine.retention, ttlMs: null, waitingTtlMs: null } };
   shown(await pruneCheckpoints(store, helix.name, checkpointOptions, closing));
   if (olderThan === undefined || olderThan === null) return done;
   const aliveSince = Math.ceil(olderThan);
-  await expireSessions(context, aliveSince, closing, async (sessionId) => {
+  await expireSessions(context, aliveSince, closing, async ({ id: sessionId, status, savedAt }) => {
     signal?.throwIfAborted();
+    // An expired session is not alive, whatever it waits for.
+    if (read.waiting !== true && WAITING.has(status) && savedAt >= clock.aliveSince()) return;
     const removed = dryRun ? !(await isHeld(context, sessionId)) : await expire(context, sessionId, aliveSince);
     done.sessions += Number(removed);
     if (removed) onProgress?.({ ...done });

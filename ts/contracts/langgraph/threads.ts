@@ -7,6 +7,7 @@ import type { NativeStore } from "../../bridge/native.js";
 import { atMost, flag, readRecord } from "../../store/options.js";
 import { type DeleteOptions, deleteOptions, removing } from "../../store/removing.js";
 import { betweenSteps, pruneOptions, stepOptions, throwIfStopped } from "../../store/retention.js";
+import { isWaiting } from "../shared/waiting.js";
 import { copyEffects } from "../../store/effect-copies.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
 import { ANSWERS, NO_TASK, RESUME } from "./answer-records.js";
@@ -33,6 +34,8 @@ export type PruneStrategy =
       keepLastN?: number | null;
       /** Removes the checkpoints that were saved before this time: a Date, or ms since the epoch. */
       olderThan?: Date | number | null;
+      /** If true, `olderThan` also removes the newest checkpoint of a thread that waits for an answer. Default: false. */
+      waiting?: boolean;
     };
 
 /** Options of `prune()` and `deleteForRuns()`. */
@@ -162,7 +165,7 @@ export async function removeRuns(
 async function keepOnly(
   context: SaverContext,
   threadId: string,
-  keeps: (header: Header, at: number) => boolean,
+  keeps: Keeps,
   force: boolean,
   step: Step,
 ): Promise<void> {
@@ -172,12 +175,14 @@ async function keepOnly(
     namespaces.set(header.namespace, known);
     known.push(header);
   }
+  const of = { space: langgraph.name, run: threadId, ns: "" };
+  const waits = keeps.leavesWaiting === true && (await isWaiting(context.native, of));
   for (const newestFirst of namespaces.values()) {
-    const kept = new Set(newestFirst.filter((header, at) => keeps(header, at)).map(({ id }) => id));
+    const stays = (header: Header, at: number) => keeps(header, at) || (waits && at === 0);
+    const kept = new Set(newestFirst.filter(stays).map(({ id }) => id));
     keepWhatIsNeeded(newestFirst, kept);
     const gone = newestFirst.filter(({ id }) => !kept.has(id));
     // A removal that keeps no checkpoint of the namespace must check the lease of the thread.
-    const of = { space: langgraph.name, run: threadId, ns: "" };
     const native = kept.size === 0 ? removing(context.native, of, force) : context.native;
     await removeAll(native, gone, withoutChildren(newestFirst, kept), kept.size === 0, step);
   }
@@ -276,15 +281,28 @@ async function removeAll(
   }
 }
 
-/** Turns a strategy into a test for checkpoints to keep. `at` is the number of newer checkpoints in the namespace. */
-function readStrategy(strategy: unknown): (header: Header, at: number) => boolean {
+/** A test for checkpoints to keep. `at` is the number of newer checkpoints in the namespace. */
+interface Keeps {
+  (header: Header, at: number): boolean;
+  /** True if the newest checkpoints of a thread that waits for an answer stay in any case. */
+  leavesWaiting?: boolean;
+}
+
+/** Turns a strategy into a test for checkpoints to keep. */
+function readStrategy(strategy: unknown): Keeps {
   if (strategy === "delete") return () => false;
   if (strategy === "keep_latest") return (_, at) => at === 0;
   if (typeof strategy !== "object" || strategy === null) {
     throw typeError(`strategy must be "keep_latest", "delete" or an object, but is ${show(strategy)}`);
   }
-  const { keepLastN, olderThan } = readRecord(strategy, "strategy", strategyOptions);
-  return (header, at) => at < (keepLastN ?? Infinity) && header.savedAt >= (olderThan ?? -Infinity);
+  const { keepLastN, olderThan, waiting = false } = readRecord(strategy, "strategy", strategyOptions);
+  const keeps = (header: Header, at: number) =>
+    at < (keepLastN ?? Infinity) && header.savedAt >= (olderThan ?? -Infinity);
+  return Object.assign(keeps, { leavesWaiting: typeof olderThan === "number" && !waiting });
 }
 
-const strategyOptions = { keepLastN: atMost("checkpoints"), olderThan: pruneOptions.olderThan };
+const strategyOptions = {
+  keepLastN: atMost("checkpoints"),
+  olderThan: pruneOptions.olderThan,
+  waiting: pruneOptions.waiting,
+};

@@ -26,6 +26,8 @@ export interface ForkpointSessionOptions extends Omit<StoreOptions, "keepLastN" 
   sessionId?: string;
   /** How long a session is kept after its last change, in ms. Older ones are removed in the background. Default: no limit. */
   ttlMs?: number | null;
+  /** As `ttlMs`, for sessions whose last call has no result: at least `ttlMs`. Default: until it has one. */
+  waitingTtlMs?: number | null;
   /**
    * The SDK. `applyHistoryTransaction` uses its error class and its schema of items. Pass it if your program is
    * bundled. Default: the installed `@openai/agents`.
@@ -48,7 +50,12 @@ const contract: StoreContract = {
   },
 };
 
-const ownOptions = { sessionId: nonEmpty, ttlMs: atMost("milliseconds"), agents: sdkOption };
+const ownOptions = {
+  sessionId: nonEmpty,
+  ttlMs: atMost("milliseconds"),
+  waitingTtlMs: atMost("milliseconds"),
+  agents: sdkOption,
+};
 const count = whole(0, Number.MAX_SAFE_INTEGER, "items");
 const listOptions = { limit: whole(0, Number.MAX_SAFE_INTEGER, "sessions") };
 
@@ -63,6 +70,20 @@ type Changes = { [K in Exclude<keyof Change, "items">]?: Change[K] | undefined }
 
 /** The result of a call, and its changes, if any. */
 type Decision<T> = [result: T, changes?: Changes | undefined];
+
+/** The number of last items among which retention looks for a call without a result. */
+const LAST = 200;
+
+/** Reads a session with its last items, or with all of them. */
+async function readSession(engine: Engine, session: string, limit: number | undefined): Promise<Found> {
+  const fields = { session, limit };
+  const found = await sessionCalls.find(engine.native, "read", fields, ({ items, ...row }, part) => ({
+    ...row,
+    items: items.map(part),
+  }));
+  if (found === null) return { version: 0, savedAt: 0, total: 0, items: [] };
+  return { ...found, items: await readRecords<AgentInputItem>(found.items, engine.format, "an item of the session") };
+}
 
 /**
  * A session of the OpenAI Agents SDK, in a database.
@@ -89,7 +110,8 @@ export class ForkpointSession extends ContractStore {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`. Many sessions should share an open store.
-   * @param options `sessionId`, `agents`, `ttlMs` (not with an open store), and the options of `openStore`.
+   * @param options `sessionId`, `agents`, `ttlMs` and `waitingTtlMs` (not with an open store), and the options of
+   *   `openStore`.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: ForkpointSessionOptions) {
@@ -99,12 +121,16 @@ export class ForkpointSession extends ContractStore {
     this.#handle = handle;
     this.#id = own.sessionId ?? crypto().randomUUID();
     this.#agents = own.agents;
-    this.#retention = SessionRetention.of<Listed>(handle, own.ttlMs, {
+    this.#retention = SessionRetention.of<Listed>(handle, own, {
       list: allSessions,
       changedAt: ({ savedAt }) => savedAt,
       savedAs: ({ saved }) => saved,
       groupOf: () => "",
       runOf: ({ session }) => ({ space: sessionCalls.name, run: session, ns: "" }),
+      waits: async (engine, { session }) => {
+        const { items } = await readSession(engine, session, LAST);
+        return waitingCall(items) !== undefined;
+      },
       remove: (native, { session, version }) => sessionCalls.call(native, "remove", { session, seen: version }),
     });
   }
@@ -350,14 +376,8 @@ export class ForkpointSession extends ContractStore {
     );
   }
 
-  async #read(engine: Engine, limit: number | undefined): Promise<Found> {
-    const fields = { session: this.#id, limit };
-    const found = await sessionCalls.find(engine.native, "read", fields, ({ items, ...row }, part) => ({
-      ...row,
-      items: items.map(part),
-    }));
-    if (found === null) return { version: 0, savedAt: 0, total: 0, items: [] };
-    return { ...found, items: await readRecords<AgentInputItem>(found.items, engine.format, "an item of the session") };
+  #read(engine: Engine, limit: number | undefined): Promise<Found> {
+    return readSession(engine, this.#id, limit);
   }
 
   /**

@@ -68,6 +68,39 @@ pub(crate) fn no_rule_on_age_or_size_removes_an_exempt_checkpoint(backend: &mut 
     assert!(lineages(backend, "", None, 9).is_empty());
 }
 
+pub(crate) fn a_rule_on_age_leaves_what_a_waiting_run_goes_on_from(backend: &mut dyn Backend) {
+    let threads = ContractId(4);
+    let lineages = [("1:a", "own"), ("1:anode", "namespace"), ("1:b", "other")];
+    for (lineage, name) in lineages {
+        for at in ["1", "2"] {
+            let id = format!("{name} {at}");
+            save(backend, [draft(lineage, &id).contract(threads), draft(lineage, &id).contract(threads.effects())]);
+        }
+    }
+    save(backend, [draft("waits by itself", "by itself").status(Status::Waiting)]);
+    let left = |backend: &mut dyn Backend| {
+        let stats = stats(backend, 0);
+        [threads, threads.effects(), CONTRACT_ID].map(|contract| stats.of(contract).checkpoints)
+    };
+    let task = |state, bytes: &str| Write { state, ..write("task", 0, bytes) };
+    let tell = |backend: &mut dyn Backend, id: &str, write: Write| {
+        let op = Op::Write { contract: threads, id: id.to_owned(), writes: vec![write], replace: true, encoded: None };
+        apply(backend, vec![op]).unwrap();
+    };
+    assert_eq!(left(backend), [6, 6, 1]);
+    tell(backend, "own 2", task(TaskState::ASKS, "?"));
+    // A question of a subgraph that its graph has left behind.
+    save(backend, [draft("1:bnode", "left behind").contract(threads).status(Status::Waiting)]);
+    let old = Rule::SavedBefore(i64::MAX);
+    prune(backend, old);
+    assert_eq!(left(backend), [2, 4, 1], "the newest of each namespace of the thread, and all effects");
+    assert_eq!(prune(backend, old), 0);
+    tell(backend, "own 2", task(TaskState::ENDED, "!"));
+    prune(backend, old);
+    assert_eq!(left(backend), [0, 0, 1], "it is answered");
+    assert_eq!(prune(backend, Rule::AllSavedBefore(i64::MAX)), 1);
+}
+
 pub(crate) fn a_refused_unit_leaves_the_group_of_a_lineage(backend: &mut dyn Backend) {
     apply(backend, vec![texts("run", "log", &["x"]), draft("run", "a").group("first").put()]).unwrap();
     let failing = crate::common::fork("never saved", "x", "y");
