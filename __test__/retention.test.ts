@@ -74,7 +74,11 @@ describe("the options keepLastN, ttlMs and maxBytes", () => {
     const wrong = [
       [{ waitingTtlMs: 1 }, TypeError, 'option "waitingTtlMs" needs "ttlMs"'],
       [{ waitingTtlMs: 1, ttlMs: null }, TypeError, 'option "waitingTtlMs" needs "ttlMs"'],
-      [{ waitingTtlMs: 1, ttlMs: 2 }, RangeError, 'option "waitingTtlMs" must be at least "ttlMs", which is 2, but is 1'],
+      [
+        { waitingTtlMs: 1, ttlMs: 2 },
+        RangeError,
+        'option "waitingTtlMs" must be at least "ttlMs", which is 2, but is 1',
+      ],
     ] as const;
     for (const [options, kind, message] of wrong) {
       for (const error of [

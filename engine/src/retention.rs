@@ -15,6 +15,7 @@ mod excess;
 mod held;
 mod known;
 mod ledger;
+mod limit;
 mod plan;
 mod policy;
 mod together;

@@ -32,7 +32,10 @@ function asking(saver: ForkpointSaver) {
     return { log: [answer] };
   };
   const remembers = sequence(Log, { note: says("noted") }).compile({ checkpointer: true });
-  const inner = new StateGraph(Log).addNode("pay", pay as never).addEdge(START, "pay").compile();
+  const inner = new StateGraph(Log)
+    .addNode("pay", pay as never)
+    .addEdge(START, "pay")
+    .compile();
   const graph = sequence(Log, { remembers, inner, after: says("after") } as never).compile({ checkpointer: saver });
   return { graph, ran };
 }

@@ -343,9 +343,21 @@ describe.each(kinds)("a session over %s", (kind) => {
 
   it("retention leaves a session whose last call has no result", async () => {
     const target = place(kind);
-    const call = { type: "function_call", callId: "call-1", name: "pay", arguments: "{}", status: "completed" } as const;
+    const call = {
+      type: "function_call",
+      callId: "call-1",
+      name: "pay",
+      arguments: "{}",
+      status: "completed",
+    } as const;
     const output = { type: "text", text: "paid" } as const;
-    const result = { type: "function_call_result", callId: "call-1", name: "pay", status: "completed", output } as const;
+    const result = {
+      type: "function_call_result",
+      callId: "call-1",
+      name: "pay",
+      status: "completed",
+      output,
+    } as const;
     const waits = sessionAt(target, "waits");
     await waits.addItems([user("pay"), call]);
     await sessionAt(target, "done").addItems([user("pay"), call, result]);

@@ -105,8 +105,8 @@ async function open(url: string) {
   const agents = new CheckpointStore(store);
   const chats = new ForkpointChats(store);
   const inspector = await openInspector(store, { write: true });
-  const put = async (id: string, steps: number) => {
-    let config: object = thread(id);
+  const put = async (id: string, steps: number, ns = "") => {
+    let config: object = { configurable: { thread_id: id, checkpoint_ns: ns } };
     for (let step = 0; step < steps; step++) {
       const checkpoint = {
         ...emptyCheckpoint(),
@@ -157,6 +157,7 @@ async function open(url: string) {
     await together(RUNS, async (n) => {
       const config = await put(`thread-${n}`, 3);
       if (n % 3 === 0) await saver.putWrites(config, [["__interrupt__", { value: "?" }]], "task");
+      await put(`thread-${n}`, 1, "subgraph");
       await sessions.createSession(`session-${n}`, { agentType: "agent", initialState: { n } });
       await sessions.appendMessages(`session-${n}`, [message]);
       await sessions.saveCheckpoint(checkpointOf(`session-${n}`, 1) as never);
@@ -213,6 +214,7 @@ async function open(url: string) {
       chats.listChats({ limit: 5, cursor: (await chats.listChats({ limit: 5 })).cursor }),
     "AI SDK: listChats of a user": (n) => chats.listChats({ limit: 5, metadata: { userId: `user-${n}` } }),
     "AI SDK: size of a chat": (n) => inspector.run({ space: "ai", run: `chat-${n}` }, { withBytes: true }),
+    "prune by age": () => store.prune({ olderThan: Date.now() + 3_600_000, dryRun: true }),
     "a lease": async (n) => (await store.lease(run(n))).release(),
     "inspector: runs": () => inspector.runs({ limit: 5 }),
     "inspector: runs that wait": () => inspector.runs({ status: "waiting", limit: 5 }),

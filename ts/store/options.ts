@@ -3,6 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { isArray, messageOf, quote, rangeError, readingArgument, show, typeError } from "../bridge/errors.js";
 import { requireId, text } from "./ids.js";
+import { distance } from "./distance.js";
 import { labelsOption } from "./labels.js";
 import type { ServerOptions } from "../bridge/native.js";
 import { type Format, formatOf, type Serializer } from "../bridge/serializer.js";
@@ -391,20 +392,6 @@ function pathOfUrl(url: string | URL, what: string): string {
   } catch (error) {
     throw typeError(`${what} is not the URL of a file on this machine: ${messageOf(error)}`);
   }
-}
-
-/** The Levenshtein distance of two words, for suggestions. */
-function distance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > 2) return 3;
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }
 
 export const programOption: OptionParser<string> = (value, name) => {

@@ -173,7 +173,8 @@ function rulesOf(
   // The order of the rules matters. Removal by age leaves fewer checkpoints for the limit on their number. Removal by
   // number leaves fewer bytes for the limit on bytes.
   const rules: Rule[] = [];
-  if (olderThan !== null) rules.push(...rulesOfAge(Math.ceil(olderThan), waitingBefore(olderThan, given.waiting, policy)));
+  if (olderThan !== null)
+    rules.push(...rulesOfAge(Math.ceil(olderThan), waitingBefore(olderThan, given.waiting, policy)));
   else if (given.waiting === true) throw typeError('option "waiting" needs "olderThan"');
   if (keepLastN !== null) rules.push({ keepLast: keepLastN });
   if (maxBytes !== null) rules.push({ maxBytes });

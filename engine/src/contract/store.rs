@@ -11,8 +11,8 @@ use super::response::Response;
 use super::types::CallTypes;
 use crate::check::{CheckCursor, CheckPage, Counted, Finding, Severity};
 use crate::error::{Result, quote};
-use crate::query::Query;
-use crate::record::{ContractId, Formats, Notice, Stats};
+use crate::query::{Query, RowOrder, Rows, RowsFrom};
+use crate::record::{ContractId, Formats, Notice, Stats, Status};
 use crate::retention::{Cursor, Prune, Pruned, Rule};
 
 /// The name of the store's calls, instead of a contract's name.
@@ -43,6 +43,11 @@ enum Call {
         contract: Option<String>,
         largest: usize,
     },
+    /// Whether a run waits for a person.
+    Waits {
+        contract: String,
+        run: String,
+    },
     /// Checks the pages and the location of the store, in a second at most.
     QuickCheck {},
     /// The format of the stored data. Null for a store in memory.
@@ -65,6 +70,7 @@ struct Responses {
     prune: Pruned,
     prunable: Pruned,
     stats: FoundStats,
+    waits: bool,
     quick_check: FoundPage,
     format: Option<Formats>,
     check: FoundPage,
@@ -90,6 +96,13 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let contract = optional_id(contract)?;
             let query = Query::Stats { contract, largest, by_status: false };
             Request::ask(query, move |answer| stats(answer.into_stats()?, contract))
+        }
+        Call::Waits { contract, run } => {
+            let contract = named(&contract)?;
+            let (contract, lineage) = (contract.id, (contract.lineage_of)(&run, ""));
+            let (from, order) = (RowsFrom::End, RowOrder::NewestFirst);
+            let newest = Query::Rows(Rows { contract, lineage, from, order, limit: 1, sums: false });
+            Request::ask(newest, |answer| respond(&(answer.into_rows()?.status == Status::Waiting)))
         }
         Call::Format {} => Request::ask(Query::Format, |answer| respond(&answer.into_format()?)),
         Call::QuickCheck {} => Request::ask(Query::QuickCheck, |answer| checked(answer.into_checked()?)),

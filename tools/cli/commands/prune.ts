@@ -72,7 +72,8 @@ async function run(context: Context, options: Options): Promise<number | undefin
   if (olderThan === undefined && keepLast === undefined && maxBytes === undefined) {
     throw new UsageError("pass at least one of --older-than, --keep-last and --max-bytes");
   }
-  if (options.waiting === true && olderThan === undefined) throw new UsageError("pass --waiting together with --older-than");
+  if (options.waiting === true && olderThan === undefined)
+    throw new UsageError("pass --waiting together with --older-than");
   if (watch && dryRun) throw new UsageError("pass --watch or --dry-run, not both");
   if (!watch && every !== undefined) throw new UsageError("pass --every together with --watch");
   // Compute the rules before the question, so that exactly the shown checkpoints are removed.

@@ -28,7 +28,16 @@ import type {
 import { allChats, chatCursor, infoOf, listChats, noVersion, versionCursor, versionsOf } from "./listing.js";
 import { Snapshot } from "./messages.js";
 import { filterOption, metadataOf } from "./metadata.js";
-import { characters, createFields, idOption, limit, ownOptions, saveFields, version } from "./options.js";
+import {
+  type ForkpointChatsOptions,
+  characters,
+  createFields,
+  idOption,
+  limit,
+  ownOptions,
+  saveFields,
+  version,
+} from "./options.js";
 import type { AiModule } from "./sdk.js";
 import { Chats, newId, revisionAfter, readChat, readRow, rowFields } from "./state.js";
 import type { Settle } from "./maker.js";
@@ -37,21 +46,7 @@ import { removeChat } from "./stream-store.js";
 import { type ResumableStreamOptions, Streams } from "./streams.js";
 import { type Revision, chatCalls } from "./wire.js";
 
-export interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
-  /** The number of newest versions to keep of a chat. 0 and 1: only the newest. Default: all. */
-  keepVersions?: number | null;
-  /** How long a chat is kept after its last change, in ms. Older ones are removed in the background. Default: no limit. */
-  ttlMs?: number | null;
-  /** As `ttlMs`, for chats that wait for an approval: at least `ttlMs`. Default: until it is answered. */
-  waitingTtlMs?: number | null;
-  /** A stream has ended after its maker has sent no sign of life for this time, in ms. Default: 10,000. */
-  makerTtlMs?: number;
-  /**
-   * The SDK. `stop` and `partialMessage` read answers with it. Pass it if your program is bundled. Default: the
-   * installed `ai`.
-   */
-  ai?: AiModule;
-}
+type Listed = { chat: string; revision: Revision };
 
 const later = (): typeof import("./later.js") => require("./later.js");
 
@@ -86,7 +81,7 @@ const leaseOf = (chat: string) => ({ space: chatCalls.name, run: chat, ns: "" })
  */
 export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends ContractStore {
   readonly #handle: StoreHandle;
-  #retention: SessionRetention<{ chat: string; revision: Revision }>;
+  #retention: SessionRetention<Listed>;
   #streams: Streams;
   #chats: Chats;
   readonly #ai: AiModule | undefined;
@@ -107,7 +102,7 @@ export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends C
     this.#ai = own.ai;
     const settle: Settle = (...answer) => new (later().Answers)(this.#chats, this.#ai).settle(...answer);
     this.#streams = new Streams(handle, own.makerTtlMs ?? MAKER_TTL, settle, (stream) => this.#chats.chatOf(stream));
-    this.#retention = SessionRetention.of<{ chat: string; revision: Revision }>(handle, own, {
+    this.#retention = SessionRetention.of<Listed>(handle, own, {
       list: allChats,
       changedAt: ({ revision }) => revision.updatedAt,
       // Chats have no rules about numbers, and are listed in this order.

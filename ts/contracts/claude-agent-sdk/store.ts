@@ -73,15 +73,19 @@ export class SessionStore extends ContractStore {
     // A summary has texts of the session. The user's serializer may be meant to encrypt them.
     const fold = isCustom(handle.format) ? undefined : (own.foldSessionSummary ?? installedFold());
     this.#sessions = new Sessions(fold, this.#handle.seen);
-    this.#retention = SessionRetention.of<Listed>(handle, { ttlMs: own.ttlMs }, {
-      list: (engine) => this.#sessions.list(engine),
-      changedAt: ({ mtime }) => mtime,
-      savedAs: ({ saved }) => saved,
-      groupOf: ({ project }) => project,
-      runOf: leaseOf,
-      remove: (native, { project, session, version }) =>
-        this.#sessions.removeIfSame(native, { project, session }, version),
-    });
+    this.#retention = SessionRetention.of<Listed>(
+      handle,
+      { ttlMs: own.ttlMs },
+      {
+        list: (engine) => this.#sessions.list(engine),
+        changedAt: ({ mtime }) => mtime,
+        savedAs: ({ saved }) => saved,
+        groupOf: ({ project }) => project,
+        runOf: leaseOf,
+        remove: (native, { project, session, version }) =>
+          this.#sessions.removeIfSame(native, { project, session }, version),
+      },
+    );
     if (fold !== undefined) this.listSessionSummaries = (projectKey) => this.#summaries(projectKey);
   }
 

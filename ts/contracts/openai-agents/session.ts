@@ -11,15 +11,15 @@ import { nonEmpty } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { type StoreOptions, atMost, flag, readRecord, splitOptions, whole } from "../../store/options.js";
 import type { Store } from "../../store/store.js";
-import { readRecords } from "../shared/records.js";
 import { type SessionPruneOptions, SessionRetention } from "../shared/session-retention.js";
 import { Turns } from "../shared/turns.js";
 import { type Packed, applyMutations, cutOf, limitOf, listOf, pack, waitingCall } from "./items.js";
 import { newVersion } from "../shared/version.js";
 import { allSessions } from "./listing.js";
+import { type Found, readSession, waitsForResult } from "./reading.js";
 import { type AgentsModule, installedSdk, sdkOption, userError } from "./sdk.js";
 import { canonical, checkTransaction, copyTransaction } from "./transaction.js";
-import { type Change, type Listed, type Row, sessionCalls } from "./wire.js";
+import { type Change, type Listed, sessionCalls } from "./wire.js";
 
 export interface ForkpointSessionOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
   /** The id of the session. Default: a new one. */
@@ -59,31 +59,11 @@ const ownOptions = {
 const count = whole(0, Number.MAX_SAFE_INTEGER, "items");
 const listOptions = { limit: whole(0, Number.MAX_SAFE_INTEGER, "sessions") };
 
-/** A session. The version is 0 if there is none. */
-interface Found extends Pick<Row, "version" | "savedAt"> {
-  total: number;
-  items: AgentInputItem[];
-}
-
 /** The changes of a session. Left-out fields stay as they are. */
 type Changes = { [K in Exclude<keyof Change, "items">]?: Change[K] | undefined } & { items?: Packed | undefined };
 
 /** The result of a call, and its changes, if any. */
 type Decision<T> = [result: T, changes?: Changes | undefined];
-
-/** The number of last items among which retention looks for a call without a result. */
-const LAST = 200;
-
-/** Reads a session with its last items, or with all of them. */
-async function readSession(engine: Engine, session: string, limit: number | undefined): Promise<Found> {
-  const fields = { session, limit };
-  const found = await sessionCalls.find(engine.native, "read", fields, ({ items, ...row }, part) => ({
-    ...row,
-    items: items.map(part),
-  }));
-  if (found === null) return { version: 0, savedAt: 0, total: 0, items: [] };
-  return { ...found, items: await readRecords<AgentInputItem>(found.items, engine.format, "an item of the session") };
-}
 
 /**
  * A session of the OpenAI Agents SDK, in a database.
@@ -127,10 +107,7 @@ export class ForkpointSession extends ContractStore {
       savedAs: ({ saved }) => saved,
       groupOf: () => "",
       runOf: ({ session }) => ({ space: sessionCalls.name, run: session, ns: "" }),
-      waits: async (engine, { session }) => {
-        const { items } = await readSession(engine, session, LAST);
-        return waitingCall(items) !== undefined;
-      },
+      waits: (engine, { session }) => waitsForResult(engine, session),
       remove: (native, { session, version }) => sessionCalls.call(native, "remove", { session, seen: version }),
     });
   }
