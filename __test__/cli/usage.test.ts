@@ -102,6 +102,7 @@ describe("wrong usage ends with 2 and writes nothing to stdout:", () => {
     ["a prune without a rule", ["prune", "--yes"], "--keep-last"],
     ["a prune that keeps nothing", ["prune", "--keep-last", "0", "--yes"], "--keep-last"],
     ["a prune of no age", ["prune", "--older-than", "0s", "--yes"], "--older-than"],
+    ["a prune of what waits, of no age", ["prune", "--waiting", "--keep-last", "1", "--yes"], "--older-than"],
     ["a prune to no size", ["prune", "--max-bytes", "0", "--yes"], "--max-bytes"],
     ["a size with a wrong unit", ["prune", "--max-bytes", "5XB", "--yes"], "--max-bytes"],
     ["a copy to nowhere", ["copy"], "--to"],

@@ -1,4 +1,5 @@
 // Rules about age leave a thread that waits for an answer: with its subgraphs, their memory and its effects.
+import { setTimeout as sleep } from "node:timers/promises";
 import { Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { type Store } from "forkpoint";
 import { effects } from "forkpoint/effects";
@@ -6,7 +7,7 @@ import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver, type SaverPruneResult } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { expectSound } from "../../__test__/helpers.js";
-import { Log, all, kinds, openShared, place, says, sequence, thread } from "./helpers.js";
+import { Log, all, kinds, open, openShared, place, says, sequence, sharedKinds, thread } from "./helpers.js";
 
 const DAY = 86_400_000;
 const LONG_AGO = Date.UTC(2001, 0, 1);
@@ -49,8 +50,8 @@ async function namespaces(saver: ForkpointSaver, id: string): Promise<number> {
 }
 
 describe.each(kinds)("%s", (kind) => {
-  async function setUp(options: Parameters<typeof openShared>[1] = {}) {
-    const store = await openShared(place(kind), options);
+  async function setUp() {
+    const store = await openShared(place(kind));
     const saver = new ForkpointSaver(store);
     onTestFinished(() => saver.close());
     return { store, saver };
@@ -58,12 +59,11 @@ describe.each(kinds)("%s", (kind) => {
 
   const prunes: Array<[string, (store: Store, saver: ForkpointSaver) => Promise<unknown>]> = [
     ["prune() of an open store", (store) => store.prune({ olderThan: Date.now() })],
-    ["prune() with the options of the store", (store) => store.prune({ waiting: false })],
     ["prune() of the thread", (_, saver) => saver.prune(["waits"], { olderThan: Date.now() })],
   ];
 
   it.each(prunes)("%s leaves it, and takes it after the answer", async (_, prune) => {
-    const { store, saver } = await setUp({ ttlMs: DAY });
+    const { store, saver } = await setUp();
     const { graph, ran } = asking(saver);
     await at(LONG_AGO, () => graph.invoke({ log: ["in"] }, thread("waits")));
     expect(ran).toEqual(["charge"]);
@@ -133,30 +133,36 @@ describe.each(kinds)("%s", (kind) => {
     await graph.invoke(new Command({ resume: "yes" }), thread("waits"));
     expect(ran).toEqual(["charge", "yes"]);
   });
+});
 
-  it("the background leaves it until waitingTtlMs has passed", async () => {
-    const waitingTtlMs = 2 * (Date.now() - LONG_AGO);
-    const { store, saver } = await setUp({ ttlMs: DAY, waitingTtlMs });
+// Another store has the limits: they would take what these runs save long ago while they work.
+describe.each(sharedKinds)("the limits of a store over %s", (kind) => {
+  it("leave it until waitingTtlMs has passed", async () => {
+    const target = place(kind);
+    const saver = open(target);
+    const [now, waitingTtlMs] = [Date.now(), 60 * DAY];
     const { graph } = asking(saver);
     const chain = sequence(Log, { one: says("one") }).compile({ checkpointer: saver });
-    await at(Date.now() - waitingTtlMs - DAY, () => graph.invoke({ log: ["in"] }, thread("too long")));
-    await at(LONG_AGO, () => graph.invoke({ log: ["in"] }, thread("waits")));
-    // What was saved after them goes last.
-    await at(LONG_AGO, () => chain.invoke({ log: ["in"] }, thread("done")));
-    let turn = 0;
-    await expect
-      .poll(
-        async () => {
-          await chain.invoke({ log: [`${turn++}`] }, thread("goes on"));
-          return [await isLeft(saver, "done"), await isLeft(saver, "too long")];
-        },
-        { timeout: 20_000, interval: 300 },
-      )
-      .toEqual([false, false]);
+    await at(now - waitingTtlMs - DAY, () => graph.invoke({ log: ["in"] }, thread("too long")));
+    await at(now - waitingTtlMs + DAY, () => graph.invoke({ log: ["in"] }, thread("waits")));
+    // What is saved after them goes last.
+    await at(now - waitingTtlMs + DAY, () => chain.invoke({ log: ["in"] }, thread("done")));
+    const limited = await openShared(target, { ttlMs: DAY, waitingTtlMs, pruneShare: 1 });
+    const sweeping = new ForkpointSaver(limited);
+    for (let turn = 0; (await isLeft(saver, "done")) || (await isLeft(saver, "too long")); turn++) {
+      await sequence(Log, { one: says("one") })
+        .compile({ checkpointer: sweeping })
+        .invoke({ log: [] }, thread(`turn ${turn}`));
+      await sleep(200);
+    }
     expect(await namespaces(saver, "waits")).toBe(3);
     expect((await graph.getState(thread("waits"))).tasks[0]!.interrupts).toHaveLength(1);
     // An explicit prune goes by the same time.
-    await store.prune();
-    expect(await isLeft(saver, "waits")).toBe(true);
+    await limited.prune();
+    expect(await namespaces(saver, "waits")).toBe(3);
+    await limited.prune({ olderThan: Date.now(), waiting: false });
+    expect(await namespaces(saver, "waits")).toBe(3);
+    await limited.prune({ waiting: true });
+    expect(await isLeft(saver, "waits")).toBe(false);
   });
 });

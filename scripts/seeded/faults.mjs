@@ -125,10 +125,24 @@ export const faults = [
   },
   {
     name: "retention-takes-what-is-leased",
-    file: "engine/src/retention/plan.rs",
+    file: "engine/src/retention/limit.rs",
     from: "held.as_ref().is_some_and(|held| held.contains(&lineage))",
     to: "held.as_ref().is_some_and(|held| held.contains(&lineage) && lineage < 0)",
     ...forkpoint("leases"),
+  },
+  {
+    name: "retention-takes-what-waits",
+    file: "engine/src/retention/limit.rs",
+    from: "self.traits_of(lineage).waits ||",
+    to: "self.traits_of(lineage).waits && lineage < 0 ||",
+    ...langgraph("waiting-retention"),
+  },
+  {
+    name: "retention-takes-the-namespaces-of-what-waits",
+    file: "engine/src/retention/waiting.rs",
+    from: "if of.has_namespaces() {",
+    to: "if of.has_namespaces() && name.is_empty() {",
+    ...langgraph("waiting-retention"),
   },
   // A child needs its stored parent: section 3.
   {

@@ -23,30 +23,20 @@ import type {
   ChatPruneOptions,
   ChatVersion,
   ChatStopResult,
+  ForkpointChatsOptions,
   SavedChat,
 } from "./contract.js";
 import { allChats, chatCursor, infoOf, listChats, noVersion, versionCursor, versionsOf } from "./listing.js";
 import { Snapshot } from "./messages.js";
 import { filterOption, metadataOf } from "./metadata.js";
-import {
-  type ForkpointChatsOptions,
-  characters,
-  createFields,
-  idOption,
-  limit,
-  ownOptions,
-  saveFields,
-  version,
-} from "./options.js";
+import { characters, createFields, idOption, limit, ownOptions, saveFields, version } from "./options.js";
 import type { AiModule } from "./sdk.js";
 import { Chats, newId, revisionAfter, readChat, readRow, rowFields } from "./state.js";
 import type { Settle } from "./maker.js";
 import type { Stops } from "./stops.js";
 import { removeChat } from "./stream-store.js";
 import { type ResumableStreamOptions, Streams } from "./streams.js";
-import { type Revision, chatCalls } from "./wire.js";
-
-type Listed = { chat: string; revision: Revision };
+import { type Listed, chatCalls } from "./wire.js";
 
 const later = (): typeof import("./later.js") => require("./later.js");
 

@@ -7,7 +7,7 @@ import { PAGE } from "../../store/page.js";
 import type { ChatInfo, ChatVersion } from "./contract.js";
 import type { MetadataFilter } from "./metadata.js";
 import { type Row, closeRow, openRow } from "./state.js";
-import { type Revision, chatCalls } from "./wire.js";
+import { type Listed, chatCalls } from "./wire.js";
 
 const cursorLike =
   (pattern: RegExp): OptionParser<string | undefined> =>
@@ -68,7 +68,7 @@ export async function versionsOf(
 }
 
 /** Lists all chats, page by page. */
-export async function* allChats(engine: Engine): AsyncGenerator<{ chat: string; revision: Revision }> {
+export async function* allChats(engine: Engine): AsyncGenerator<Listed> {
   for (let after: string | undefined; ;) {
     const { rows, next } = await pageOf(engine, after, 1_000, undefined);
     yield* rows;

@@ -6,6 +6,9 @@ import { Contract } from "../../bridge/wire.js";
 
 export type Revision = engine.ai.Revision;
 
+/** A chat in a list of all chats. */
+export type Listed = { chat: string; revision: Revision };
+
 export type Head = engine.ai.Head;
 
 export type NewRow = engine.ai.NewRow;
