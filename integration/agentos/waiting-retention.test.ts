@@ -41,7 +41,7 @@ describe.each(backends)("on %s", (kind, makeTarget) => {
     expect(runs).toMatchObject([{ outcome: "finished" }]);
     expect(tools.calls).toEqual(["refund"]);
     await open.prune({ olderThan: Date.now() });
-    expect(await open.stats()).toMatchObject({ checkpoints: 0, effects: 0 });
+    expect(await store.stats()).toMatchObject({ checkpoints: 0, effects: 0 });
   });
 
   it("or its own time has come", async () => {

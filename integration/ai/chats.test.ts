@@ -574,8 +574,7 @@ describe.each(kinds)("chats of %s", (kind) => {
   });
 
   test("rules about age leave a chat that waits for an approval", async () => {
-    const target = place(kind);
-    const chats = chatsAt(target);
+    const chats = chatsAt(place(kind));
     await chats.saveChat({ id: "waits", messages: [one, asking(1)] });
     await chats.saveChat({ id: "done", messages: [one, two] });
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -589,13 +588,18 @@ describe.each(kinds)("chats of %s", (kind) => {
     expect(await chats.prune({ olderThan: Date.now() })).toEqual({ chats: 1 });
     expect(await chats.prune({ olderThan, waiting: true })).toEqual({ chats: 0 });
     expect(await chats.prune({ olderThan: Date.now(), waiting: true })).toEqual({ chats: 1 });
-    await chats.saveChat({ id: "waits", messages: [one, asking(1)] });
+    const limited = chatsAt(place(kind), { ttlMs: 1, waitingTtlMs: 100_000 });
+    await limited.saveChat({ id: "waits", messages: [one, asking(1)] });
     await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(await chatsAt(place(kind), { ttlMs: 1, waitingTtlMs: 1 }).prune()).toEqual({ chats: 0 });
-    expect(await chatsAt(target, { ttlMs: 1, waitingTtlMs: 100_000 }).prune()).toEqual({ chats: 0 });
-    expect(await chatsAt(target, { ttlMs: 1, waitingTtlMs: 1 }).prune()).toEqual({ chats: 1 });
-    expect(() => chatsAt(target, { waitingTtlMs: 1 })).toThrow('option "waitingTtlMs" needs "ttlMs"');
-    const opened = await shared(target);
+    expect(await limited.prune()).toEqual({ chats: 0 });
+    const brief = chatsAt(place(kind), { ttlMs: 1, waitingTtlMs: 1 });
+    await brief.saveChat({ id: "waits", messages: [one, asking(1)] });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await brief.prune();
+    expect(await brief.readChat("waits")).toBeNull();
+    expect(() => chatsAt(place(kind), { waitingTtlMs: 1 })).toThrow('option "waitingTtlMs" needs "ttlMs"');
+    const opened = await openStore(place(kind));
+    onTestFinished(() => opened.close());
     expect(() => new ForkpointChats(opened, { waitingTtlMs: 1 })).toThrow("belongs to openStore()");
   });
 

@@ -342,7 +342,8 @@ describe.each(kinds)("a session over %s", (kind) => {
   });
 
   it("retention leaves a session whose last call has no result", async () => {
-    const target = place(kind);
+    const store = await openStore(place(kind));
+    onTestFinished(() => store.close());
     const call = {
       type: "function_call",
       callId: "call-1",
@@ -358,14 +359,14 @@ describe.each(kinds)("a session over %s", (kind) => {
       status: "completed",
       output,
     } as const;
-    const waits = sessionAt(target, "waits");
+    const waits = sessionAt(store, "waits");
     await waits.addItems([user("pay"), call]);
-    await sessionAt(target, "done").addItems([user("pay"), call, result]);
-    const names = async () => (await ForkpointSession.list(target)).map(({ sessionId }) => sessionId);
-    const olderThan = Date.now() + HOUR;
+    await sessionAt(store, "done").addItems([user("pay"), call, result]);
+    const names = async () => (await ForkpointSession.list(store)).map(({ sessionId }) => sessionId);
+    const olderThan = Date.now() + 3_600_000;
     expect(await waits.prune({ olderThan, dryRun: true })).toEqual({ sessions: 1 });
     expect(await waits.prune({ olderThan })).toEqual({ sessions: 1 });
-    await sessionAt(target, "later").addItems([user("0")]);
+    await sessionAt(store, "later").addItems([user("0")]);
     expect(await waits.prune({ keepSessions: 1 })).toEqual({ sessions: 0 });
     expect(await names()).toEqual(["later", "waits"]);
     expect(await waits.prune({ keepSessions: 1, waiting: true, dryRun: true })).toEqual({ sessions: 1 });
