@@ -12,7 +12,7 @@ const { agentos } =
 const { open } = require("../dist/inner/bridge/native.js") as typeof import("../ts/bridge/native.js");
 const { Contract, storeCalls } = require("../dist/inner/bridge/wire.js") as typeof import("../ts/bridge/wire.js");
 
-const limits = { keepLastN: undefined, ttl: undefined, maxBytes: undefined, prunePercent: 25 };
+const limits = { keepLastN: undefined, ttl: undefined, waitingTtl: undefined, maxBytes: undefined, prunePercent: 25 };
 const sizes = { busyTimeout: 0, maxPayloadBytes: 2 ** 20, cacheBytes: 0 };
 const store = open("memory:", { durability: "full", secureDelete: false, readOnly: false, ...sizes, ...limits });
 

@@ -46,6 +46,7 @@ interface ChatMessage {
 type ChatMetadata = Record<string, unknown>;
 interface ChatPruneOptions {
     olderThan?: Date | number | null;
+    waiting?: boolean;
     dryRun?: boolean;
     signal?: AbortSignal;
 }
@@ -111,6 +112,7 @@ declare class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends 
 interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
     keepVersions?: number | null;
     ttlMs?: number | null;
+    waitingTtlMs?: number | null;
     makerTtlMs?: number;
     ai?: AiModule;
 }

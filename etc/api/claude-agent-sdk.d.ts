@@ -50,7 +50,7 @@ interface SessionStoreEntry {
     timestamp?: string;
     [field: string]: unknown;
 }
-interface SessionStoreOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
+interface SessionStoreOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes" | "waitingTtlMs"> {
     foldSessionSummary?: FoldSessionSummary;
     ttlMs?: number | null;
 }

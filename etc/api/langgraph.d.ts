@@ -188,6 +188,7 @@ interface NodeError {
 type PruneStrategy = "keep_latest" | "delete" | {
     keepLastN?: number | null;
     olderThan?: Date | number | null;
+    waiting?: boolean;
 };
 interface RecoverableAgent {
     invoke(input: any, config?: any): Promise<unknown>;

@@ -70,6 +70,7 @@ declare class ForkpointSession extends ContractStore {
 interface ForkpointSessionOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
     sessionId?: string;
     ttlMs?: number | null;
+    waitingTtlMs?: number | null;
     agents?: AgentsModule;
 }
 interface SavedRunState {

@@ -298,6 +298,7 @@ interface ProgramVersion {
 }
 interface PruneOptions<Progress = PruneProgress> {
     olderThan?: Date | number | null;
+    waiting?: boolean;
     keepLastN?: number | null;
     maxBytes?: number | null;
     dryRun?: boolean;
@@ -372,6 +373,7 @@ interface Serializer {
 }
 interface SessionPruneOptions {
     olderThan?: Date | number | null;
+    waiting?: boolean;
     keepSessions?: number;
     dryRun?: boolean;
     signal?: AbortSignal;
@@ -420,6 +422,7 @@ interface StoreOptions {
     readOnly?: boolean;
     keepLastN?: number | null;
     ttlMs?: number | null;
+    waitingTtlMs?: number | null;
     maxBytes?: number | null;
     pruneShare?: number;
     labels?: Record<string, string>;
