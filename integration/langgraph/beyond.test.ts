@@ -347,7 +347,9 @@ describe.each(mainKinds)("on %s", (kind) => {
       ["keep_latest", 16],
       ["delete", 20],
       [{ keepLastN: 3 }, 8],
-      [{ olderThan: Date.now() + 1e9 }, 20],
+      // The threads wait.
+      [{ olderThan: Date.now() + 1e9 }, 16],
+      [{ olderThan: Date.now() + 1e9, waiting: true }, 20],
       [{}, 0],
     ] as const)("dryRun says what %j would remove, and removes nothing", async (strategy, removed) => {
       const checkpointer = await filled();

@@ -23,13 +23,21 @@ import type {
   ChatPruneOptions,
   ChatVersion,
   ChatStopResult,
-  ForkpointChatsOptions,
   SavedChat,
 } from "./contract.js";
 import { allChats, chatCursor, infoOf, listChats, noVersion, versionCursor, versionsOf } from "./listing.js";
 import { Snapshot } from "./messages.js";
 import { filterOption, metadataOf } from "./metadata.js";
-import { characters, createFields, idOption, limit, ownOptions, saveFields, version } from "./options.js";
+import {
+  type ForkpointChatsOptions,
+  characters,
+  createFields,
+  idOption,
+  limit,
+  ownOptions,
+  saveFields,
+  version,
+} from "./options.js";
 import type { AiModule } from "./sdk.js";
 import { Chats, newId, revisionAfter, readChat, readRow, rowFields } from "./state.js";
 import type { Settle } from "./maker.js";

@@ -1,8 +1,6 @@
 /** The arguments and results of `ForkpointChats`. The names are those of the AI SDK's pages about chats. */
 
-import type { StoreOptions } from "../../store/options.js";
 import type { StopResult } from "../../store/results.js";
-import type { AiModule } from "./sdk.js";
 
 /** A message: the SDK's `UIMessage`. Only ES modules can import that type. */
 export interface ChatMessage {
@@ -69,22 +67,6 @@ export interface Approval {
   input: unknown;
   /** The id of the message with the question. */
   messageId: string;
-}
-
-export interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
-  /** The number of newest versions to keep of a chat. 0 and 1: only the newest. Default: all. */
-  keepVersions?: number | null;
-  /** How long a chat is kept after its last change, in ms. Older ones are removed in the background. Default: no limit. */
-  ttlMs?: number | null;
-  /** As `ttlMs`, for chats that wait for an approval: at least `ttlMs`. Default: until it is answered. */
-  waitingTtlMs?: number | null;
-  /** A stream has ended after its maker has sent no sign of life for this time, in ms. Default: 10,000. */
-  makerTtlMs?: number;
-  /**
-   * The SDK. `stop` and `partialMessage` read answers with it. Pass it if your program is bundled. Default: the
-   * installed `ai`.
-   */
-  ai?: AiModule;
 }
 
 /** Selects the chats to remove. */

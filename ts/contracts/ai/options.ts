@@ -3,9 +3,25 @@
 import { typeError } from "../../bridge/errors.js";
 import { nonEmpty, text } from "../../store/ids.js";
 import { ttlOption } from "../../store/lease.js";
-import { type OptionParser, anything, atMost, signalOption, whole } from "../../store/options.js";
+import { type OptionParser, type StoreOptions, anything, atMost, signalOption, whole } from "../../store/options.js";
 import { metadataOption } from "./metadata.js";
 import type { AiModule } from "./sdk.js";
+
+export interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
+  /** The number of newest versions to keep of a chat. 0 and 1: only the newest. Default: all. */
+  keepVersions?: number | null;
+  /** How long a chat is kept after its last change, in ms. Older ones are removed in the background. Default: no limit. */
+  ttlMs?: number | null;
+  /** As `ttlMs`, for chats that wait for an approval: at least `ttlMs`. Default: until it is answered. */
+  waitingTtlMs?: number | null;
+  /** A stream has ended after its maker has sent no sign of life for this time, in ms. Default: 10,000. */
+  makerTtlMs?: number;
+  /**
+   * The SDK. `stop` and `partialMessage` read answers with it. Pass it if your program is bundled. Default: the
+   * installed `ai`.
+   */
+  ai?: AiModule;
+}
 
 /** `sdk.ts` loads the SDK, and is itself loaded on first use. */
 function sdkOption(given: unknown, name: string): AiModule {
