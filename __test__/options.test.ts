@@ -23,7 +23,7 @@ async function refusal(target: unknown, options?: unknown): Promise<Error & { co
 
 describe("options", () => {
   const known =
-    "Known options: durability, serializer, busyTimeoutMs, secureDelete, readOnly, maxPayloadBytes, maxQueueBytes, cacheBytes, keepLastN, ttlMs, maxBytes, pruneShare, labels, schema, prefix, migrate, password";
+    "Known options: durability, serializer, busyTimeoutMs, secureDelete, readOnly, maxPayloadBytes, maxQueueBytes, cacheBytes, keepLastN, ttlMs, waitingTtlMs, maxBytes, pruneShare, labels, schema, prefix, migrate, password";
 
   test.each([
     ["durabilty", 'Unknown option "durabilty". Did you mean "durability"?'],
