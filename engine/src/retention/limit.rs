@@ -95,7 +95,7 @@ impl Limit {
         if let By::Time { held: held @ None, .. } = &mut self.by {
             *held = Some(super::held::held(catalog)?);
         }
-        let lineages = Vec::from_iter(lineages);
+        let lineages: Vec<i64> = lineages.collect();
         self.ask_traits(catalog, &missing(&self.traits, lineages.iter().copied()))?;
         let missing = missing(&self.newest, lineages.into_iter().filter(|lineage| self.spares(*lineage)));
         if !missing.is_empty() {

@@ -53,7 +53,7 @@ impl Policy {
 #[serde(rename_all = "camelCase")]
 pub enum Rule {
     /// Removes checkpoints that were saved before this time, in ms since the epoch. This rule may also remove the
-    /// newest checkpoint of a lineage, unless the run is leased or waits for a person.
+    /// newest checkpoint of a lineage, unless the run is leased or waits for a person when the batch is planned.
     SavedBefore(i64),
     /// As [`Rule::SavedBefore`], but does not spare runs that wait.
     AllSavedBefore(i64),

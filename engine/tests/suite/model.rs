@@ -1605,6 +1605,8 @@ fn check_in_time(
                 prop_assert_eq!(page(answer, &mut theirs), expected, "{:?} {:?} {}", contract, group_prefix, limit);
             }
             Step::Prune { contract, rule, most } => {
+                // One batch: if an earlier one removes the newest checkpoint first, another one may wait.
+                let most = if matches!(rule, Rule::SavedBefore(_)) { 1_000 } else { most };
                 let asked = Query::Prunable { contract, rules: vec![rule] };
                 let planned = backend.answer(&asked).unwrap().into_pruned().unwrap();
                 let done = common::prune(&mut *backend, Prune { contract, ..common::batch(rule, most) });
