@@ -3,12 +3,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Annotation, Command, INTERRUPT, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { effects } from "forkpoint/effects";
 import { type Question, openInspector } from "forkpoint/inspect";
-import { type ForkpointSaver, type ThreadStatus, recover } from "forkpoint/langgraph";
+import { ForkpointSaver, type ThreadStatus, recover } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Gate } from "../../__test__/helpers.js";
 import { Child } from "./children.js";
 import { attempt } from "./command.js";
-import { type Kind, open, place, rejection, sequence, sharedKinds, sideBySide, thread } from "./helpers.js";
+import {
+  type Kind,
+  all,
+  kinds,
+  open,
+  openShared,
+  place,
+  rejection,
+  sequence,
+  sharedKinds,
+  sideBySide,
+  thread,
+} from "./helpers.js";
 
 const State = Annotation.Root({
   log: Annotation<string[]>({ reducer: (before, said) => [...before, ...said], default: () => [] }),
@@ -103,27 +115,30 @@ const openQuestions = async (inspector: Inspector, run: string) =>
   (await inspector.questions(of(run))).filter(({ answered }) => answered === null);
 
 describe.each(sharedKinds)("on %s", (kind) => {
-  it("of two programs that answer differently, one is used and recorded, and the other is told which", async () => {
-    const target = place(kind);
-    const [ana, ben] = [paying(open(target)), paying(open(target))];
-    const inspector = await inspect(target);
-    for (let round = 0; round < 30; round++) {
-      const config = { ...thread(`t${round}`), durability: "sync" as const };
-      await ana.graph.invoke({}, config);
-      const ends = await Promise.allSettled([
-        ana.graph.invoke(new Command({ resume: "yes" }), config),
-        delay(round % 10).then(() => ben.graph.invoke(new Command({ resume: "no" }), config)),
-      ]);
-      const recorded: unknown[] = [];
-      for (const { id } of (await inspector.checkpoints(of(`t${round}`))).items)
-        for (const { answered } of await inspector.questions(of(`t${round}`, id))) recorded.push(answered?.value);
-      const { log } = (await ana.graph.getState(config)).values;
-      expect(recorded, `round ${round}`).toHaveLength(1);
-      expect(log[0]).toBe(`paid ${JSON.stringify(recorded[0])}`);
-      for (const end of ends) if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "CONFLICT" });
-    }
-    expect(ana.ran.length + ben.ran.length).toBe(30);
-  });
+  it.each(["sync", "exit"] as const)(
+    "of two programs that answer differently, one is used and recorded, and the other is told which (%s)",
+    async (durability) => {
+      const target = place(kind);
+      const [ana, ben] = [paying(open(target)), paying(open(target))];
+      const inspector = await inspect(target);
+      for (let round = 0; round < 30; round++) {
+        const config = { ...thread(`t${round}`), durability };
+        await ana.graph.invoke({}, config);
+        const ends = await Promise.allSettled([
+          ana.graph.invoke(new Command({ resume: "yes" }), config),
+          delay(round % 10).then(() => ben.graph.invoke(new Command({ resume: "no" }), config)),
+        ]);
+        const recorded: unknown[] = [];
+        for (const { id } of (await inspector.checkpoints(of(`t${round}`))).items)
+          for (const { answered } of await inspector.questions(of(`t${round}`, id))) recorded.push(answered?.value);
+        const { log } = (await ana.graph.getState(config)).values;
+        expect(recorded, `round ${round}`).toHaveLength(1);
+        expect(log[0]).toBe(`paid ${JSON.stringify(recorded[0])}`);
+        for (const end of ends) if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "CONFLICT" });
+      }
+      expect(ana.ran.length + ben.ran.length).toBe(30);
+    },
+  );
 
   it.each([
     ["for all questions", () => true],
@@ -350,21 +365,125 @@ describe.each(sharedKinds)("on %s", (kind) => {
     }
   });
 
-  it("keeps the program's answer if its process is killed, and refuses the command line", async () => {
-    const target = place(kind);
-    const child = new Child([target, "hold", "paying", "t"], {}, "answers.mjs");
-    await child.until("asked");
-    await child.until("answered");
-    const answer = () => attempt(["answer", "t", "--reject", "--by", "Ana", "--db", target]);
-    expect(answer()).toMatchObject({ status: 5, stderr: expect.stringContaining("with true") });
-    await child.kill();
-    expect(answer().status).toBe(5);
-    const saver = open(target, { program: "answers" });
-    const { graph, ran } = paying(saver);
-    const { runs } = await recover(graph, saver);
-    expect(runs.map(({ outcome }) => outcome)).toEqual(["finished"]);
+  it.each(["sync", "exit"])(
+    "keeps the program's answer if its process is killed, and refuses the command line (%s)",
+    async (durability) => {
+      const target = place(kind);
+      const child = new Child([target, "hold", "paying", "t", durability], {}, "answers.mjs");
+      await child.until("asked");
+      await child.until("answered");
+      const answer = () => attempt(["answer", "t", "--reject", "--by", "Ana", "--db", target]);
+      expect(answer()).toMatchObject({ status: 5, stderr: expect.stringContaining("with true") });
+      await child.kill();
+      expect(answer().status).toBe(5);
+      const saver = open(target, { program: "answers" });
+      const { graph, ran } = paying(saver);
+      const { runs } = await recover(graph, saver);
+      expect(runs.map(({ outcome }) => outcome)).toEqual(["finished"]);
+      expect(ran).toEqual(["true"]);
+      const inspector = await inspect(target);
+      expect(await kept(inspector, "t")).toEqual([["pay?", true]]);
+    },
+  );
+});
+
+const forms = [
+  ["for all questions", (_id: string, value: unknown) => value],
+  ["by the id of the question", (id: string, value: unknown) => ({ [id]: value })],
+] as const;
+
+// LangGraph hands over a program's answer only when the run ends.
+describe.each(kinds)("with the durability exit, on %s", (kind) => {
+  const exit = (run: string) => ({ ...thread(run), durability: "exit" as const });
+
+  async function openedAtExit(make: (saver: ForkpointSaver) => Made) {
+    const store = await openShared(place(kind));
+    const saver = new ForkpointSaver(store, { program: "answers" });
+    const inspector = await openInspector(store, { write: true });
+    onTestFinished(() => inspector.close());
+    const made = make(saver);
+    await made.graph.invoke({ log: [] }, exit("t"));
+    return { ...made, saver, inspector, asked: await inspector.questions(of("t")) };
+  }
+
+  /** What a run that is refused must leave as it is. */
+  async function contents(saver: ForkpointSaver) {
+    const tuples = await all(saver.list(thread("t")));
+    return [tuples, (await saver.stats()).checkpoints, await saver.status("t")];
+  }
+
+  it.each(forms)("refuses a program's answer %s if another one is stored, before a node runs", async (_, form) => {
+    for (const make of [paying, asking]) {
+      const { graph, ran, saver, inspector, asked } = await openedAtExit(make);
+      await inspector.answer(of("t"), { value: "no", by: "Ana" });
+      const before = await contents(saver);
+      const refused = await rejection(graph.invoke(new Command({ resume: form(asked[0]!.id, true) }), exit("t")));
+      expect(refused).toMatchObject({ code: "CONFLICT" });
+      expect(refused.message).toMatch(/"Ana".* with "no"/);
+      expect(ran).toEqual([]);
+      expect(await contents(saver)).toEqual(before);
+      expect(await kept(inspector, "t")).toEqual([["pay?", "no"]]);
+      // The same answer is no other one. It answers no other question, either.
+      const result = await graph.invoke(new Command({ resume: form(asked[0]!.id, "no") }), exit("t"));
+      expect(result[INTERRUPT]?.length ?? 0).toBe(make === asking ? 1 : 0);
+      expect(ran).toEqual(make === asking ? [] : ['"no"']);
+    }
+  });
+
+  it.each(forms)("stores a program's answer %s before a node uses it, and refuses others", async (_, form) => {
+    const gate = new Gate();
+    const { graph, ran, inspector, asked } = await openedAtExit((saver) => paying(saver, gate.wait));
+    const { id } = asked[0]!;
+    const running = graph.invoke(new Command({ resume: form(id, true) }), exit("t"));
+    await gate.reached;
+    const refused = await rejection(inspector.answer(of("t"), { id, reject: true, by: "Ana" }));
+    expect(refused).toMatchObject({ code: "CONFLICT" });
+    expect(refused.message).toMatch(/by the program .* with true/);
+    gate.open();
+    expect((await running).log).toEqual(["paid true"]);
     expect(ran).toEqual(["true"]);
-    const inspector = await inspect(target);
     expect(await kept(inspector, "t")).toEqual([["pay?", true]]);
+  });
+
+  it.each(forms)("gives a program's answer %s to no later question of the node", async (_, form) => {
+    const { graph, ran, saver, inspector, asked } = await openedAtExit(asking);
+    const result = await graph.invoke(new Command({ resume: form(asked[0]!.id, true) }), exit("t"));
+    expect([result[INTERRUPT], ran]).toMatchObject([[{ value: "delete everything?" }], []]);
+    expect((await inspector.run(of("t")))!.status).toBe("waiting");
+    expect(await graph.invoke(null, exit("t"))).toMatchObject({ [INTERRUPT]: [{ value: "delete everything?" }] });
+    await inspector.answer(of("t"), { value: false, by: "Ben" });
+    await recover(graph, saver);
+    expect(ran).toEqual(["true false"]);
+    expect(await kept(inspector, "t")).toEqual([
+      ["pay?", true],
+      ["delete everything?", false],
+    ]);
+  });
+
+  it("stores none of several answers if one of them is refused", async () => {
+    const { graph, ran, saver, inspector, asked } = await openedAtExit(parallel);
+    const idOf = (value: string) => asked.find((each) => each.value === value)!.id;
+    await inspector.answer(of("t"), { id: idOf("b?"), value: "no", by: "Ana" });
+    const before = await contents(saver);
+    const answers = new Command({ resume: { [idOf("a?")]: "yes", [idOf("b?")]: "yes" } });
+    expect((await rejection(graph.invoke(answers, exit("t")))).message).toMatch(/"Ana".* with "no"/);
+    expect([ran, await contents(saver)]).toEqual([[], before]);
+    const result = await graph.invoke(new Command({ resume: { [idOf("a?")]: "yes" } }), exit("t"));
+    expect(result.log).toEqual(['a: "yes"', 'b: "no"', "last"]);
+    expect((await kept(inspector, "t")).toSorted()).toEqual([
+      ["a?", "yes"],
+      ["b?", "no"],
+    ]);
+  });
+
+  it("stores no answer if the graph has none of the next nodes", async () => {
+    const { saver, inspector } = await openedAtExit(paying);
+    const other = sequence(State, { renamed: () => ({ log: [] }) }).compile({ checkpointer: saver });
+    const before = await contents(saver);
+    const refused = await rejection(other.invoke(new Command({ resume: true }), exit("t")));
+    expect(refused.message).toContain("the graph has run none of the nodes that are next (`approve`)");
+    await inspector.answer(of("t"), { value: "yes", by: "Ana" });
+    expect(await kept(inspector, "t")).toEqual([["pay?", "yes"]]);
+    expect((await contents(saver))[0]).toEqual(before[0]);
   });
 });

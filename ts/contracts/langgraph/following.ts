@@ -51,7 +51,8 @@ export function takeAnswer(
 ): { answers: Resuming | undefined; taken: Taken | undefined } {
   try {
     const answers = answersIn(config);
-    return { answers, taken: answers?.take(namespaceIn(config), writes, task) };
+    const taken = answers?.isHeard === true ? undefined : answers?.take(namespaceIn(config), writes, task);
+    return { answers, taken };
   } catch (error) {
     if (isOvertaken(error)) throw error;
     // The call refuses an unreadable config.

@@ -34,6 +34,8 @@ const ATTEMPTS = 10;
 export class Resuming {
   /** Why an answer of the program was not stored. */
   refused: unknown;
+  /** True if the program's answer was noticed before LangGraph hands it over: see heard-answers.ts. */
+  isHeard = false;
   readonly #context: Context;
   readonly #root: CheckpointRef;
   #questions: ThreadQuestion[];

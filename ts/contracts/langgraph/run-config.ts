@@ -13,6 +13,16 @@ export function beginsRun(config: Config): string | undefined {
   });
 }
 
+/** Returns true if LangGraph stores a run when it ends: the durability "exit". */
+export function storesAtExit(config: Config): boolean {
+  return readingArgument("config", () => {
+    const { durability, checkpointDuring, configurable } = config as Config & Record<string, unknown>;
+    if (durability !== undefined) return durability === "exit";
+    if (typeof checkpointDuring === "boolean") return !checkpointDuring;
+    return configurable?.["__pregel_durability"] === "exit";
+  });
+}
+
 /** Returns true if LangGraph calls the saver in a run. Only a run's config has the function `interrupt`. */
 export function isRun(config: Config | undefined): boolean {
   const { interrupt } = readingArgument("config", () => ({

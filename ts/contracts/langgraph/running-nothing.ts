@@ -13,7 +13,8 @@ import type { Config, PendingWrite } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, quote, readingArgument } from "../../bridge/errors.js";
 import { type GraphRun, runIn } from "../../store/graph-run.js";
 import { NO_TASK, RESUME } from "./answer-records.js";
-import { isRun } from "./run-config.js";
+import { throwIfFailed } from "./following.js";
+import { isRun, storesAtExit } from "./run-config.js";
 
 /** A run that begins at a checkpoint with nodes to run. */
 interface Watched {
@@ -85,7 +86,13 @@ export function tasksBehind(config: Config, writes: readonly PendingWrite[], tas
     blind = true;
     watch.begin?.();
   }
-  return channels.includes(RESUME.channel) ? (watch.tasks ??= firstTask(watch, threadIn(config))) : undefined;
+  return channels.includes(RESUME.channel) ? firstTask(watch, threadIn(config)) : undefined;
+}
+
+/** Like {@link tasksBehind}, for an answer that LangGraph does not hand over. */
+export function tasksBehindAnswer(config: Config): Promise<void> | undefined {
+  const watch = watchIn(config);
+  return watch === undefined || watch.prepared || blind ? undefined : firstTask(watch, threadIn(config));
 }
 
 /** Throws for a checkpoint at the end of a run that has run nothing. */
@@ -133,11 +140,14 @@ const threadIn = (config: Config): string => String(config.configurable?.["threa
 
 /** With the durability "exit", LangGraph stores everything when the tasks have ended. */
 function throwAtExit(config: Config, { next }: Watched): void {
-  if ((config as { durability?: unknown }).durability === "exit") throw nothingRan(threadIn(config), next);
+  if (!storesAtExit(config)) return;
+  // The run may have been refused.
+  throwIfFailed(config);
+  throw nothingRan(threadIn(config), next);
 }
 
 function firstTask(watch: Watched, threadId: string): Promise<void> {
-  const tasks = new Promise<void>((resolve, reject) => {
+  watch.tasks ??= new Promise<void>((resolve, reject) => {
     let timer: NodeJS.Timeout;
     const turn = (left: number) => {
       timer = setTimeout(() => (left > 1 ? turn(left - 1) : end()), PATIENCE.turnMs);
@@ -150,6 +160,6 @@ function firstTask(watch: Watched, threadId: string): Promise<void> {
     turn(PATIENCE.turns);
   });
   // The write that waits for it reports the error.
-  tasks.catch(() => {});
-  return tasks;
+  watch.tasks.catch(() => {});
+  return watch.tasks;
 }

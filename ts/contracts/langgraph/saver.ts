@@ -21,6 +21,7 @@ import { flag, programOption, splitOptions } from "../../store/options.js";
 import { ownProgramOption } from "../../store/owner.js";
 import { type DeleteOptions, forced } from "../../store/removing.js";
 import { listOf, requireId, text } from "../../store/ids.js";
+import { hearAnswers } from "./heard-answers.js";
 import { GatheredWrites } from "./gathered-writes.js";
 import { nextNodesOf } from "./next.js";
 import { deltaHistory } from "./history.js";
@@ -50,7 +51,7 @@ import { list } from "./list-checkpoints.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
 import { serdeOption, trust } from "./serde.js";
 import { langgraph } from "./wire.js";
-import { type Saving, savePut, saveWrites } from "./saving.js";
+import { type Answering, type Saving, savePut, saveWrites } from "./saving.js";
 import { withStoreMethods } from "../../store/contract-store.js";
 import type { StatsOptions } from "../../store/retention.js";
 import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
@@ -140,7 +141,11 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         await this.#saving.owner.begin(context, config, found, tuple, release);
         if (beginsRun(config) !== undefined) watchTasks(config, nextNodesOf(tuple.checkpoint));
         if (id === undefined) noteLatest(found.header.id, tuple.metadata);
-        return answersIn(config)?.amend(tuple, found) ?? tuple;
+        const shown = answersIn(config)?.amend(tuple, found) ?? tuple;
+        if (beginsRun(config) === undefined) return shown;
+        return hearAnswers(config, shown, (at, writes, task, answering) =>
+          this.#storeWrites(at, writes, task, "", answering, true),
+        );
       });
     }
 
@@ -165,9 +170,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       const answering = { ...takeAnswer(config, writes, taskId), tasks: tasksBehind(config, writes, taskId) };
       // If this fails, the results of other tasks of the step are still stored, unless this is an answer.
       const ends = answering.taken !== undefined || answering.tasks !== undefined;
-      return this.#inRun(config, ends, (context, held) =>
-        saveWrites(this.#saving, context, held, config, writes, taskId, taskPath, answering),
-      );
+      return this.#storeWrites(config, writes, taskId, taskPath, answering, ends);
     }
 
     deleteThread(threadId: string, options?: DeleteOptions): Promise<void> {
@@ -247,6 +250,19 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     #read<T>(work: (context: SaverContext) => Promise<T>): Promise<T> {
       return this.#handle.run((engine) => work(this.#context(engine)));
+    }
+
+    #storeWrites(
+      config: Config,
+      writes: PendingWrite[],
+      task: string,
+      path: string,
+      answering: Answering,
+      ends: boolean,
+    ): Promise<void> {
+      return this.#inRun(config, ends, (context, held) =>
+        saveWrites(this.#saving, context, held, config, writes, task, path, answering),
+      );
     }
 
     /** Like `#save`. If a save of a run fails, the run is notified: see `noteFailed`. */

@@ -89,7 +89,9 @@ export async function savePut(
   const root = namespace === "" ? undefined : rootIn(config);
   const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
   const known = continues(config, handle.seen, before, metadata);
-  const place = { root, onlyChild: only, known, ...incarnationOf(config, namespace, only) };
+  // With the durability "exit", a run that stops in its first step saves its checkpoint again. Its questions stay open.
+  const claims = parent !== id;
+  const place = { root, onlyChild: only, known, claims, ...incarnationOf(config, namespace, only) };
   // A checkpoint of the graph itself may be the last one if no node runs next.
   const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
   const write = { threadId, id, config, stops: false, mayBeLast };
