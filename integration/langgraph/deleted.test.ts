@@ -1,4 +1,6 @@
 // Tests a thread that is deleted while a run works on it: it stays deleted, and nothing of the run is left.
+import { AsyncResource } from "node:async_hooks";
+import { tracingChannel } from "node:diagnostics_channel";
 import { Annotation, interrupt } from "@langchain/langgraph";
 import { effects } from "forkpoint/effects";
 import { openInspector } from "forkpoint/inspect";
@@ -221,6 +223,7 @@ describe.each(kinds)("on %s", (kind) => {
     ["sync", true],
     ["async", false],
     ["async", true],
+    ["exit", false],
     ["exit", true],
   ] as const)(
     "durability %s: an effect after the delete and a new start is not the new run's (thread found: %s)",
@@ -230,7 +233,8 @@ describe.each(kinds)("on %s", (kind) => {
       const paid: string[] = [];
       const graphOf = (name: string, before: () => Promise<void>) =>
         sequence(State, {
-          first: () => ({ tries: 1 }),
+          // With "exit", this is all that a new thread stores before the delete.
+          first: async (_, config) => once(config, "first", () => ({ tries: 1 })),
           pay: async (_, config) => {
             await before();
             return { receipt: await once(config, "charge", () => `${name} ${paid.push(name)}`) };
@@ -249,7 +253,7 @@ describe.each(kinds)("on %s", (kind) => {
       // With "async", a save may be refused before the effect.
       if (durability !== "async")
         expect(error.message).toContain('run "thread" was deleted while it ran, so its effect "charge" did not run');
-      expect(await once.list(run)).toEqual([]);
+      expect((await once.list(run)).map(({ key }) => key)).toEqual(["first"]);
       second.open();
       expect((await fresh).receipt).toBe("new 1");
     },
@@ -284,6 +288,98 @@ describe.each(kinds)("on %s", (kind) => {
       }
     },
   );
+
+  describe("durability exit: a new thread that is deleted after an effect of its run", () => {
+    const exit = { ...thread(), durability: "exit" as const };
+
+    type End = "pays" | "catches" | "asks" | "throws";
+
+    /** Runs a graph whose thread is deleted after its first effect. `deletes` gets the saver of another process. */
+    async function refuses(
+      ends: End[],
+      deletes: (other: ForkpointSaver) => unknown,
+      left: string[] = [],
+    ): Promise<void> {
+      const store = await openShared(place(kind));
+      const [own, other] = [new ForkpointSaver(store), new ForkpointSaver(store)];
+      const once = effects(own);
+      const paid: unknown[] = [];
+      let end: End | undefined;
+      const graph = sequence(State, {
+        first: async (_, config) => once(config, "first", () => ({ tries: 1 })),
+        pay: async (_, config) => {
+          if (end !== undefined) await deletes(other);
+          if (end === "asks") return interrupt("sure?") as never;
+          if (end === "throws") throw boom;
+          const receipt = once(config, "charge", () => `receipt ${paid.push(end)}`);
+          return { receipt: await (end === "catches" ? receipt.catch(() => "none") : receipt) };
+        },
+      }).compile({ checkpointer: own });
+      for (end of ends) {
+        const error = await rejection(graph.invoke({}, exit));
+        // LangGraph reports the error of a node, and not that of the save behind it.
+        if (end !== "throws") expect(error).toMatchObject({ code: "CONFLICT" });
+        expect(paid).toEqual([]);
+        expect((await once.list(run)).map(({ key }) => key)).toEqual(left);
+        expect(await all(other.list(thread()))).toHaveLength(left.length);
+        expect(await lost(other)).toEqual([]);
+        await other.deleteThread("thread");
+      }
+      end = undefined;
+      expect(await graph.invoke({}, exit)).toEqual({ receipt: "receipt 1", tries: 1 });
+    }
+
+    it("stays deleted, and pays nothing", () =>
+      refuses(["pays", "catches", "asks", "throws"], (other) => other.deleteThread("thread")));
+
+    it("is not continued if it was begun again", () => {
+      // In the context of a node, the graph would be a subgraph of the node's run.
+      const begin = AsyncResource.bind((other: ForkpointSaver) => {
+        const pay = (_: unknown, config: object) => effects(other)(config, "charge", () => ({ receipt: "new" }));
+        return sequence(State, { pay }).compile({ checkpointer: other }).invoke({}, exit);
+      });
+      const deletes = async (other: ForkpointSaver) => {
+        await other.deleteThread("thread");
+        await begin(other);
+      };
+      return refuses(["pays", "catches", "asks", "throws"], deletes, ["charge"]);
+    });
+
+    it("pays nothing if it is deleted just before the next effect begins", async () => {
+      const { start } = tracingChannel("forkpoint:save");
+      await refuses(["pays", "catches"], (other) => {
+        const deletes = (call: unknown) => {
+          const { operation } = call as { operation: string };
+          if (operation !== "effectBegin") return;
+          start.unsubscribe(deletes);
+          void other.deleteThread("thread");
+        };
+        start.subscribe(deletes);
+      });
+    });
+  });
+
+  it("durability exit: an effect that is forgotten is no deleted thread", async () => {
+    const checkpointer = saver(kind);
+    const once = effects(checkpointer);
+    const paid: number[] = [];
+    const graph = sequence(State, {
+      first: async (_, config) => {
+        await once(config, "charge", () => paid.push(1));
+        expect(await once.forget(config, "charge")).toBe(1);
+        await once(config, "charge", () => paid.push(2));
+        return { tries: await once(config, "kept", () => 3) };
+      },
+      // Another process forgets one of several effects.
+      second: async (_, config) => {
+        expect(await once.forget(run, "kept")).toBe(1);
+        return { receipt: await once(config, "last", () => "r") };
+      },
+    }).compile({ checkpointer });
+    expect(await graph.invoke({}, { ...thread(), durability: "exit" })).toEqual({ receipt: "r", tries: 3 });
+    expect(paid).toEqual([1, 2]);
+    expect((await once.list(run)).map(({ key }) => key)).toEqual(["charge", "last"]);
+  });
 
   it("an effect whose run is deleted while it runs is not stored", async () => {
     const checkpointer = saver(kind);

@@ -4,10 +4,11 @@ import "../bridge/bundled.js";
 import { readingArgument, show, typeError } from "../bridge/errors.js";
 import type { Effect, EffectAttempt, EffectOptions } from "../store/effect-options.js";
 import { type EffectPlace, whenReady } from "../store/effect-places.js";
-import { runIn } from "../store/graph-run.js";
+import { type GraphRun, runIn } from "../store/graph-run.js";
 import { StoreHandle } from "../store/handle.js";
 import { handleOf } from "../store/handle-of.js";
 import { type RunRef, readRun } from "../store/run-ref.js";
+import { RunEffects } from "../store/run-effects.js";
 import { Store } from "../store/store.js";
 import { text } from "../store/ids.js";
 
@@ -113,7 +114,10 @@ export function effects(store: object): Once {
     {
       list: (run: EffectRun) => promised(() => all.list(placeOf(run).of)),
       forget: (run: EffectRun, key?: string) =>
-        promised(() => all.forget(placeOf(run).of, key === undefined ? undefined : text(key, "key"))),
+        promised(() => {
+          const { of, earlier } = placeOf(run);
+          return all.forget(of, key === undefined ? undefined : text(key, "key"), earlier);
+        }),
     },
   );
 }
@@ -138,6 +142,12 @@ function placeOf(run: EffectRun): EffectPlace {
   return { of: readRun(run) };
 }
 
+/** The effects that show whether a run was deleted. Undefined if its checkpoints show it. */
+function earlierIn(run: GraphRun): RunEffects | undefined {
+  if (run.stored || run.incarnation !== undefined) return undefined;
+  return (run.effects ??= new RunEffects());
+}
+
 /** The thread of a config. In a subgraph, it has the checkpoint of the thread itself. */
 function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeConfig): EffectPlace {
   return readingArgument("config", () => {
@@ -148,7 +158,11 @@ function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeCo
     const at = (checkpoints as Record<string, unknown> | undefined)?.[""];
     if (typeof at !== "string") return { of };
     const graphRun = runIn(configurable);
-    const begun = { stored: graphRun?.stored === true, incarnation: graphRun?.incarnation };
+    const begun = {
+      stored: graphRun?.stored === true,
+      incarnation: graphRun?.incarnation,
+      earlier: graphRun && earlierIn(graphRun),
+    };
     const ready = graphRun?.settled?.() ?? (graphRun?.stored === false ? graphRun.storing : undefined);
     if (graphRun?.follows === true) return { of, at, joins: "run", ...begun, ...(ready !== undefined && { ready }) };
     // The checkpoint that the graph continues from. LangGraph stores its own checkpoint while the nodes run.

@@ -8,8 +8,10 @@ import type { EffectAttempt, ReadOptions } from "./effect-options.js";
 import type { EffectPlace, Slot } from "./effect-places.js";
 import { type EffectAddress, type EffectEntry, type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
+import type { Exact } from "../bridge/wire.js";
 import { hasEnded, thisProcess } from "../bridge/holder.js";
 import { type HeldLease, storeClock } from "./lease.js";
+import type { RunEffects } from "./run-effects.js";
 
 /** The two writes of an effect, as `forkpoint/testing` names them. */
 export type EffectCall = "beginEffect" | "endEffect";
@@ -49,6 +51,8 @@ export class Attempt {
   readonly #lost = new AbortController();
   readonly #signal: AbortSignal;
   #token = 0;
+  /** The position of the effect's lineage, if the run has to know it. */
+  #position: Exact | null = null;
   #entry!: EffectEntry;
   /** The time at the beginning, on the store's clock and on the monotonic clock. */
   #began = { store: 0, here: 0 };
@@ -72,7 +76,7 @@ export class Attempt {
   }
 
   /** Claims the effect. Resolves to its idempotency key. Rejects with `CONFLICT` if another process was faster. */
-  async begin({ now, newest, incarnation, effect }: Slot, { at, from, joins }: EffectPlace): Promise<string> {
+  async begin({ now, newest, incarnation, effect }: Slot, { at, from, joins, earlier }: EffectPlace): Promise<string> {
     this.#began = { store: now, here: performance.now() };
     this.#renewedAt = this.#began.here;
     this.#token = tokenAfter(effect?.token, now);
@@ -102,9 +106,27 @@ export class Attempt {
     // If the run is deleted first, nothing is stored.
     const must = { incarnation: incarnation ?? undefined };
     const fields = { effect: this.#address, seen, token, entry, result: undefined, savedAt: now, ...must };
-    await this.#call("beginEffect", ({ native }) => effectCalls.call(native, "begin", fields));
+    const learn = earlier && ((position: Exact | null) => void (this.#position = position));
+    await this.#call("beginEffect", ({ native }) => effectCalls.call(native, "begin", fields, [], learn));
     this.#renewAfter(this.#ttlMs / 3);
     return begun.idempotencyKey;
+  }
+
+  /** Notes the effect as one of the run. If the run was deleted before, withdraws the claim and returns false. */
+  async belongs(earlier: RunEffects): Promise<boolean> {
+    return this.#handle.run(async ({ native }) => {
+      if (await earlier.areBefore(native, this.#position)) {
+        earlier.note(this.#address, this.#entry.idempotencyKey, this.#position);
+        return true;
+      }
+      await this.#stop();
+      const fields = { effects: [this.#address], tokens: [this.#token] };
+      await effectCalls.call(native, "remove", fields).catch((error: unknown) => {
+        // If the claim is gone, there is nothing to withdraw.
+        if (!isOvertaken(error)) throw error;
+      });
+      return false;
+    }, this.#leaseOf());
   }
 
   /**

@@ -1,8 +1,8 @@
 /** Copies the effects of a run, so that a copy of the run or a branch shares the results. */
 
 import type { RunKey } from "../bridge/native.js";
-import { findEffect, findSlot, hasResult, isBefore } from "./effect-places.js";
-import { type StoredEffect, effectCalls } from "./effect-wire.js";
+import { findSlot, hasResult, isBefore } from "./effect-places.js";
+import { type StoredEffect, effectCalls, findEffect } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
 
 /** The effects that a copy gets. */

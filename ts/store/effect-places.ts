@@ -6,8 +6,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunKey } from "../bridge/native.js";
 import type { Exact } from "../bridge/wire.js";
-import { type EffectAddress, type FoundEffect, type Joins, type StoredEffect, effectCalls } from "./effect-wire.js";
+import { type FoundEffect, type Joins, type StoredEffect, effectCalls, findEffect } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
+import type { RunEffects } from "./run-effects.js";
 
 /** The place of a call for an effect: a run, and the checkpoint that the call works from. */
 export interface EffectPlace {
@@ -27,6 +28,8 @@ export interface EffectPlace {
   stored?: boolean;
   /** The incarnation in which the run began. If it has changed, the run was deleted and begun again. */
   incarnation?: Exact | undefined;
+  /** The earlier effects of a run that has stored no checkpoint. If they are gone, the run was deleted. */
+  earlier?: RunEffects | undefined;
   /** The effect begins after this promise, which resolves when the run's answer or first checkpoint is stored. */
   ready?: Promise<unknown>;
 }
@@ -76,14 +79,6 @@ export async function findSlot(native: Native, place: EffectPlace, key: string, 
     }
     if (effect === null || (await isVisible(native, effect, { ...place, at }))) return slot;
   }
-}
-
-/** Reads an effect with its result. */
-export function findEffect(native: Native, effect: EffectAddress): Promise<FoundEffect> {
-  return effectCalls.find(native, "find", { effect }, ({ effect: found, ...rest }, part) => ({
-    ...rest,
-    effect: found && { ...found, parts: found.parts.map(part) },
-  }));
 }
 
 /** True if an effect has ended, so that other calls can share its result. */

@@ -2,6 +2,7 @@
 
 import type { CallsOf } from "../bridge/calls.js";
 import type * as engine from "../bridge/calls.generated.js";
+import type { NativeStore } from "../bridge/native.js";
 import { Contract, type Unpacked } from "../bridge/wire.js";
 
 export type EffectAddress = engine.effect.Address;
@@ -41,3 +42,11 @@ export const effectCalls = new Contract<EffectCalls>("effect", {
     remove: (_, { effects }) => effects.length,
   },
 });
+
+/** Reads an effect with its result. */
+export function findEffect(native: NativeStore, effect: EffectAddress): Promise<FoundEffect> {
+  return effectCalls.find(native, "find", { effect }, ({ effect: found, ...rest }, part) => ({
+    ...rest,
+    effect: found && { ...found, parts: found.parts.map(part) },
+  }));
+}

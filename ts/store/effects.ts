@@ -26,6 +26,7 @@ import { type Awaited, type EffectPlace, type Slot, findSlot } from "./effect-pl
 import { type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { HeldLease } from "./lease.js";
 import { callback, readRecord } from "./options.js";
+import type { RunEffects } from "./run-effects.js";
 
 /** The minimum and maximum pause before a process looks at another process's effect again, in ms. */
 const [LEAST_PAUSE, MOST_PAUSE] = [20, 500];
@@ -105,7 +106,7 @@ export class Effects {
   }
 
   /** Forgets the effects of a run with this key, or all of them. Returns their number. Rejects for a running effect. */
-  async forget(of: RunKey, key: string | undefined): Promise<number> {
+  async forget(of: RunKey, key: string | undefined, earlier?: RunEffects): Promise<number> {
     return this.#handle.run(async ({ native }) => {
       for (;;) {
         const all = await effectCalls.call(native, "list", { of });
@@ -116,6 +117,7 @@ export class Effects {
         const effects = found.map((effect) => ({ of, key: effect.key, branch: effect.branch }));
         try {
           await effectCalls.call(native, "remove", { effects, tokens: found.map(({ token }) => token) });
+          earlier?.forget(key);
           return effects.length;
         } catch (error) {
           // An effect was begun or forgotten after the read.
@@ -147,11 +149,16 @@ export class Effects {
       const slot = await this.#handle.run(({ native }) => findSlot(native, place, key, call.effect));
       const { branch, effect } = slot;
       // Do not store the result: it would outlive the run, and a later run with the same name would use it.
-      if (mine === undefined && isOver(place, slot)) throw deletedError(key, place.of.run);
+      if (mine === undefined && (isOver(place, slot) || (await this.#isOthers(place, effect))))
+        throw deletedError(key, place.of.run);
       call.effect = { branch, idempotencyKey: effect?.idempotencyKey };
       // The effect was forgotten during the attempt, and another process may have begun a new one.
       if (mine !== undefined && effect?.idempotencyKey !== mine.idempotencyKey) return mine.result;
-      if (effect?.state === "done" || effect?.state === "error") return this.#stored(effect);
+      const address = { of: place.of, key, branch };
+      if (effect?.state === "done" || effect?.state === "error") {
+        place.earlier?.note(address, effect.idempotencyKey);
+        return this.#stored(effect);
+      }
       claim = claimOf(effect, slot.now, claim);
       if (claim !== undefined) {
         // If the signal aborts, the next round throws its reason.
@@ -174,7 +181,7 @@ export class Effects {
       scope?.throwIfStopped();
       scope?.activity.begin();
       try {
-        const attempt = new Attempt(this.#handle, () => this.#lease(), { of: place.of, key, branch }, options);
+        const attempt = new Attempt(this.#handle, () => this.#lease(), address, options);
         try {
           call.effect.idempotencyKey = await attempt.begin(slot, place);
         } catch (error) {
@@ -182,6 +189,7 @@ export class Effects {
           if (isOvertaken(error)) continue;
           throw error;
         }
+        if (place.earlier && !(await attempt.belongs(place.earlier))) throw deletedError(key, place.of.run);
         const ended = await attempt.run(run);
         if (ended.stored) return ended.result;
         mine = ended;
@@ -189,6 +197,12 @@ export class Effects {
         scope?.activity.end();
       }
     }
+  }
+
+  /** True if a found effect belongs to another run of the same name, because the run of the place was deleted. */
+  async #isOthers({ earlier }: EffectPlace, effect: StoredEffect | null): Promise<boolean> {
+    if (effect === null || earlier === undefined) return false;
+    return this.#handle.run(async ({ native }) => !(await earlier.areStored(native)));
   }
 
   /** Returns the stored result of an effect. Rejects with the stored error if there is one instead. */

@@ -1,6 +1,7 @@
 /** The store's data on a run of a graph. It travels in the config that the graph passes to its nodes. */
 
 import type { Exact } from "../bridge/wire.js";
+import type { RunEffects } from "./run-effects.js";
 
 export interface GraphRun {
   /** The thread of the run. If a node calls a graph of another thread, that graph's config has this run too. */
@@ -13,6 +14,8 @@ export interface GraphRun {
   storing?: Promise<unknown> | undefined;
   /** The incarnation of the thread that the run belongs to. Undefined: unknown. */
   incarnation?: Exact | undefined;
+  /** The effects of the run before its first save, with the durability "exit". */
+  effects?: RunEffects | undefined;
   /** The errors of saves that failed during the run, by their namespace. */
   readonly failed: Map<string, unknown>;
   /** Resolves when the run's answers are stored. Rejects if other answers were stored first. */

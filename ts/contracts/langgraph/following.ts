@@ -7,7 +7,8 @@
  */
 
 import type { Config, Metadata, PendingWrite } from "@langchain/langgraph-checkpoint";
-import { isOvertaken, readingArgument } from "../../bridge/errors.js";
+import { ForkpointError, isOvertaken, quote, readingArgument } from "../../bridge/errors.js";
+import type { NativeStore } from "../../bridge/native.js";
 import { type GraphRun, runIn, setRun } from "../../store/graph-run.js";
 import type { Seen } from "../../store/seen.js";
 import { INTERRUPT } from "./answer-records.js";
@@ -64,6 +65,17 @@ export function takeAnswer(
 export function afterAnswers<T>(config: Config, store: () => Promise<T>): Promise<T> {
   const settled = answersIn(config)?.settled();
   return settled === undefined ? store() : settled.then(store);
+}
+
+/** Stores something of a run, unless the run was deleted before its first save: then its effects are gone. */
+export function unlessDeleted<T>(config: Config, native: NativeStore, store: () => Promise<T>): Promise<T> {
+  const run = isRun(config) ? runIn(config.configurable) : undefined;
+  if (run?.effects === undefined || run.effects.isEmpty || run.stored) return store();
+  return run.effects.areStored(native).then((areStored) => {
+    if (areStored) return store();
+    const message = `thread ${quote(run.thread)} was deleted while it ran, and may have begun again`;
+    throw new ForkpointError("CONFLICT", message);
+  });
 }
 
 /** Notes the answers of the run that begins at the latest checkpoint. `read` reads them. */

@@ -33,6 +33,7 @@ import {
   noteStoring,
   type takeAnswer,
   throwIfFailed,
+  unlessDeleted,
 } from "./following.js";
 import { type GatheredWrites, TaskWrites } from "./gathered-writes.js";
 import { identityIn } from "./mark.js";
@@ -132,7 +133,7 @@ export async function savePut(
           const depending = depends(context);
           return depending instanceof Promise ? depending.then(store) : store(depending);
         });
-      const store = () => gathered.storeWith(before, native, storeWith);
+      const store = () => unlessDeleted(config, native, () => gathered.storeWith(before, native, storeWith));
       return owner.write(context, config, threadId, () => afterAnswers(config, store));
     }),
   );
