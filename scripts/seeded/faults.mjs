@@ -117,6 +117,20 @@ export const faults = [
     ...langgraph("deleted"),
   },
   {
+    name: "an-exit-run-brings-its-thread-back",
+    file: "ts/contracts/langgraph/following.ts",
+    from: "run.effects.isEmpty || run.stored",
+    to: "!run.effects.isEmpty || run.stored",
+    ...langgraph("deleted"),
+  },
+  {
+    name: "an-exit-run-pays-after-a-delete",
+    file: "ts/store/run-effects.ts",
+    from: ": position === this.#position;",
+    to: ": position !== undefined;",
+    ...langgraph("deleted"),
+  },
+  {
     name: "a-new-run-gets-a-late-save",
     file: "engine/src/op/expect.rs",
     from: "if found != Some(*position) => Err(otherwise.clone()),",
@@ -201,6 +215,20 @@ export const faults = [
     file: "ts/contracts/langgraph/resuming.ts",
     from: "    if (meant.length === 0) return undefined;\n",
     to: "    if (meant.length >= 0) return undefined;\n",
+    ...langgraph("answered-once"),
+  },
+  {
+    name: "an-answer-at-exit-is-not-heard",
+    file: "ts/contracts/langgraph/heard-answers.ts",
+    from: "if (channel === RESUME.channel) this.#hear",
+    to: 'if (channel === "") this.#hear',
+    ...langgraph("answered-once"),
+  },
+  {
+    name: "a-question-at-exit-is-hidden",
+    file: "ts/contracts/langgraph/saving.ts",
+    from: "const claims = parent !== id;",
+    to: 'const claims = parent !== id || id !== "";',
     ...langgraph("answered-once"),
   },
   {
