@@ -192,7 +192,7 @@ export class EventBus {
 }
 
 /** Emits an event of a run in the framework's shape. Leaves out events that the framework lacks. */
-export function forward(bus: Pick<EventBus, "emit">, event: WorkflowEvent<any>, initialState: unknown): void {
+export function forward(bus: Pick<EventBus, "emit">, event: WorkflowEvent<any>, initialState: () => unknown): void {
   const { type } = event;
   // Making the text of a state takes time, so stop if no listener reads it.
   if (bus instanceof EventBus && !listens(bus, type)) return;
@@ -200,11 +200,11 @@ export function forward(bus: Pick<EventBus, "emit">, event: WorkflowEvent<any>, 
   if (data !== undefined) uncaught(() => void bus.emit(type, data));
 }
 
-function frameworkEvent(event: WorkflowEvent<any>, initialState: unknown): object | undefined {
+function frameworkEvent(event: WorkflowEvent<any>, initialState: () => unknown): object | undefined {
   const { runId } = event;
   switch (event.type) {
     case "run.start":
-      return { runId, agentName: `workflow:${event.workflow}`, input: textOf(initialState) };
+      return { runId, agentName: `workflow:${event.workflow}`, input: textOf(initialState()) };
     case "workflow.step": {
       const { stepName, status } = event;
       return status === "retry" ? undefined : { runId, stepName, status: status === "skipped" ? "done" : status };

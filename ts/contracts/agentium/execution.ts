@@ -9,7 +9,6 @@ import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import { carrying } from "../shared/failure.js";
 import { alone } from "../shared/run-lease.js";
 import type { RunKey } from "../../bridge/native.js";
-import { formatOf } from "../../bridge/serializer.js";
 import { within } from "../shared/time-limit.js";
 import { checkpointNotFound } from "./checkpoint.js";
 import { type SharedContext, contextOf } from "./context.js";
@@ -37,6 +36,8 @@ export interface Plan extends RunOptions {
   isNamed: boolean;
   force: boolean;
   initialState: unknown;
+  /** The initial state at the call. Undefined: a replay or a fork, which has none. */
+  initial: Snapshot | undefined;
   mutator?: (state: any) => unknown;
 }
 
@@ -110,10 +111,8 @@ export class Execution {
   }
 
   async #run(): Promise<WorkflowRunOutput<any>> {
-    const format = this.#recorder?.format ?? formatOf("v8");
-    if (this.#fresh || this.#plan.mode.kind === "resume")
-      this.#slots.set(ENTRY, Snapshot.of(this.#plan.initialState, format));
-    const { mode, isNamed, force } = this.#plan;
+    const { mode, isNamed, force, initial } = this.#plan;
+    if (initial !== undefined) this.#slots.set(ENTRY, initial);
     // The first checkpoint of this run replaces those of an earlier run with its id.
     if (mode.kind === "fresh" && isNamed && !force) await this.#recorder!.requireOwn?.(this.#runId);
     return this.#driver.start(this.#plan, () => {

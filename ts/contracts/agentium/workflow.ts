@@ -2,6 +2,7 @@
 
 import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { type Format, formatOf } from "../../bridge/serializer.js";
 import { ownLeaseOption } from "../../store/lease.js";
 import {
   type OptionParser,
@@ -23,6 +24,7 @@ import { Execution, type Plan } from "./execution.js";
 import { shapeOfWorkflow, shapes } from "./shape.js";
 import { type Recorder, readStore, recorderOf } from "./recorder.js";
 import { type Definition, readDefinition } from "./steps.js";
+import { Snapshot } from "./state.js";
 import { StorageBackedCheckpointStore } from "./storage.js";
 import { ownStore } from "./store.js";
 import type { Mode } from "./wire.js";
@@ -38,6 +40,7 @@ import type { WorkflowCheckpoint, WorkflowRunOutput } from "./contract.js";
 
 type Output<TState> = Promise<WorkflowRunOutput<TState>>;
 type Emit = (event: WorkflowEvent<any>) => void;
+type Begin = { recorder: Recorder | undefined; plan: Plan };
 type Mutator<TState> = ((state: TState) => TState) | null;
 type StreamOptions<TState> = RunWithCheckpointsOptions<TState> & {
   replay?: string;
@@ -123,7 +126,7 @@ export class Workflow<TState = Record<string, unknown>> {
    * @example const { state, stepResults } = await workflow.run({ initialState: { n: 5 } });
    */
   async run(options?: StartOptions<TState>): Promise<WorkflowRunOutput<TState>> {
-    return this.#start(undefined, this.#plan(options, startOptions, { kind: "run", mode: { kind: "plain" } }));
+    return this.#start(this.#plain(options));
   }
 
   /**
@@ -131,7 +134,7 @@ export class Workflow<TState = Record<string, unknown>> {
    * @example const { state } = await workflow.runWithCheckpoints({ runId: "run-1", resume: true });
    */
   async runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Promise<WorkflowRunOutput<TState>> {
-    return this.#runWithCheckpoints(options);
+    return this.#start(this.#recorded(options));
   }
 
   /**
@@ -153,7 +156,7 @@ export class Workflow<TState = Record<string, unknown>> {
    * @example const { state } = await workflow.replay("run-1:step-2", { newRun: true });
    */
   async replay(checkpointId: string, options?: ReplayOptions): Promise<WorkflowRunOutput<TState>> {
-    return this.#replay(checkpointId, options);
+    return this.#start(this.#replayed(checkpointId, options));
   }
 
   /**
@@ -170,7 +173,7 @@ export class Workflow<TState = Record<string, unknown>> {
     mutator?: ((state: TState) => TState) | null,
     options?: ForkOptions,
   ): Promise<WorkflowRunOutput<TState>> {
-    return this.#fork(checkpointId, mutator, options);
+    return this.#start(this.#forked(checkpointId, mutator, options));
   }
 
   /**
@@ -179,56 +182,56 @@ export class Workflow<TState = Record<string, unknown>> {
    * iterator throws the run's error.
    * @example for await (const event of workflow.stream({ runId: "run-1" })) console.log(event.type);
    */
-  async *stream(
+  stream(
     options?:
       | RunWithCheckpointsOptions<TState>
       | ({ replay: string } & ReplayOptions)
       | ({ fork: string; mutator?: ((state: TState) => TState) | null } & ForkOptions),
   ): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void> {
-    const {
-      replay,
-      fork,
-      mutator,
-      signal: given,
-      ...others
-    } = readingArgument("options", () => ({ ...options }) as StreamOptions<TState>);
+    return streamOf(() => {
+      const begin = this.#streamed(readingArgument("options", () => ({ ...options }) as StreamOptions<TState>));
+      const { signal } = begin.plan;
+      return {
+        signal,
+        start: (signal, emit: Emit) => this.#start({ ...begin, plan: { ...begin.plan, signal } }, emit),
+      };
+    });
+  }
+
+  #streamed({ replay, fork, mutator, ...others }: StreamOptions<TState>): Begin {
     if (fork !== undefined && replay !== undefined)
       throw typeError("stream() takes either fork or replay, because it runs one of them");
     if (fork === undefined && mutator !== undefined)
       throw typeError("mutator needs fork: the id of the checkpoint whose state it changes");
-    return yield* streamOf(given, (signal, emit: Emit) => {
-      const all = { ...others, signal };
-      if (replay !== undefined) return this.#replay(replay, all as ReplayOptions, emit);
-      if (fork !== undefined) return this.#fork(fork, mutator, all as ForkOptions, emit);
-      if (this.#store !== undefined) return this.#runWithCheckpoints(all, emit);
-      return this.#start(undefined, this.#plan(all, startOptions, { kind: "run", mode: { kind: "plain" } }), emit);
-    });
+    if (replay !== undefined) return this.#replayed(replay, others as ReplayOptions);
+    if (fork !== undefined) return this.#forked(fork, mutator, others as ForkOptions);
+    return this.#store === undefined ? this.#plain(others) : this.#recorded(others);
   }
 
-  async #runWithCheckpoints(options: RunWithCheckpointsOptions<TState> | undefined, emit?: Emit): Output<TState> {
+  #plain(options: StartOptions<TState> | undefined): Begin {
+    const plan = this.#plan(options, startOptions, { kind: "run", mode: { kind: "plain" } }, formatOf("v8"));
+    return { recorder: undefined, plan };
+  }
+
+  #recorded(options: RunWithCheckpointsOptions<TState> | undefined): Begin {
     const recorder = this.#recorder("Workflow.runWithCheckpoints requires checkpointStore to be configured");
     const { resume, runId } = readRecord(options, "options", runOptions);
     if (resume && runId === undefined) throw typeError("resume needs runId: the id of the run to continue");
     const begin = resume
       ? ({ kind: "resume", mode: { kind: "resume" } } as const)
       : ({ kind: "run", mode: { kind: "fresh" } } as const);
-    return this.#start(recorder, this.#plan(options, runOptions, begin), emit);
+    return { recorder, plan: this.#plan(options, runOptions, begin, recorder.format) };
   }
 
-  async #replay(checkpointId: string, options: ReplayOptions | undefined, emit?: Emit): Output<TState> {
+  #replayed(checkpointId: string, options: ReplayOptions | undefined): Begin {
     const recorder = this.#recorder("checkpointStore not configured");
     const from = checkpointIdOf(checkpointId);
     const { newRun } = readRecord(options, "options", replayOptions);
     const mode: Mode = newRun ? { kind: "branch", from, mutate: false } : { kind: "replay", from };
-    return this.#start(recorder, this.#plan(options, replayOptions, { kind: "replay", mode }), emit);
+    return { recorder, plan: this.#plan(options, replayOptions, { kind: "replay", mode }) };
   }
 
-  async #fork(
-    checkpointId: string,
-    mutator: Mutator<TState> | undefined,
-    options: ForkOptions | undefined,
-    emit?: Emit,
-  ): Output<TState> {
+  #forked(checkpointId: string, mutator: Mutator<TState> | undefined, options: ForkOptions | undefined): Begin {
     const recorder = this.#recorder("checkpointStore not configured");
     const mutate = mutator !== undefined && mutator !== null;
     const mode: Mode = { kind: "branch", from: checkpointIdOf(checkpointId), mutate };
@@ -237,31 +240,35 @@ export class Workflow<TState = Record<string, unknown>> {
       mode,
       ...(mutate && { mutator: callback<typeof mutator>(mutator, "mutator") }),
     } as const;
-    return this.#start(recorder, this.#plan(options, forkOptions, begin), emit);
+    return { recorder, plan: this.#plan(options, forkOptions, begin) };
   }
 
-  #start(recorder: Recorder | undefined, plan: Plan, emit?: Emit): Output<TState> {
+  #start({ recorder, plan }: Begin, emit?: Emit): Output<TState> {
     const both: Emit = (event) => {
       (this.events as unknown as Events).dispatch(event.type, event);
-      forward(this.eventBus, event, plan.initialState);
+      forward(this.eventBus, event, () => (plan.initial === undefined ? plan.initialState : plan.initial.draft()));
       emit?.(event);
     };
     return new Execution(this, this.#definition, recorder, plan, both).start();
   }
 
+  /** Reads the arguments of a run. With a format, keeps the initial state as it is now: the caller may change it. */
   #plan(
     options: RunOptions | undefined,
     known: Record<string, OptionParser<unknown>>,
     begin: Pick<Plan, "kind" | "mode" | "mutator">,
+    format?: Format,
   ): Plan {
     const read = readRecord(options, "options", known) as Partial<Plan>;
+    const initialState = "initialState" in read ? read.initialState : this.#initialState;
     return {
       ...read,
       ...begin,
       isNamed: read.runId !== undefined,
       runId: read.runId ?? `run-${Date.now()}-${crypto().randomBytes(6).toString("hex")}`,
       force: read.force ?? false,
-      initialState: "initialState" in read ? read.initialState : this.#initialState,
+      initialState,
+      initial: format && Snapshot.of(initialState, format),
     };
   }
 

@@ -30,7 +30,7 @@ import { runSubgraph } from "./subgraph.js";
 import { type Outcome, callNode, makeContext } from "./task.js";
 import { questionIn, refuseOther } from "./answers.js";
 import { errorOf, isWaiting, nothing, withoutAnswer } from "./tasks.js";
-import { Snapshot } from "./values.js";
+import { SEND, Snapshot } from "./values.js";
 import type { Boundary, GraphCommand, GraphEvent, GraphTool, GraphWhy, Target } from "./wire.js";
 import { tinyagents } from "../wire.js";
 import type { GraphEvent as EmittedEvent, GraphResult } from "./events.js";
@@ -205,13 +205,14 @@ export class GraphExecution {
 
   #targets(targets: unknown, what: string): Target[] {
     return readTargets(this.parts.definition, targets, what, (arg) =>
-      this.#keep(Snapshot.of(arg, this.format, "the argument of a Send")),
+      this.#keep(arg instanceof Snapshot ? arg : Snapshot.of(arg, this.format, SEND)),
     );
   }
 
   /** Makes the next state, and evaluates conditional edges on it. */
   async #make(state: () => unknown, sources: Array<number | null>): Promise<GraphEvent> {
-    this.#state = Snapshot.of(state(), this.format, "state");
+    const made = state();
+    this.#state = made instanceof Snapshot ? made : Snapshot.of(made, this.format, "state");
     const { routes, nodes } = this.parts.definition;
     const chosen: Target[][] = [];
     for (const source of sources) {
@@ -261,6 +262,8 @@ export class GraphExecution {
       for (const arg of this.#args.keys()) if (!needed.has(arg)) this.#args.delete(arg);
     }
     const memory = this.persists && boundary.memory !== "live" ? this.#capture(boundary.memory) : undefined;
+    // A boundary that is never stored does not need its memory.
+    memory?.catch(() => {});
     const made = boundary.origin === "loop" ? this.#current!.tasks.map(({ name }) => name) : [];
     const ran = this.#ranAt(boundary);
     const atBoundary = tasks.map(({ record }) => record);
@@ -282,15 +285,20 @@ export class GraphExecution {
     return this.#ran;
   }
 
-  async #capture(consistency: "snapshot" | "journaled"): Promise<MemorySnapshot> {
-    const { reads = [], pendingWrites = [] } = (await this.parts.memory?.capture?.()) ?? {};
-    return { reads, pendingWrites: consistency === "journaled" ? pendingWrites : [] };
+  /** Keeps the memory at once, because the next nodes may change it before the boundary is stored. */
+  async #capture(consistency: "snapshot" | "journaled"): Promise<Snapshot> {
+    const keep = ({ reads = [], pendingWrites = [] }: Partial<MemorySnapshot>) => {
+      const captured = { reads, pendingWrites: consistency === "journaled" ? pendingWrites : [] };
+      return Snapshot.of(captured, this.format, "memory");
+    };
+    const captured = this.parts.memory?.capture?.() ?? {};
+    return keep("then" in captured ? ((await captured) ?? {}) : captured);
   }
 
   #answer(tasks: number[]): void {
     for (const index of tasks) {
       const task = this.#current!.tasks[index]!;
-      const answer = Snapshot.of(this.plan.answer!(task), this.format, "the answer");
+      const answer = this.plan.answer!(task);
       const { record } = task;
       // If the run continues from an older checkpoint, the last question may already have an answer. The new one
       // replaces it.
@@ -330,7 +338,7 @@ export class GraphExecution {
       const stored = answers.find(({ id, nth }) => id === storedId && nth === record.question?.index);
       if (stored === undefined || record.result !== undefined) continue;
       if (named === undefined || named.has(name) || named.has(storedId))
-        refuseOther(thread.threadId, stored, answer!({ name, storedId } as BoundaryTask));
+        refuseOther(thread.threadId, stored, answer!({ name, storedId } as BoundaryTask).fresh());
     }
   }
 

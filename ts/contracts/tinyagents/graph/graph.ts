@@ -2,6 +2,7 @@
 
 import { crypto } from "../../../bridge/crypto.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../../bridge/errors.js";
+import { type Format, formatOf } from "../../../bridge/serializer.js";
 import { optionalId, requireId, requireIds } from "../../../store/ids.js";
 import { ownLeaseOption } from "../../../store/lease.js";
 import {
@@ -22,11 +23,12 @@ import { handleOf } from "../../../store/handle-of.js";
 import { Command, type CommandFields } from "../command.js";
 import { type GraphDefinition, readDefinition, type GraphOutline } from "./definition.js";
 import { GraphExecution } from "./execution.js";
-import type { GraphParts, GraphPlan, GraphRunOptions } from "./plan.js";
+import { type GraphParts, type GraphPlan, type GraphRunOptions, continued, inputOf } from "./plan.js";
 import { fork, getHistory, getSnapshot, type StateSnapshot, type HistoryOptions } from "./inspection.js";
 import { type ThreadRef, type GraphCheckpointer, keyOf } from "./recorder.js";
 import { shapeOfGraph } from "./shape.js";
 import { partsOf } from "./subgraph.js";
+import { type Given, UPDATE, given } from "./values.js";
 import type { NodeFunction, NodeOptions, SubgraphHooks } from "./node.js";
 import type { Durability } from "./wire.js";
 import type { GraphEvent, GraphResult } from "./events.js";
@@ -39,7 +41,7 @@ export interface GraphConfig<S, U, I = S> extends GraphOutline<S> {
    * of their ends. The reducer may change its argument.
    */
   reducer: (state: S, update: U) => S;
-  /** Returns the initial state of a run. `current` is the thread's state, or null. Default: the input itself. */
+  /** Returns the initial state of a run. `current` is the thread's state, or null. `input` is a copy. Default: the input. */
   input?: (current: S | null, input: I) => S;
   /** Without a checkpointer, the graph stores nothing, and no node may ask a question. */
   checkpointer?: GraphCheckpointer<S>;
@@ -142,7 +144,7 @@ export class Graph<S, U = Partial<S>, I = S> {
    * @example const { state } = await graph.invoke({ n: 0 }, { threadId: "thread-1" });
    */
   async invoke(input: I | Command<U> | null, options?: GraphRunOptions): Promise<GraphResult<S>> {
-    return this.#run(input, options);
+    return this.#start(this.#planOf(input, options));
   }
 
   /**
@@ -150,12 +152,11 @@ export class Graph<S, U = Partial<S>, I = S> {
    * the loop early, the run is aborted. The iterator throws the run's error.
    * @example for await (const event of graph.stream({ n: 0 }, { threadId: "thread-1" })) console.log(event.type);
    */
-  async *stream(
-    input: I | Command<U> | null,
-    options?: GraphRunOptions,
-  ): AsyncGenerator<GraphEvent<S>, GraphResult<S>, void> {
-    const given = readingArgument("options", () => ({ ...options }));
-    return yield* streamOf(given.signal, (signal, emit: Emit) => this.#run(input, { ...given, signal }, emit));
+  stream(input: I | Command<U> | null, options?: GraphRunOptions): AsyncGenerator<GraphEvent<S>, GraphResult<S>, void> {
+    return streamOf(() => {
+      const plan = this.#planOf(input, options);
+      return { signal: plan.signal, start: (signal, emit: Emit) => this.#start({ ...plan, signal }, emit) };
+    });
   }
 
   /**
@@ -188,7 +189,8 @@ export class Graph<S, U = Partial<S>, I = S> {
       command instanceof Command ? command : new Command<U>(command ?? {}),
     );
     const others = readingArgument("options", () => ({ ...options }));
-    return this.#run(given, { ...others, threadId, ...(from !== undefined && { checkpointId: from }) });
+    const own = { ...others, threadId, ...(from !== undefined && { checkpointId: from }) };
+    return this.#start(this.#planOf(given, own));
   }
 
   /**
@@ -228,6 +230,15 @@ export class Graph<S, U = Partial<S>, I = S> {
     options?: { force?: boolean },
   ): Promise<CheckpointTuple<S>["config"]> {
     const { force } = readRecord(options, "options", { force: flag });
+    return this.#update(threadId, this.#given(update), asNode, force);
+  }
+
+  async #update(
+    threadId: string,
+    update: Given | undefined,
+    asNode: string | null | undefined,
+    force: boolean | undefined,
+  ): Promise<CheckpointTuple<S>["config"]> {
     const checkpointer = this.#stored();
     const number = typeof asNode === "string" ? this.#definition.numberOf(asNode) : undefined;
     if (asNode !== undefined && asNode !== null && number === undefined) {
@@ -236,8 +247,8 @@ export class Graph<S, U = Partial<S>, I = S> {
     }
     const thread = { threadId: requireId(threadId, "threadId"), namespace: [] };
     const mode = { kind: "update", asNode: number } as const;
-    const own = { ...(force !== undefined && { force }) };
-    const plan = { thread, runId: newRunId(), mode, checkpointer, durability: "sync", update, ...own } as const;
+    const own = { ...(force !== undefined && { force }), ...(update !== undefined && { update }) };
+    const plan = { thread, runId: newRunId(), mode, checkpointer, durability: "sync", ...own } as const;
     const { checkpointId } = await this.#start(plan);
     return { ...thread, checkpointId: checkpointId! };
   }
@@ -257,12 +268,13 @@ export class Graph<S, U = Partial<S>, I = S> {
     const all = readingArgument("updates", () =>
       Array.from(list, (given) => {
         refuseUnknown(given, ["update", "asNode"], "updates");
-        return { update: given.update, asNode: given.asNode };
+        return { update: this.#given(given.update), asNode: given.asNode };
       }),
     );
     if (all.length === 0) throw new ForkpointError("INVALID_ARGUMENT", "updates is empty: pass at least one update");
+    const { force } = readRecord(options, "options", { force: flag });
     let config: Config | undefined;
-    for (const { update, asNode } of all) config = await this.updateState(threadId, update, asNode, options);
+    for (const { update, asNode } of all) config = await this.#update(threadId, update, asNode, force);
     return config!;
   }
 
@@ -289,13 +301,27 @@ export class Graph<S, U = Partial<S>, I = S> {
     return this.#checkpointer;
   }
 
-  async #run(input: unknown, options: GraphRunOptions | undefined, emit?: Emit): Promise<GraphResult<S>> {
+  get #format(): Format {
+    return (this.#checkpointer && handleOf(this.#checkpointer))?.format ?? formatOf("v8");
+  }
+
+  /** Keeps an update as it is now. Undefined: there is none. */
+  #given(update: unknown): Given | undefined {
+    return update === undefined ? undefined : given(update, this.#format, UPDATE);
+  }
+
+  /** Reads the arguments of a run. Keeps all values as they are now, because the caller may change them. */
+  #planOf(input: unknown, options: GraphRunOptions | undefined): GraphPlan {
     const read = readRecord(options, "options", runOptions);
     const { threadId, checkpointId, namespace = [], runId = newRunId(), durability, signal, drain, force } = read;
     if (threadId === undefined && this.#checkpointer !== undefined)
       throw typeError("options.threadId is missing: a graph with a checkpointer needs the id of a thread");
     const thread: ThreadRef = { threadId: threadId ?? runId, namespace };
-    const plan: GraphPlan = {
+    const continues = input === null || isCommand(input);
+    if (continues) this.#stored();
+    if (!continues && checkpointId !== undefined)
+      throw typeError("a run from options.checkpointId takes a Command or null, because its state is stored");
+    return {
       thread,
       runId,
       checkpointer: this.#checkpointer,
@@ -303,27 +329,9 @@ export class Graph<S, U = Partial<S>, I = S> {
       ...(signal !== undefined && { signal }),
       ...(drain !== undefined && { drain }),
       ...(force !== undefined && { force }),
-      ...(input === null || isCommand(input)
-        ? this.#continue(input ?? new Command({}), checkpointId)
-        : { mode: { kind: "input" }, input }),
-    };
-    if (plan.mode.kind === "input" && checkpointId !== undefined)
-      throw typeError("a run from options.checkpointId takes a Command or null, because its state is stored");
-    return this.#start(plan, emit);
-  }
-
-  #continue(command: Command<any>, from: string | undefined): Pick<GraphPlan, "mode" | "update" | "goto" | "answer"> {
-    this.#stored();
-    const { goto, update, resume, answers } = command;
-    const all = Object.hasOwn(command, "resume");
-    if (answers !== undefined && all) throw typeError("a Command has either resume or answers");
-    const which = all ? "all" : answers === undefined ? "none" : { tasks: Object.keys(answers) };
-    const updates = update !== undefined && update !== null;
-    return {
-      mode: { kind: "continue", from, update: updates, goto: [], answers: which },
-      ...(updates && { update }),
-      goto,
-      answer: ({ name, storedId }) => (all ? resume : answers![Object.hasOwn(answers!, storedId) ? storedId : name]),
+      ...(continues
+        ? continued(input ?? new Command({}), checkpointId, this.#format)
+        : { mode: { kind: "input" }, input: inputOf(this.#parts, input, this.#format) }),
     };
   }
 
@@ -335,7 +343,7 @@ export class Graph<S, U = Partial<S>, I = S> {
     return alone(identity, keyOf(plan.thread), "thread", { lease, handle: own }, () => {
       const shaped = { ...plan, program };
       const leased = lease === undefined ? shaped : { ...shaped, lease: lease.held, signal: lease.with(plan.signal) };
-      return new GraphExecution(this.#parts, leased, emit, own?.format).start();
+      return new GraphExecution(this.#parts, leased, emit, this.#format).start();
     });
   }
 }

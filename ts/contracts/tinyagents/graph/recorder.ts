@@ -57,7 +57,7 @@ export interface ReachedBoundary {
   /** The record of each task at the boundary. */
   atBoundary: TaskRecord[];
   /** The memory at this boundary. Undefined if it is not saved. */
-  memory: Promise<MemorySnapshot> | undefined;
+  memory: Promise<Snapshot> | undefined;
   /** The nodes whose tasks led to the boundary, one for each task. */
   made: readonly string[];
   /** The names of the nodes that have run since the latest input. */
@@ -154,7 +154,7 @@ export async function putBoundary(
   const { boundary, state, tasks, made, ran } = reached;
   const { runId, graph, createdAt, shape } = more;
   const waiting = tasks.filter(({ record }) => isWaiting(record));
-  const memorySnapshot = await reached.memory;
+  const memorySnapshot: MemorySnapshot | undefined = (await reached.memory)?.fresh();
   const checkpoint: NewThreadCheckpoint<unknown> = {
     ...thread,
     checkpointId: boundary.id,

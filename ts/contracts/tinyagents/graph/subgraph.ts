@@ -3,7 +3,7 @@
 import type { Format } from "../../../bridge/serializer.js";
 import { RunDrainedError } from "../../shared/drain.js";
 import type { RunEffects } from "../../shared/once.js";
-import type { GraphParts, GraphPlan } from "./plan.js";
+import { type GraphParts, type GraphPlan, inputOf } from "./plan.js";
 import { type BoundaryTask, type Loaded, type ThreadRef, loadCheckpoint } from "./recorder.js";
 import { type Inner, isWaiting } from "./tasks.js";
 import { type Outcome, outcomeOf } from "./task.js";
@@ -40,7 +40,9 @@ export async function runSubgraph(
   const thread: ThreadRef = { threadId: plan.thread.threadId, namespace: [...plan.thread.namespace, task.id] };
   const loaded = checkpointer && (await loadCheckpoint(checkpointer, thread, undefined, format));
   const mode: Partial<GraphPlan> = loaded ? continued(task, loaded) : { mode: { kind: "input" } };
-  const given = loaded ? undefined : input === undefined ? state : await input(state, context);
+  const parts = partsOf.get(subgraph)!;
+  const begin = async () => inputOf(parts, input === undefined ? state : await input(state, context), format);
+  const given = loaded ? {} : { input: await begin() };
   const { drain, durability, runId, lease } = plan;
   const { effects } = parent;
   const own = {
@@ -53,8 +55,7 @@ export async function runSubgraph(
     effects,
     ...(drain && { drain }),
   };
-  const parts = partsOf.get(subgraph)!;
-  const execution = parent.inside(parts, { ...own, input: given, ...mode } as GraphPlan);
+  const execution = parent.inside(parts, { ...own, ...given, ...mode } as GraphPlan);
   try {
     const { status, state: final, interrupts } = await execution.start();
     if (status === "done") {
@@ -94,6 +95,6 @@ function continued({ record }: BoundaryTask, loaded: Loaded): Partial<GraphPlan>
       answers: tasks.length > 0 ? { tasks } : "none",
     },
     loaded,
-    answer: () => answers.at(-1)!.fresh(),
+    answer: () => answers.at(-1)!,
   };
 }

@@ -27,3 +27,14 @@ export class Snapshot {
     return (deserialize(this.#format, tag, bytes, "a value of the graph") as [unknown])[0];
   }
 }
+
+/** The names of values in error messages. */
+export const [SEND, UPDATE] = ["the argument of a Send", "the update"] as const;
+
+/** A value for a function of the user. */
+export type Given = Pick<Snapshot, "fresh">;
+
+/** Keeps a value for a function of the user, because the caller may change an object before the function gets it. */
+export function given(value: unknown, format: Format, path: string): Given {
+  return typeof value === "object" && value !== null ? Snapshot.of(value, format, path) : { fresh: () => value };
+}
