@@ -3,7 +3,7 @@
 import "../bridge/bundled.js";
 import { readingArgument, show, typeError } from "../bridge/errors.js";
 import type { Effect, EffectAttempt, EffectOptions } from "../store/effect-options.js";
-import { type EffectPlace, whenReady } from "../store/effect-places.js";
+import type { EffectPlace } from "../store/effect-places.js";
 import { type GraphRun, runIn } from "../store/graph-run.js";
 import { StoreHandle } from "../store/handle.js";
 import { handleOf } from "../store/handle-of.js";
@@ -101,16 +101,7 @@ export function effects(store: object): Once {
       key: string,
       effect: (attempt: EffectAttempt) => T | Promise<T>,
       options?: EffectOptions<T>,
-    ): Promise<T> =>
-      promised(() =>
-        whenReady(
-          () => {
-            const place = placeOf(run);
-            return place.at === undefined ? { ...place, ...handle.remembered(place.of) } : place;
-          },
-          (place) => all.once(place, key, effect, options),
-        ),
-      ),
+    ): Promise<T> => promised(() => all.once(() => rememberedIn(handle, placeOf(run)), key, effect, options)),
     {
       list: (run: EffectRun) => promised(() => all.list(placeOf(run).of)),
       forget: (run: EffectRun, key?: string) =>
@@ -125,6 +116,11 @@ export function effects(store: object): Once {
 /** Turns an error of the arguments into a rejection. */
 async function promised<T>(work: () => Promise<T>): Promise<T> {
   return work();
+}
+
+/** Adds what the store's handle knows of a run. The config of LangGraph has told it already. */
+function rememberedIn(handle: StoreHandle, place: EffectPlace): EffectPlace {
+  return place.at === undefined ? { ...place, ...handle.remembered(place.of) } : place;
 }
 
 function placeOf(run: EffectRun): EffectPlace {

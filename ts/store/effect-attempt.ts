@@ -2,8 +2,7 @@
 
 import { crypto } from "../bridge/crypto.js";
 import { isOvertaken, isOwnError, messageOf, quote } from "../bridge/errors.js";
-import { deserialize } from "../bridge/serializer.js";
-import type { Bytes } from "../bridge/bytes.js";
+import { type Serialized, deserialize } from "../bridge/serializer.js";
 import type { EffectAttempt, ReadOptions } from "./effect-options.js";
 import type { EffectPlace, Slot } from "./effect-places.js";
 import { type EffectAddress, type EffectEntry, type StoredEffect, effectCalls } from "./effect-wire.js";
@@ -139,14 +138,12 @@ export class Attempt {
     try {
       result = await work({ idempotencyKey, attempt: attempts - 1, signal: this.#signal });
     } catch (error) {
-      await this.#stop();
       const text = messageOf(error).slice(0, ERROR_LENGTH);
       if (this.#remember === "errors") await this.#end({ state: "error", error: text }, [error]);
       // If this write fails, the claim expires. The effect is then unknown.
       else await this.#end({ state: "failed", error: text }, []).catch(() => {});
       throw error;
     }
-    await this.#stop();
     return this.#end({ state: "done", error: null }, [result]);
   }
 
@@ -155,27 +152,35 @@ export class Attempt {
    * result cannot be serialized, the effect becomes unknown: it may have happened.
    */
   #end(end: Pick<EffectEntry, "state" | "error">, results: unknown[]): Promise<Ended> {
-    const now = this.#now();
+    const stopped = this.#stop();
     const what = `the effect ${quote(this.#address.key)}`;
     return this.#call("endEffect", async ({ native, format }) => {
-      const write = (entry: EffectEntry, part?: { tag: string; bytes: Bytes }) => {
+      let part: Serialized | undefined;
+      let read: { result: unknown } | undefined;
+      let refused: { error: unknown } | undefined;
+      try {
+        // Serialize before the first await, because the program may change the result later.
+        [part] = results.map((result) => format.serialize({ result }, what));
+        read = part && (deserialize(format, part.tag, part.bytes, what) as { result: unknown });
+      } catch (error) {
+        refused = { error };
+      }
+      await stopped;
+      const now = this.#now();
+      const write = (entry: EffectEntry) => {
         const result = part && { name: "result", tag: part.tag };
         const fields = { effect: this.#address, token: this.#token, entry, result, savedAt: now };
         return effectCalls.call(native, "write", fields, part && [part.bytes]);
       };
-      let part;
-      let read;
-      try {
-        [part] = results.map((result) => format.serialize({ result }, what));
-        read = part && (deserialize(format, part.tag, part.bytes, what) as { result: unknown });
-      } catch (error) {
+      if (refused !== undefined) {
+        part = undefined;
         // If this write fails, the claim expires.
         await write({ ...this.#entry, until: now }).catch(() => {});
-        throw error;
+        throw refused.error;
       }
       const ended = { result: read?.result, idempotencyKey: this.#entry.idempotencyKey };
       try {
-        await write({ ...this.#entry, ...end, endedAt: now }, part);
+        await write({ ...this.#entry, ...end, endedAt: now });
         return { ...ended, stored: true };
       } catch (error) {
         if (end.state === "done" && isOvertaken(error)) return { ...ended, stored: false };

@@ -34,12 +34,6 @@ export interface EffectPlace {
   ready?: Promise<unknown>;
 }
 
-/** Begins an effect as soon as its place is ready. Data stored during the wait belongs to the place. */
-export function whenReady<T>(place: () => EffectPlace, begin: (place: EffectPlace) => Promise<T>): Promise<T> {
-  const found = place();
-  return found.ready === undefined ? begin(found) : found.ready.then(() => begin(place()));
-}
-
 /** A place for an effect, and the effect that is stored there. */
 export interface Slot extends FoundEffect {
   branch: number;

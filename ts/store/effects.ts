@@ -60,9 +60,9 @@ export class Effects {
     this.#leaseOf = leaseOf;
   }
 
-  /** Runs an effect, or returns its stored result. */
+  /** Runs an effect, or returns its stored result. `placeOf` returns the place of the call. */
   async once<T>(
-    place: EffectPlace,
+    placeOf: () => EffectPlace,
     key: string,
     run: (attempt: EffectAttempt) => MaybePromise<T>,
     options?: EffectOptions<T>,
@@ -70,6 +70,12 @@ export class Effects {
     if (typeof key !== "string") throw typeError(`key must be a string, but is ${show(key)}`);
     const work = callback<typeof run>(run, "the function of an effect");
     const read = readRecord(options, "options", effectOptions);
+    let place = placeOf();
+    if (place.ready !== undefined) {
+      await place.ready;
+      // Data stored during the wait belongs to the place.
+      place = placeOf();
+    }
     // A store in memory has no path: the store object is its identity.
     const { identity } = this.#handle;
     const address = JSON.stringify([typeof identity === "string" ? identity : numberOf(identity), place.of, key]);

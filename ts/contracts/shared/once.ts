@@ -4,7 +4,7 @@ import { crypto } from "../../bridge/crypto.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { EffectAttempt, EffectOptions } from "../../store/effect-options.js";
-import { type EffectPlace, whenReady } from "../../store/effect-places.js";
+import type { EffectPlace } from "../../store/effect-places.js";
 import { noEffects } from "./run-lease.js";
 
 /**
@@ -32,7 +32,7 @@ export function onceOf({ handle, store, place, lease }: RunEffects, given: Effec
   return async (key, effect, options) => {
     if (handle === null) throw noEffects(store);
     const all = options === undefined ? given : { ...given, ...options };
-    if (handle !== undefined) return whenReady(place, (at) => handle.effects(lease).once(at, key, effect, all));
+    if (handle !== undefined) return handle.effects(lease).once(place, key, effect, all);
     const signal = all.signal ?? new AbortController().signal;
     return effect({ idempotencyKey: crypto().randomUUID(), attempt: 0, signal });
   };
