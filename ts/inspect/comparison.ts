@@ -21,13 +21,14 @@ export async function diffCheckpoints(
   given: unknown,
 ): Promise<{ changes: Change[]; truncated: boolean }> {
   const { parts, limit = 10_000 } = readRecord(given, "options", diffOptions);
-  const [before, after] = [from === null ? null : await required(context, from), await required(context, to)];
+  const [one, other] = [from === null ? null : readRef(from), readRef(to)];
+  const [before, after] = [one && (await required(context, one)), await required(context, other)];
   return compareDetails(before, after, limit, parts);
 }
 
-async function required(context: Context, ref: unknown): Promise<CheckpointDetail> {
-  const key = readKey(ref);
-  const id = requireId((ref as CheckpointRef).id, "id");
+const readRef = (ref: unknown) => ({ key: readKey(ref), id: requireId((ref as CheckpointRef).id, "id") });
+
+async function required(context: Context, { key, id }: ReturnType<typeof readRef>): Promise<CheckpointDetail> {
   const found = await findCheckpoint(context, key, { id });
   const detail = found && (await readDetail(context, found.row, found.info));
   if (detail !== null) return detail;

@@ -149,6 +149,8 @@ export async function copyCounting(
   try {
     const read = readRecord(options, "options", copyOptions) as ReadOptions;
     read.signal?.throwIfAborted();
+    // The program may change its URL while the source is opened.
+    const target = readingArgument("to", () => (to instanceof URL ? new URL(to) : to));
     // Open the source first. If that fails, the destination is not created.
     const open = async (target: unknown, name: "from" | "to") => {
       const side = sideOf(target, name);
@@ -158,7 +160,7 @@ export async function copyCounting(
     };
     const source = await open(from, "from");
     refuseUnfinished(source);
-    const destination = await open(to, "to");
+    const destination = await open(target, "to");
     const mark = await Mark.of(source, "source");
     const copying = new Copying(source, destination, read, await ExportMark.of(destination));
     const { runs, space, since, onConflict, onDamage } = read;

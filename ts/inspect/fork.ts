@@ -1,7 +1,8 @@
 /** Forks a checkpoint into a new run or branch with an edited state. Existing checkpoints do not change. */
 
-import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
+import { ForkpointError, isArray, quote, readingArgument, typeError } from "../bridge/errors.js";
 import { shownForm } from "../bridge/json-form/to-json-form.js";
+import { copyOfForm } from "../bridge/json-form/form.js";
 import { parsePath } from "../bridge/json-form/path.js";
 import { pluginOf } from "../contracts/index.js";
 import { traitsOf } from "../contracts/registry.js";
@@ -37,7 +38,8 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
   const key = readKey(ref);
   const id = requireId((ref as CheckpointRef).id, "id");
   const { dryRun = false } = readRecord(options, "options", { dryRun: flag });
-  const given = readRecord(edit, "edit", editOptions);
+  const { as, ...changes } = readRecord(edit, "edit", editOptions);
+  const edited = editor(changes);
   const found = await findCheckpoint(context, key, { id });
   const parts = found && (await readFound(context, found.row));
   if (found === null || parts === null) {
@@ -49,7 +51,6 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
     const instead = insteadOfFork ?? "only runs can";
     throw new ForkpointError("UNSUPPORTED", `an entry of ${quote(key.space)} cannot be forked: ${instead}`);
   }
-  const { as } = given;
   if (as !== undefined) await refuseTaken(context, { ...key, run: as, ns: namespaces === "part" ? key.ns : "" });
   return write({
     context,
@@ -57,7 +58,7 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
     row: found.row,
     found: parts,
     values: () => readValues(context, found.row, parts),
-    edit: editor(given),
+    edit: edited,
     as,
     dryRun,
     refTo: (run, id) => ({ ...refOf({ ...key, run }), id }),
@@ -75,8 +76,10 @@ function pairs(set: unknown, name: string): Array<[string, unknown]> {
   throw typeError(`${name} must be a list of pairs of a path and a value`);
 }
 
-function editor({ set, patch, state }: ForkEdit): Fork["edit"] {
-  const places = (set ?? []).map(([path, value]) => [parsePath(path), value] as const);
+/** Reads the changes. Copies their forms, because the caller may change them before the checkpoint is read. */
+function editor(changes: Omit<ForkEdit, "as">): Fork["edit"] {
+  const { set = [], patch, state } = readingArgument("edit", () => copyOfForm(changes));
+  const places = set.map(([path, value]) => [parsePath(path), value] as const);
   if (state === undefined && places.length === 0 && patch === undefined) return undefined;
   return (before) => editedForm(state === undefined ? shownForm(before) : state, { set: places, patch });
 }

@@ -3,7 +3,8 @@
 import { ForkpointError, quote } from "../bridge/errors.js";
 import { StoreHandle } from "../store/handle.js";
 import { leaseOfRun } from "../store/lease.js";
-import type { StopOptions } from "../store/stop.js";
+import { readRecord } from "../store/options.js";
+import { stopOptions } from "../store/stop.js";
 import type { StopResult } from "../store/results.js";
 import { traitsOf } from "../contracts/registry.js";
 import { newestOf } from "../plugin/pages.js";
@@ -11,7 +12,8 @@ import type { Key } from "../plugin/wire.js";
 import { type Context, hasSubgraphs } from "./context.js";
 import { readLineups } from "./rows.js";
 
-export async function stop(context: Context, key: Key, options: unknown): Promise<StopResult> {
+export async function stop(context: Context, key: Key, given: unknown): Promise<StopResult> {
+  const options = readRecord(given, "options", stopOptions);
   const { space, run } = key;
   const { leases = true, namespaces } = traitsOf(space);
   if (!leases)
@@ -28,5 +30,5 @@ export async function stop(context: Context, key: Key, options: unknown): Promis
   const mayBeWhole = lease === null && namespaces === "part";
   const isWhole = mayBeWhole && (await leaseOfRun(native, { space, run, ns: "" })) !== null;
   const name = of.ns === "" || isWhole ? run : { run, ns: of.ns };
-  return new StoreHandle(context.store, undefined, { name: space }).stop(name, options as StopOptions);
+  return new StoreHandle(context.store, undefined, { name: space }).stop(name, { ...options });
 }

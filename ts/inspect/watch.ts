@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { requireId } from "../store/ids.js";
-import { readRecord, signalOption, whole } from "../store/options.js";
+import { type Parsed, readRecord, signalOption, whole } from "../store/options.js";
 import { type Context, contractsOf, isCurrent, readSpace, refOf, spaceOf } from "./context.js";
 import { readPages } from "../plugin/pages.js";
 import { type Parents, infoOf, isOrdered, readLineups, readParents } from "./rows.js";
@@ -42,12 +42,20 @@ const watchOptions = {
   signal: signalOption,
 };
 
-export async function* watch(
+/** Checks the options of a watch, and returns the watch. */
+export function watch(
   context: Context,
   given: unknown,
   closing: () => boolean,
 ): AsyncGenerator<StoreEvent, void, void> {
-  const { since, last = 0, signal, ...filter } = readRecord(given, "options", watchOptions);
+  return eventsSince(context, readRecord(given, "options", watchOptions), closing);
+}
+
+async function* eventsSince(
+  context: Context,
+  { since, last = 0, signal, ...filter }: Parsed<typeof watchOptions>,
+  closing: () => boolean,
+): AsyncGenerator<StoreEvent, void, void> {
   const spaces = new Set(contractsOf(filter.space));
   const isWanted = ({ space, run }: Row) => spaces.has(space) && (filter.run === undefined || run === filter.run);
   const pause = context.engine.native.backend === "postgres" ? SERVER_PAUSE : PAUSE;

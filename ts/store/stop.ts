@@ -42,7 +42,7 @@ const textUpTo =
 /** The options that say who stops a run, and why. */
 export const stopperOptions = { by: textUpTo(NAME), reason: textUpTo(REASON) };
 
-const stopOptions = {
+export const stopOptions = {
   ...stopperOptions,
   waitMs: whole(0, 2 ** 31 - 1, "milliseconds"),
   signal: signalOption,

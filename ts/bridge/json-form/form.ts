@@ -181,3 +181,25 @@ export function objectForm(entries: readonly Entry[]): Record<string, unknown> {
 }
 
 export const hole = (): unknown => ({ $type: "Hole" });
+
+/** Copies a form of any depth. Shared objects stay shared. */
+export function copyOfForm<T>(form: T): T {
+  const copies = new Map<object, object>();
+  const tasks: object[] = [];
+  const copyOf = (value: unknown): unknown => {
+    if (typeof value !== "object" || value === null) return value;
+    let copy = copies.get(value);
+    if (copy === undefined) {
+      copy = Array.isArray(value) ? Object.assign([], { length: value.length }) : {};
+      copies.set(value, copy);
+      tasks.push(value);
+    }
+    return copy;
+  };
+  const copied = copyOf(form);
+  for (let task = tasks.pop(); task !== undefined; task = tasks.pop()) {
+    const into = copies.get(task)!;
+    for (const [key, value] of Object.entries(task)) setKey(into, key, copyOf(value));
+  }
+  return copied as T;
+}

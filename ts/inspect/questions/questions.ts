@@ -124,6 +124,8 @@ async function store(context: Context, key: Key, given: unknown): Promise<Questi
   const named = typeof given === "object" && given !== null && "value" in given && given.value !== undefined;
   const ways = [named, answer.approve === true, answer.reject !== undefined && answer.reject !== false];
   if (ways.filter(Boolean).length !== 1) throw typeError("answer must have one of value, approve and reject");
+  // Read the form now, because the caller may change it before the answer is stored.
+  const value = named ? fromJsonForm(answer.value) : undefined;
   const source = sourceOf(key.space);
   const pick = async () => pickQuestion(context, key, await listQuestions(context, refOf(key)), answer.id);
   const first = await pick();
@@ -138,8 +140,11 @@ async function store(context: Context, key: Key, given: unknown): Promise<Questi
       const question = await pick();
       if (question.id !== first.id)
         throw new ForkpointError("CONFLICT", `run ${quote(key.run)} asks another question now`);
-      const value = valueOf(source, question, answer, named);
-      const stored: Given = { value, by: answer.by ?? null, at: Date.now() };
+      const stored: Given = {
+        value: named ? value : usualValue(source, question, answer),
+        by: answer.by ?? null,
+        at: Date.now(),
+      };
       try {
         // The answer continues a run that was stopped before it asked.
         await continueStopped(native, { space: key.space, run: key.run });
@@ -156,8 +161,7 @@ async function store(context: Context, key: Key, given: unknown): Promise<Questi
 /** How many times an answer is retried after the run has changed. */
 const ATTEMPTS = 10;
 
-function valueOf(source: Questions, question: Question, { value, approve, reject }: Answer, named: boolean): unknown {
-  if (named) return fromJsonForm(value);
+function usualValue(source: Questions, question: Question, { approve, reject }: Answer): unknown {
   if (approve === true) return fromJsonForm(question.approve);
   const [, rejection] = usual(source, formOf(fromJsonForm(question.value)));
   return rejection(typeof reject === "string" && reject !== "" ? reject : undefined);
