@@ -308,6 +308,15 @@ export function copyOf<T>(value: T, path: string): T {
   }
 }
 
+/** Copies a filter, because the caller may change it during the search. Values that are no plain data are not copied. */
+export function copyOfFilter<T extends object>(filter: T, path: string): T {
+  const entries = Object.entries(filter).map(([key, value]: [string, unknown]) => [
+    key,
+    typeof value === "object" && value !== null && isPlainData(value) ? copyOf(value, `${path}.${key}`) : value,
+  ]);
+  return Object.fromEntries(entries) as T;
+}
+
 // This module serializes typed arrays and buffers itself. Node's subclass also numbers these types, but its numbers may
 // change, and its deserializer returns views of one shared buffer. Records store the index of a type in this list: add
 // types at the end, and never reorder them.

@@ -1,5 +1,6 @@
 /** Lists the open runs that do not fit a new version of their program. */
 
+import { copyOf } from "../bridge/serializer.js";
 import { type ProgramDescription, readDescription } from "../store/description.js";
 import { readRecord, signalOption } from "../store/options.js";
 import { type ProgramShape, type ProgramVersion, hasSameParts, shapeHash } from "../store/compare-programs.js";
@@ -52,7 +53,7 @@ const OPEN: StoredStatus[] = ["waiting", "failed", "unfinished", "unknown"];
 
 export async function drainCheck(context: Context, given: unknown, options: unknown): Promise<DrainReport> {
   const { signal } = readRecord(options, "options", { signal: signalOption });
-  const description = readDescription(given, "description");
+  const description = copyOf(readDescription(given, "description"), "description");
   const check = new DrainCheck(context, description, await shapesOf(context, description));
   const spaces = [description.space];
   const statuses = traitsOf(description.space).mayGoOn === true ? undefined : OPEN;

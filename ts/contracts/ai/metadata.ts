@@ -2,7 +2,7 @@
 
 import { isArray, show, typeError } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
-import { type Format, type Stored, deserialize, isCustom } from "../../bridge/serializer.js";
+import { type Format, type Stored, copyOfFilter, deserialize, isCustom } from "../../bridge/serializer.js";
 import { type OptionParser, object } from "../../store/options.js";
 import type { ChatMetadata } from "./contract.js";
 import { isSame } from "./same.js";
@@ -63,7 +63,7 @@ export interface MetadataFilter {
 }
 
 export const filterOption: OptionParser<MetadataFilter> = (given, name) => {
-  const wanted = Object.entries(object(given, name));
+  const wanted = Object.entries(copyOfFilter(object(given, name), name));
   for (const [key, value] of wanted) {
     // A caller that lost a value must not get the chats of all users.
     if (value === undefined) throw typeError(`${name}.${key} is undefined: pass a value, or leave out the key`);

@@ -25,8 +25,11 @@ export async function append(
   });
 }
 
-export async function page(context: Context, sessionId: string, options: unknown): Promise<MessagesPage | null> {
-  const read = readRecord(options, "options", messageOptions);
+type Range = ReturnType<typeof rangeOf>;
+
+export const rangeOf = (options: unknown) => readRecord(options, "options", messageOptions);
+
+export async function page(context: Context, sessionId: string, read: Range): Promise<MessagesPage | null> {
   const { offset = 0, limit = Number.MAX_SAFE_INTEGER, includeThinking = true } = read;
   const found = await readLog(context, sessionId, offset, limit);
   if (found === null) return null;

@@ -292,8 +292,12 @@ export function incrementStepCount(context: Context, id: string): Promise<number
 
 export const BATCH = 500;
 
-export async function listSessions({ engine: { native }, clock }: Context, options: unknown): Promise<SessionsPage> {
-  const { status: statuses, agentType: agentTypes, ...range } = readRecord(options, "options", sessionListOptions);
+type Listing = ReturnType<typeof readListing>;
+
+export const readListing = (options: unknown) => readRecord(options, "options", sessionListOptions);
+
+export async function listSessions({ engine: { native }, clock }: Context, read: Listing): Promise<SessionsPage> {
+  const { status: statuses, agentType: agentTypes, ...range } = read;
   const { limit = PAGE } = range;
   const aliveSince = clock.aliveSince();
   const { page, cursor } = await pageOf(native, range, {

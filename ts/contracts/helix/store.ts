@@ -102,10 +102,11 @@ export class SessionStore<TState extends object = Record<string, any>>
     return this.sessionExists(sessionId);
   }
 
-  deleteSession(sessionId: string, options?: DeleteOptions): Promise<void> {
-    return this.#ask(sessionId, undefined, async ({ engine: { native } }, id) => {
+  async deleteSession(sessionId: string, options?: DeleteOptions): Promise<void> {
+    const force = forced(options);
+    await this.#ask(sessionId, undefined, async ({ engine: { native } }, id) => {
       const of = { space: helix.name, run: id, ns: "" };
-      await helix.call(removing(native, of, forced(options)), "delete", { sessionId: id });
+      await helix.call(removing(native, of, force), "delete", { sessionId: id });
     });
   }
 
@@ -172,12 +173,13 @@ export class SessionStore<TState extends object = Record<string, any>>
     return this.#change(sessionId, (context, id) => log.append(context, id, messages));
   }
 
-  getMessages(
+  async getMessages(
     sessionId: string,
     options?: { offset?: number; limit?: number; includeThinking?: boolean },
   ): Promise<MessagesPage> {
     const none = { messages: [], total: 0, hasMore: false };
-    return this.#ask(sessionId, none, async (context, id) => (await log.page(context, id, options)) ?? none);
+    const range = log.rangeOf(options);
+    return this.#ask(sessionId, none, async (context, id) => (await log.page(context, id, range)) ?? none);
   }
 
   getMessageCount(sessionId: string): Promise<number> {
@@ -305,8 +307,9 @@ export class SessionStore<TState extends object = Record<string, any>>
     limit?: number;
   }): Promise<sessions.SessionsPage> {
     return this.#run(async (context) => {
+      const read = sessions.readListing(options);
       await this.#turns.settled();
-      return sessions.listSessions(context, options);
+      return sessions.listSessions(context, read);
     });
   }
 

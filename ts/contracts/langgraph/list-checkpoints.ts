@@ -9,6 +9,7 @@ import type {
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { copyOfFilter } from "../../bridge/serializer.js";
 import { nameInConfig, idInConfig } from "./config.js";
 import { readAhead } from "./read-ahead.js";
 import { isJsonPlus, load } from "./serde.js";
@@ -53,7 +54,8 @@ function readListing(config: Config, options: CheckpointListOptions | undefined)
 }
 
 export function filterOf(filter: Record<string, unknown> | null | undefined): Array<[string, unknown]> {
-  return readingArgument("filter", () => Object.entries(filter ?? {})).filter(([, value]) => value !== undefined);
+  const given = readingArgument("filter", () => Object.entries(copyOfFilter(filter ?? {}, "filter")));
+  return given.filter(([, value]) => value !== undefined);
 }
 
 /** Runs an operation of the store. `close` waits until it ends. */

@@ -6,6 +6,7 @@ import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { idOrNull, listOf, requireId } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
+import { copyOfFilter } from "../../bridge/serializer.js";
 import type { Exact } from "../../bridge/wire.js";
 import { flag, object, oneOf, readRecord, whole } from "../../store/options.js";
 import { copyEffects } from "../../store/effect-copies.js";
@@ -166,7 +167,7 @@ export async function headers({ native }: Engine, threadId: string, namespace?: 
 const listOptions = {
   before: (value: unknown, name: string) => (value === null ? undefined : idOrNull(value, name)),
   limit: whole(0, Number.MAX_SAFE_INTEGER, "checkpoints"),
-  filter: object,
+  filter: (value: unknown, name: string) => copyOfFilter(object(value, name), "filter"),
   namespace: (value: unknown, name: string) => (value === null ? undefined : namespaceOrNull(value, name)),
 };
 

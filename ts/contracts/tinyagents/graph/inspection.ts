@@ -3,7 +3,7 @@
 import { crypto } from "../../../bridge/crypto.js";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import { type OptionParser, anything, readRecord, whole } from "../../../store/options.js";
-import { formatOf } from "../../../bridge/serializer.js";
+import { copyOfFilter, formatOf } from "../../../bridge/serializer.js";
 import { handleOf } from "../../../store/handle-of.js";
 import { copyEffects } from "../../../store/effect-copies.js";
 import { type ThreadRef, type GraphCheckpointer, keyOf } from "./recorder.js";
@@ -94,7 +94,7 @@ function snapshotOf<S>({ config, checkpoint, parentConfig, pendingWrites }: Chec
 const historyOptions: Record<keyof HistoryOptions, OptionParser<unknown>> = {
   before: (value) => (typeof value === "string" ? value : undefined),
   limit: whole(0, Number.MAX_SAFE_INTEGER, "checkpoints"),
-  filter: anything,
+  filter: (value) => value && copyOfFilter(value as object, "filter"),
   namespace: anything,
 };
 
