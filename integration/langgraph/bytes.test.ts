@@ -1,7 +1,12 @@
-// Tests that the bytes of a caller stay the caller's: they may change as soon as a call has returned its promise.
-import { ForkpointCache } from "forkpoint/langgraph";
+// Tests that the bytes and values of a caller stay the caller's: they may change as soon as a call has returned its promise.
+// `__test__/changed.test.ts` tests the same for the other frameworks.
+import { Annotation, interrupt } from "@langchain/langgraph";
+import { openStore } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
+import { ForkpointCache, ForkpointSaver, ForkpointStore } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { checkpoint, kinds, metadata, place, rejection, saver, thread } from "./helpers.js";
+import { KEPT, change, expectKept } from "../../__test__/changed.js";
+import { checkpoint, kinds, metadata, place, rejection, saver, sequence, thread } from "./helpers.js";
 
 const versions = { data: 1, more: 1 };
 const holding = (data: unknown, more: unknown = "more") =>
@@ -23,6 +28,60 @@ describe.each(kinds)("on %s", (kind) => {
     const tuple = (await checkpointer.getTuple(thread()))!;
     expect(tuple.checkpoint.channel_values["data"]).toEqual(Uint8Array.of(1, 2, 3));
     expect(tuple.pendingWrites![0]![2]).toEqual(Uint8Array.of(1, 2, 3));
+  });
+
+  it("values, metadata and versions are stored as they were, also those of a second put", async () => {
+    const checkpointer = saver(kind);
+    const value = () => ({ text: KEPT, list: [1, { deep: KEPT }] });
+    const args = () => [thread(), holding(value(), value()), metadata({ mine: value() }), { ...versions }] as const;
+    const [first, second] = [args(), args()];
+    const puts = [checkpointer.put(...first), checkpointer.put(...second)];
+    change([first, second]);
+    const [, config] = await Promise.all(puts);
+    const writes = [JSON.parse(JSON.stringify(config)), [["data", value()]], "task"] as [any, any, string];
+    const wrote = checkpointer.putWrites(...writes);
+    change(writes);
+    await wrote;
+    const { checkpoint: read, metadata: made, pendingWrites } = (await checkpointer.getTuple(thread()))!;
+    expectKept(read.channel_values);
+    expectKept(made);
+    expectKept(pendingWrites);
+    const filter = { mine: value() };
+    const listed = checkpointer.listThreads({ filter });
+    change(filter);
+    expect((await listed).threads).toHaveLength(1);
+  });
+
+  it("an inspector's answer is stored as it was", async () => {
+    const store = await openStore(place(kind));
+    onTestFinished(() => store.close());
+    const inspector = await openInspector(store, { write: true });
+    const State = Annotation.Root({ answer: Annotation<unknown>() });
+    const checkpointer = new ForkpointSaver(store);
+    const graph = sequence(State, { ask: () => ({ answer: interrupt("ok?") }) }).compile({ checkpointer });
+    await graph.invoke({}, thread());
+    const answer = { value: { text: KEPT, list: [1] }, by: KEPT };
+    const run = { space: "langgraph", run: "thread" };
+    const answered = inspector.answer(run, answer);
+    change(answer);
+    await answered;
+    expectKept(await inspector.questions(run));
+    expectKept(await graph.invoke(null, thread()));
+  });
+
+  it("the items of a store are stored as they were, and searched with the filter as it was", async () => {
+    const store = new ForkpointStore(place(kind));
+    onTestFinished(() => store.close());
+    const put = { namespace: ["users"], key: "a", value: { text: KEPT, deep: [{ text: KEPT }] } };
+    const batches = [store.batch([put]), store.put(put.namespace, "b", put.value)];
+    change(put);
+    await Promise.all(batches);
+    const filter = { deep: [{ text: KEPT }] };
+    const searched = store.search(["users"], { filter });
+    change(filter);
+    const found = await searched;
+    expect(found).toHaveLength(2);
+    expectKept(found);
   });
 
   it("a cached value is stored as it was when it was set", async () => {
