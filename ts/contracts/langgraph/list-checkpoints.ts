@@ -63,15 +63,31 @@ type Operation = <T>(work: (context: SaverContext) => Promise<T>) => Promise<T>;
 
 /**
  * Yields the matching checkpoints, the newest first. `indexes` are the indexed keys of the metadata. Each page and each
- * tuple is an operation, so `close` does not wait for the reader's loop.
+ * tuple is an operation, so `close` does not wait for the reader's loop. The arguments are read before this function
+ * returns. A wrong one rejects the first `next()`.
  */
-export async function* list(
+export function list(
   run: Operation,
   indexes: readonly string[],
   config: Config,
   options: CheckpointListOptions | undefined,
 ): AsyncGenerator<CheckpointTuple> {
-  const wanted = readListing(config, options);
+  try {
+    const wanted = readListing(config, options);
+    return matching(run, indexes, () => wanted);
+  } catch (error) {
+    return matching(run, indexes, () => {
+      throw error;
+    });
+  }
+}
+
+async function* matching(
+  run: Operation,
+  indexes: readonly string[],
+  read: () => Wanted,
+): AsyncGenerator<CheckpointTuple> {
+  const wanted = read();
   const { namespace, id, before, filter } = wanted;
   // A string with a lone surrogate is never an id, so nothing can match.
   const names = [wanted.threadId, namespace, id, before?.id, before?.namespace];

@@ -149,8 +149,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       });
     }
 
-    async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
-      yield* list((work) => this.#read(work), this.#indexes, config, options);
+    list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
+      return list((work) => this.#read(work), this.#indexes, config, options);
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
