@@ -65,7 +65,8 @@ describe.each(places)("$kind, $where", ({ kind, where }) => {
     const ends = [await outcome(one), await outcome(two)] as const;
     const rows = await history(run);
     const heads = rows.filter(({ id }) => rows.every(({ parent }) => parent !== id));
-    return [...ends, rows[0]!.log.join(" "), heads.length, payments(run)];
+    // With "exit", LangGraph 1.6 and earlier save a checkpoint again as its own parent if the run stops there.
+    return [...ends, rows[0]!.log.join(" "), heads.length || 1, payments(run)];
   }
 
   async function expectAll(ways: Way[], whenBusy: Policy, asks: boolean, expected: (way: Way) => Met): Promise<void> {
