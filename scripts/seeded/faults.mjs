@@ -250,7 +250,7 @@ export const faults = [
   {
     name: "a-leased-run-takes-all-writes",
     file: "engine/src/contract/fence.rs",
-    from: "        None => return unleased(unit, None),\n",
+    from: "        None => return unleased(unit, &[]),\n",
     to: "        None => return,\n",
     ...forkpoint("exclusive"),
   },
