@@ -6,21 +6,12 @@ import { SessionStore as ClaudeSessions } from "forkpoint/claude-agent-sdk";
 import { effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { type Inspector, openInspector } from "forkpoint/inspect";
-import { ForkpointRunStates, ForkpointSession } from "forkpoint/openai-agents";
 import { Checkpointer, Command, END, Graph, START, Send } from "forkpoint/tinyagents";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { KEPT, change, expectKept } from "./changed.js";
+import { type Call, KEPT, change, expectKeptAfter } from "./changed.js";
 import { checkpoint, closing, failure, folder, kinds, place } from "./helpers.js";
-
-/** A call whose arguments are changed when it has returned its promise. `read` reads what the call has stored or found. */
-interface Call<A extends any[] = any[]> {
-  args: () => A;
-  call: (...args: A) => Promise<unknown> | AsyncIterable<unknown>;
-  /** `result`: that of the call. Default: the result itself. */
-  read?: (result: any) => unknown;
-}
 
 const value = (): any => ({ text: KEPT, list: [1, { deep: KEPT }], bytes: Uint8Array.of(1, 2, 3) });
 
@@ -295,33 +286,6 @@ const others: Record<string, (store: Store, inspector: Inspector) => Made> = {
     await chats.createChat({ metadata: { mine: { text: KEPT } } });
     return { args: () => [{ metadata: { mine: { text: KEPT } } }], call: (options) => chats.listChats(options) };
   },
-  "OpenAI Agents, addItems()": (store) => {
-    const session = new ForkpointSession(store, { sessionId: "s" });
-    const args = () => [[{ type: "message", role: "user", content: [{ type: "input_text", text: KEPT }] }]];
-    // The second call waits for the first.
-    const call = (items: any) => Promise.all([session.clearSession(), session.addItems(items)]);
-    return { args, call, read: () => session.getItems() };
-  },
-  "OpenAI Agents, replaceHistoryWithCompaction()": (store) => {
-    const session = new ForkpointSession(store, { sessionId: "s" });
-    const args = () => [[{ type: "message", role: "user", content: KEPT }]];
-    return { args, call: (items) => session.replaceHistoryWithCompaction(items), read: () => session.getItems() };
-  },
-  "OpenAI Agents, applyHistoryMutations()": async (store) => {
-    const session = new ForkpointSession(store, { sessionId: "s" });
-    await session.addItems([{ type: "function_call", callId: "c", name: "n", arguments: "{}" } as never]);
-    const replacement = () => ({ type: "function_call", callId: "c", name: KEPT, arguments: "{}" });
-    const args = () => [{ mutations: [{ type: "replace_function_call", callId: "c", replacement: replacement() }] }];
-    return { args, call: (given) => session.applyHistoryMutations(given), read: () => session.getItems() };
-  },
-  "OpenAI Agents, the options of a state": (store) => {
-    const states = new ForkpointRunStates(store);
-    return {
-      args: () => [{ sessionId: KEPT }],
-      call: (options) => states.save("r", "text", options),
-      read: () => states.load("r"),
-    };
-  },
   "Claude, append()": (store) => {
     const sessions = new ClaudeSessions(store);
     const key = { projectKey: "p", sessionId: "s" };
@@ -552,14 +516,7 @@ describe.each(kinds)("on %s, a caller changes its arguments after", (kind) => {
     it.each(Object.entries(cases))("%s", async (_name, make) => {
       const store = closing(await openStore(place(kind)));
       const inspector = closing(await openInspector(store, { write: true }));
-      const { args, call, read = (result) => result } = await make(store, inspector);
-      const given = args();
-      const begun = call(...given);
-      change(given);
-      let result: unknown;
-      if (begun instanceof Promise) result = await begun;
-      else for await (const event of begun) result = event;
-      expectKept(await read(result));
+      await expectKeptAfter(await make(store, inspector));
     });
   });
 });

@@ -36,3 +36,22 @@ export function expectKept(read: unknown): void {
   expect(text).toContain(KEPT);
   expect(text).not.toMatch(/changed|999999999|"data":\[9|\[9,9/);
 }
+
+/** A call whose arguments are changed when it has returned its promise. `read` reads what the call has stored or found. */
+export interface Call<A extends any[] = any[]> {
+  args: () => A;
+  call: (...args: A) => Promise<unknown> | AsyncIterable<unknown>;
+  /** `result`: that of the call. Default: the result itself. */
+  read?: (result: any) => unknown;
+}
+
+/** Makes a call, changes its arguments, and expects that it has stored or found the values as they were. */
+export async function expectKeptAfter({ args, call, read = (result) => result }: Call): Promise<void> {
+  const given = args();
+  const begun = call(...given);
+  change(given);
+  let result: unknown;
+  if (begun instanceof Promise) result = await begun;
+  else for await (const event of begun) result = event;
+  expectKept(await read(result));
+}

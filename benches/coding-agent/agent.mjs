@@ -29,9 +29,10 @@ function messagesOf(turn) {
   });
 }
 
+const appended = (before, more) => [...before, ...more];
+
 export function codingAgent(turns, { asDelta }) {
   const all = Array.from({ length: turns }, (_, turn) => messagesOf(turn));
-  const appended = (before, more) => [...before, ...more];
   const messages = asDelta
     ? new DeltaChannel((before, more) => [...before, ...more.flat()])
     : Annotation({ reducer: appended, default: () => [] });

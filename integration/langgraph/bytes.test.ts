@@ -50,11 +50,11 @@ describe.each(kinds)("on %s", (kind) => {
     const listed = checkpointer.listThreads({ filter });
     change(filter);
     expect((await listed).threads).toHaveLength(1);
-    const [config, options] = [thread(), { filter: { mine: value() } }];
-    const tuples = checkpointer.list(config, options);
-    change(config.configurable);
+    const [listing, options] = [thread(), { filter: { mine: value() } }];
+    const tuples = checkpointer.list(listing, options);
+    change(listing.configurable);
     change(options.filter);
-    expect(await all(tuples)).toHaveLength(1);
+    expect(await all(tuples)).toHaveLength(2);
   });
 
   it("an inspector's answer is stored as it was", async () => {

@@ -5,7 +5,7 @@
 //! JSON, and its sort key its version. Every change of the main transcript expects the version that it read, and stores
 //! the next one. So a summary that is not empty covers all entries, even if several processes append.
 //!
-//! A subagent may append before the main transcript. The row then has the label [`NO_MAIN`]. So inspectors, totals and
+//! A subagent may append before the main transcript. The row then has the label `NO_MAIN`. So inspectors, totals and
 //! retention reach each session that has data, but lists of the SDK do not show this one yet.
 //!
 //! An entry is a record with its `uuid` as key, so an entry that is sent twice is stored once.
