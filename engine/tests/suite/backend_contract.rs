@@ -105,6 +105,7 @@ macro_rules! suite {
                 a_save_never_sorts_before_an_earlier_one,
                 no_rule_on_age_or_size_removes_an_exempt_checkpoint,
                 a_rule_on_age_leaves_what_a_waiting_run_goes_on_from,
+                a_lineage_never_gets_the_position_of_a_removed_one,
                 a_refused_unit_leaves_the_group_of_a_lineage,
                 the_runs_of_a_log_say_what_it_shares,
             }

@@ -6,7 +6,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 
 use super::schema::LateIndex;
-use super::statement::{all, execute, first, number, one};
+use super::statement::{all, execute, first, one};
 use super::{labels, setting, statement, status};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
@@ -248,11 +248,11 @@ fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
     Ok(row)
 }
 
-/// Removes the row of a lineage that has neither checkpoints nor logs. If it has the greatest number, stores this
-/// number as the floor, so that it is not reused.
+/// Removes the row of a lineage that has neither checkpoints nor logs. If it has the greatest number that was ever used,
+/// stores this number as the floor, so that it is not reused. The floor never sinks.
 pub(super) fn end(connection: &Connection, row: &LineageRow) -> Result<()> {
     let lin = row.lin;
-    if lin == number(connection, LAST, [])? {
+    if lin == last(connection)? {
         setting::set_number(connection, setting::LIN_FLOOR, lin)?;
     }
     labels::forget(connection, lin, row.sealed_labels.as_deref())?;

@@ -101,6 +101,18 @@ pub(crate) fn a_rule_on_age_leaves_what_a_waiting_run_goes_on_from(backend: &mut
     assert_eq!(prune(backend, Rule::AllSavedBefore(i64::MAX)), 1);
 }
 
+pub(crate) fn a_lineage_never_gets_the_position_of_a_removed_one(backend: &mut dyn Backend) {
+    let begin =
+        |backend: &mut dyn Backend, run: &str| apply(backend, vec![draft(run, run).put()]).unwrap().lineage.unwrap();
+    let mut positions: Vec<i64> = ["a", "b", "c"].map(|run| begin(backend, run)).into();
+    // The last one goes first.
+    for run in ["c", "b"] {
+        apply(backend, vec![remove(run)]).unwrap();
+    }
+    positions.extend(["c", "b"].map(|run| begin(backend, run)));
+    assert!(positions.is_sorted_by(|a, b| a < b), "{positions:?}");
+}
+
 pub(crate) fn a_refused_unit_leaves_the_group_of_a_lineage(backend: &mut dyn Backend) {
     apply(backend, vec![texts("run", "log", &["x"]), draft("run", "a").group("first").put()]).unwrap();
     let failing = crate::common::fork("never saved", "x", "y");
