@@ -63,31 +63,15 @@ type Operation = <T>(work: (context: SaverContext) => Promise<T>) => Promise<T>;
 
 /**
  * Yields the matching checkpoints, the newest first. `indexes` are the indexed keys of the metadata. Each page and each
- * tuple is an operation, so `close` does not wait for the reader's loop. The arguments are read before this function
- * returns. A wrong one rejects the first `next()`.
+ * tuple is an operation, so `close` does not wait for the reader's loop.
  */
-export function list(
+export async function* list(
   run: Operation,
   indexes: readonly string[],
   config: Config,
   options: CheckpointListOptions | undefined,
 ): AsyncGenerator<CheckpointTuple> {
-  try {
-    const wanted = readListing(config, options);
-    return matching(run, indexes, () => wanted);
-  } catch (error) {
-    return matching(run, indexes, () => {
-      throw error;
-    });
-  }
-}
-
-async function* matching(
-  run: Operation,
-  indexes: readonly string[],
-  read: () => Wanted,
-): AsyncGenerator<CheckpointTuple> {
-  const wanted = read();
+  const wanted = readListing(config, options);
   const { namespace, id, before, filter } = wanted;
   // A string with a lone surrogate is never an id, so nothing can match.
   const names = [wanted.threadId, namespace, id, before?.id, before?.namespace];

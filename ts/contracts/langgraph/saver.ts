@@ -149,8 +149,9 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       });
     }
 
-    list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
-      return list((work) => this.#read(work), this.#indexes, config, options);
+    // `withFaults` must know that this is a generator. It reads its arguments at the first `next()`.
+    async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
+      yield* list((work) => this.#read(work), this.#indexes, config, options);
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
