@@ -1,21 +1,9 @@
 // Rules about age leave a run that waits at a human node, with its effects.
 import { openStore } from "forkpoint";
 import { CheckpointStore, recover } from "forkpoint/agentos";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { DAY, LONG_AGO, at } from "../../__test__/at-time.js";
 import { Tools, backends, graphOf, refundNodes, watch } from "./harness.js";
-
-const DAY = 86_400_000;
-const LONG_AGO = Date.UTC(2001, 0, 1);
-
-/** Does something at the given time. */
-async function at<T>(time: number, work: () => Promise<T>): Promise<T> {
-  vi.useFakeTimers({ toFake: ["Date"], now: time });
-  try {
-    return await work();
-  } finally {
-    vi.useRealTimers();
-  }
-}
 
 async function setUp(target: string) {
   const open = await openStore(target);

@@ -5,22 +5,10 @@ import { type Store } from "forkpoint";
 import { effects } from "forkpoint/effects";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver, type SaverPruneResult } from "forkpoint/langgraph";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { DAY, LONG_AGO, at } from "../../__test__/at-time.js";
 import { expectSound } from "../../__test__/helpers.js";
 import { Log, all, kinds, open, openShared, place, says, sequence, sharedKinds, thread } from "./helpers.js";
-
-const DAY = 86_400_000;
-const LONG_AGO = Date.UTC(2001, 0, 1);
-
-/** Does something at the given time. */
-async function at<T>(time: number, work: () => Promise<T>): Promise<T> {
-  vi.useFakeTimers({ toFake: ["Date"], now: time });
-  try {
-    return await work();
-  } finally {
-    vi.useRealTimers();
-  }
-}
 
 /** A graph whose subgraph pays and asks. A subgraph with its own memory has worked before. */
 function asking(saver: ForkpointSaver) {

@@ -37,7 +37,7 @@ export function within<T>(scope: Scope, work: () => T): T {
   return scopes.run(scope, work);
 }
 
-/** Returns a function that does the same work in the caller's scope, whoever calls it. */
+/** Binds a function to the current scope. A later call runs it in this scope. */
 export function inThisScope<T>(work: () => T): () => T {
   return scopes === undefined ? work : AsyncResource.bind(work);
 }
