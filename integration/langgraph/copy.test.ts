@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import * as graphs from "./fixtures/moving.mjs";
 import { type Kind, all, everyKind, mainKinds, place, rejection, sequence, thread, openShared } from "./helpers.js";
 
-const { Command, chat, fan, fillAll, nested, orphan } = graphs;
+const { Command, chat, fan, fillAll, nested, writeEarly } = graphs;
 
 const Notes = Annotation.Root({ notes: Annotation<string[]> });
 
@@ -19,6 +19,7 @@ async function store(kind: Kind) {
 
 async function fill(saver: ForkpointSaver): Promise<void> {
   await fillAll(saver);
+  await writeEarly(saver, "waiting");
   await saver.copyThread("answered", "a copy");
   await saver.prune(["branches"], { keepLastN: 2 });
 }
@@ -28,7 +29,7 @@ async function contentOf(saver: ForkpointSaver) {
   const tuples = await all(saver.list({}));
   const ids = ["waiting", "branches", "nested", "failed", "a copy"];
   const histories = await Promise.all(ids.map((id) => all(saver.list(thread(id)))));
-  return { threads, tuples, histories, early: await saver.getTuple(orphan) };
+  return { threads, tuples, histories, early: (await saver.check()).findings };
 }
 
 describe.each(everyKind)("from %s", (from) => {

@@ -3,11 +3,11 @@ import { AsyncResource } from "node:async_hooks";
 import { tracingChannel } from "node:diagnostics_channel";
 import { Annotation, interrupt } from "@langchain/langgraph";
 import { effects } from "forkpoint/effects";
-import { openInspector } from "forkpoint/inspect";
+import { type Inspector, openInspector } from "forkpoint/inspect";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
 import { Gate } from "../../__test__/helpers.js";
-import { all, checkpoint, kinds, place, rejection, saver, sequence, thread, openShared } from "./helpers.js";
+import { all, checkpoint, kinds, metadata, place, rejection, saver, sequence, thread, openShared } from "./helpers.js";
 
 const State = Annotation.Root({ receipt: Annotation<string>, tries: Annotation<number> });
 const run = { space: "langgraph", run: "thread" };
@@ -128,17 +128,49 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await lost(store)).toEqual([]);
   });
 
-  it("check() names writes whose checkpoint does not come", async () => {
-    const checkpointer = saver(kind);
-    const config = { configurable: { thread_id: "new", checkpoint_ns: "", checkpoint_id: "to come" } };
-    await checkpointer.putWrites(config, [["receipt", "early"]], "task");
-    const report = await checkpointer.check();
-    expect(report.ok).toBe(true);
-    expect(report.findings).toMatchObject([
-      { code: "ORPHAN", severity: "note", ref: { space: "langgraph", run: "new", id: "to come" } },
-    ]);
-    await checkpointer.deleteThread("new");
-    expect(await lost(checkpointer)).toEqual([]);
+  const write = (on: ForkpointSaver, id = "thread") =>
+    on.putWrites(thread(id, { checkpoint_ns: "", checkpoint_id: "to come" }), [["receipt", "early"]], "task");
+
+  it("another saver's writes to a deleted thread are refused", async () => {
+    const opened = await openShared(place(kind));
+    const [one, two] = [new ForkpointSaver(opened), new ForkpointSaver(opened)];
+    expect(await rejection(write(two))).toMatchObject({ code: "CONFLICT", message: expect.stringContaining("never") });
+    const config = await one.put(thread(), checkpoint(), metadata(), {});
+    await one.deleteThread("thread");
+    expect(await rejection(write(two))).toMatchObject({ code: "CONFLICT" });
+    const late = two.putWrites(config, [["receipt", "late"]], "task");
+    expect(await rejection(late)).toMatchObject({ code: "CONFLICT" });
+    expect(await lost(opened)).toEqual([]);
+  });
+
+  it.each([
+    ["its deletion", (on: ForkpointSaver) => on.deleteThread("thread")],
+    ["retention", (on: ForkpointSaver) => on.prune(["thread"], { olderThan: Date.now() + 60_000 })],
+    [
+      "the removal of its last checkpoint",
+      (_: ForkpointSaver, inspector: Inspector, id: string) => inspector.remove(run, [id]),
+    ],
+  ] as const)("check() names writes whose checkpoint does not come, and %s removes them", async (_, remove) => {
+    const opened = await openShared(place(kind));
+    await using inspector = await openInspector(opened, { write: true });
+    const checkpointer = new ForkpointSaver(opened);
+    const strays = async () => {
+      const { ok, findings } = await checkpointer.check();
+      expect(ok).toBe(true);
+      for (const finding of findings) expect(finding).toMatchObject({ code: "ORPHAN", severity: "note" });
+      return findings.map(({ ref }) => ref?.run).sort();
+    };
+    const own = await checkpointer.put(thread(), checkpoint(), metadata(), {});
+    await checkpointer.put(thread("thread2"), checkpoint(), metadata(), {});
+    const inside = await checkpointer.put(thread("thread2", { checkpoint_ns: "sub:1" }), checkpoint(), metadata(), {});
+    for (const config of [own, inside]) await checkpointer.putWrites(config, [["log", "kept"]], "task");
+    for (const id of ["thread", "thread2"]) await write(checkpointer, id);
+    expect(await strays()).toEqual(["thread", "thread2"]);
+    const id = own.configurable!["checkpoint_id"] as string;
+    await remove(checkpointer, inspector, id);
+    expect(await strays()).toEqual(["thread2"]);
+    expect((await checkpointer.getTuple(inside))!.pendingWrites).toEqual([["task", "log", "kept"]]);
+    await write(checkpointer, "thread2");
   });
 
   it("a run that another process has leased is deleted only by force, which ends its lease", async () => {
@@ -345,12 +377,14 @@ describe.each(kinds)("on %s", (kind) => {
       return refuses(["pays", "catches", "asks", "throws"], deletes, ["charge"]);
     });
 
-    it("pays nothing if it is deleted just before the next effect begins", async () => {
+    it.each([
+      ["the next effect begins", "effectBegin", ["pays", "catches"]],
+      ["its first save", "put", ["asks"]],
+    ] as const)("pays nothing if it is deleted just before %s", async (_, operation, ends) => {
       const { start } = tracingChannel("forkpoint:save");
-      await refuses(["pays", "catches"], (other) => {
+      await refuses([...ends], (other) => {
         const deletes = (call: unknown) => {
-          const { operation } = call as { operation: string };
-          if (operation !== "effectBegin") return;
+          if ((call as { operation: string }).operation !== operation) return;
           start.unsubscribe(deletes);
           void other.deleteThread("thread");
         };

@@ -42,7 +42,7 @@ describe.each(kinds)("on %s", (kind) => {
     // Neither a subgraph's checkpoint nor a pending write is an activity of the graph itself.
     await put(on, "b", {}, "sub:1");
     await put(on, "only inside", {}, "sub:2");
-    await on.putWrites(thread("early", { checkpoint_id: "to come" }), [["log", ["x"]]], "task");
+    await on.putWrites(thread("c", { checkpoint_id: "to come" }), [["log", ["x"]]], "task");
     const config = (await on.getTuple(thread("b")))!.config;
     await on.putWrites(config, [["log", ["x"]]], "task");
     const { threads, cursor } = await on.listThreads();

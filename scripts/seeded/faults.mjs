@@ -126,8 +126,22 @@ export const faults = [
   {
     name: "an-exit-run-pays-after-a-delete",
     file: "ts/store/run-effects.ts",
-    from: ": position === this.#position;",
-    to: ": position !== undefined;",
+    from: ": incarnation === own;",
+    to: ": incarnation !== undefined;",
+    ...langgraph("deleted"),
+  },
+  {
+    name: "an-exit-run-saves-after-a-delete",
+    file: "ts/contracts/langgraph/following.ts",
+    from: "return store(incarnation);",
+    to: "return store();",
+    ...langgraph("deleted"),
+  },
+  {
+    name: "writes-outlive-their-thread",
+    file: "engine/src/backend/sqlite/write/remove.rs",
+    from: "if is_empty && row.contract.has_namespaces() {",
+    to: "if is_empty && row.contract.is_effects() {",
     ...langgraph("deleted"),
   },
   {

@@ -11,23 +11,28 @@ export class RunEffects {
   /** By their idempotency keys, in the order in which the run began or shared them. */
   readonly #effects = new Map<string, EffectAddress>();
   #last: EffectAddress | undefined;
-  /** The position of the lineage of these effects. It changes if the lineage is deleted. Undefined: unknown. */
-  #position: Exact | undefined;
+  #incarnation: Exact | undefined;
 
   get isEmpty(): boolean {
     return this.#last === undefined;
   }
 
+  /** The incarnation of these effects. It changes if all of them are deleted. Undefined: unknown. */
+  get incarnation(): Exact | undefined {
+    return this.#incarnation;
+  }
+
   /** Notes an effect of the run that is stored. */
-  note(address: EffectAddress, idempotencyKey: string, position?: Exact | null): void {
-    this.#position ??= position ?? undefined;
+  note(address: EffectAddress, idempotencyKey: string, incarnation?: Exact | null): void {
+    this.#incarnation ??= incarnation ?? undefined;
     this.#effects.set(idempotencyKey, address);
     this.#last = address;
   }
 
-  /** True if the run was not deleted before an effect was stored in the lineage with this position. Null: unknown. */
-  async areBefore(native: Engine["native"], position: Exact | null): Promise<boolean> {
-    return this.#position === undefined || position === null ? this.areStored(native) : position === this.#position;
+  /** True if the run was not deleted before an effect was stored in this incarnation. Null: unknown. */
+  async areBefore(native: Engine["native"], incarnation: Exact | null): Promise<boolean> {
+    const own = this.#incarnation;
+    return own === undefined || incarnation === null ? this.areStored(native) : incarnation === own;
   }
 
   /** Notes that the run itself forgets its effects with this key, or all of them. */
@@ -35,8 +40,8 @@ export class RunEffects {
     for (const [name, address] of this.#effects)
       if (key === undefined || address.key === key) this.#effects.delete(name);
     this.#last = [...this.#effects.values()].at(-1);
-    // The lineage ends with its last effect.
-    this.#position = undefined;
+    // The incarnation ends with the last effect.
+    this.#incarnation = undefined;
   }
 
   /** False if all effects are gone. The run was then deleted, and may have begun again. */

@@ -111,16 +111,17 @@ pub(super) enum Needs {
 impl Needs {
     /// The condition on writes to a checkpoint.
     pub(super) fn expect(self, contract: ContractId, of: &CheckpointRef) -> Expect {
-        let message = format!(
-            "thread {}: checkpoint {} was deleted while its node worked, so nothing was stored: stop this run",
-            quote(&of.thread),
-            quote(&of.id)
-        );
         let lineage = match self {
             Self::Checkpoint => None,
             Self::Namespace => Some(lineage(&of.thread, &of.namespace)),
             Self::Thread => Some(lineage(&of.thread, "")),
         };
+        let or_never = if lineage.is_some() { ", or the thread never had a checkpoint" } else { "" };
+        let message = format!(
+            "thread {}: checkpoint {} was deleted while its node worked{or_never}, so nothing was stored: stop this run",
+            quote(&of.thread),
+            quote(&of.id)
+        );
         Expect::Stored { contract, id: Some(of.key()), lineage, otherwise: Error::new(Code::Conflict, message) }
     }
 }

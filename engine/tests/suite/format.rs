@@ -113,6 +113,7 @@ fn langgraph_put(id: &str, parent: Option<&str>, depends_on_parent: bool) -> Dra
         only_child: false,
         known: false,
         incarnation: None,
+        effects: None,
         status: Status::Unfinished,
         claims: true,
         writes: None,

@@ -459,12 +459,26 @@ impl Model {
         whole
     }
 
-    /// Removes checkpoints together with their pending writes.
+    /// Removes checkpoints together with their pending writes. The last checkpoint of a thread takes the writes to
+    /// checkpoints that are not stored.
     fn remove(&mut self, goes: impl Fn(&Header) -> bool) {
+        let mut of_threads = Vec::new();
         for gone in self.saved.extract_if(.., |row| goes(&row.header)) {
             self.kept.remove(&(gone.header.contract, gone.header.id.clone()));
             self.writes.retain(|(contract, id, _)| (*contract, id) != (gone.header.contract, &gone.header.id));
+            if gone.header.contract.has_namespaces() {
+                of_threads.push((gone.header.contract, gone.header.lineage));
+            }
         }
+        let saved = &self.saved;
+        of_threads.retain(|of| !saved.iter().any(|row| (row.header.contract, &row.header.lineage) == (of.0, &of.1)));
+        let owned = |contract: ContractId, id: &str| {
+            saved.iter().any(|row| (row.header.contract, &*row.header.id) == (contract, id))
+        };
+        let ended = |of: ContractId, id: &str| {
+            of_threads.iter().any(|(contract, thread)| *contract == of && id.starts_with(thread))
+        };
+        self.writes.retain(|(contract, id, _)| !ended(*contract, id) || owned(*contract, id));
     }
 
     fn end_lineages(&mut self) {

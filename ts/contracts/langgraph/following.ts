@@ -9,13 +9,14 @@
 import type { Config, Metadata, PendingWrite } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, isOvertaken, quote, readingArgument } from "../../bridge/errors.js";
 import type { NativeStore } from "../../bridge/native.js";
+import type { Exact } from "../../bridge/wire.js";
 import { type GraphRun, runIn, setRun } from "../../store/graph-run.js";
 import type { Seen } from "../../store/seen.js";
 import { INTERRUPT } from "./answer-records.js";
 import type { CheckpointRef } from "./config.js";
 import type { Resuming, Taken } from "./resuming.js";
 import { beginsRun, isRun } from "./run-config.js";
-import type { Found, Needs } from "./wire.js";
+import type { Found } from "./wire.js";
 import type { PutPlace } from "./writing.js";
 
 /**
@@ -67,10 +68,19 @@ export function afterAnswers<T>(config: Config, store: () => Promise<T>): Promis
   return settled === undefined ? store() : settled.then(store);
 }
 
-/** Stores something of a run, unless the run was deleted before its first save: then its effects are gone. */
-export function unlessDeleted<T>(config: Config, native: NativeStore, store: () => Promise<T>): Promise<T> {
+/**
+ * Stores something of a run, unless the run was deleted before its first save: then its effects are gone. `store` gets the
+ * incarnation of the effects that the save expects.
+ */
+export function unlessDeleted<T>(
+  config: Config,
+  native: NativeStore,
+  store: (effects?: Exact) => Promise<T>,
+): Promise<T> {
   const run = isRun(config) ? runIn(config.configurable) : undefined;
   if (run?.effects === undefined || run.effects.isEmpty || run.stored) return store();
+  const { incarnation } = run.effects;
+  if (incarnation !== undefined) return store(incarnation);
   return run.effects.areStored(native).then((areStored) => {
     if (areStored) return store();
     const message = `thread ${quote(run.thread)} was deleted while it ran, and may have begun again`;
@@ -126,11 +136,8 @@ export function noteSeen(seen: Seen, of: CheckpointRef): void {
 
 const nameOf = ({ threadId, namespace, id }: CheckpointRef): string => `${threadId}\0${namespace}\0${id}`;
 
-/**
- * What must exist for writes to a checkpoint. A checkpoint that the saver has stored or read must still exist. Another
- * one may be stored after its writes.
- */
-export const needsOf = (seen: Seen, of: CheckpointRef): Needs => (seen.has(nameOf(of)) ? "checkpoint" : undefined);
+/** True if the saver has stored or read the checkpoint. */
+export const isSeen = (seen: Seen, of: CheckpointRef): boolean => seen.has(nameOf(of));
 
 /**
  * The ids of checkpoints that were read as the latest ones, by the object `parents` of their metadata. `updateState`

@@ -14,6 +14,7 @@ import {
 import { processStamp } from "../../bridge/holder.js";
 import { atOneMoment } from "../../bridge/incremental/lists.js";
 import { type MaybePromise, all, both, when } from "../../bridge/maybe-promise.js";
+import type { Exact } from "../../bridge/wire.js";
 import type { Held } from "../../store/backlog.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { requireId } from "../../store/ids.js";
@@ -28,7 +29,7 @@ import {
   continues,
   followsLatest,
   incarnationOf,
-  needsOf,
+  isSeen,
   noteStored,
   noteStoring,
   type takeAnswer,
@@ -112,13 +113,14 @@ export async function savePut(
     leases.write(context, write, (native) => {
       // The writes that the checkpoint was made from may have been refused.
       throwIfFailed(config);
-      const storeWith = (writes: readonly WriteCall[]) =>
+      const storeWith = (effects: Exact | undefined) => (writes: readonly WriteCall[]) =>
         retrying(() => {
           const mark = encodeMark({ ...(namespace === "" && { ...identity, ...by() }), nodes });
           const store = (dependsOnParent: boolean) => {
             const rest = { metadata, mark, dependsOnParent, status: newStatus(next) };
+            const at = effects === undefined ? place : { ...place, effects };
             const put = (pieces: Awaited<typeof encoded>) =>
-              putCheckpoint(native, checkpointRef, parent, { ...pieces, ...rest }, place, "put", writes);
+              putCheckpoint(native, checkpointRef, parent, { ...pieces, ...rest }, at, "put", writes);
             // If this fails, the checkpoint before may have failed, or may be stored by now.
             const again = (behind: Promise<unknown>) => behind.then(() => put(pieces));
             const first = behind === undefined ? put(pieces) : put(pieces).catch(() => again(behind));
@@ -133,7 +135,8 @@ export async function savePut(
           const depending = depends(context);
           return depending instanceof Promise ? depending.then(store) : store(depending);
         });
-      const store = () => unlessDeleted(config, native, () => gathered.storeWith(before, native, storeWith));
+      const storeBoth = (effects?: Exact) => gathered.storeWith(before, native, storeWith(effects));
+      const store = () => unlessDeleted(config, native, storeBoth);
       return owner.write(context, config, threadId, () => afterAnswers(config, store));
     }),
   );
@@ -209,12 +212,13 @@ export async function saveWrites(
       });
     return order.after("handed", threadId, ready, storeIndexed, own);
   };
-  const needs = needsOf(handle.seen, checkpointRef);
-  if (isEarly(config, needs === "checkpoint")) {
+  const seen = isSeen(handle.seen, checkpointRef);
+  if (isEarly(config, seen)) {
     // An unserializable value is reported when the checkpoint has come.
     if (ready instanceof Promise) ready.catch(() => {});
     if (!answersNothing(config, task)) await storeBehind(config, checkpointRef, store);
-  } else await store(needs);
+    // Without a run, writes may come before their checkpoint, but not before the first one of the thread.
+  } else await store(seen ? "checkpoint" : "thread");
 }
 
 /** Returns true if an edge or a `Send` has chosen a node to run next. */

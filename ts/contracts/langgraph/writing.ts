@@ -36,6 +36,8 @@ export interface PutPlace {
   known?: boolean;
   /** If given, the checkpoint is refused unless its thread has this incarnation. */
   incarnation?: Exact | undefined;
+  /** If given, the checkpoint is refused unless the thread's effects have this incarnation. */
+  effects?: Exact | undefined;
   /** Gets the incarnation of the namespace when the checkpoint is stored. */
   learn?: ((incarnation: Exact | null) => void) | undefined;
   /** True: the checkpoint claims the pending writes of its parent. Default: true. */
@@ -47,7 +49,7 @@ export function putFields(
   { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
   { parts, inherit, like, metadata, mark, dependsOnParent, status }: Pieces,
-  { root, onlyChild = false, known = false, incarnation, claims = true }: PutPlace = {},
+  { root, onlyChild = false, known = false, incarnation, effects, claims = true }: PutPlace = {},
   writes: readonly WriteCall[] = [],
 ): PutFields {
   return {
@@ -68,6 +70,7 @@ export function putFields(
     onlyChild,
     known,
     incarnation,
+    effects,
     claims,
     writes: writes.length > 0 ? writes.map(({ fields }) => fields) : undefined,
   };

@@ -215,8 +215,7 @@ export class Checkpointer<S> extends ContractStore {
       };
       const encoded = encodeWrites(writes, engine.format);
       const { seen } = this.#handle;
-      const needs = seen.has(nameOf(place)) ? "namespace" : undefined;
-      await threads.putWrites(engine, place, encoded, needs, seen.incarnation(checkpointName(place)));
+      await threads.putWrites(engine, place, encoded, "namespace", seen.incarnation(checkpointName(place)));
       detachBuffers(...encoded.map(({ part }) => part));
     }, lease);
   }

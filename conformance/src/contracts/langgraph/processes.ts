@@ -50,6 +50,7 @@ export const restarts = expectations<Saver>("restart", {
         on = (await save(store, step, { on, values, versions, fresh, metadata: { é: [step] } })) as typeof on;
         await store.putWrites(on, [["a", { step }]], "task");
       }
+      await save(store, 8);
       await store.putWrites(atStep(9), [["early", 1]], "task");
       const before = normal(await all(store.list({})));
       const again = await trial.reopen();

@@ -82,6 +82,13 @@ const REMOVE: &str = concat!(
        DELETE FROM @lineage AS l USING locked
        WHERE (SELECT holds FROM condition) AND l.lin = locked.lin AND NOT EXISTS (
          SELECT FROM @checkpoint AS c WHERE c.lin = l.lin AND c.seq NOT IN (SELECT seq FROM victim))
+       RETURNING l.contract, l.name AS prefix
+     ), unowned AS (
+       DELETE FROM @write AS given USING lineages AS w ",
+    join_beginning!("num", "@write", "o.id"),
+    "  WHERE w.contract IN (4, 7) AND given.num = o.num AND NOT EXISTS (
+         SELECT FROM @checkpoint AS c WHERE c.contract = given.contract
+           AND substr(sha256(c.id), 1, 16) = substr(sha256(given.id), 1, 16) AND c.id = given.id)
      ), note AS (
        INSERT INTO @batch (call) SELECT $10 FROM condition WHERE holds
      ), note_before AS (

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::key::{Name, columns, number};
 use super::lineage;
 use super::logs::Logs;
-use super::prefix::is_name;
+use super::prefix::{is_name, join_beginning};
 use super::row;
 use super::value::values;
 use super::write::Writing;
@@ -15,6 +15,19 @@ use crate::backend::rebase;
 use crate::error::Result;
 use crate::op::Op;
 use crate::record::{ContractId, Seq};
+
+/// Removes the writes to checkpoints that are not stored, of threads that have no checkpoint any more. The ids of the
+/// checkpoints begin with the name of the thread's own lineage. The contracts are those of
+/// [`ContractId::has_namespaces`].
+const UNOWNED_WRITES: &str = concat!(
+    "DELETE FROM @write AS given USING (
+       SELECT l.contract, l.name AS prefix FROM @lineage AS l
+       WHERE l.lin = ANY($1) AND l.contract IN (4, 7) AND NOT EXISTS (SELECT FROM @checkpoint AS c WHERE c.lin = l.lin)) AS w ",
+    join_beginning!("num", "@write", "o.id"),
+    " WHERE given.num = o.num AND NOT EXISTS (
+       SELECT FROM @checkpoint AS c WHERE c.contract = given.contract
+         AND substr(sha256(c.id), 1, 16) = substr(sha256(given.id), 1, 16) AND c.id = given.id)"
+);
 
 impl Writing<'_> {
     /// The save numbers of the checkpoints with these ids.
@@ -99,6 +112,7 @@ impl Writing<'_> {
         let (bytes, lins) = self.delete(victims)?;
         let left =
             self.open.query("SELECT DISTINCT lin FROM @checkpoint WHERE lin = ANY($1)", values![lins.clone()])?;
+        self.open.later(UNOWNED_WRITES, values![lins.clone()]);
         self.end_empty(&lins);
         Ok((bytes, lins.len().saturating_sub(left.len()) as u64))
     }

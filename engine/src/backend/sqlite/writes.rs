@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use rusqlite::{Connection, params};
 
 use super::ids::id;
-use super::row::{id_hash, index_damaged};
+use super::row::{self, id_hash, index_damaged};
 use super::statement::{all, execute, first, number, one};
 use super::status;
 use super::task_state::{claim_sum, verified};
@@ -254,8 +254,28 @@ pub(super) fn remove(connection: &Connection, contract: ContractId, id: &str) ->
     execute(connection, "DELETE FROM write WHERE contract = ? AND id = ?", params![contract.0, id]).map(drop)
 }
 
+/// Removes the writes of a thread that has no checkpoint any more to checkpoints that are not stored. `thread` is the
+/// beginning of their ids.
+pub(super) fn remove_unowned(connection: &Connection, contract: ContractId, thread: &str) -> Result<()> {
+    for id in ids(connection, contract, thread)? {
+        // A damaged checkpoint counts as stored. It must not stop retention.
+        if let Ok(None) = row::by_id(connection, contract, &id) {
+            remove(connection, contract, &id)?;
+        }
+    }
+    Ok(())
+}
+
 /// Removes all writes of the checkpoints whose ids begin with `prefix`.
 pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefix: &str) -> Result<()> {
+    ids(connection, contract, prefix)?.iter().try_for_each(|id| {
+        remove(connection, contract, id)?;
+        refresh(connection, contract, id)
+    })
+}
+
+/// Returns the ids of checkpoints that have writes and begin with `prefix`.
+fn ids(connection: &Connection, contract: ContractId, prefix: &str) -> Result<Vec<String>> {
     let sql = "SELECT DISTINCT id FROM write WHERE contract = ? AND id >= ? ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![contract.0, prefix])?;
@@ -268,8 +288,5 @@ pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefi
         }
         found.push(id);
     }
-    found.iter().try_for_each(|id| {
-        remove(connection, contract, id)?;
-        refresh(connection, contract, id)
-    })
+    Ok(found)
 }

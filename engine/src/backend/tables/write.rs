@@ -117,14 +117,7 @@ impl<C: Contents> Tables<C> {
                 self.change_writes((*contract, id.clone()), Vec::clear);
                 self.write(*contract, id, &left, false);
             }
-            Op::RemoveWrites { contract, prefix } => {
-                let keys = self.writes.range((*contract, prefix.clone())..).map(|(key, _)| key);
-                let found: Vec<_> =
-                    keys.take_while(|(of, id)| of == contract && id.starts_with(prefix)).cloned().collect();
-                for key in found {
-                    self.change_writes(key, Vec::clear);
-                }
-            }
+            Op::RemoveWrites { contract, prefix } => self.remove_writes(*contract, prefix, false),
             Op::Append { contract, lineage, log, records, must } => {
                 let lin = self.position(*contract, lineage);
                 let of = LogName { contract: *contract, lin, lineage, log };
@@ -320,6 +313,17 @@ impl<C: Contents> Tables<C> {
         self.remove_from(contract.effects(), lineage, &SortKey::default())
     }
 
+    /// Removes the writes to checkpoints whose ids begin with `prefix`. If `unowned` is true, only those to checkpoints
+    /// that are not stored.
+    fn remove_writes(&mut self, contract: ContractId, prefix: &str, unowned: bool) {
+        let keys = self.writes.range((contract, prefix.to_owned())..).map(|(key, _)| key);
+        let keys = keys.take_while(|(of, id)| *of == contract && id.starts_with(prefix));
+        let found: Vec<_> = keys.filter(|key| !unowned || !self.ids.contains_key(*key)).cloned().collect();
+        for key in found {
+            self.change_writes(key, Vec::clear);
+        }
+    }
+
     fn remove_lineages(&mut self, contract: ContractId, prefix: &str) -> Result<()> {
         let of = |other, name: &str| other == contract && !prefix.is_empty() && name.starts_with(prefix);
         let found = self.lineages.iter().filter(|(_, lineage_row)| of(lineage_row.contract, &lineage_row.name));
@@ -351,7 +355,13 @@ impl<C: Contents> Tables<C> {
         logs::release(self, gone.iter().map(|(seq, row)| (*seq, &*row.marks)))?;
         let mut ended = 0;
         for lineage in gone.iter().map(|(_, row)| row.lineage).collect::<BTreeSet<_>>() {
-            ended += u64::from(self.lineages.get(&lineage).is_some_and(|lineage_row| lineage_row.order.is_empty()));
+            if let Some(empty) = self.lineages.get(&lineage).filter(|lineage_row| lineage_row.order.is_empty()) {
+                ended += 1;
+                let (contract, name) = (empty.contract, empty.name.clone());
+                if contract.has_namespaces() {
+                    self.remove_writes(contract, &name, true);
+                }
+            }
             self.end_if_empty(lineage);
         }
         Ok((bytes, ended))

@@ -57,6 +57,11 @@ pub struct Put {
     #[serde(default)]
     #[ts(type = "Exact | undefined")]
     pub incarnation: Option<i64>,
+    /// If given, the effects of the thread must have this incarnation. A run that has stored no checkpoint yet knows only
+    /// its effects.
+    #[serde(default)]
+    #[ts(type = "Exact | undefined")]
+    pub effects: Option<i64>,
     /// The status of the thread at this checkpoint, unless a task has stopped.
     #[ts(as = "NewStatus")]
     pub status: Status,
@@ -100,9 +105,11 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         let (thread, namespace, id) = (of.thread.clone(), of.namespace.clone(), id.clone());
         Needs::Thread.expect(contract, &CheckpointRef { thread, namespace, id })
     });
-    let of_thread =
-        |position| is_incarnation(contract, thread::lineage(&of.thread, ""), position, "thread", &of.thread);
-    let incarnation = put.incarnation.map(of_thread);
+    let of_thread = |contract, position| {
+        is_incarnation(contract, thread::lineage(&of.thread, ""), position, "thread", &of.thread)
+    };
+    let incarnation = put.incarnation.map(|position| of_thread(contract, position));
+    let effects = put.effects.map(|position| of_thread(contract.effects(), position));
     let claim = parent.clone().filter(|_| put.claims).map(|id| Op::Claim { contract, id, claimed_by: key.clone() });
     let mut unit = Unit::default();
     for given in put.writes.into_iter().flatten() {
@@ -128,7 +135,7 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         order: Order::Save,
         encoded: None,
     };
-    unit.expect.extend(expect.into_iter().chain(known).chain(incarnation).chain(heir));
+    unit.expect.extend(expect.into_iter().chain(known).chain(incarnation).chain(effects).chain(heir));
     unit.ops.extend([Op::Put(Box::new(draft))].into_iter().chain(claim));
     Ok(unit)
 }

@@ -124,9 +124,13 @@ impl Writing<'_> {
     pub(super) fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
         let mut emptied = 0;
         for lin in lineages {
-            emptied += u64::from(listing::newest(self.transaction, lin)?.is_none());
+            let is_empty = listing::newest(self.transaction, lin)?.is_none();
+            emptied += u64::from(is_empty);
             status::refresh(self.transaction, lin)?;
             if let Some(row) = lineage::read(self.transaction, lin)? {
+                if is_empty && row.contract.has_namespaces() {
+                    writes::remove_unowned(self.transaction, row.contract, &row.name)?;
+                }
                 self.end_lineage_if_empty(&row)?;
             }
         }
