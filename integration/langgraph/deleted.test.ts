@@ -158,7 +158,7 @@ describe.each(kinds)("on %s", (kind) => {
       const { ok, findings } = await checkpointer.check();
       expect(ok).toBe(true);
       for (const finding of findings) expect(finding).toMatchObject({ code: "ORPHAN", severity: "note" });
-      return findings.map(({ ref }) => ref?.run).sort();
+      return findings.map(({ ref }) => ref?.run).toSorted();
     };
     const own = await checkpointer.put(thread(), checkpoint(), metadata(), {});
     await checkpointer.put(thread("thread2"), checkpoint(), metadata(), {});

@@ -105,9 +105,8 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         let (thread, namespace, id) = (of.thread.clone(), of.namespace.clone(), id.clone());
         Needs::Thread.expect(contract, &CheckpointRef { thread, namespace, id })
     });
-    let of_thread = |contract, position| {
-        is_incarnation(contract, thread::lineage(&of.thread, ""), position, "thread", &of.thread)
-    };
+    let of_thread =
+        |contract, position| is_incarnation(contract, thread::lineage(&of.thread, ""), position, "thread", &of.thread);
     let incarnation = put.incarnation.map(|position| of_thread(contract, position));
     let effects = put.effects.map(|position| of_thread(contract.effects(), position));
     let claim = parent.clone().filter(|_| put.claims).map(|id| Op::Claim { contract, id, claimed_by: key.clone() });
