@@ -29,6 +29,9 @@ const PLUGINS: Readonly<Record<KnownSpace, Plugin>> = {
   "mastra-resources": mastra.resources,
   "openai-agents": openai.sessions,
   "openai-agents-states": openai.states,
+  mcp: {},
+  "mcp-tasks": {},
+  "mcp-queues": {},
 };
 
 const NONE: Plugin = {};

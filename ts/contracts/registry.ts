@@ -8,6 +8,7 @@ import { claudeAgentSdk } from "./claude-agent-sdk/traits.js";
 import { helix } from "./helix/traits.js";
 import * as langgraph from "./langgraph/traits.js";
 import * as mastra from "./mastra/traits.js";
+import * as mcp from "./mcp/traits.js";
 import * as openai from "./openai-agents/traits.js";
 import { tinyagents } from "./tinyagents/traits.js";
 
@@ -28,7 +29,10 @@ export type KnownSpace =
   | "mastra-threads"
   | "mastra-resources"
   | "openai-agents"
-  | "openai-agents-states";
+  | "openai-agents-states"
+  | "mcp"
+  | "mcp-tasks"
+  | "mcp-queues";
 
 /** The name of a framework whose checkpoints record the version of the program that made them. */
 export type ProgramSpace = "agentos" | "agentium" | "langgraph" | "tinyagents";
@@ -53,6 +57,9 @@ const TRAITS: {
   "mastra-resources": mastra.resources,
   "openai-agents": openai.sessions,
   "openai-agents-states": openai.states,
+  mcp: mcp.events,
+  "mcp-tasks": mcp.tasks,
+  "mcp-queues": mcp.queues,
 };
 
 /** The frameworks, in display order. */

@@ -26,11 +26,13 @@ mod inspect;
 pub mod langgraph;
 pub mod lease;
 pub mod mastra;
+pub mod mcp;
 pub mod openai_agents;
 pub mod program;
 mod registry;
 pub mod response;
 pub mod retry;
+mod rows;
 mod store;
 pub mod thread;
 pub mod tinyagents;
@@ -252,8 +254,12 @@ pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
 
 /// The TypeScript types of all calls and of all tools' messages. A release build has none.
 pub fn call_types() -> String {
-    let of_all =
-        [(store::NAME, store::CALL_TYPES), (inspect::NAME, inspect::CALL_TYPES), (effect::NAME, effect::CALL_TYPES)];
+    let of_all = [
+        (store::NAME, store::CALL_TYPES),
+        (inspect::NAME, inspect::CALL_TYPES),
+        (effect::NAME, effect::CALL_TYPES),
+        (rows::NAME, rows::CALL_TYPES),
+    ];
     let of_all = of_all.map(|(name, calls)| (name, calls, CallTypes::NONE));
     let of_each = CONTRACTS
         .iter()

@@ -2,12 +2,12 @@
 
 use super::entry::Contract;
 use super::{
-    agentium, agentos, ai, claude_agent_sdk, helix, langgraph, lease, mastra, openai_agents, program, tinyagents,
+    agentium, agentos, ai, claude_agent_sdk, helix, langgraph, lease, mastra, mcp, openai_agents, program, tinyagents,
 };
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-pub const CONTRACTS: [Contract; 23] = [
+pub const CONTRACTS: [Contract; 26] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
@@ -31,6 +31,9 @@ pub const CONTRACTS: [Contract; 23] = [
     ai::ROWS,
     ai::APPROVALS,
     ai::STREAMS,
+    mcp::EVENTS,
+    mcp::TASKS,
+    mcp::QUEUES,
 ];
 
 /// The contracts of the effects of runs: see `effect.rs`.
