@@ -1,13 +1,16 @@
 /** `ForkpointEventStore`: the events of a session, from which its client resumes streams. */
 
 import { typeError } from "../../bridge/errors.js";
+import { ContractStore } from "../../store/contract-store.js";
+import type { StoreHandle } from "../../store/handle.js";
 import { nonEmpty, text } from "../../store/ids.js";
-import { type StoreOptions, atMost } from "../../store/options.js";
+import type { Lease } from "../../store/lease.js";
+import { type Parsed, type StoreOptions, atMost } from "../../store/options.js";
 import type { DeleteOptions } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
 import { Blocks } from "../shared/blocks.js";
 import { Expiry } from "../shared/expiry.js";
-import { RowStore, Rows, jsonCopy } from "../shared/rows.js";
+import { Rows, clearRun, jsonCopy, openRows } from "../shared/rows.js";
 import { Turns } from "../shared/turns.js";
 
 export interface ForkpointEventStoreOptions extends Omit<StoreOptions, "keepLastN" | "ttlMs" | "waitingTtlMs"> {
@@ -31,7 +34,9 @@ const parsers = { sessionId: nonEmpty, ttlMs: atMost("milliseconds"), maxEvents:
  * const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined, eventStore });
  * ```
  */
-export class ForkpointEventStore extends RowStore<typeof parsers> {
+export class ForkpointEventStore extends ContractStore {
+  readonly #handle: StoreHandle;
+  readonly #own: Parsed<typeof parsers>;
   readonly #blocks: Blocks;
   readonly #turns = new Turns();
   readonly #expiry = new Expiry();
@@ -42,9 +47,11 @@ export class ForkpointEventStore extends RowStore<typeof parsers> {
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options: ForkpointEventStoreOptions) {
-    super(rows, parsers, target, options);
-    const { sessionId, ttlMs = null, maxEvents = null } = this.own;
+    const { handle, own } = openRows(rows, parsers, target, options);
+    super(handle);
+    const { sessionId, ttlMs = null, maxEvents = null } = own;
     if (sessionId === undefined) throw typeError('option "sessionId" is missing: each session needs its own store');
+    [this.#handle, this.#own] = [handle, own];
     this.#blocks = new Blocks(rows, sessionId, { ttlMs, keep: maxEvents });
   }
 
@@ -54,17 +61,17 @@ export class ForkpointEventStore extends RowStore<typeof parsers> {
    * @example const eventId = await store.storeEvent(streamId, { jsonrpc: "2.0", method: "notifications/message" });
    */
   async storeEvent(streamId: string, message: object): Promise<string> {
-    const id = await this.handle.save((engine, held) => {
+    const id = await this.#handle.save((engine, held) => {
       const [stream, copy] = [nonEmpty(streamId, "streamId"), jsonCopy(message, "message", held)];
       return this.#turns.alone(stream, () => this.#blocks.append(engine, stream, copy));
     });
-    const { ttlMs = null } = this.own;
-    const sweep = () => this.handle.prune({ olderThan: Date.now() - ttlMs! });
-    this.#expiry.sweepIfDue(this.handle, { what: "expired events", ttlMs, sweep });
+    const { ttlMs = null } = this.#own;
+    const sweep = () => this.#handle.prune({ olderThan: Date.now() - ttlMs! });
+    this.#expiry.sweepIfDue(this.#handle, { what: "expired events", ttlMs, sweep });
     return id;
   }
 
-  #find = (eventId: string) => this.handle.run((engine) => this.#blocks.find(engine, text(eventId, "eventId")));
+  #find = (eventId: string) => this.#handle.run((engine) => this.#blocks.find(engine, text(eventId, "eventId")));
 
   /**
    * Returns the stream of an event. Undefined: the session does not have the event.
@@ -85,7 +92,7 @@ export class ForkpointEventStore extends RowStore<typeof parsers> {
   ): Promise<string> {
     const found = await this.#find(lastEventId);
     if (found === undefined) return "";
-    for await (const [id, message] of this.#blocks.after(this.handle, found)) {
+    for await (const [id, message] of this.#blocks.after(this.#handle, found)) {
       // An empty object is the place before the first message.
       if (Object.hasOwn(message as object, "jsonrpc")) await send(id, message);
     }
@@ -97,7 +104,11 @@ export class ForkpointEventStore extends RowStore<typeof parsers> {
    * @throws ForkpointError `CONFLICT` if a process holds the lease of the session, unless `force` is true.
    * @example await store.deleteSession();
    */
-  deleteSession(options?: DeleteOptions): Promise<void> {
-    return this.clear(this.own.sessionId!, options);
+  async deleteSession(options?: DeleteOptions): Promise<void> {
+    await clearRun(this.#handle, rows, this.#own.sessionId!, options);
+  }
+
+  withLease(lease: Lease): ForkpointEventStore {
+    return new ForkpointEventStore(this.#handle.withLease(lease).asStore, this.#own as ForkpointEventStoreOptions);
   }
 }

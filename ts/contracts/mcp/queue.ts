@@ -1,10 +1,13 @@
 /** `ForkpointTaskMessageQueue`: the messages of tasks that wait for their clients. */
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
+import { ContractStore } from "../../store/contract-store.js";
+import type { StoreHandle } from "../../store/handle.js";
 import { nonEmpty } from "../../store/ids.js";
+import type { Lease } from "../../store/lease.js";
 import type { StoreOptions } from "../../store/options.js";
 import type { Store } from "../../store/store.js";
-import { RowStore, Rows, jsonCopy, newId, repeated, valueOf } from "../shared/rows.js";
+import { Rows, jsonCopy, newId, openRows, repeated, valueOf } from "../shared/rows.js";
 import { Turns } from "../shared/turns.js";
 
 const rows = new Rows("mcp-queues");
@@ -13,12 +16,15 @@ const rows = new Rows("mcp-queues");
  * The queues of MCP tasks, in a database. A message is given at most once. The SDK's interface is experimental.
  * @example const taskMessageQueue = new ForkpointTaskMessageQueue("mcp.db");
  */
-export class ForkpointTaskMessageQueue extends RowStore<{}> {
+export class ForkpointTaskMessageQueue extends ContractStore {
+  readonly #handle: StoreHandle;
   readonly #turns = new Turns();
 
   /** @param target as for `openStore`, or an open store. */
   constructor(target: string | URL | Store, options?: StoreOptions) {
-    super(rows, {}, target, options);
+    const { handle } = openRows(rows, {}, target, options);
+    super(handle);
+    this.#handle = handle;
   }
 
   /**
@@ -27,7 +33,7 @@ export class ForkpointTaskMessageQueue extends RowStore<{}> {
    * @example await queue.enqueue(taskId, { type: "notification", message, timestamp: Date.now() });
    */
   enqueue(taskId: string, message: object, _sessionId?: string, maxSize = Number.POSITIVE_INFINITY): Promise<void> {
-    return this.handle.save((engine, held) => {
+    return this.#handle.save((engine, held) => {
       const [run, copy] = [nonEmpty(taskId, "taskId"), jsonCopy(message, "message", held)];
       const attempt = async () => {
         const newest = (await rows.newest(engine, run))?.place;
@@ -62,7 +68,7 @@ export class ForkpointTaskMessageQueue extends RowStore<{}> {
   }
 
   #take(taskId: string, most: number): Promise<unknown[]> {
-    return this.handle.run(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const [run, taken]: [string, unknown[]] = [nonEmpty(taskId, "taskId"), []];
       const attempt = async () => {
         const page = await rows.page(engine, { run, limit: Math.min(most, 256) });
@@ -75,5 +81,9 @@ export class ForkpointTaskMessageQueue extends RowStore<{}> {
       while ((await repeated(attempt)) && taken.length < most);
       return taken;
     });
+  }
+
+  withLease(lease: Lease): ForkpointTaskMessageQueue {
+    return new ForkpointTaskMessageQueue(this.#handle.withLease(lease).asStore);
   }
 }

@@ -1,12 +1,15 @@
 /** `ForkpointTaskStore`: the tasks of MCP servers. */
 
 import { ForkpointError } from "../../bridge/errors.js";
+import { ContractStore } from "../../store/contract-store.js";
 import type { Engine } from "../../store/engine.js";
+import type { StoreHandle } from "../../store/handle.js";
 import { nonEmpty, text } from "../../store/ids.js";
-import { type StoreOptions, object, oneOf, whole } from "../../store/options.js";
+import type { Lease } from "../../store/lease.js";
+import { type Parsed, type StoreOptions, object, oneOf, whole } from "../../store/options.js";
 import type { Store } from "../../store/store.js";
 import { Expiry } from "../shared/expiry.js";
-import { ID, type Place, type Row, RowStore, Rows, jsonCopy, newId, repeated, valueOf } from "../shared/rows.js";
+import { ID, type Place, type Row, Rows, jsonCopy, newId, openRows, repeated, valueOf } from "../shared/rows.js";
 
 export interface ForkpointTaskStoreOptions extends Omit<StoreOptions, "keepLastN" | "ttlMs" | "waitingTtlMs"> {
   /** The longest time to live of a task, in ms. Default: no limit. */
@@ -54,7 +57,9 @@ const sessionOf = (given: string | undefined): string => (given === undefined ? 
  * The tasks of MCP servers, in a database. The SDK's interface is experimental.
  * @example const taskStore = new ForkpointTaskStore("mcp.db", { maxTtlMs: 24 * 3_600_000 });
  */
-export class ForkpointTaskStore extends RowStore<typeof parsers> {
+export class ForkpointTaskStore extends ContractStore {
+  readonly #handle: StoreHandle;
+  readonly #own: Parsed<typeof parsers>;
   readonly #expiry = new Expiry();
 
   /**
@@ -62,7 +67,9 @@ export class ForkpointTaskStore extends RowStore<typeof parsers> {
    * @param options `maxTtlMs`, `pageSize`, and the options of `openStore` unless the store is open.
    */
   constructor(target: string | URL | Store, options?: ForkpointTaskStoreOptions) {
-    super(rows, parsers, target, options);
+    const { handle, own } = openRows(rows, parsers, target, options);
+    super(handle);
+    [this.#handle, this.#own] = [handle, own];
   }
 
   /**
@@ -75,9 +82,9 @@ export class ForkpointTaskStore extends RowStore<typeof parsers> {
     request: object,
     sessionId?: string,
   ): Promise<Task> {
-    const task = await this.handle.save(async (engine, held) => {
+    const task = await this.#handle.save(async (engine, held) => {
       const { ttl, pollInterval = 1_000, context } = object(taskParams, "taskParams") as typeof taskParams;
-      const { maxTtlMs = null } = this.own;
+      const { maxTtlMs = null } = this.#own;
       const asked = ttl === undefined || ttl === null ? maxTtlMs : Math.min(time(ttl, "ttl"), maxTtlMs ?? Infinity);
       const run = sessionOf(sessionId);
       const about = jsonCopy({ requestId, request, context }, "request", held);
@@ -91,7 +98,7 @@ export class ForkpointTaskStore extends RowStore<typeof parsers> {
       return task;
     });
     const sweep = (engine: Engine) => rows.sweep(engine, (row) => hasExpired(valueOf<Stored>(engine, row)));
-    this.#expiry.sweepIfDue(this.handle, { what: "expired tasks", ttlMs: 600_000, sweep });
+    this.#expiry.sweepIfDue(this.#handle, { what: "expired tasks", ttlMs: 600_000, sweep });
     return task;
   }
 
@@ -128,7 +135,7 @@ export class ForkpointTaskStore extends RowStore<typeof parsers> {
    * @example const task = await store.getTask(taskId, sessionId);
    */
   getTask(taskId: string, sessionId?: string): Promise<Task | null> {
-    return this.handle.run(async (engine) => (await this.#find(engine, taskId, sessionId))?.[1].task ?? null);
+    return this.#handle.run(async (engine) => (await this.#find(engine, taskId, sessionId))?.[1].task ?? null);
   }
 
   /**
@@ -137,7 +144,7 @@ export class ForkpointTaskStore extends RowStore<typeof parsers> {
    * @example const { request, context } = await store.getTaskRequest(taskId);
    */
   getTaskRequest(taskId: string, sessionId?: string): Promise<TaskRequest> {
-    return this.handle.run(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const [, { task, ends, result, ...about }] = await this.#get(engine, taskId, sessionId);
       return about;
     });
@@ -149,7 +156,7 @@ export class ForkpointTaskStore extends RowStore<typeof parsers> {
    * @example await store.storeTaskResult(taskId, "completed", { content: [] }, sessionId);
    */
   storeTaskResult(taskId: string, status: "completed" | "failed", result: object, sessionId?: string): Promise<void> {
-    return this.handle.save(async (engine, held) => {
+    return this.#handle.save(async (engine, held) => {
       const copy = jsonCopy(object(result, "result"), "result", held);
       await this.#change(engine, taskId, sessionId, { status: endOf(status, "status") }, copy);
     });
@@ -161,7 +168,7 @@ export class ForkpointTaskStore extends RowStore<typeof parsers> {
    * @example const result = await store.getTaskResult(taskId, sessionId);
    */
   getTaskResult(taskId: string, sessionId?: string): Promise<any> {
-    return this.handle.run(async (engine) => {
+    return this.#handle.run(async (engine) => {
       const [, { result }] = await this.#get(engine, taskId, sessionId);
       if (result === undefined) throw new ForkpointError("NOT_FOUND", `Task ${taskId} has no result stored`);
       return result;
@@ -174,7 +181,7 @@ export class ForkpointTaskStore extends RowStore<typeof parsers> {
    * @example await store.updateTaskStatus(taskId, "input_required", "Which account?", sessionId);
    */
   updateTaskStatus(taskId: string, status: TaskStatus, statusMessage?: string, sessionId?: string): Promise<void> {
-    return this.handle.save(async (engine) => {
+    return this.#handle.save(async (engine) => {
       const message = statusMessage === undefined ? {} : { statusMessage: text(statusMessage, "statusMessage") };
       await this.#change(engine, taskId, sessionId, { status: statusOf(status, "status"), ...message });
     });
@@ -186,8 +193,8 @@ export class ForkpointTaskStore extends RowStore<typeof parsers> {
    * @example const { tasks, nextCursor } = await store.listTasks(undefined, sessionId);
    */
   listTasks(cursor?: string, sessionId?: string): Promise<{ tasks: Task[]; nextCursor?: string }> {
-    return this.handle.run(async (engine) => {
-      const { pageSize = 50 } = this.own;
+    return this.#handle.run(async (engine) => {
+      const { pageSize = 50 } = this.#own;
       const [, number, id] = cursorOf.exec(cursor === undefined ? "" : text(cursor, "cursor")) ?? [];
       if (cursor !== undefined && id === undefined) {
         throw new ForkpointError("INVALID_ARGUMENT", `Invalid cursor: ${cursor.slice(0, 100)}`);
@@ -200,6 +207,10 @@ export class ForkpointTaskStore extends RowStore<typeof parsers> {
       const tasks = found.slice(0, pageSize).map(([, task]) => task);
       return { tasks, ...(last && { nextCursor: `${last.number}.${last.id}` }) };
     });
+  }
+
+  withLease(lease: Lease): ForkpointTaskStore {
+    return new ForkpointTaskStore(this.#handle.withLease(lease).asStore, this.#own);
   }
 }
 

@@ -7,10 +7,8 @@ import { isArray, isOvertaken, isOwnError, show, typeError } from "../../bridge/
 import { deserializeValue, isCustom } from "../../bridge/serializer.js";
 import { Contract, type Unpacked } from "../../bridge/wire.js";
 import type { Held } from "../../store/backlog.js";
-import { ContractStore } from "../../store/contract-store.js";
 import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
-import type { Lease } from "../../store/lease.js";
 import { type OptionParser, type Parsed, splitOptions } from "../../store/options.js";
 import { type DeleteOptions, forced, removing } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
@@ -89,35 +87,23 @@ export class Rows extends Contract<Calls> {
   }
 }
 
-/** The base of the stores whose data are rows. `O` are the parsers of their own options. */
-export abstract class RowStore<O extends Record<string, OptionParser<unknown>>> extends ContractStore {
-  /** @internal */
-  readonly handle: StoreHandle;
-  /** @internal */
-  readonly own: Parsed<O>;
-  /** @internal */
-  readonly rows: Rows;
+/** Opens a store whose data are rows. `parsers` are those of its own options. */
+export function openRows<P extends Record<string, OptionParser<unknown>>>(
+  rows: Rows,
+  parsers: P,
+  target: string | URL | Store,
+  options: object | undefined,
+): { handle: StoreHandle; own: Parsed<P> } {
+  const { own, others } = splitOptions(options, parsers);
+  return { handle: StoreHandle.of(target, others, rows), own };
+}
 
-  /** @internal */
-  constructor(rows: Rows, parsers: O, target: string | URL | Store, options: object | undefined) {
-    const { own, others } = splitOptions(options, parsers);
-    const handle = StoreHandle.of(target, others, rows);
-    super(handle);
-    [this.handle, this.own, this.rows] = [handle, own, rows];
-  }
-
-  withLease(lease: Lease): this {
-    const View = this.constructor as new (target: Store, own: Parsed<O>) => this;
-    return new View(this.handle.withLease(lease).asStore, this.own);
-  }
-
-  /** @internal Removes all rows of a run. */
-  async clear(run: string, options?: DeleteOptions): Promise<void> {
-    await this.handle.run(({ native }) => {
-      const owned = removing(native, { space: this.rows.name, run, ns: "" }, forced(options));
-      return this.rows.call(owned, "clear", { run });
-    });
-  }
+/** Removes all rows of a run. */
+export function clearRun(handle: StoreHandle, rows: Rows, run: string, options?: DeleteOptions): Promise<unknown> {
+  return handle.run(({ native }) => {
+    const owned = removing(native, { space: rows.name, run, ns: "" }, forced(options));
+    return rows.call(owned, "clear", { run });
+  });
 }
 
 /** Makes the id of a new row. Nobody can guess it. */
