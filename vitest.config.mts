@@ -28,7 +28,7 @@ export default defineConfig({
           include: [
             "__test__/**/*.test.ts",
             "conformance/test/**/*.test.ts",
-            "integration/{agentos,ai,claude-agent-sdk,openai-agents}/**/*.test.ts",
+            "integration/{agentos,ai,claude-agent-sdk,mcp,openai-agents}/**/*.test.ts",
           ],
           exclude: ["**/node_modules/**"],
           // A test that asserts nothing fails.

@@ -213,7 +213,7 @@ export function run(
  * Runs a program in fixtures/ once with each of these arguments, and expects that all end well. They begin at the same
  * moment: each prints "ready", and waits for the file that its last argument names.
  */
-export async function together(name: string, tasks: string[][]): Promise<void> {
+export async function together(name: string, tasks: string[][]): Promise<Ended[]> {
   const signal = join(folder(), "go");
   let ready = 0;
   const onLine = (line: string) => {
@@ -221,6 +221,7 @@ export async function together(name: string, tasks: string[][]): Promise<void> {
   };
   const ends = await Promise.all(tasks.map((args) => run(name, [...args, signal], onLine)));
   for (const { code, errors } of ends) expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  return ends;
 }
 
 /** Expects what `assert.deepStrictEqual` does: it tells more values apart than `toStrictEqual`, and their prototypes. */

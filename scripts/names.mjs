@@ -12,7 +12,8 @@ const words = {
   "claude-agent-sdk": /claude/i,
   langgraph: /langgraph|langchain/i,
   "openai-agents": /openai/i,
-  // The name is short, so only unambiguous forms count.
+  // The names are short, so only unambiguous forms count.
+  mcp: /contracts\/mcp[/"]|["']mcp["'/-]|modelcontextprotocol/i,
   ai: /contracts\/ai[/"]|["']ai["'/]|ForkpointChats|ai-streams/,
 };
 

@@ -7,9 +7,21 @@ import type { StoreHandle } from "../../store/handle.js";
 import { nonEmpty, text } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { type Parsed, type StoreOptions, object, oneOf, whole } from "../../store/options.js";
+import type { DeleteOptions } from "../../store/removing.js";
 import type { Store } from "../../store/store.js";
 import { Expiry } from "../shared/expiry.js";
-import { ID, type Place, type Row, Rows, jsonCopy, newId, openRows, repeated, valueOf } from "../shared/rows.js";
+import {
+  ID,
+  type Place,
+  type Row,
+  Rows,
+  clearRun,
+  jsonCopy,
+  newId,
+  openRows,
+  repeated,
+  valueOf,
+} from "../shared/rows.js";
 
 export interface ForkpointTaskStoreOptions extends Omit<StoreOptions, "keepLastN" | "ttlMs" | "waitingTtlMs"> {
   /** The longest time to live of a task, in ms. Default: no limit. */
@@ -93,7 +105,8 @@ export class ForkpointTaskStore extends ContractStore {
       const times = { createdAt, lastUpdatedAt: createdAt, pollInterval: time(pollInterval, "pollInterval") };
       const task: Task = { taskId, status: "working", ttl: asked, ...times };
       // The numbers are the order of creation, even if the clock steps back.
-      const number = Math.max(at.getTime() * 1_000, ((await rows.newest(engine, run))?.place.number ?? 0) + 1);
+      const clock = Math.floor((performance.timeOrigin + performance.now()) * 1_000);
+      const number = Math.max(clock, ((await rows.newest(engine, run))?.place.number ?? 0) + 1);
       await put(engine, run, { number, id: taskId }, "any", { ...about, task, ends: endsOf(task, at) });
       return task;
     });
@@ -207,6 +220,15 @@ export class ForkpointTaskStore extends ContractStore {
       const tasks = found.slice(0, pageSize).map(([, task]) => task);
       return { tasks, ...(last && { nextCursor: `${last.number}.${last.id}` }) };
     });
+  }
+
+  /**
+   * Removes all tasks of a session.
+   * @throws ForkpointError `CONFLICT` if a process holds the lease of the session, unless `force` is true.
+   * @example await store.deleteSession(sessionId);
+   */
+  async deleteSession(sessionId: string, options?: DeleteOptions): Promise<void> {
+    await clearRun(this.#handle, rows, nonEmpty(sessionId, "sessionId"), options);
   }
 
   withLease(lease: Lease): ForkpointTaskStore {
