@@ -112,7 +112,7 @@ describe("the package", () => {
       .filter((path: string) => !/^docs\/[\w-]+\.md$|^examples\/(README\.md|\w+\/[\w-]+\.(mjs|jsx|html))$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
     const types =
-      "agentium agentos ai claude-agent-sdk effects helix index inspect inspector langgraph mastra openai-agents otel " +
+      "agentium agentos ai claude-agent-sdk effects helix index inspect inspector langgraph mastra mcp openai-agents otel " +
       "shared studio testing tinyagents";
     expect(names.toSorted()).toEqual(
       [

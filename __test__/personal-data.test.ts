@@ -68,7 +68,9 @@ it("every row of the table has a test", () => {
   const rows = [...table.matchAll(/^\| (?!framework|-)([^|]+?) \|/gm)].map(([, framework]) => framework);
   const files = [
     "../__test__",
-    ...["ai", "claude-agent-sdk", "langgraph", "mastra", "openai-agents"].map((name) => `../integration/${name}`),
+    ...["ai", "claude-agent-sdk", "langgraph", "mastra", "mcp", "openai-agents"].map(
+      (name) => `../integration/${name}`,
+    ),
   ];
   const tested = files.flatMap((file) => {
     const code = readFileSync(new URL(`${file}/personal-data.test.ts`, import.meta.url), "utf8");

@@ -8,7 +8,7 @@ import { loadedBy } from "./loaded.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-const names = "agentos agentium ai claude-agent-sdk helix openai-agents tinyagents".split(" ");
+const names = "agentos agentium ai claude-agent-sdk helix mcp openai-agents tinyagents".split(" ");
 const contracts = ["forkpoint", ...names.map((name) => `forkpoint/${name}`)];
 
 describe.each(["import", "require"])("%s", (how) => {

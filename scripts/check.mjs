@@ -22,7 +22,9 @@ export function check() {
     "tools/studio/page",
     "__test__",
     "conformance/test",
-    ...["ai", "claude-agent-sdk", "langgraph", "mastra", "mcp", "openai-agents", "otel"].map((name) => `integration/${name}`),
+    ...["ai", "claude-agent-sdk", "langgraph", "mastra", "mcp", "openai-agents", "otel"].map(
+      (name) => `integration/${name}`,
+    ),
   );
   run(process.execPath, [`${root}scripts/workflows.mjs`]);
   tool("oxlint/bin/oxlint", ["--deny-warnings"]);
