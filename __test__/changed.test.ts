@@ -6,6 +6,7 @@ import { SessionStore as ClaudeSessions } from "forkpoint/claude-agent-sdk";
 import { effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { type Inspector, openInspector } from "forkpoint/inspect";
+import { ForkpointEventStore, ForkpointTaskMessageQueue, ForkpointTaskStore } from "forkpoint/mcp";
 import { Checkpointer, Command, END, Graph, START, Send } from "forkpoint/tinyagents";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -509,7 +510,46 @@ const tools: Record<string, (store: Store, inspector: Inspector) => Made> = {
   },
 };
 
-const suites = { TinyAgents: tinyagents, Helix: helix, "other frameworks": others, tools: tools };
+const json = () => ({ text: KEPT, list: [1, { deep: KEPT }] });
+
+const mcp: Record<string, (store: Store) => Made> = {
+  "storeEvent()": async (store) => {
+    const events = new ForkpointEventStore(store, { sessionId: "s" });
+    const first = await events.storeEvent("stream", {});
+    const sent: object[] = [];
+    const read = async () => {
+      await events.replayEventsAfter(first, { send: async (_, message) => void sent.push(message) });
+      return sent;
+    };
+    const args = () => [{ jsonrpc: "2.0", params: json() }];
+    // The second call waits for the first.
+    const call = (message: any) => Promise.all([events.storeEvent("stream", {}), events.storeEvent("stream", message)]);
+    return { args, call, read };
+  },
+  "createTask()": (store) => {
+    const tasks = new ForkpointTaskStore(store);
+    const args = () => [{ ttl: 5_000, pollInterval: 7, context: json() }, { params: json() }];
+    const read = async ({ taskId }: any) => [await tasks.getTask(taskId), await tasks.getTaskRequest(taskId)];
+    return { args, call: (params, request) => tasks.createTask(params, 1, request), read };
+  },
+  "storeTaskResult()": async (store) => {
+    const tasks = new ForkpointTaskStore(store);
+    const { taskId } = await tasks.createTask({}, 1, {});
+    const args = () => [{ content: [json()] }];
+    return {
+      args,
+      call: (result) => tasks.storeTaskResult(taskId, "completed", result),
+      read: () => tasks.getTaskResult(taskId),
+    };
+  },
+  "enqueue()": (store) => {
+    const queue = new ForkpointTaskMessageQueue(store);
+    const call = (message: any) => Promise.all([queue.enqueue("t", {}), queue.enqueue("t", message)]);
+    return { args: () => [json()], call, read: () => queue.dequeueAll("t") };
+  },
+};
+
+const suites = { TinyAgents: tinyagents, Helix: helix, "other frameworks": others, MCP: mcp, tools: tools };
 
 describe.each(kinds)("on %s, a caller changes its arguments after", (kind) => {
   describe.each(Object.entries(suites))("%s:", (_, cases) => {

@@ -118,6 +118,26 @@ const preambles: Record<string, string> = {
     declare const libsql: MastraSource & MastraMemorySource;
     declare const order: object;
     declare const Mastra: new (config: object) => object;`,
+  "mcp.d.ts ForkpointEventStore": `
+    declare const lease: import("forkpoint").Lease;
+    declare const store: ForkpointEventStore;
+    declare const user: { id: string };
+    declare const streamId: string;
+    declare const lastEventId: string;
+    declare const StreamableHTTPServerTransport: new (options: object) => object;
+    declare function write(id: string, message: object): Promise<void>;`,
+  "mcp.d.ts ForkpointTaskStore": `
+    declare const lease: import("forkpoint").Lease;
+    declare const store: ForkpointTaskStore;
+    declare const taskId: string;
+    declare const sessionId: string;
+    declare const requestId: string;
+    declare const request: object;`,
+  "mcp.d.ts ForkpointTaskMessageQueue": `
+    declare const lease: import("forkpoint").Lease;
+    declare const queue: ForkpointTaskMessageQueue;
+    declare const taskId: string;
+    declare const message: object;`,
   "openai-agents.d.ts ForkpointSession": `
     declare const lease: import("forkpoint").Lease;
     declare const session: ForkpointSession;

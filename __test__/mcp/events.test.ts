@@ -1,10 +1,14 @@
 // The events of sessions: their order, their ids, and what is no longer there.
 import { ForkpointError } from "forkpoint";
 import { ForkpointEventStore } from "forkpoint/mcp";
+import { tracingChannel } from "node:diagnostics_channel";
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { DAY, LONG_AGO, at } from "../at-time.js";
 import {
   Gate,
+  folder,
   failure,
   kinds,
   pairOf,
@@ -231,6 +235,34 @@ describe.each(sharedKinds)("processes on %s", (kind) => {
     }
     expect(found).toHaveLength(120);
   });
+});
+
+it("takes at most 40 bytes for a notification of 200 in a database file", async () => {
+  const path = join(folder(), "mcp.db");
+  const size = async (from: number, to: number) => {
+    const store = new ForkpointEventStore(path, { sessionId: "s", durability: "off" });
+    const text = (n: number) =>
+      `Row ${n} was read, checked and stored in the table of the orders of all our customers.`;
+    for (let n = from; n < to; n++) await store.storeEvent("stream", progress(n, { total: 4_000, message: text(n) }));
+    await store.close();
+    return statSync(path).size;
+  };
+  const before = await size(0, 1_000);
+  expect(((await size(1_000, 3_000)) - before) / 2_000).toBeLessThan(40);
+});
+
+it("reads a replay in pages, each with a bounded number of bytes", async () => {
+  const store = eventsAt(place("memory"));
+  const ids = await fill(store, "stream", 0, 200, { text: "x".repeat(10_000) });
+  const reads: number[] = [];
+  const channel = tracingChannel("forkpoint:read");
+  const end = (message: any) => void (message.operation === "page" && reads.push(message.bytes));
+  channel.subscribe({ asyncEnd: end } as never);
+  const { numbers: found } = await replay(store, ids[0]!);
+  channel.unsubscribe({ asyncEnd: end } as never);
+  expect(found).toEqual(numbers(1, 200));
+  expect(reads.length).toBeGreaterThan(5);
+  expect(Math.max(...reads)).toBeLessThan(300_000);
 });
 
 it("checks its options", () => {

@@ -231,7 +231,7 @@ type InvalidArgumentError = (TypeError | RangeError) & {
     readonly code: "INVALID_ARGUMENT";
     readonly retryable: false;
 };
-type KnownSpace = "agentos" | "agentium" | "storage" | "langgraph" | "langgraph-store" | "langgraph-cache" | "tinyagents" | "helix" | "ai" | "ai-streams" | "claude-agent-sdk" | "mastra" | "mastra-threads" | "mastra-resources" | "openai-agents" | "openai-agents-states";
+type KnownSpace = "agentos" | "agentium" | "storage" | "langgraph" | "langgraph-store" | "langgraph-cache" | "tinyagents" | "helix" | "ai" | "ai-streams" | "claude-agent-sdk" | "mastra" | "mastra-threads" | "mastra-resources" | "openai-agents" | "openai-agents-states" | "mcp" | "mcp-tasks" | "mcp-queues";
 interface Lease extends AsyncDisposable, LeaseHolder {
     readonly token: number;
     readonly holder: string;

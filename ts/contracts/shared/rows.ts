@@ -107,10 +107,10 @@ export function clearRun(handle: StoreHandle, rows: Rows, run: string, options?:
 }
 
 /** Makes the id of a new row. Nobody can guess it. */
-export const newId = (): string => crypto().randomBytes(16).toString("base64url");
+export const newId = (): string => crypto().randomBytes(16).toString("hex");
 
 /** Matches the ids of {@link newId} in a regular expression. */
-export const ID = String.raw`[\w-]{22}`;
+export const ID = String.raw`[\da-f]{32}`;
 
 /** Returns the value of a row. */
 export function valueOf<T>({ format }: Pick<Engine, "format">, { parts: [part], place }: Row): T {
