@@ -14,9 +14,10 @@ import claudeAgentSdk from "./contracts/claude-agent-sdk/index.js";
 import langgraph from "./contracts/langgraph/index.js";
 import langgraphStore from "./contracts/langgraph-store/index.js";
 import mastra from "./contracts/mastra/index.js";
+import mcp from "./contracts/mcp/index.js";
 import openaiAgents from "./contracts/openai-agents/index.js";
 
-export { agentos, claudeAgentSdk, langgraph, langgraphStore, mastra, openaiAgents };
+export { agentos, claudeAgentSdk, langgraph, langgraphStore, mastra, mcp, openaiAgents };
 
 /** All contracts, by the names that the command line takes. */
 export const contracts = {
@@ -26,6 +27,7 @@ export const contracts = {
   "openai-agents": openaiAgents,
   agentos,
   mastra,
+  mcp,
 } as const;
 
 export { compare, counts, markdown } from "./suite/report.js";
