@@ -52,6 +52,7 @@ const stores = {
     ["mastra/stores/in-memory.mjs", "{dir}"],
     ["mastra/stores/libsql.mjs", "file:{dir}/store.db"],
   ],
+  mcp: [...ours("mcp/stores/forkpoint.mjs"), ["mcp/stores/in-memory.mjs", "{dir}"]],
 };
 
 /** Measures a store in a separate process, like a user. Returns its report. */
@@ -105,7 +106,16 @@ function summary() {
 }
 
 setup({
-  frameworks: ["agentos", "claude-agent-sdk", "langgraph", "langgraph-newest", "mastra", "openai-agents", "postgres"],
+  frameworks: [
+    "agentos",
+    "claude-agent-sdk",
+    "langgraph",
+    "langgraph-newest",
+    "mastra",
+    "mcp",
+    "openai-agents",
+    "postgres",
+  ],
   release: true,
 });
 peers();

@@ -1,5 +1,5 @@
 // Mutants of task stores, and of what remains when a process ends.
-import { ReferenceStore as Store, ReferenceTasks as Tasks } from "./reference.mjs";
+import { ReferenceEvents as Events, ReferenceStore as Store, ReferenceTasks as Tasks, copyOf } from "./reference.mjs";
 
 /** Changes what a method of the tasks returns. */
 const returning = (method, change) =>
@@ -33,6 +33,7 @@ const endless = (isIgnored) => ({
 });
 
 const shared = new Map();
+const openings = new WeakMap();
 
 export const tasks = {
   "mcp/task-created": returning("createTask", (task) => ({ ...task, createdAt: new Date(0).toISOString() })),
@@ -146,17 +147,17 @@ export const tasks = {
     },
   },
   "mcp/restart-events": { faults: { forgets: (method) => method === "put" } },
-  "mcp/restart-continues": {
-    store: class extends Store {
-      #begun = this.now();
-      /** Knows only what it has stored itself, and what was there when it began. */
-      async put(session, stream, id, message) {
-        if (this.#begun > 0 && this.events.some((one) => one.stream === stream && !own.has(one.id)))
-          this.events.length = 0;
-        own.add(id);
-        return await super.put(session, stream, id, message);
-      }
-    },
+  /** Begins each stream again after a restart: its events know only those of the same opening. */
+  "mcp/restart-continues": class extends Events {
+    async storeEvent(stream, message) {
+      const opening = openings.get(this.store) ?? crypto.randomUUID();
+      openings.set(this.store, opening);
+      return await this.store.put(this.session, stream, `${opening}.${crypto.randomUUID()}`, copyOf(message));
+    }
+    replayEventsAfter(id, { send }) {
+      const isSame = (other) => other.split(".")[0] === id.split(".")[0];
+      return super.replayEventsAfter(id, { send: async (other, message) => isSame(other) && send(other, message) });
+    }
   },
   "mcp/restart-tasks": { faults: { forgets: (method) => method === "change" } },
   "mcp/process-replays": { begin: true },
@@ -164,6 +165,3 @@ export const tasks = {
   "mcp/race-end": { faults: { isDeaf: true } },
   "mcp/kill-keeps": { faults: { lateMs: 60 } },
 };
-
-/** The ids of this process. */
-const own = new Set();
