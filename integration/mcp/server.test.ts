@@ -55,6 +55,7 @@ async function clientOf(port: number, user: string, name = "test"): Promise<Clie
     reconnectionOptions,
   });
   // A connection that ends in the middle is an error of the transport.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client has no other way
   client.onerror = () => {};
   // The SDK's types are not made for exactOptionalPropertyTypes.
   await client.connect(transport as never);

@@ -153,7 +153,7 @@ export const events = {
   },
   "mcp/copies-in": class extends Events {
     async storeEvent(stream, message) {
-      await null;
+      await Promise.resolve();
       return await super.storeEvent(stream, message);
     }
   },

@@ -110,7 +110,6 @@ export class ForkpointTaskStore extends ContractStore {
       await put(engine, run, { number, id: taskId }, "any", { ...about, task, ends: endsOf(task, at) });
       return task;
     });
-    const sweep = (engine: Engine) => rows.sweep(engine, (row) => hasExpired(valueOf<Stored>(engine, row)));
     this.#expiry.sweepIfDue(this.#handle, { what: "expired tasks", ttlMs: 600_000, sweep });
     return task;
   }
@@ -158,8 +157,8 @@ export class ForkpointTaskStore extends ContractStore {
    */
   getTaskRequest(taskId: string, sessionId?: string): Promise<TaskRequest> {
     return this.#handle.run(async (engine) => {
-      const [, { task, ends, result, ...about }] = await this.#get(engine, taskId, sessionId);
-      return about;
+      const [, { requestId, request, context }] = await this.#get(engine, taskId, sessionId);
+      return { requestId, request, ...(context && { context }) };
     });
   }
 
@@ -239,6 +238,8 @@ export class ForkpointTaskStore extends ContractStore {
 type Address = Pick<Place, "number" | "id">;
 
 const endsOf = ({ ttl }: Task, at: Date): number | null => (ttl === null ? null : at.getTime() + ttl);
+
+const sweep = (engine: Engine) => rows.sweep(engine, (row) => hasExpired(valueOf<Stored>(engine, row)));
 
 const put = (engine: Engine, run: string, { number, id }: Address, expect: "any" | { same: Place }, value: Stored) =>
   rows.put(engine, { run, ns: "", number, id, expect, label: value.task.status, lasting: true }, value);

@@ -306,8 +306,9 @@ const hostile = expectations<Stores>("hostile", {
       const events = await eventsOf(trial);
       const first = await events.storeEvent("a", {});
       await fill(events, "a", 1, 2);
-      const change = async (_: string, message: any) => void (message.params.progress = 9);
-      await events.replayEventsAfter(first, { send: change });
+      await events.replayEventsAfter(first, {
+        send: async (_, message) => void (message["params"].progress = 9),
+      });
       await sends(events, first, [1]);
     },
   },
