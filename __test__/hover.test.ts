@@ -102,6 +102,11 @@ const preambles: Record<string, string> = {
     declare const chatId: string;
     declare const approvalId: string;
     declare const streamId: string;
+    declare const store: ForkpointResumableStreamStore;
+    declare const chunk: Uint8Array;
+    declare const signal: AbortSignal;
+    declare function createResumableStreamContext(options: object): object;
+    declare function write(cursor: string, chunk: Uint8Array): void;
     declare const messages: never[];
     declare const message: never;
     declare const sseStream: ReadableStream<string>;`,

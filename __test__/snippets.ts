@@ -60,7 +60,7 @@ function suiteOf(code: string): Suite {
   if (code.includes('from "@framers/agentos')) return "agentos";
   if (code.includes('from "@anthropic-ai/claude-agent-sdk')) return "claude-agent-sdk";
   if (/from "(@mastra\/|forkpoint\/mastra)/.test(code)) return "mastra";
-  if (/from "(ai|forkpoint\/ai)"/.test(code)) return "ai";
+  if (/from "(ai|forkpoint\/ai|assistant-stream\/resumable)"/.test(code)) return "ai";
   if (/from "(@modelcontextprotocol\/|forkpoint\/mcp")/.test(code)) return "mcp";
   if (/from "(@openai\/agents|forkpoint\/openai-agents)"/.test(code)) return "openai-agents";
   return "forkpoint";

@@ -1,5 +1,6 @@
 export {
 ForkpointChats
+ForkpointResumableStreamStore
 };
 export type {
 AiModule
@@ -115,6 +116,22 @@ interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | "maxByt
     waitingTtlMs?: number | null;
     makerTtlMs?: number;
     ai?: AiModule;
+}
+declare class ForkpointResumableStreamStore extends ContractStore {
+    #private;
+    constructor(target: string | URL | Store, options?: StoreOptions);
+    acquire(streamId: string, _options?: {
+        ttlMs?: number;
+    }): Promise<"producer" | "consumer">;
+    append(streamId: string, chunk: Uint8Array): Promise<void>;
+    finalize(streamId: string, status: "done" | "error", error?: string): Promise<boolean>;
+    read(streamId: string, cursor: string, signal: AbortSignal): AsyncGenerator<{
+        cursor: string;
+        chunk: Uint8Array;
+    }>;
+    status(streamId: string): Promise<"streaming" | "done" | "error" | "missing">;
+    delete(streamId: string): Promise<void>;
+    withLease(lease: Lease): ForkpointResumableStreamStore;
 }
 interface ResumableStreamOptions {
     waitUntil?: (promise: Promise<unknown>) => unknown;

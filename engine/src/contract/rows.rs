@@ -155,7 +155,7 @@ pub(super) fn request(contract: ContractId, call: RawCall<'_>) -> Result<Request
                 Expected::Newest(place) => newest(Some(place)),
                 Expected::Same(place) => Some(place.is_stored(contract)),
             };
-            let header = Header { sort_key, label, exempt, saved_at, ..Header::new(contract, lineage, id) };
+            let header = Header { label, sort_key, saved_at, exempt, ..Header::new(contract, lineage, id) };
             let put = Op::put(header, buffers.parts(vec![part])?);
             Request::Apply(Unit { expect: expect.into_iter().collect(), ops: vec![put] })
         }

@@ -2,6 +2,7 @@
 
 import "../../bridge/bundled.js";
 export { ForkpointChats } from "./chats.js";
+export { ForkpointResumableStreamStore } from "./resumable.js";
 export type { ResumableStreamOptions } from "./streams.js";
 export type * from "./contract.js";
 export type { ForkpointChatsOptions } from "./options.js";
