@@ -42,6 +42,7 @@ export default defineConfig({
       // Has the package installed, as its users have it: it needs LangGraph beside it.
       "integration/langgraph",
       "integration/mastra",
+      "integration/deepagents",
       "integration/otel",
       // Each of the next two starts a Postgres server, or uses the other's. The second runs the suites of the others on it.
       "integration/postgres",

@@ -11,6 +11,7 @@ export type Suite =
   | "agentos"
   | "claude-agent-sdk"
   | "ai"
+  | "deepagents"
   | "mcp"
   | "openai-agents"
   | "mastra"
@@ -56,6 +57,7 @@ function suiteOf(code: string): Suite {
   if (code.includes('from "@electric-sql/')) return "pglite";
   if (/\bDATABASE_URL\b/.test(code)) return "postgres";
   if (/from "(@opentelemetry\/|forkpoint\/otel)/.test(code)) return "otel";
+  if (code.includes('from "deepagents')) return "deepagents";
   if (/from "(@langchain\/|langchain"|forkpoint\/langgraph")/.test(code)) return "langgraph";
   if (code.includes('from "@framers/agentos')) return "agentos";
   if (code.includes('from "@anthropic-ai/claude-agent-sdk')) return "claude-agent-sdk";

@@ -22,7 +22,7 @@ export function check() {
     "tools/studio/page",
     "__test__",
     "conformance/test",
-    ...["ai", "claude-agent-sdk", "langgraph", "mastra", "mcp", "openai-agents", "otel"].map(
+    ...["ai", "claude-agent-sdk", "deepagents", "langgraph", "mastra", "mcp", "openai-agents", "otel"].map(
       (name) => `integration/${name}`,
     ),
   );

@@ -11,9 +11,19 @@ import { root, run, setup } from "./setup.mjs";
 import { step, slowest, vitest } from "./steps.mjs";
 
 /** The vitest projects for every change. The others belong to the rest. */
-const quick = ["forkpoint", "langgraph", "mastra", "otel"];
+const quick = ["forkpoint", "langgraph", "mastra", "deepagents", "otel"];
 /** The folders in integration/ with the files of the quick projects. */
-const frameworks = ["agentos", "ai", "claude-agent-sdk", "langgraph", "mastra", "mcp", "openai-agents", "otel"];
+const frameworks = [
+  "agentos",
+  "ai",
+  "claude-agent-sdk",
+  "deepagents",
+  "langgraph",
+  "mastra",
+  "mcp",
+  "openai-agents",
+  "otel",
+];
 /** The projects of the rest, by the part that runs them. */
 const rest = {
   postgres: ["postgres", "postgres-contracts"],
