@@ -7,7 +7,7 @@ import type { Engine } from "../../store/engine.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { ID, type Row, type Rows, newId, repeated, valueOf } from "./rows.js";
 
-/** The limits of a block. A larger entry has a block of its own. */
+/** A block with this many entries or bytes gets no further entry. */
 const [MOST, BYTES] = [64, 8_192];
 /** The number of blocks in a read. */
 const PAGE = 64;
