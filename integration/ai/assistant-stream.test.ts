@@ -66,7 +66,7 @@ describe.each(kinds)("assistant-stream on %s", (kind) => {
       await later;
       expect(rest).toEqual(["more"]);
       expect(await one.finalize("s", "done")).toBe(false);
-      await expect(one.append("s", bytes("late"))).rejects.toThrow();
+      await expect(one.append("s", bytes("late"))).rejects.toThrow(/finalized|produce/);
       expect([await one.status("s"), await one.acquire("s")]).toEqual(["done", "consumer"]);
       await expect((one.read("none", "", signal.signal) as AsyncGenerator).next()).rejects.toThrow("not found");
       await expect(one.finalize("none", "done")).rejects.toThrow("not found");
