@@ -92,9 +92,9 @@ Change the versions in scripts/cross/tools.mjs, and run the tests of the platfor
 
 /**
  * Fetches packages of PyPI, such as `ziglang==0.13.0.post1`, and returns their folder. `platforms` are the tags of
- * systems that their archives may have.
+ * systems that their archives may have. `change` changes the files in the folder.
  */
-export function pypi(name, packages, platforms) {
+export function pypi(name, packages, platforms, change = () => {}) {
   return part(name, packages, (folder) => {
     const archives = join(folder, ".archives");
     const tags = platforms.flatMap((platform) => ["--platform", platform]);
@@ -111,5 +111,6 @@ export function pypi(name, packages, platforms) {
     for (const file of readdirSync(folder, { recursive: true })) {
       if (programs.includes(file) || /\.data\/scripts\//.test(file)) chmodSync(join(folder, file), 0o755);
     }
+    change(folder);
   });
 }

