@@ -2,6 +2,7 @@
 // `npm run test:platforms -- linux-arm64-gnu` some. Each platform that can run here installs the packed packages, runs
 // integration/langgraph/smoke.mjs, and then suites of `__test__`. The others are only read: see scripts/cross.
 //   --smoke   leaves the suites out
+//   --suites  leaves the smoke program out
 //   --quick   tests quick builds, not those of a release
 //   --built   tests the addons that are there
 //   --engine  also runs the tests of the engine
@@ -72,12 +73,13 @@ function runSuites(platform) {
   // An emulator takes several times as long.
   const slower = ["--testTimeout", "240000", "--hookTimeout", "240000"];
   const begun = performance.now();
-  on(platform, [nodeOf(platform), "node_modules/vitest/vitest.mjs", ...args, ...slower, ...suites(platform)], {
+  const { error } = on(platform, [nodeOf(platform), "node_modules/vitest/vitest.mjs", ...args, ...slower, ...suites(platform)], {
     cwd: folder,
     timeout: LIMIT_MS,
     env: { ...process.env, CI: "" },
   });
-  if (!existsSync(report)) return fail(`the suites on ${platform} have not ended in ${LIMIT_MS / 60_000} minutes`);
+  if (error?.code === "ETIMEDOUT") return fail(`the suites on ${platform} took longer than ${LIMIT_MS / 60_000} minutes`);
+  if (!existsSync(report)) return fail(`vitest has not run on ${platform}`);
   const tests = JSON.parse(readFileSync(report, "utf8")).testResults.flatMap(({ name, message, assertionResults }) => {
     const file = relative(folder, name);
     // A file that can't be loaded has no tests.
@@ -104,11 +106,12 @@ function runSuites(platform) {
 
 const begun = performance.now();
 if (!has("--built")) run(process.execPath, [`${root}scripts/build.mjs`, "--target", ...names, ...(has("--quick") ? [] : ["--release"])]);
-const tarballsOf = pack();
+const tarballsOf = has("--suites") ? undefined : pack();
 for (const name of names) {
   const said = [inspect(name, `${root}forkpoint.${name}.node`, fail)];
   if (runnable.includes(name)) {
-    said.push(howItRuns(name), smoke(name, tarballsOf(name)));
+    said.push(howItRuns(name));
+    if (tarballsOf !== undefined) said.push(smoke(name, tarballsOf(name)));
     if (!has("--smoke")) said.push(runSuites(name));
     if (has("--engine")) said.push((await import("./cross/engine.mjs")).testEngine(name, on, fail));
   } else said.push("not run here");

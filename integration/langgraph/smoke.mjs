@@ -88,7 +88,7 @@ async function killed(name, database, isLast) {
 /** Runs the command line. */
 function cli(...args) {
   const main = join(dirname(require.resolve("forkpoint/package.json")), "dist/cli/main.js");
-  return execFileSync(process.execPath, [main, ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  return execFileSync(process.execPath, [main, ...args], { encoding: "utf8", stdio: "pipe" });
 }
 
 const steps = {

@@ -1,5 +1,5 @@
 // Lays out this repository and a user's project for another platform, each in a folder of its own.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { platforms } from "../platforms.mjs";
@@ -22,7 +22,8 @@ export function project(platform, tarballs) {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
   const args = ["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...tarballs];
   const [command, ...rest] = onPlatform(platform, [nodeOf(platform), npmOf(platform), ...args]);
-  run(command, rest, { cwd: folder });
+  const { status } = spawnSync(command, rest, { cwd: folder, stdio: "inherit" });
+  if (status !== 0) throw new Error(`npm can't install the packages on ${platform}`);
   // LangGraph is JavaScript only, and installed for the tests already.
   install(`${root}integration/langgraph/`);
   symlinkSync(`${root}integration/langgraph/node_modules/@langchain`, join(folder, "node_modules/@langchain"));
@@ -35,7 +36,7 @@ export function checkout(platform) {
   const folder = folderOf(platform, "checkout");
   const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" })
     .split("\0")
-    .filter((file) => file !== "" && !file.startsWith("site/") && existsSync(root + file));
+    .filter((file) => file !== "" && existsSync(root + file));
   const addon = `forkpoint.${platform}.node`;
   // The packages stay, because installing them takes longest.
   mkdirSync(folder, { recursive: true });

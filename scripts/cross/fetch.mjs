@@ -68,8 +68,11 @@ function aptOptions() {
 
 let isUpdated = false;
 
-/** Fetches Debian packages, such as `musl:arm64=1.2.3-1`, and returns the folder with their files. */
-export function debian(name, packages) {
+/**
+ * Fetches Debian packages, such as `musl:arm64=1.2.3-1`, and returns the folder with their files. `change` changes the
+ * files in the folder.
+ */
+export function debian(name, packages, change = () => {}) {
   return part(name, packages, (folder) => {
     const options = aptOptions();
     if (!isUpdated) runs("apt-get", [...options, "-qq", "update"]);
@@ -87,6 +90,7 @@ Change the versions in scripts/cross/tools.mjs, and run the tests of the platfor
     }
     for (const file of readdirSync(archives)) runs("dpkg", ["-x", join(archives, file), folder]);
     rmSync(archives, { recursive: true });
+    change(folder);
   });
 }
 

@@ -13,7 +13,9 @@ const machines = {
   "linux-x64-musl": {
     how: "native, with Debian's musl",
     // Programs name their loader by its path, which only this mount has.
-    prepare: () => `mount -t overlay overlay -o lowerdir=${join(musl("x64"), "lib")}:/usr/lib /usr/lib`,
+    prepare: () =>
+      `mount -t overlay overlay -o lowerdir=${join(musl("x64"), "lib")}:/usr/lib /usr/lib && ` +
+      `mount --bind ${join(musl("x64"), "usr/bin/ldd")} /usr/bin/ldd`,
   },
   "linux-arm64-gnu": { how: "qemu", prepare: () => emulated(arm64()) },
   "linux-arm64-musl": { how: "qemu", prepare: () => emulated(musl("arm64")) },

@@ -1,5 +1,5 @@
 // The tools of the cross builds, and of the runs on other platforms, with their versions.
-import { readdirSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { debian, pypi } from "./fetch.mjs";
 import { unpackRelocations } from "./relr.mjs";
@@ -55,7 +55,14 @@ export function node(platform) {
 }
 
 /** Returns the folder of musl's loader, which is its C library too. */
-export const musl = (cpu) => debian(`musl-${cpu}`, [`musl:${cpu === "x64" ? "amd64" : "arm64"}=1.2.3-1`]);
+export function musl(cpu) {
+  const [debians, name] = cpu === "x64" ? ["amd64", "x86_64"] : ["arm64", "aarch64"];
+  return debian(`musl-${cpu}`, [`musl:${debians}=1.2.3-1`], (folder) => {
+    // npm reads this file to learn which C library the machine has. The loader is such a program, too.
+    mkdirSync(join(folder, "usr/bin"), { recursive: true });
+    cpSync(join(folder, `lib/${name}-linux-musl/libc.so`), join(folder, "usr/bin/ldd"));
+  });
+}
 
 /** Returns the program that runs those of arm64. */
 export const qemu = () =>
