@@ -188,8 +188,9 @@ export function same(a: unknown, b: unknown, known = new Map<unknown, unknown>()
     ArrayBuffer.isView(value)
       ? []
       : keysOf(value).flatMap((key) => {
-          const { enumerable, value: held } = Object.getOwnPropertyDescriptor(value, key)!;
-          return [key, enumerable, held];
+          const { enumerable } = Object.getOwnPropertyDescriptor(value, key)!;
+          // Read it, because Node.js 24 keeps an error's stack behind a getter, unless somebody defines it anew.
+          return [key, enumerable, (value as Record<PropertyKey, unknown>)[key]];
         });
   return (
     Object.getPrototypeOf(a) === Object.getPrototypeOf(b) &&
