@@ -1,17 +1,18 @@
 // Lays out this repository and a user's project for another platform, each in a folder of its own.
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { platforms } from "../platforms.mjs";
 import { install, locked, root, run } from "../setup.mjs";
-import { nodeOf, onPlatform } from "./machine.mjs";
+import { on, pathOn } from "./machine.mjs";
+import { node } from "./tools.mjs";
 
 const folderOf = (platform, name) => `${root}target/platforms/${platform}/${name}`;
 
 /** Returns the path of npm. Each archive of Node.js has it, and an emulator runs it, too. */
 function npmOf(platform) {
   if (platform === "linux-x64-gnu") return execFileSync("sh", ["-c", "readlink -f $(command -v npm)"], { encoding: "utf8" }).trim();
-  return join(dirname(dirname(nodeOf(platform))), "lib/node_modules/npm/bin/npm-cli.js");
+  return join(node(platform), "lib/node_modules/npm/bin/npm-cli.js");
 }
 
 /** Makes a user's project in an empty folder, with the platform's own npm, and returns the folder. */
@@ -20,9 +21,10 @@ export function project(platform, tarballs) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
-  const args = ["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...tarballs];
-  const [command, ...rest] = onPlatform(platform, [nodeOf(platform), npmOf(platform), ...args]);
-  const { status } = spawnSync(command, rest, { cwd: folder, stdio: "inherit" });
+  const paths = [npmOf(platform), ...tarballs].map((path) => pathOn(platform, path));
+  const [npm, ...files] = paths;
+  const args = [npm, "install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...files];
+  const status = on(platform, args, { cwd: folder });
   if (status !== 0) throw new Error(`npm can't install the packages on ${platform}`);
   // LangGraph is JavaScript only, and installed for the tests already.
   install(`${root}integration/langgraph/`);

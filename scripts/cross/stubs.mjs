@@ -60,6 +60,7 @@ export function libnode(machine, zig, folder) {
   writeFileSync(names, "LIBRARY node.exe\nEXPORTS\nnapi_create_object\n");
   const library = join(folder, "libnode.dll.a");
   execFileSync(zig, ["dlltool", "-d", names, "-l", library, "-m", machine], { stdio: "inherit" });
-  cpSync(library, join(folder, "libnode.dll"));
+  // napi-build looks for the first name, and zig for the second.
+  for (const name of ["libnode.dll", "libnode.a"]) cpSync(library, join(folder, name));
   return folder;
 }

