@@ -17,12 +17,13 @@ import { root, run } from "./setup.mjs";
 /** The time that the suites of a platform may take. */
 const LIMIT_MS = 15 * 60_000;
 
-const options = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
+const options = new Set(process.argv.slice(2).filter((argument) => argument.startsWith("--")));
 const given = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 const names = given.length > 0 ? given : Object.keys(platforms);
 const unknown = names.filter((name) => platforms[name] === undefined);
-if (unknown.length > 0) throw new RangeError(`${unknown.join(", ")}: the platforms are ${Object.keys(platforms).join(", ")}`);
-const has = (option) => options.includes(option);
+if (unknown.length > 0)
+  throw new RangeError(`${unknown.join(", ")}: the platforms are ${Object.keys(platforms).join(", ")}`);
+const has = (option) => options.has(option);
 
 /** What to print at the end: a line for each platform. */
 const results = [];
@@ -61,7 +62,14 @@ function smoke(platform, tarballs) {
 function runSuites(platform) {
   const folder = checkout(platform);
   const report = join(folder, "report.json");
-  const args = ["run", "--project", "forkpoint", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const args = [
+    "run",
+    "--project",
+    "forkpoint",
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+  ];
   // An emulator takes several times as long.
   const slower = ["--testTimeout", "240000", "--hookTimeout", "240000"];
   const begun = performance.now();
@@ -90,14 +98,17 @@ function runSuites(platform) {
   const passed = tests.filter(({ status }) => status === "passed").length;
   const mended = known.filter((entry) => !seen.has(entry));
   for (const { test, reason } of seen) console.log(`known: ${test}: ${reason}`);
-  if (own.length > 0) return fail(`${own.length} tests on ${platform}:\n${own.map(({ name }) => `  ${name}`).join("\n")}`);
-  if (mended.length > 0) return fail(`scripts/cross/suites.mjs lists what passes on ${platform}: ${mended.map(({ test }) => test)}`);
+  if (own.length > 0)
+    return fail(`${own.length} tests on ${platform}:\n${own.map(({ name }) => `  ${name}`).join("\n")}`);
+  if (mended.length > 0)
+    return fail(`scripts/cross/suites.mjs lists what passes on ${platform}: ${mended.map(({ test }) => test)}`);
   const seconds = ((performance.now() - begun) / 1000).toFixed(0);
   return `${passed} tests passed in ${seconds} s, ${broken.length} failed as the emulator does`;
 }
 
 const begun = performance.now();
-if (!has("--built")) run(process.execPath, [`${root}scripts/build.mjs`, "--target", ...names, ...(has("--quick") ? [] : ["--release"])]);
+if (!has("--built"))
+  run(process.execPath, [`${root}scripts/build.mjs`, "--target", ...names, ...(has("--quick") ? [] : ["--release"])]);
 const tarballsOf = has("--suites") ? undefined : pack();
 for (const name of names) {
   const said = [inspect(name, `${root}forkpoint.${name}.node`, fail)];

@@ -75,7 +75,9 @@ export function build(platform, { release = false } = {}) {
   if (platforms[platform] === undefined)
     refuse(`there is no platform ${platform}: ${Object.keys(platforms).join(", ")}`);
   if (process.platform !== "linux" || process.arch !== "x64")
-    refuse(`the addon of ${platform} is built on Linux x64, or on a machine of its own: see .github/workflows/release.yml`);
+    refuse(
+      `the addon of ${platform} is built on Linux x64, or on a machine of its own: see .github/workflows/release.yml`,
+    );
   cargo(platform, ["zigbuild", "--lib"], { release });
   const file = `${builds}/${targetOf(platform)}/${release ? "release" : "debug"}/${library(platforms[platform].os)}`;
   if (!existsSync(file)) refuse(`the build of ${platform} has not written ${file}`);

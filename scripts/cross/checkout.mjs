@@ -11,7 +11,8 @@ const folderOf = (platform, name) => `${root}target/platforms/${platform}/${name
 
 /** Returns the path of npm. Each archive of Node.js has it, and an emulator runs it, too. */
 function npmOf(platform) {
-  if (platform === "linux-x64-gnu") return execFileSync("sh", ["-c", "readlink -f $(command -v npm)"], { encoding: "utf8" }).trim();
+  if (platform === "linux-x64-gnu")
+    return execFileSync("sh", ["-c", "readlink -f $(command -v npm)"], { encoding: "utf8" }).trim();
   return join(node(platform), "lib/node_modules/npm/bin/npm-cli.js");
 }
 
@@ -36,7 +37,10 @@ export function project(platform, tarballs) {
 /** Copies the repository with the built TypeScript code and the platform's addon, and installs the tools for it. */
 export function checkout(platform) {
   const folder = folderOf(platform, "checkout");
-  const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" })
+  const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+    cwd: root,
+    encoding: "utf8",
+  })
     .split("\0")
     .filter((file) => file !== "" && existsSync(root + file));
   const addon = `forkpoint.${platform}.node`;

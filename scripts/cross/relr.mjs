@@ -37,7 +37,9 @@ export function unpackRelocations(path) {
   const file = readFileSync(path);
   const headers = Array.from({ length: file.readUInt16LE(56) }, (_, n) => {
     const at = Number(file.readBigUInt64LE(32)) + n * file.readUInt16LE(54);
-    const [offset, address, , size, memory] = [8, 16, 24, 32, 40].map((field) => Number(file.readBigUInt64LE(at + field)));
+    const [offset, address, , size, memory] = [8, 16, 24, 32, 40].map((field) =>
+      Number(file.readBigUInt64LE(at + field)),
+    );
     return { at, type: file.readUInt32LE(at), offset, address, size, memory };
   });
   const loads = headers.filter(({ type }) => type === PT_LOAD);

@@ -24,7 +24,9 @@ function declared(folder) {
 
 /** Writes an SDK with stubs of the frameworks that the addon's crates use on `platform`, and returns its folder. */
 export function frameworkStubs(platform, folder) {
-  const crates = linked([platform]).filter(({ name }) => /core-foundation|security-framework|system-configuration/.test(name));
+  const crates = linked([platform]).filter(({ name }) =>
+    /core-foundation|security-framework|system-configuration/.test(name),
+  );
   const names = [...new Set(crates.flatMap((crate) => declared(join(crate.folder, "src"))))].toSorted();
   rmSync(folder, { recursive: true, force: true });
   for (const [framework, pattern] of Object.entries(frameworks)) {

