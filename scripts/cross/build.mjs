@@ -46,7 +46,9 @@ function environment(platform) {
     CARGO_INCREMENTAL: "0",
     CARGO_TARGET_DIR: builds,
     // A dynamic library for musl needs the C library of the system, not one of its own.
-    RUSTFLAGS: libc === "musl" ? "-C target-feature=-crt-static" : "",
+    // Debian has no tool that strips symbols for macOS, so the linker leaves them out.
+    RUSTFLAGS: libc === "musl" ? "-C target-feature=-crt-static" : os === "darwin" ? "-C link-arg=-Wl,-s" : "",
+    ...(os === "darwin" && { CARGO_PROFILE_RELEASE_STRIP: "none" }),
   };
   if (os === "win32") {
     paths.push(join(mingw(), "bin"));

@@ -64,5 +64,7 @@ export function libnode(machine, zig, folder) {
   execFileSync(zig, ["dlltool", "-d", names, "-l", library, "-m", machine], { stdio: "inherit" });
   // napi-build looks for the first name, and zig for the second.
   for (const name of ["libnode.dll", "libnode.a"]) cpSync(library, join(folder, name));
+  // zig has the functions of these two in its own libraries, but a crate names them.
+  for (const name of ["libssp.a", "libssp_nonshared.a"]) writeFileSync(join(folder, name), "!<arch>\n");
   return folder;
 }
