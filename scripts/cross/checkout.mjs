@@ -29,7 +29,12 @@ export function project(platform, tarballs) {
   if (status !== 0) throw new Error(`npm can't install the packages on ${platform}`);
   // LangGraph is JavaScript only, and installed for the tests already.
   install(`${root}integration/langgraph/`);
-  symlinkSync(`${root}integration/langgraph/node_modules/@langchain`, join(folder, "node_modules/@langchain"));
+  const installed = `${root}integration/langgraph/node_modules`;
+  // Wine doesn't resolve links, by which Node.js finds what LangGraph needs. So its packages are copied there.
+  if (platform.startsWith("win32")) {
+    const filter = (path) => ![`${installed}/forkpoint`, `${installed}/.bin`].includes(path);
+    cpSync(installed, join(folder, "node_modules"), { recursive: true, filter });
+  } else symlinkSync(`${installed}/@langchain`, join(folder, "node_modules/@langchain"));
   cpSync(`${root}integration/langgraph/smoke.mjs`, join(folder, "smoke.mjs"));
   return folder;
 }

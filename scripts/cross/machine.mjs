@@ -1,10 +1,10 @@
 // Runs programs of other platforms on Linux x64: musl beside the machine's C library, arm64 in qemu, Windows in wine. What a
 // run needs is in namespaces of its own, so the machine stays as it is, and nothing is installed.
 import { execFileSync, spawnSync } from "node:child_process";
-import { closeSync, cpSync, existsSync, openSync, readFileSync } from "node:fs";
+import { closeSync, cpSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cache } from "./fetch.mjs";
-import { arm64, musl, node, qemu, wine } from "./tools.mjs";
+import { arm64, musl, node, qemu, wine, zig } from "./tools.mjs";
 
 /** The first bytes of a program for arm64, and which of them count. */
 const ELF_ARM64 = String.raw`\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00`;
@@ -40,6 +40,18 @@ export const runnable = [...Object.keys(machines), "win32-x64-msvc"];
 /** Says how a platform runs here. */
 export const howItRuns = (platform) => machines[platform]?.how ?? "wine";
 
+/** Makes the library of random bytes that Rust's programs for Windows need, and that wine 8 lacks. */
+function addRandom(path) {
+  const source = join(cache, "bcryptprimitives.c");
+  const random = "unsigned char SystemFunction036(void *, unsigned long);";
+  writeFileSync(
+    source,
+    `${random}\n__declspec(dllexport) int ProcessPrng(unsigned char *to, unsigned long long n) { return SystemFunction036(to, (unsigned long)n); }\n`,
+  );
+  const args = ["cc", "-target", "x86_64-windows-gnu", "-shared", "-s", "-o", path, source, "-ladvapi32"];
+  execFileSync(join(zig(), "ziglang/zig"), args, { stdio: "inherit" });
+}
+
 /** Returns the command that runs a program for Windows. */
 function withWine(command) {
   const folder = wine();
@@ -60,14 +72,18 @@ function withWine(command) {
     const library = join(folder, "usr/x86_64-w64-mingw32/lib/zlib1.dll");
     // The first start needs it here, and later ones there.
     cpSync(library, join(folder, "usr/lib/x86_64-linux-gnu/wine/x86_64-windows/zlib1.dll"));
-    execFileSync("env", [...loader, "wineboot", "-i"], { stdio: "ignore" });
+    rmSync(prefix, { recursive: true, force: true });
+    // Any first start makes the files of Windows. It then fails, because they don't include zlib yet.
+    spawnSync("env", [...loader, "wineboot", "-i"], { stdio: "ignore" });
+    execFileSync("env", [...set, join(folder, "usr/lib/wine/wineserver64"), "-w"], { stdio: "ignore" });
+    cpSync(library, zlib);
     // Node.js needs Windows 10.
     execFileSync(
       "env",
       [...loader, "reg", "add", String.raw`HKCU\Software\Wine`, "/v", "Version", "/d", "win10", "/f"],
       { stdio: "ignore" },
     );
-    cpSync(library, zlib);
+    addRandom(join(prefix, "drive_c/windows/system32/bcryptprimitives.dll"));
   }
   return ["env", ...loader, ...command];
 }
