@@ -165,12 +165,20 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await store.sessionExists(sessionId)).toBe(true);
   });
 
-  it("TinyAgents: late writes to a deleted thread are refused, and those before a checkpoint are not", async () => {
+  it("TinyAgents: writes to a deleted or new thread are refused, and those before a checkpoint are not", async () => {
     const [checkpointer, second] = await pairOf(kind, (target) => closing(new Checkpointer<object>(target)));
     const write = { node: "n", taskId: "t", idx: 0, channel: "c", payload: 1 };
     const config = { threadId: "thread", checkpointId: "1", namespace: [] };
-    await checkpointer.putWrites(config, [write]);
+    expect((await failure(checkpointer.putWrites(config, [write]), "CONFLICT")).message).toContain(
+      "never had a checkpoint",
+    );
     await checkpointer.put({ threadId: "thread", checkpointId: "1", state: {} });
+    for (const each of [checkpointer, second]) {
+      const early = { ...config, checkpointId: `for ${each === second}` };
+      await each.putWrites(early, [write]);
+      await checkpointer.put({ threadId: "thread", checkpointId: early.checkpointId, state: {} });
+      expect((await checkpointer.getTuple(early))!.pendingWrites).toHaveLength(1);
+    }
     await checkpointer.putWrites({ ...config, checkpointId: "to come" }, [write]);
     for (const deleting of [second, checkpointer]) {
       await deleting.deleteThread("thread");
