@@ -1,4 +1,4 @@
-//! The stores of servers of the Model Context Protocol. Their rows are read and changed with the calls of [`rows`].
+//! The stores of servers of the Model Context Protocol. Their rows are read and changed with the calls of `rows.rs`.
 //!
 //! - In [`EVENTS`], a run is a session, and a namespace is a stream. A row is a block of consecutive events. Its number
 //!   is the position of its first event. The part has the time and the message of each event. The last block grows.
