@@ -466,15 +466,16 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
     const store = await shared(target);
     const worker = new Worker(target);
     await worker.ask("lease", { name: "a", run, ttlMs: 2_000 });
-    // Pending writes come first: they change no run, so nothing else tells them that the lease is lost.
     const contracts = ["writes", "agentos", "agentium", "helix", "tinyagents"];
-    for (const contract of contracts)
+    // Pending writes need a checkpoint of their thread.
+    for (const contract of contracts.toReversed())
       expect(await worker.ask("write", { contract, id: `${contract} before`, name: "a" })).toEqual({
         stored: `${contract} before`,
       });
     await worker.stop(target);
     const lease = await whenFree(store, run);
-    // These commands wait until the process wakes up. The first of them is there before any of its timers.
+    // These commands wait until the process wakes up. The first of them is there before any of its timers. Pending writes
+    // come first: they change no run, so nothing else tells them that the lease is lost.
     for (const contract of contracts) worker.tell("write", { contract, id: `${contract} after`, name: "a" });
     worker.program.kill("SIGCONT");
     for (const _ of contracts) expect(await worker.hears()).toMatchObject({ code: "CONFLICT" });
