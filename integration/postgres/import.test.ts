@@ -11,7 +11,8 @@ import { all, rejection, saver as target, thread } from "../langgraph/helpers.js
 import { salted } from "../langgraph/other-savers.js";
 import { makeDatabase, poolOf } from "./databases.js";
 
-const { Command, chat, fillAll, orphan } = graphs as Record<string, any>;
+const { Command, chat, fillAll, orphanOf, writeEarly } = graphs as Record<string, any>;
+const orphan = orphanOf("orphan");
 
 /** The URL of the database with the threads. */
 let database: string;
@@ -27,6 +28,7 @@ const postgresSaver = (url = database, schema = "public") => new PostgresSaver(p
 async function fill(old: PostgresSaver): Promise<void> {
   await old.setup();
   await fillAll(old);
+  await writeEarly(old, "orphan");
   for (let turn = 0; turn < 40; turn++) {
     await chat(old).updateState(thread("long"), { notes: [`turn ${turn}`], picture: randomBytes(80_000) }, "say");
   }
