@@ -1,6 +1,6 @@
 // Tests the addons of other platforms on this machine: `npm run test:platforms` builds and tests all, and
 // `npm run test:platforms -- linux-arm64-gnu` some. Each platform that can run here installs the packed packages, runs
-// integration/langgraph/smoke.mjs, and then suites of `__test__`. The others are only read: see scripts/cross.
+// integration/langgraph/fixtures/smoke.mjs, and then suites of `__test__`. The others are only read: see scripts/cross.
 //   --smoke   leaves the suites out
 //   --suites  leaves the smoke program out
 //   --quick   tests quick builds, not those of a release

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 it("passes the program that every platform runs", () => {
-  const program = fileURLToPath(new URL("smoke.mjs", import.meta.url));
+  const program = fileURLToPath(new URL("fixtures/smoke.mjs", import.meta.url));
   const { stdout, stderr, status } = spawnSync(process.execPath, [program], { encoding: "utf8" });
   expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
   expect(stdout.trim().split("\n")).toEqual([

@@ -35,7 +35,7 @@ export function project(platform, tarballs) {
     const filter = (path) => ![`${installed}/forkpoint`, `${installed}/.bin`].includes(path);
     cpSync(installed, join(folder, "node_modules"), { recursive: true, filter });
   } else symlinkSync(`${installed}/@langchain`, join(folder, "node_modules/@langchain"));
-  cpSync(`${root}integration/langgraph/smoke.mjs`, join(folder, "smoke.mjs"));
+  cpSync(`${root}integration/langgraph/fixtures/smoke.mjs`, join(folder, "smoke.mjs"));
   return folder;
 }
 
