@@ -69,7 +69,7 @@ export const tasks = {
   })),
   "mcp/list-grows": class extends Tasks {
     #lists = new Map();
-    /** Lists what was there at the first page. */
+    /** The list keeps the tasks of the first page. */
     async listTasks(cursor, session) {
       const key = `${session}`;
       if (cursor === undefined) {

@@ -189,9 +189,9 @@ export class Checkpointer<S> extends ContractStore {
   }
 
   /**
-   * Stores pending writes of a checkpoint, all or none. The checkpoint need not exist yet.
-   * @throws ForkpointError `INVALID_ARGUMENT` without a `checkpointId`, or if a value cannot be stored. `CONFLICT` if this
-   *   checkpointer has put or read checkpoints of the namespace, and they were deleted.
+   * Stores pending writes of a checkpoint, all or none. The checkpoint need not exist yet, but the namespace must have one.
+   * @throws ForkpointError `INVALID_ARGUMENT` without a `checkpointId`, or if a value cannot be stored. `CONFLICT` if the
+   *   namespace has no checkpoint, or was deleted after this checkpointer had put or read checkpoints of it.
    * @example await checkpointer.putWrites(config, [{ node: "search", taskId: "t1", idx: 0, channel: "hits", payload: 3 }]);
    */
   async putWrites(
